@@ -1,0 +1,62 @@
+"""Collateral: when a model unlearns some examples, who else gets hurt?
+
+    snakemake                                                    on this machine
+    snakemake --workflow-profile profiles/slurm                  on a cluster
+    snakemake --configfile configs/smoke.yaml                    another experiment
+    make figures                                                 tables, figures, page from the cache
+"""
+
+from snakemake.utils import min_version
+
+from collateral import paths
+from collateral.config.errors import ConfigError
+from collateral.config.load import load
+from collateral.grid import build_grid
+
+min_version("9.0")
+
+if "benchmarks" not in config:
+
+    configfile: "config.yaml"
+
+
+report: "workflow/report/workflow.rst"
+
+
+try:
+    CONFIG = load(config)
+except ConfigError as error:
+    raise WorkflowError(f"The config is not valid:\n{error}") from None
+GRID = build_grid(CONFIG)
+
+
+wildcard_constraints:
+    benchmark="|".join(GRID),
+    cell="[a-z0-9_.-]+",
+    seed=r"\d+",
+    run=r"(?!retrain/)[a-z0-9_.@=-]+",
+    method="[a-z0-9_.-]+",
+    prepared="[a-z0-9_.-]+",
+
+
+localrules:
+    all,
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/unlearn.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/present.smk"
+
+
+rule all:
+    """Everything, down to the page."""
+    input:
+        paths.REPORT,
+    default_target: True
+
+
+onsuccess:
+    print(f"Look at {paths.REPORT}; tables and figures are under {paths.RESULTS}/<benchmark>/.")

@@ -1,0 +1,722 @@
+import gzip
+import hashlib
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+from argparse import ArgumentParser
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+import yaml
+
+from collateral.core.dataset import Dataset, Labels
+from collateral.data.lookup import DATA, FORGET, known_classes, module_of
+from collateral.data.reading.pixels import statistics, to_uint8
+from collateral.stages import data
+
+DOCS = Path(__file__).parents[2] / "docs" / "add-a-dataset.md"
+REAL = os.environ.get("COLLATERAL_DATA")
+needs_real_files = pytest.mark.skipif(
+    REAL is None, reason="COLLATERAL_DATA names no folder with the real MNIST and CIFAR-100 files"
+)
+DIGITS = tuple(f"digit_{digit}" for digit in range(10))
+TINY_LABELS = {"train": np.array([3, 0, 1, 9, 3, 2]), "test": np.array([9, 3, 0])}
+
+
+def pixels(count, *shape):
+    """Return images of which no two are alike, nor their pixels."""
+    return np.random.default_rng(count).integers(0, 256, (count, *shape), dtype=np.uint8)
+
+
+def md5(path):
+    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+def idx(array):
+    """Write an array as MNIST does: magic number, sizes, bytes."""
+    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
+    return bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
+
+
+def write_mnist(root, monkeypatch):
+    """Write tiny files in MNIST's format."""
+    pytest.importorskip("torchvision")
+    folder = root / "MNIST" / "raw"
+    folder.mkdir(parents=True)
+    for part, prefix in (("train", "train"), ("test", "t10k")):
+        labels = TINY_LABELS[part]
+        (folder / f"{prefix}-images-idx3-ubyte").write_bytes(idx(pixels(len(labels), 28, 28)))
+        (folder / f"{prefix}-labels-idx1-ubyte").write_bytes(idx(labels))
+    return {"root": root, "download": False}
+
+
+def write_cifar100(root, monkeypatch):
+    """Write tiny files in CIFAR-100's format, and let torchvision expect their sums."""
+    datasets = pytest.importorskip("torchvision").datasets
+    folder = root / "cifar-100-python"
+    folder.mkdir(parents=True)
+    for part, labels in TINY_LABELS.items():
+        images = pixels(len(labels), 32, 32, 3).transpose(0, 3, 1, 2).reshape(len(labels), -1)
+        content = {"data": images, "fine_labels": labels.tolist()}
+        (folder / part).write_bytes(pickle.dumps(content))
+        monkeypatch.setattr(datasets.CIFAR100, f"{part}_list", [[part, md5(folder / part)]])
+    names = list(module_of(DATA, "cifar100").INFO.class_names)
+    (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": names}))
+    meta = {"filename": "meta", "key": "fine_label_names", "md5": md5(folder / "meta")}
+    monkeypatch.setattr(datasets.CIFAR100, "meta", meta)
+    return {"root": root, "download": False}
+
+
+def write_svhn(root, monkeypatch):
+    """Write tiny files in SVHN's format, in which the digit 0 has the label 10."""
+    datasets = pytest.importorskip("torchvision").datasets
+    savemat = pytest.importorskip("scipy.io").savemat
+    root.mkdir(parents=True)
+    for part, labels in TINY_LABELS.items():
+        path = root / f"{part}_32x32.mat"
+        images = pixels(len(labels), 32, 32, 3).transpose(1, 2, 3, 0)
+        savemat(path, {"X": images, "y": np.where(labels == 0, 10, labels)[:, None]})
+        entry = ["", path.name, md5(path)]
+        monkeypatch.setitem(datasets.SVHN.split_list, part, entry)
+    return {"root": root, "download": False}
+
+
+def arrays_content(**changes):
+    """Return the arrays of a good file, some of them changed; None leaves one out."""
+    content = {
+        "train_images": pixels(6, 4, 5, 3),
+        "train_labels": np.array([0, 1, 2, 0, 1, 2]),
+        "test_images": pixels(3, 4, 5, 3),
+        "test_labels": np.array([2, 1, 0]),
+        "class_names": np.array(["cat", "dog", "owl"]),
+        **changes,
+    }
+    return {key: value for key, value in content.items() if value is not None}
+
+
+def write_arrays(root, monkeypatch):
+    """Write a good .npz file."""
+    root.mkdir(parents=True)
+    np.savez(root / "own.npz", **arrays_content())
+    return {"path": root / "own.npz"}
+
+
+# What is not here needs no files and is tested with `Options()`.
+WRITERS = {
+    "arrays": write_arrays,
+    "cifar100": write_cifar100,
+    "mnist": write_mnist,
+    "svhn": write_svhn,
+}
+FROM_TORCHVISION = ["cifar100", "mnist", "svhn"]
+
+
+@pytest.fixture
+def options_of(tmp_path, monkeypatch):
+    """Return options under which a data set can be loaded, with tiny files where it needs files."""
+
+    def make(name, **more):
+        given = WRITERS[name](tmp_path / name, monkeypatch) if name in WRITERS else {}
+        return module_of(DATA, name).Options(**given, **more)
+
+    return make
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """Fail every download at once."""
+
+    def refuse(*_, **__):
+        raise URLError("no network in tests")
+
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
+
+
+def check_contract(dataset, names):
+    """Assert what every data set promises."""
+    num_classes = len(dataset.labels.class_names)
+    channels = dataset.train_images.shape[3]
+    sets = [
+        (dataset.train_images, dataset.labels.train),
+        (dataset.test_images, dataset.labels.test),
+    ]
+    for images, labels in sets:
+        assert images.dtype == np.uint8
+        assert images.ndim == 4
+        assert images.flags.c_contiguous
+        assert labels.dtype == np.int64
+        assert labels.shape == (len(images),)
+        assert len(images) > 0
+        assert labels.min() >= 0
+        assert labels.max() < num_classes
+    assert dataset.train_images.shape[1:] == dataset.test_images.shape[1:]
+    assert channels in (1, 3)
+    assert len(dataset.mean) == len(dataset.std) == channels
+    assert min(dataset.std) > 0
+    assert num_classes >= 2
+    assert len(set(dataset.labels.class_names)) == num_classes
+    assert names is None or dataset.labels.class_names == names
+
+
+def same(one, two):
+    return (
+        np.array_equal(one.train_images, two.train_images)
+        and np.array_equal(one.test_images, two.test_images)
+        and np.array_equal(one.labels.train, two.labels.train)
+        and np.array_equal(one.labels.test, two.labels.test)
+    )
+
+
+def test_the_data_sets_on_disk_are_those_we_know():
+    assert DATA.names() == ("arrays", "cifar100", "digits", "mnist", "svhn", "synthetic")
+
+
+@pytest.mark.parametrize("name", DATA.names())
+def test_every_data_set_keeps_the_contract(name, options_of):
+    options = options_of(name)
+    check_contract(module_of(DATA, name).load(options), known_classes(name, options))
+
+
+@pytest.mark.parametrize("name", DATA.names())
+def test_every_data_set_is_the_same_when_loaded_again(name, options_of):
+    module, options = module_of(DATA, name), options_of(name)
+    assert same(module.load(options), module.load(options))
+
+
+@pytest.mark.parametrize("name", DATA.names())
+def test_every_option_is_described(name):
+    fields = module_of(DATA, name).Options.model_fields
+    assert {"classes", "per_class", "test_per_class"} <= set(fields)
+    assert all(field.description for field in fields.values())
+
+
+@pytest.mark.parametrize("name", DATA.names())
+def test_every_data_set_refuses_unknown_options(name):
+    with pytest.raises(ValueError, match="rotate"):
+        module_of(DATA, name).Options.model_validate({"rotate": 3})
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["collateral.data.lookup"]
+    + [f"collateral.data.{name}" for name in DATA.names()]
+    + [f"collateral.data.forget.{name}" for name in FORGET.names()],
+)
+def test_what_the_snakefile_imports_is_light(module):
+    code = f"import sys, {module}; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ).stdout.split()
+    assert module in loaded
+    assert not {"numpy", "scipy", "sklearn", "torch", "torchvision"} & set(loaded)
+
+
+def test_an_unknown_data_set_is_named_with_the_nearest_one():
+    with pytest.raises(ValueError, match=r"no data set 'CIFAR-100'; .*did you mean cifar100\?"):
+        module_of(DATA, "CIFAR-100")
+
+
+def test_a_servant_of_the_data_sets_is_none():
+    with pytest.raises(ValueError, match="no data set 'cut'"):
+        module_of(DATA, "cut")
+
+
+def test_known_classes_are_those_that_are_kept():
+    options = module_of(DATA, "digits").Options(classes=("digit_7", 2))
+    assert known_classes("digits", options) == ("digit_7", "digit_2")
+
+
+def test_known_classes_of_the_users_arrays_are_unknown():
+    assert known_classes("arrays", module_of(DATA, "arrays").Options(path="own.npz")) is None
+
+
+def test_known_classes_name_an_unknown_one():
+    options = module_of(DATA, "cifar100").Options(classes=("couch", "bycicle"))
+    with pytest.raises(ValueError, match=r"no class 'bycicle'; .*did you mean bicycle\?"):
+        known_classes("cifar100", options)
+
+
+def run_stage(folder, name, options):
+    parser = ArgumentParser()
+    data.add_arguments(parser)
+    paths = ["--out", str(folder / "dataset.npz"), "--labels", str(folder / "labels.npz")]
+    data.run(parser.parse_args([*paths, "--name", name, "--options", options]))
+
+
+@pytest.mark.parametrize("name", DATA.names())
+def test_the_stage_writes_what_was_loaded(name, options_of, tmp_path):
+    options = options_of(name)
+    run_stage(tmp_path / "out", name, options.model_dump_json())
+    written = Dataset.load(tmp_path / "out" / "dataset.npz")
+    loaded = module_of(DATA, name).load(options)
+    labels = Labels.load(tmp_path / "out" / "labels.npz")
+    assert same(written, loaded)
+    assert written.info == loaded.info
+    assert (written.padding, written.flip) == (loaded.padding, loaded.flip)
+    assert labels.train.tolist() == loaded.labels.train.tolist()
+    assert labels.class_names == loaded.labels.class_names
+
+
+def test_the_stage_cuts(tmp_path):
+    options = {"classes": ["digit_3", "digit_8"], "per_class": 5, "test_per_class": 2}
+    run_stage(tmp_path, "digits", json.dumps(options))
+    labels = Labels.load(tmp_path / "labels.npz")
+    assert labels.class_names == ("digit_3", "digit_8")
+    assert np.bincount(labels.train).tolist() == [5, 5]
+    assert np.bincount(labels.test).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("digit", "{}", r"no data set 'digit'; .*did you mean digits\?"),
+        ("digits", '{"clases": ["digit_3"]}', "clases"),
+        ("digits", '{"classes": ["digit_3", "digit_x"]}', "no class 'digit_x'"),
+        ("digits", '{"per_class": 1000}', "data.per_class: 1000, but class 'digit_0' has 134"),
+        ("arrays", '{"path": "nowhere.npz"}', "data.path: there is no file nowhere.npz"),
+        ("arrays", "{}", "path"),
+    ],
+)
+def test_the_stage_writes_nothing_on_bad_input(tmp_path, name, options, message):
+    with pytest.raises(ValueError, match=message):
+        run_stage(tmp_path, name, options)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def digits():
+    module = module_of(DATA, "digits")
+    return module.load(module.Options())
+
+
+def test_digits_are_all_there_each_once(digits):
+    sklearn = pytest.importorskip("sklearn.datasets")
+    images = np.concatenate([digits.train_images, digits.test_images]).reshape(1797, 64)
+    labels = np.concatenate([digits.labels.train, digits.labels.test])
+    values, targets = sklearn.load_digits(return_X_y=True)
+    # 255 / 16 is 15.94: the grey levels are 0, 16, 32, 48, 64, 80, 96, 112, 128, 143, ...
+    levels = [0, 16, 32, 48, 64, 80, 96, 112, 128, 143, 159, 175, 191, 207, 223, 239, 255]
+    expected = np.array(levels)[values.astype(int)]
+    ours = sorted((*image, label) for image, label in zip(images.tolist(), labels, strict=True))
+    theirs = sorted(
+        (*image, label) for image, label in zip(expected.tolist(), targets, strict=True)
+    )
+    assert ours == theirs
+
+
+def test_a_quarter_of_every_digit_is_for_testing(digits):
+    train, test = np.bincount(digits.labels.train), np.bincount(digits.labels.test)
+    assert test.tolist() == [44, 46, 44, 46, 45, 46, 45, 45, 44, 45]
+    assert (train + test).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+
+
+def test_the_writers_of_the_digits_are_mixed(digits):
+    sklearn = pytest.importorskip("sklearn.datasets")
+    images = to_uint8(sklearn.load_digits().images / 16)
+    position = {image.tobytes(): place for place, image in enumerate(images)}
+    places = [position[image.tobytes()] for image in digits.train_images]
+    # Correlation of a random order of 1,347 has a standard deviation of 0.027; file order gives 1.
+    assert abs(np.corrcoef(places, np.arange(len(places)))[0, 1]) < 4 * 0.027
+
+
+def test_digits_are_not_augmented(digits):
+    assert (digits.padding, digits.flip) == (0, False)
+
+
+def synthetic(**options):
+    module = module_of(DATA, "synthetic")
+    return module.load(module.Options(**options))
+
+
+def test_synthetic_classes_of_one_family_are_nearer_than_any_others():
+    dataset = synthetic(families=4, classes_per_family=3)
+    images = dataset.test_images.reshape(len(dataset.test_images), -1).astype(float)
+    means = np.stack([images[dataset.labels.test == label].mean(axis=0) for label in range(12)])
+    correlation = np.corrcoef(means)
+    relatives = np.equal.outer(np.arange(12) // 3, np.arange(12) // 3)
+    assert correlation[relatives].min() > correlation[~relatives].max() + 0.2
+
+
+def test_synthetic_closeness_is_the_correlation_of_a_familys_prototypes():
+    dataset = synthetic(closeness=0.6, noise=0, size=64, num_train=1, num_test=1)
+    images = dataset.train_images.reshape(9, -1).astype(float)
+    correlation = np.corrcoef(images)
+    # 4,096 pixels: a correlation's standard deviation is at most 1 / 64; clipping costs less.
+    assert correlation[0, 1] == pytest.approx(0.6, abs=4 / 64)
+    assert correlation[0, 3] == pytest.approx(0.0, abs=4 / 64)
+
+
+def test_synthetic_counts_sizes_and_names_follow_the_options():
+    dataset = synthetic(
+        families=2, classes_per_family=2, size=6, channels=3, num_train=5, num_test=2
+    )
+    assert dataset.train_images.shape == (20, 6, 6, 3)
+    assert dataset.test_images.shape == (8, 6, 6, 3)
+    assert np.bincount(dataset.labels.train).tolist() == [5, 5, 5, 5]
+    assert dataset.labels.class_names == (
+        "family_0_class_0",
+        "family_0_class_1",
+        "family_1_class_0",
+        "family_1_class_1",
+    )
+
+
+def test_synthetic_images_change_with_the_seed():
+    assert not same(synthetic(seed=0), synthetic(seed=1))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "augmentation"),
+    [
+        ("mnist", (28, 28, 1), (0, False)),
+        ("cifar100", (32, 32, 3), (4, True)),
+        ("svhn", (32, 32, 3), (0, False)),
+    ],
+)
+def test_torchvisions_images_come_as_they_were_written(name, shape, augmentation, options_of):
+    dataset = module_of(DATA, name).load(options_of(name))
+    assert np.array_equal(dataset.train_images, pixels(6, *shape))
+    assert np.array_equal(dataset.test_images, pixels(3, *shape))
+    assert dataset.labels.train.tolist() == TINY_LABELS["train"].tolist()
+    assert dataset.labels.test.tolist() == TINY_LABELS["test"].tolist()
+    assert (dataset.padding, dataset.flip) == augmentation
+
+
+@pytest.mark.parametrize("name", FROM_TORCHVISION)
+def test_files_that_are_there_need_no_network(name, options_of, offline):
+    options = options_of(name).model_copy(update={"download": True})
+    assert len(module_of(DATA, name).load(options).train_images) == 6
+
+
+def test_mnist_is_unpacked_where_only_the_packed_files_are_there(options_of, offline, monkeypatch):
+    options = options_of("mnist").model_copy(update={"download": True})
+    resources = []
+    for path in sorted((options.root / "MNIST" / "raw").iterdir()):
+        packed = path.with_name(path.name + ".gz")
+        packed.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+        path.unlink()
+        resources.append((packed.name, md5(packed)))
+    monkeypatch.setattr("torchvision.datasets.MNIST.resources", resources)
+    assert len(module_of(DATA, "mnist").load(options).train_images) == 6
+
+
+@pytest.mark.parametrize("download", [True, False])
+@pytest.mark.parametrize("name", FROM_TORCHVISION)
+def test_missing_files_give_one_message_that_says_how_to_get_them(
+    name, download, tmp_path, offline
+):
+    pytest.importorskip("torchvision")
+    module = module_of(DATA, name)
+    with pytest.raises(ValueError, match=f"data.root: cannot read {name} from") as caught:
+        module.load(module.Options(root=tmp_path / "none", download=download))
+    message = str(caught.value)
+    assert "\n" not in message
+    assert str(tmp_path / "none") in message
+    assert all(path in message for path in module.FILES.paths)
+    assert ("no network in tests" if download else "`download` is false") in message
+    assert "://" in module.FILES.how
+    assert message.endswith(module.FILES.how)
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("download", [True, False])
+@pytest.mark.parametrize("name", FROM_TORCHVISION)
+def test_a_damaged_file_is_called_damaged(name, download, options_of, offline):
+    options = options_of(name).model_copy(update={"download": download})
+    module = module_of(DATA, name)
+    damaged = options.root / module.FILES.paths[0]
+    damaged.write_bytes(damaged.read_bytes()[:-5])
+    with pytest.raises(ValueError, match="damaged") as caught:
+        module.load(options)
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", ["mnist", "svhn"])
+def test_digit_data_sets_share_their_class_names(name):
+    assert module_of(DATA, name).INFO.class_names == DIGITS
+
+
+def test_couch_is_cifar100s_class_25():
+    assert module_of(DATA, "cifar100").INFO.class_names[25] == "couch"
+
+
+@needs_real_files
+@pytest.mark.parametrize(
+    ("name", "train_counts", "test_count"),
+    [
+        ("mnist", [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949], 10000),
+        ("cifar100", [500] * 100, 10000),
+    ],
+)
+def test_the_real_files_are_read(name, train_counts, test_count):
+    pytest.importorskip("torchvision")
+    module = module_of(DATA, name)
+    options = module.Options(root=REAL, download=False)
+    dataset = module.load(options)
+    check_contract(dataset, known_classes(name, options))
+    assert np.bincount(dataset.labels.train).tolist() == train_counts
+    assert len(dataset.labels.test) == test_count
+
+
+@needs_real_files
+def test_cifar100s_class_names_are_those_of_its_files():
+    with (Path(REAL) / "cifar-100-python" / "meta").open("rb") as file:
+        names = pickle.load(file, encoding="latin1")["fine_label_names"]
+    assert module_of(DATA, "cifar100").INFO.class_names == tuple(names)
+
+
+def load_arrays(folder, content, test_content=None, **options):
+    np.savez(folder / "own.npz", **content)
+    if test_content is not None:
+        np.savez(folder / "own_test.npz", **test_content)
+        options["test_path"] = folder / "own_test.npz"
+    module = module_of(DATA, "arrays")
+    return module.load(module.Options(path=folder / "own.npz", **options))
+
+
+def test_arrays_come_in_the_order_of_their_file(tmp_path):
+    content = arrays_content()
+    dataset = load_arrays(tmp_path, content)
+    assert np.array_equal(dataset.train_images, content["train_images"])
+    assert np.array_equal(dataset.test_images, content["test_images"])
+    assert dataset.labels.train.tolist() == [0, 1, 2, 0, 1, 2]
+    assert dataset.labels.class_names == ("cat", "dog", "owl")
+    assert (dataset.padding, dataset.flip) == (0, False)
+
+
+def test_arrays_are_augmented_where_the_user_says_so(tmp_path):
+    dataset = load_arrays(tmp_path, arrays_content(), padding=2, flip=True)
+    assert (dataset.padding, dataset.flip) == (2, True)
+
+
+def test_arrays_without_names_have_numbered_classes(tmp_path):
+    dataset = load_arrays(tmp_path, arrays_content(class_names=None))
+    assert dataset.labels.class_names == ("class_0", "class_1", "class_2")
+
+
+def test_grey_arrays_may_have_no_channel(tmp_path):
+    content = arrays_content(train_images=pixels(6, 4, 5), test_images=pixels(3, 4, 5))
+    dataset = load_arrays(tmp_path, content)
+    assert np.array_equal(dataset.train_images[..., 0], content["train_images"])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_floats_are_rounded_to_the_nearest_of_256_values(tmp_path, dtype):
+    train = np.tile([0.0, 0.25, 0.5, 1.0], (6, 1)).reshape(6, 2, 2).astype(dtype)
+    content = arrays_content(train_images=train, test_images=train[:3])
+    dataset = load_arrays(tmp_path, content)
+    # 0.25 * 255 is 63.75; 127.5 lies between two values and goes to the even one.
+    assert dataset.train_images[0].ravel().tolist() == [0, 64, 128, 255]
+
+
+@pytest.mark.parametrize("keys", [("images", "labels"), ("X", "y")])
+def test_train_and_test_set_may_be_files_of_their_own(tmp_path, keys):
+    content = arrays_content()
+    train = dict(zip(keys, (content["train_images"], content["train_labels"]), strict=True))
+    test = dict(zip(keys, (content["test_images"], content["test_labels"]), strict=True))
+    dataset = load_arrays(tmp_path, {**train, "class_names": content["class_names"]}, test)
+    assert np.array_equal(dataset.test_images, content["test_images"])
+    assert dataset.labels.class_names == ("cat", "dog", "owl")
+
+
+@needs_real_files
+def test_the_part_of_svhn_is_read_as_arrays():
+    paths = {
+        "path": Path(REAL, "svhn_part_train.npz"),
+        "test_path": Path(REAL, "svhn_part_test.npz"),
+    }
+    if not all(path.is_file() for path in paths.values()):
+        pytest.skip("COLLATERAL_DATA has no svhn_part_train.npz and svhn_part_test.npz")
+    module = module_of(DATA, "arrays")
+    dataset = module.load(module.Options(**paths))
+    check_contract(dataset, None)
+    assert len(dataset.train_images) == 20000
+    assert len(dataset.test_images) == 5000
+
+
+def test_mean_and_deviation_are_per_channel_and_of_images_in_0_1():
+    images = np.zeros((2, 1, 1, 3), dtype=np.uint8)
+    images[:, 0, 0, 0] = 0, 255  # mean 1/2, deviation 1/2
+    images[:, 0, 0, 1] = 51, 153  # 0.2 and 0.6: mean 0.4, deviation 0.2
+    images[:, 0, 0, 2] = 255  # constant: nothing to scale
+    mean, std = statistics(images)
+    assert mean == pytest.approx((0.5, 0.4, 1.0))
+    assert std == pytest.approx((0.5, 0.2, 1.0))
+
+
+BAD_CONTENTS = {
+    "no train images": (
+        {"train_images": None},
+        "own.npz: has train_labels, .*expected train_images and train_labels",
+    ),
+    "no test labels": ({"test_labels": None}, "expected test_images and test_labels"),
+    "channels first": (
+        {"train_images": pixels(6, 3, 32, 32)},
+        r"train_images: shape \(6, 3, 32, 32\); expected \(N, H, W\)",
+    ),
+    "flat images": ({"train_images": pixels(6, 784)}, r"train_images: shape \(6, 784\)"),
+    "integers for images": (
+        {"train_images": pixels(6, 4, 5, 3).astype(np.int64)},
+        "train_images: dtype int64; expected uint8, or floats from 0 to 1",
+    ),
+    "normalised floats": (
+        {"test_images": np.linspace(-2, 2, 180).reshape(3, 4, 5, 3)},
+        "test_images: floats from -2 to 2; expected 0 to 1",
+    ),
+    "floats to 255": (
+        {"train_images": pixels(6, 4, 5, 3).astype(np.float32)},
+        "train_images: floats from .* expected 0 to 1",
+    ),
+    "not a number": (
+        {"train_images": np.full((6, 4, 5, 3), np.nan)},
+        "train_images: floats from nan to nan",
+    ),
+    "other test shape": (
+        {"test_images": pixels(3, 5, 5, 3)},
+        r"test_images: images have shape \(H, W, C\) = \(5, 5, 3\), but train images \(4, 5, 3\)",
+    ),
+    "fewer labels than images": (
+        {"train_labels": np.array([0, 1, 2])},
+        "train_labels: 3 labels for 6 train_images",
+    ),
+    "one-hot labels": (
+        {"train_labels": np.eye(6, 3, dtype=int)},
+        r"train_labels: shape \(6, 3\); expected \(N,\)",
+    ),
+    "float labels": (
+        {"test_labels": np.array([0.0, 1.0, 2.0])},
+        "test_labels: dtype float64; expected integers",
+    ),
+    "negative label": (
+        {"train_labels": np.array([0, 1, 2, -1, 1, 2])},
+        "train_labels: found label -1; expected 0 to 2",
+    ),
+    "train label beyond the names": (
+        {"train_labels": np.array([0, 1, 2, 3, 1, 2])},
+        "train_labels: found label 3; expected 0 to 2, as there are 3 classes",
+    ),
+    "test label beyond the names": (
+        {"test_labels": np.array([0, 1, 7])},
+        "test_labels: found label 7; expected 0 to 2",
+    ),
+    "labels from 1": (
+        {"train_labels": np.array([1, 2, 3, 1, 2, 3]), "class_names": None},
+        "train_labels: found label 3; expected 0 to 2",
+    ),
+    "huge labels": (
+        {"train_labels": np.array([0, 1, 2, 0, 1, 2**60]), "class_names": None},
+        "train_labels: found label 1152921504606846976; expected 0 to 3",
+    ),
+    "too many names": (
+        {"class_names": np.array(["cat", "dog", "owl", "elk"])},
+        r"train_labels: no example of class 3 \('elk'\); expected some for all 4 class_names",
+    ),
+    "a name twice": (
+        {"class_names": np.array(["cat", "dog", "cat"])},
+        r"class_names: \['cat'\] more than once",
+    ),
+    "names that are numbers": (
+        {"class_names": np.arange(3)},
+        "class_names: dtype int64, .*expected a list of strings",
+    ),
+    "one class": (
+        {"train_labels": np.zeros(6, int), "test_labels": np.zeros(3, int), "class_names": None},
+        "train_labels: one class only",
+    ),
+    "no train example": (
+        {"train_images": pixels(0, 4, 5, 3), "train_labels": np.zeros(0, int)},
+        r"train_images: shape \(0, 4, 5, 3\) has no pixel; expected at least one image",
+    ),
+    "no test example": (
+        {"test_images": pixels(0, 4, 5, 3), "test_labels": np.zeros(0, int)},
+        "test_images: .*expected at least one image",
+    ),
+    "pickled objects": (
+        {"train_labels": np.array([0, 1, 2, None, 1, 2], dtype=object)},
+        "cannot read .*own.npz: .*allow_pickle=False",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_CONTENTS.values(), ids=BAD_CONTENTS)
+def test_bad_arrays_are_named_with_file_key_and_what_is_expected(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        load_arrays(tmp_path, arrays_content(**changes))
+    assert str(caught.value).startswith("data.path: ")
+    assert str(tmp_path / "own.npz") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_in_the_test_file_names_the_test_file(tmp_path):
+    train = {"X": pixels(2, 4, 5), "y": np.array([0, 1])}
+    with pytest.raises(ValueError, match=r"data.test_path: .*own_test.npz: y: found label 2"):
+        load_arrays(tmp_path, train, {"X": pixels(1, 4, 5), "y": np.array([2])})
+
+
+def test_files_of_their_own_must_have_a_pair_of_keys(tmp_path):
+    with pytest.raises(ValueError, match=r"own.npz: has X; expected images and labels or X and y"):
+        load_arrays(tmp_path, {"X": pixels(2, 4, 5)}, {"X": pixels(1, 4, 5)})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is not an .npz file"),
+        (b"label,pixel\n0,255\n", "is not an .npz file"),
+        (pickle.dumps([1, 2, 3]), "is not an .npz file"),
+    ],
+)
+def test_another_kind_of_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "own.npz"
+    path.write_bytes(content)
+    module = module_of(DATA, "arrays")
+    with pytest.raises(ValueError, match=message):
+        module.load(module.Options(path=path))
+
+
+@pytest.mark.parametrize("damage", ["cut off", "changed"])
+def test_a_damaged_npz_is_refused(tmp_path, damage):
+    path = tmp_path / "own.npz"
+    np.savez(path, **arrays_content())
+    content = bytearray(path.read_bytes())
+    content[400] ^= 255  # inside the train images: the checksum of the archive tells
+    path.write_bytes(content[:600] if damage == "cut off" else content)
+    module = module_of(DATA, "arrays")
+    with pytest.raises(ValueError, match=rf"data.path: .*{re.escape(str(path))}"):
+        module.load(module.Options(path=path))
+
+
+def test_a_folder_is_no_npz(tmp_path):
+    module = module_of(DATA, "arrays")
+    with pytest.raises(ValueError, match=r"data.path: there is no file"):
+        module.load(module.Options(path=tmp_path))
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", DOCS.read_text(), flags=re.DOTALL)
+
+
+def test_the_documented_data_set_keeps_the_contract(tmp_path):
+    path = tmp_path / "stripes.py"
+    path.write_text(next(block for block in blocks("python") if "INFO" in block))
+    spec = spec_from_file_location("stripes", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    check_contract(module.load(module.Options()), module.INFO.class_names)
+
+
+def test_the_documented_config_lines_are_valid():
+    (block,) = blocks("yaml")
+    options = yaml.safe_load(block)["benchmarks"]["mine"]["data"]
+    assert options.pop("name") == "arrays"
+    module_of(DATA, "arrays").Options.model_validate(options)

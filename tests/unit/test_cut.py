@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+
+from collateral.core.dataset import Dataset, Labels
+from collateral.data.cut import cut
+from collateral.data.info import DataOptions
+
+# Every image is one pixel, its position: train 0..7, test 100..103.
+TRAIN = np.array([0, 1, 2, 2, 1, 0, 2, 0])
+TEST = np.array([2, 0, 1, 0])
+SMALL = Dataset(
+    train_images=np.arange(8, dtype=np.uint8).reshape(8, 1, 1, 1),
+    test_images=np.arange(100, 104, dtype=np.uint8).reshape(4, 1, 1, 1),
+    labels=Labels(TRAIN, TEST, ("cat", "dog", "owl")),
+    mean=(0.25,),
+    std=(0.5,),
+    padding=2,
+    flip=True,
+)
+
+
+def pixels(images):
+    return images.ravel().tolist()
+
+
+def test_no_option_keeps_everything():
+    result = cut(SMALL, DataOptions())
+    assert pixels(result.train_images) == list(range(8))
+    assert result.labels.train.tolist() == TRAIN.tolist()
+    assert result.labels.class_names == ("cat", "dog", "owl")
+
+
+def test_classes_are_numbered_in_the_order_in_which_they_are_listed():
+    result = cut(SMALL, DataOptions(classes=("owl", "cat")))
+    assert result.labels.class_names == ("owl", "cat")
+    assert pixels(result.train_images) == [0, 2, 3, 5, 6, 7]
+    assert result.labels.train.tolist() == [1, 0, 0, 1, 0, 1]
+    assert pixels(result.test_images) == [100, 101, 103]
+    assert result.labels.test.tolist() == [0, 1, 1]
+
+
+def test_a_class_may_be_given_by_its_index():
+    by_index = cut(SMALL, DataOptions(classes=(2, "cat")))
+    assert by_index.labels.class_names == ("owl", "cat")
+
+
+def test_per_class_keeps_the_first_train_examples_in_their_order():
+    result = cut(SMALL, DataOptions(per_class=2))
+    assert pixels(result.train_images) == [0, 1, 2, 3, 4, 5]
+    assert pixels(result.test_images) == [100, 101, 102, 103]
+
+
+def test_test_per_class_keeps_the_first_test_examples():
+    result = cut(SMALL, DataOptions(test_per_class=1))
+    assert pixels(result.train_images) == list(range(8))
+    assert pixels(result.test_images) == [100, 101, 102]
+
+
+def test_per_class_counts_only_the_classes_that_stay():
+    result = cut(SMALL, DataOptions(classes=("owl", "cat"), per_class=3))
+    assert pixels(result.train_images) == [0, 2, 3, 5, 6, 7]
+
+
+def test_statistics_and_augmentation_stay():
+    result = cut(SMALL, DataOptions(classes=("owl", "cat"), per_class=1))
+    assert (result.mean, result.std, result.padding, result.flip) == ((0.25,), (0.5,), 2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"classes": ["cat", "dgo"]}, r"data.classes: no class 'dgo'; .*did you mean dog\?"),
+        ({"classes": ["cat", 3]}, r"data.classes: no class 3; there are 3, 0 to 2"),
+        ({"classes": ["cat", -1]}, r"data.classes: no class -1"),
+        ({"classes": ["cat", 0]}, r"data.classes: class 'cat' is listed twice"),
+        ({"per_class": 3}, r"data.per_class: 3, but class 'dog' has 2 train examples"),
+        ({"test_per_class": 2}, r"data.test_per_class: 2, but class 'dog' has 1 test examples"),
+    ],
+)
+def test_what_cannot_be_kept_is_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        cut(SMALL, DataOptions.model_validate(options))
+
+
+def test_classes_without_any_test_example_are_refused():
+    untested = Labels(TRAIN, np.zeros(4, dtype=np.int64), ("cat", "dog", "owl"))
+    dataset = Dataset(SMALL.train_images, SMALL.test_images, untested, (0.0,), (1.0,))
+    with pytest.raises(ValueError, match=r"data.classes: .*no test example"):
+        cut(dataset, DataOptions(classes=("dog", "owl")))
+
+
+def test_yaml_booleans_are_not_taken_for_classes():
+    with pytest.raises(ValueError, match="classes"):
+        DataOptions.model_validate({"classes": [True, False]})

@@ -1,0 +1,68 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collateral.metrics.locality import bin_count, bin_floor, bin_mean, disagreement
+
+BINS = np.array([0, 0, 9, 9, 9])
+VALUES = np.array([1.0, 0.0, 1.0, 1.0, 0.25])
+
+
+def test_bin_means_are_as_worked_out_by_hand_and_empty_bins_are_gaps():
+    assert bin_mean(VALUES, BINS) == pytest.approx([0.5, *[np.nan] * 8, 0.75], nan_ok=True)
+
+
+def test_bin_counts_name_every_bin():
+    assert bin_count(BINS).tolist() == [2, 0, 0, 0, 0, 0, 0, 0, 0, 3]
+
+
+@given(st.permutations(range(5)))
+def test_bin_means_are_invariant_to_the_order_of_the_examples(order):
+    shuffled = bin_mean(VALUES[order], BINS[order])
+    assert np.array_equal(shuffled, bin_mean(VALUES, BINS), equal_nan=True)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.integers(0, 9)), min_size=1))
+def test_bin_means_of_rates_are_rates(examples):
+    values, bins = (np.array(column) for column in zip(*examples, strict=True))
+    means = bin_mean(values, bins)
+    defined = means[~np.isnan(means)]
+    assert (defined >= 0).all() and (defined <= 1).all()
+    assert len(defined) == len(set(bins.tolist()))
+
+
+def test_disagreement_is_the_share_of_different_predictions():
+    assert disagreement(np.array([0, 1, 2, 2]), np.array([0, 1, 1, 0])) == 0.5
+
+
+def test_nobody_disagrees_with_itself():
+    assert disagreement(np.array([0, 1, 2]), np.array([0, 1, 2])) == 0
+
+
+def test_disagreement_on_nothing_is_undefined():
+    nothing = np.array([], dtype=np.int64)
+    assert math.isnan(disagreement(nothing, nothing))
+
+
+def test_the_floor_of_a_bin_is_the_deviation_of_a_mean_difference():
+    # Sample standard deviations 0.1 and 0; three seeds: times sqrt(2/3).
+    profiles = np.array([[0.4, 1.0], [0.5, 1.0], [0.6, 1.0]])
+    assert bin_floor(profiles) == pytest.approx([0.1 * math.sqrt(2 / 3), 0])
+
+
+def test_the_floor_of_a_bin_counts_the_seeds_that_have_it():
+    profiles = np.array([[0.4, 0.4], [np.nan, np.nan], [0.6, np.nan]])
+    # Two seeds: sqrt(2/2) times the deviation of (0.4, 0.6); one seed: none.
+    assert bin_floor(profiles) == pytest.approx([math.sqrt(0.02), np.nan], nan_ok=True)
+
+
+def test_the_floor_of_a_bin_predicts_the_spread_between_retrainings():
+    rng = np.random.default_rng(0)
+    retrained, others = rng.normal(0.8, 0.05, (2, 20_000, 5))  # repeats of five seeds
+    spread = (retrained - others).mean(axis=1).std()
+    # The floor of twenty thousand seeds, taken back to five.
+    floor = bin_floor(retrained.reshape(-1, 1))[0] * math.sqrt(retrained.size / 5)
+    assert floor == pytest.approx(spread, rel=0.03)  # five standard errors

@@ -1,0 +1,173 @@
+import math
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from collateral.core.dataset import Labels
+from collateral.core.outputs import ModelOutputs, Outputs
+from collateral.core.split import Split
+from collateral.metrics.membership import (
+    MAX_VECTORS,
+    draw,
+    entropy,
+    features,
+    modified_entropy,
+    non_member_rate,
+    scores,
+)
+
+P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
+Y = np.array([0, 1, 2])
+SPLIT = Split(np.array([0, 1]), 10, (0,), {})
+
+
+def confidences(seed: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make confidences as of a net that is sure of its training data and less so of the rest."""
+    rng = np.random.default_rng(seed)
+    test = np.where(rng.random(n) < 0.7, rng.normal(4, 2, n), rng.normal(-2, 2, n))
+    logits = rng.normal(6, 1.8, n), test, rng.normal(0.5, 3, 400)
+    members, non_members, targets = (1 / (1 + np.exp(-x)) for x in logits)
+    return members, non_members, targets
+
+
+def plain_rate(members: np.ndarray, non_members: np.ndarray, targets: np.ndarray) -> float:
+    x = np.concatenate([members, non_members])[:, None]
+    y = np.repeat([1, 0], [len(members), len(non_members)])
+    return 1 - SVC(C=3, gamma="auto").fit(x, y).predict(targets[:, None]).mean()
+
+
+def test_modified_entropy_is_as_worked_out_by_hand():
+    # First row: -(0.3 ln 0.7 + 0.2 ln 0.8 + 0.1 ln 0.9) = 0.1070 + 0.0446 + 0.0105.
+    assert modified_entropy(P, Y) == pytest.approx([0.162, 0.066, 0.764], abs=5e-4)  # 3 digits
+
+
+def test_entropy_is_as_worked_out_by_hand():
+    # First row: 0.7 * 0.35667 + 0.2 * 1.60944 + 0.1 * 2.30259.
+    assert entropy(P)[0] == pytest.approx(0.80182, abs=5e-6)  # 5 digits
+    assert entropy(np.full((1, 4), 0.25)) == pytest.approx([math.log(4)])
+
+
+def test_certainty_has_finite_entropies():
+    certain = np.array([[1.0, 0.0]])
+    assert entropy(certain) == pytest.approx([0])
+    assert modified_entropy(certain, np.array([0])) == pytest.approx([0])
+    # Certain and wrong: both terms are -ln of the clamp, 1e-30.
+    assert modified_entropy(certain, np.array([1])) == pytest.approx([60 * math.log(10)])
+
+
+def test_features_come_from_the_right_part_of_the_outputs():
+    outputs = Outputs(np.log(P).astype(np.float16), np.array([0.9, 0.8, 0.7]), np.array([0, 1, 0]))
+    values = features(outputs, Y)
+    assert values["mia"].tolist() == [0.9, 0.8, 0.7]  # the float32 pass, not the logits
+    assert values["mia_correctness"].tolist() == [1, 1, 0]
+    assert values["mia_probability"] == pytest.approx(P, abs=1e-3)  # float16 has 11 bits
+    assert values["mia_modified_entropy"] == pytest.approx([0.162, 0.066, 0.764], abs=3e-3)
+
+
+def test_the_boundary_of_mirrored_groups_is_in_their_middle():
+    members, non_members = np.ones(3), np.zeros(3)
+    targets = np.array([0.1, 0.49, 0.51, 0.52, 0.9])
+    assert non_member_rate(members, non_members, targets) == pytest.approx(2 / 5)
+
+
+def test_the_boundary_of_mirrored_groups_of_vectors_is_in_their_middle():
+    members, non_members = np.tile([1.0, 0.0], (3, 1)), np.tile([0.0, 1.0], (3, 1))
+    targets = np.array([[0.4, 0.6], [0.1, 0.9], [0.6, 0.4], [0.3, 0.7]])
+    assert non_member_rate(members, non_members, targets) == 0.75
+
+
+def test_a_larger_group_outvotes_a_smaller_one_of_the_same_value():
+    crowd, few = np.full(20, 0.5), np.full(10, 0.5)
+    targets = np.array([0.5])
+    assert non_member_rate(crowd, few, targets) == 0
+    assert non_member_rate(few, crowd, targets) == 1
+
+
+def test_weights_stand_for_repeated_points():
+    values, counts = np.array([0.1, 0.4, 0.5, 0.6, 0.9]), np.array([4, 3, 2, 5, 7])
+    is_member = np.array([0, 0, 1, 0, 1])
+    # Tight: the default tolerance stops both somewhere near the same optimum.
+    weighted = SVC(C=3, gamma="auto", tol=1e-10).fit(values[:, None], is_member, counts)
+    repeated = SVC(C=3, gamma="auto", tol=1e-10).fit(
+        np.repeat(values, counts)[:, None], np.repeat(is_member, counts)
+    )
+    grid = np.linspace(0, 1, 101)[:, None]
+    difference = weighted.decision_function(grid) - repeated.decision_function(grid)
+    assert np.abs(difference).max() < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_collapsing_gives_the_score_of_the_plain_svc(seed):
+    members, non_members, targets = (x.round(3) for x in confidences(seed, 500))
+    assert non_member_rate(members, non_members, targets) == plain_rate(
+        members, non_members, targets
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_moves_the_score_by_less_than_a_point(seed):
+    members, non_members, targets = confidences(seed, 1000)
+    ours = non_member_rate(members, non_members, targets)
+    # Only targets beside the boundary can change sides; the benchmark saw 0 to 0.6 points.
+    assert abs(ours - plain_rate(members, non_members, targets)) < 0.01
+
+
+def test_the_score_is_invariant_to_the_order_of_the_examples():
+    groups = confidences(0, 300)
+    rng = np.random.default_rng(1)
+    shuffled = [rng.permutation(group) for group in groups]
+    assert non_member_rate(*groups) == non_member_rate(*shuffled)
+
+
+def test_a_score_of_numbers_that_are_not_is_undefined():
+    for bad in (np.nan, np.inf):
+        assert math.isnan(non_member_rate(np.ones(2), np.zeros(2), np.array([0.5, bad])))
+        assert math.isnan(non_member_rate(np.array([1, bad]), np.zeros(2), np.ones(1)))
+
+
+def test_long_lists_of_vectors_are_cut():
+    near, far = np.tile([1.0, 0.0], (MAX_VECTORS, 1)), np.tile([0.0, 1.0], (MAX_VECTORS, 1))
+    # What comes after the first 2,000 contradicts them, and is not looked at.
+    members, non_members = np.concatenate([near, far, far]), np.concatenate([far, near, near])
+    assert non_member_rate(members, non_members, np.array([[0.9, 0.1], [0.1, 0.9]])) == 0.5
+
+
+def test_members_are_as_many_retained_examples_as_there_are_test_examples():
+    drawn = draw(SPLIT, 5, seed=0)
+    assert len(set(drawn.members.tolist())) == 5
+    assert set(drawn.members.tolist()) <= set(SPLIT.retain.tolist())
+    assert sorted(drawn.non_members.tolist()) == list(range(5))
+
+
+def test_members_are_all_retained_examples_where_these_are_fewer():
+    drawn = draw(SPLIT, 20, seed=0)
+    assert sorted(drawn.members.tolist()) == SPLIT.retain.tolist()
+    assert len(drawn.non_members) == 20
+
+
+def test_the_draw_depends_on_the_seed_and_the_split_alone():
+    other = Split(np.array([0, 2]), 10, (0,), {})
+    first = draw(SPLIT, 8, seed=0)
+    assert np.array_equal(draw(SPLIT, 8, seed=0).members, first.members)
+    assert not np.array_equal(draw(SPLIT, 8, seed=1).non_members, first.non_members)
+    assert not np.array_equal(draw(other, 8, seed=0).non_members, first.non_members)
+
+
+def test_scores_hold_the_forget_set_against_members_and_test_set():
+    # All retained examples are sure and right, all test examples unsure and wrong; of the two
+    # forgotten ones, the first looks like the members and the second like the test set.
+    sure, unsure = [4.0, -4.0], [-0.5, 0.5]
+    train = np.array([sure, unsure, sure, sure, sure])
+    test = np.array([unsure, unsure, unsure])
+    labels = Labels(np.zeros(5, dtype=np.int64), np.zeros(3, dtype=np.int64), ("a", "b"))
+    split = Split(np.array([0, 1]), 5, (0,), {})
+
+    def outputs(logits: np.ndarray) -> Outputs:
+        p = np.exp(logits[:, 0]) / np.exp(logits).sum(axis=1)
+        return Outputs(logits.astype(np.float16), p.astype(np.float32), logits.argmax(axis=1))
+
+    model = ModelOutputs(outputs(train), outputs(test))
+    values = scores(model, labels, split, draw(split, 3, seed=0))
+    names = ["mia", "mia_correctness", "mia_entropy", "mia_modified_entropy", "mia_probability"]
+    assert values == dict.fromkeys(names, 0.5)

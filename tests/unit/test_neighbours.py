@@ -1,0 +1,103 @@
+from argparse import ArgumentParser
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collateral.core.dataset import Dataset, Labels
+from collateral.core.neighbours import Neighbours
+from collateral.core.outputs import Embeddings
+from collateral.core.split import Split
+from collateral.stages import neighbours as stage
+
+# Angles of the training features to the axis, in degrees; the second and third are forgotten,
+# one on each side of the axis, so that the axis is the direction of the forget set.
+TRAIN = [90.0, 10.0, -10.0, 60.0, 0.0]
+TEST = [60.0, 90.0, 0.0]
+LABELS = Labels(np.array([0, 1, 1, 0, 1]), np.array([0, 0, 1]), ("a", "b"))
+SPLIT = Split(np.array([1, 2]), 5, (1,), {})
+
+
+def features(angles: list[float]) -> np.ndarray:
+    radians = np.radians(angles)
+    return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
+
+
+def write_inputs(folder: Path, train: list[list[float]]) -> list[str]:
+    """Write a data set whose images are their own index, a split, and features by seed."""
+    images = np.arange(8, dtype=np.uint8).reshape(8, 1, 1, 1)
+    Dataset(images[:5], images[5:], LABELS, (0.5,), (0.5,)).save(folder / "dataset.npz")
+    SPLIT.save(folder / "split.json", LABELS)
+    paths = [folder / f"embeddings-{seed}.npz" for seed in range(len(train))]
+    for path, angles in zip(paths, train, strict=True):
+        Embeddings(features(angles), features(TEST)).save(path)
+    return [
+        *("--data", str(folder / "dataset.npz"), "--split", str(folder / "split.json")),
+        *("--embeddings", *map(str, paths), "--out", str(folder / "neighbours.npz")),
+    ]
+
+
+def run_stage(words: list[str], *seeds: int) -> None:
+    parser = ArgumentParser()
+    stage.add_arguments(parser)
+    stage.run(parser.parse_args([*words, "--seeds", *map(str, seeds)]))
+
+
+def test_similarities_are_the_cosines_to_the_forget_set_by_seed(tmp_path):
+    run_stage(write_inputs(tmp_path, [TRAIN, [0.0, 20.0, -20.0, 90.0, 60.0]]), 3, 7)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    near, far = np.cos(np.radians([10, 20]))
+    assert found.seeds.tolist() == [3, 7]
+    # cos 60 is a half; float32.
+    expected = np.array([[0, near, near, 0.5, 1], [1, far, far, 0, 0.5]])
+    assert found.train_similarity == pytest.approx(expected, abs=1e-6)
+    assert found.test_similarity == pytest.approx(np.array([[0.5, 0, 1]] * 2), abs=1e-6)
+
+
+def test_the_nearest_are_shown_first_with_their_images(tmp_path):
+    run_stage(write_inputs(tmp_path, [TRAIN]), 0)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    sets, indices = found.shown_set.tolist(), found.shown_index.tolist()
+    assert sets == ["train"] * 3 + ["test"] * 3 + ["forget"] * 2
+    assert indices[:6] == [4, 3, 0, 2, 0, 1]
+    assert sorted(indices[6:]) == [1, 2]
+    # Images are numbered on from the train set into the test set.
+    assert found.shown_images[:6].ravel().tolist() == [4, 3, 0, 7, 5, 6]
+
+
+def test_only_so_many_are_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(stage, "NUM_SHOWN", {"train": 2, "test": 1, "forget": 1})
+    run_stage(write_inputs(tmp_path, [TRAIN]), 0)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    assert found.shown_set.tolist() == ["train", "train", "test", "forget"]
+
+
+def test_what_is_shown_is_nearest_in_the_mean_over_seeds(tmp_path):
+    # The last is nearest of all in the first seed, the fourth in the mean.
+    run_stage(write_inputs(tmp_path, [TRAIN, [90.0, 10.0, -10.0, 0.0, 90.0]]), 0, 1)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    assert found.shown_index[0] == 3
+
+
+def test_neighbours_are_read_as_they_were_written(tmp_path):
+    run_stage(write_inputs(tmp_path, [TRAIN]), 0)
+    first = Neighbours.load(tmp_path / "neighbours.npz")
+    first.save(tmp_path / "again.npz")
+    again = Neighbours.load(tmp_path / "again.npz")
+    for field in fields(Neighbours):
+        assert np.array_equal(getattr(first, field.name), getattr(again, field.name))
+    assert (tmp_path / "neighbours.npz").read_bytes() == (tmp_path / "again.npz").read_bytes()
+
+
+def test_a_seed_without_embeddings_is_refused(tmp_path):
+    words = write_inputs(tmp_path, [TRAIN])
+    with pytest.raises(ValueError, match="1 files for 2 seeds"):
+        run_stage(words, 0, 1)
+    assert not (tmp_path / "neighbours.npz").exists()
+
+
+def test_features_of_a_diverged_base_are_refused(tmp_path):
+    words = write_inputs(tmp_path, [[*TRAIN[:4], float("nan")]])
+    with pytest.raises(ValueError, match=r"embeddings-0\.npz: features are not finite"):
+        run_stage(words, 0)

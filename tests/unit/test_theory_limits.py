@@ -1,0 +1,70 @@
+"""The rates and the means of P1 to P3, over random data."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collateral.theory import limits
+from collateral.theory import retain_finetuning as ft
+from collateral.theory.draws import interpolating
+
+seeds = st.integers(0, 2**32 - 1)
+RUNS = 50
+
+
+def few_examples(count):
+    return settings(max_examples=count, deadline=None, derandomize=True)
+
+
+def test_the_slope_of_a_power_law_is_its_exponent():
+    x = np.array([1.0, 10.0, 100.0])
+    assert limits.slope(x, 3 * x**-2) == pytest.approx(-2)
+
+
+@few_examples(5)
+@given(seed=seeds)
+def test_the_remainder_of_p1_falls_as_one_over_n(seed):
+    remainders = limits.remainders(np.random.default_rng(seed), RUNS)
+    # The next order adds terms of relative size 1/n, d/n = 2.5 % at the smallest n.
+    assert limits.slope(limits.SIZES, remainders) == pytest.approx(-1, abs=0.05)
+
+
+@few_examples(20)
+@given(seed=seeds, m=st.integers(1, 6))
+def test_the_limit_of_p3_is_reached_linearly_in_lam(seed, m):
+    data = interpolating(np.random.default_rng(seed), 10, 15, 20, m)
+    small = limits.LAMBDAS[2:]  # where the second order, lam^2, is below the tolerance
+    errors = np.abs(limits.limit_errors(data, small)).max((1, 2))
+    assert limits.slope(small, errors) == pytest.approx(1, abs=0.02)
+
+
+@few_examples(20)
+@given(seed=seeds, m=st.integers(1, 6))
+def test_the_rate_of_p3_is_the_first_order_one(seed, m):
+    data = interpolating(np.random.default_rng(seed), 10, 15, 20, m)
+    lam = 1e-8
+    [error] = limits.limit_errors(data, np.array([lam]))
+    z_limit = np.concatenate([np.zeros_like(data.z_F), data.z_R], axis=-1)
+    rate = ft.rate(data.X, z_limit)
+    # The second order is lam times as large, with a factor of some thousands.
+    np.testing.assert_allclose(error / lam, rate, atol=1e-4 * np.abs(rate).max())
+
+
+@pytest.mark.parametrize("end_of", [limits.random_labels_end, limits.retain_finetuning_end])
+class TestTheMeanTrajectory:
+    @few_examples(4)
+    @given(seed=seeds)
+    def test_tends_to_its_limit(self, end_of, seed):
+        end = end_of(np.random.default_rng(seed), RUNS)
+        assert limits.largest_t(end.logits, end.limit) < limits.critical_t(end.logits)
+
+    def test_does_not_tend_to_retraining(self, end_of):
+        end = end_of(np.random.default_rng(0), RUNS)
+        assert limits.largest_t(end.logits, end.retrained) > 5 * limits.critical_t(end.logits)
+
+
+def test_largest_t_by_hand():
+    # mean 2, standard deviation sqrt(2), standard error 1
+    logits = np.array([[1.0, 0.0], [3.0, 4.0]])
+    assert limits.largest_t(logits, np.array([5.0, 2.0])) == pytest.approx(3)

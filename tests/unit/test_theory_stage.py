@@ -1,0 +1,46 @@
+"""The stage `theory`, with few runs."""
+
+import argparse
+
+import pandas as pd
+import pytest
+
+from collateral.stages import theory
+
+
+def run(out):
+    parser = argparse.ArgumentParser()
+    theory.add_arguments(parser)
+    theory.run(parser.parse_args(["--seed", "0", "--runs", "4", "--out", str(out)]))
+    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.*")}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("theory"))
+
+
+def test_it_writes_tables_and_figures(files):
+    figures = {
+        f"figures/{name}.{kind}"
+        for name in ("synthetic", "retain-residual", "support")
+        for kind in ("pdf", "png")
+    }
+    assert set(files) == {
+        "theory.csv",
+        "findings.csv",
+        "checks.csv",
+        "figures/captions.json",
+        *figures,
+    }
+
+
+def test_a_second_run_writes_the_same_bytes(files, tmp_path):
+    assert run(tmp_path) == files
+
+
+def test_the_points_are_sorted(files, tmp_path):
+    (tmp_path / "theory.csv").write_bytes(files["theory.csv"])
+    points = pd.read_csv(tmp_path / "theory.csv")
+    assert list(points) == ["panel", "series", "x", "y", "low", "high", "predicted"]
+    assert points.equals(points.sort_values(["panel", "series", "x", "y"], kind="stable"))

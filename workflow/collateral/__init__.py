@@ -1,0 +1,1 @@
+"""Collateral: who else gets hurt when a model unlearns some examples."""

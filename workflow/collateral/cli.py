@@ -1,0 +1,40 @@
+"""The command `collateral STAGE`: it imports that one stage and runs it."""
+
+import argparse
+import logging
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+
+STAGES = Path(__file__).parent / "stages"
+NOT_STAGES = {"__init__", "options"}
+
+
+def stages() -> list[str]:
+    """Return the names of the stages: their files."""
+    return sorted({file.stem for file in STAGES.glob("*.py")} - NOT_STAGES)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a stage; for bad input, say in one line what is wrong."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(prog="collateral", description=__doc__)
+    parser.add_argument("stage", choices=stages())
+    name = parser.parse_args(arguments[:1]).stage
+    stage = import_module(f"collateral.stages.{name}")
+    options = argparse.ArgumentParser(prog=f"collateral {name}", description=stage.__doc__)
+    stage.add_arguments(options)
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    try:
+        stage.run(options.parse_args(arguments[1:]))
+    except (ValueError, FileNotFoundError) as error:
+        if not _is_ours(error):
+            raise
+        raise SystemExit(f"collateral {name}: {error}") from None
+
+
+def _is_ours(error: Exception) -> bool:
+    """Tell whether the package raised this itself, as a message to the user."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return Path(frames[-1].filename).is_relative_to(Path(__file__).parent)

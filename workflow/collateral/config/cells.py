@@ -1,0 +1,43 @@
+"""The forget sets of a benchmark by name: classes x fractions, and those listed one by one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from collateral.config.schema import BenchmarkConfig
+from collateral.data.lookup import DATA, known_classes, module_of
+from collateral.paths import slug
+
+
+@dataclass(frozen=True)
+class ForgetSpec:
+    """A kind of forget set and its parameters, as the split job gets them."""
+
+    kind: str
+    params: Mapping[str, Any]
+
+
+def cells_of(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
+    """Return all cells: couch and 0.5 make `couch-50`; then those under `cells:`."""
+    cells = {}
+    for label in benchmark.classes:
+        name = class_name(benchmark, label)
+        for fraction in benchmark.fractions:
+            params = {"class": name, "fraction": fraction, "order": benchmark.order}
+            cells[f"{slug(str(name))}-{format(100 * fraction, 'g')}"] = ForgetSpec(
+                "class_part", params
+            )
+    for name, cell in benchmark.cells.items():
+        params = {key: value for key, value in cell.forget.items() if key != "kind"}
+        cells[name] = ForgetSpec(str(cell.forget.get("kind")), params)
+    return cells
+
+
+def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
+    """Return the name of a class given by its index, where the config alone can tell."""
+    name = benchmark.data.get("name")
+    if isinstance(label, str) or name not in DATA.names():
+        return label
+    given = {key: value for key, value in benchmark.data.items() if key != "name"}
+    known = known_classes(name, module_of(DATA, name).Options.model_validate(given))
+    return known[label] if known is not None and 0 <= label < len(known) else label

@@ -1,0 +1,136 @@
+"""The shape of config.yaml. What a data set, a forget set or a method adds is in their own files."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from collateral.models.names import NAMES as MODEL_NAMES
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors, and nothing changes after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TrainingParams(Strict):
+    """How base and retrained models are trained; defaults: the paper's CIFAR-100 protocol."""
+
+    epochs: int = Field(200, ge=1, description="Passes over the training data; paper: 200.")
+    batch_size: int = Field(256, ge=1, description="Examples a step; paper: 256.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field("sgd", description="Paper: SGD; SVHN: AdamW.")
+    lr: float = Field(0.1, gt=0, description="Initial learning rate; paper: 0.1.")
+    momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper: 0.9.")
+    nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
+    weight_decay: float = Field(5e-4, ge=0, description="Paper: 5e-4.")
+    schedule: Literal["cosine", "constant"] = Field("cosine", description="Paper: cosine to 0.")
+    augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
+    checkpoint: Literal["last", "best_validation", "best_test"] = Field(
+        "last",
+        description="Which epoch is kept. `best_test` looks at the test set: only because the paper "
+        "does it; the record says so.",
+    )
+    validation_share: float = Field(
+        0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
+    )
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32", description="Mixed precision, on GPUs only."
+    )
+
+
+class BaseParams(TrainingParams):
+    """Training of base and retrained models, and how runs share a base."""
+
+    sharing: Literal["matched", "shared"] = Field(
+        "matched",
+        description="matched: every seed has a base of its own. shared: the first seed's base "
+        "serves all (the paper's protocol).",
+    )
+
+
+class CellConfig(Strict):
+    """A forget set listed on its own, with parameters that hold for it alone."""
+
+    forget: dict[str, Any] = Field(description="`kind:` and the parameters of that kind.")
+    methods: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="Parameters of methods that differ in this cell."
+    )
+
+
+class SweepConfig(Strict):
+    """A method with one parameter varied; its runs are named `ltd@support=random`."""
+
+    method: str = Field(description="A key of `methods:`.")
+    vary: dict[str, list[Any]] = Field(
+        min_length=1, max_length=1, description="One parameter and its values."
+    )
+    cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
+
+
+class BenchmarkConfig(Strict):
+    """One data set, one model, and everything that is done with them."""
+
+    data: dict[str, Any] = Field(description="`name:` of a data set, and its options.")
+    model: str = Field(description="An architecture.")
+    base: BaseParams = Field(default_factory=BaseParams)
+    seeds: tuple[int, ...] = Field(min_length=1, description="One run of everything per seed.")
+    classes: tuple[str | int, ...] = Field((), description="Classes of which a part is forgotten.")
+    fractions: tuple[float, ...] = Field((), description="How much of a class; classes x fractions.")
+    order: Literal["first", "random"] = Field(
+        "first", description="Forget the first share of a class (paper), or a random one."
+    )
+    cells: dict[str, CellConfig] = Field(
+        default_factory=dict, description="Other forget sets, by name."
+    )
+    methods: dict[str, dict[str, Any]] = Field(
+        min_length=1, description="Unlearning methods; a list of values is a grid to tune over."
+    )
+    controls: tuple[str, ...] = Field(("original",), description="Runs to compare with.")
+    sweeps: dict[str, SweepConfig] = Field(default_factory=dict, description="Ablations.")
+
+    @field_validator("methods", mode="before")
+    @classmethod
+    def _empty_entry_means_defaults(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: {} if params is None else params for name, params in value.items()}
+        return value
+
+    @field_validator("model")
+    @classmethod
+    def _known_model(cls, value: str) -> str:
+        if value not in MODEL_NAMES:
+            raise ValueError(f"unknown model; known: {', '.join(MODEL_NAMES)}")
+        return value
+
+    @field_validator("fractions")
+    @classmethod
+    def _shares(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        for fraction in value:
+            if not 0 < fraction <= 1:
+                raise ValueError(f"{fraction} is not in (0, 1]")
+        return value
+
+    @field_validator("seeds", "classes", "fractions")
+    @classmethod
+    def _no_value_twice(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(set(value)) < len(value):
+            raise ValueError("a value stands there twice")
+        return value
+
+    @model_validator(mode="after")
+    def _something_to_forget(self) -> "BenchmarkConfig":
+        if bool(self.classes) != bool(self.fractions):
+            raise ValueError("`classes` and `fractions` go together: both, or neither")
+        if not self.classes and not self.cells:
+            raise ValueError("nothing to forget: give `classes` and `fractions`, or `cells`")
+        return self
+
+
+class Config(Strict):
+    """The whole config: benchmarks by name."""
+
+    benchmarks: dict[str, BenchmarkConfig] = Field(min_length=1)
+    plugins: tuple[Path, ...] = Field(
+        (), description="Folders whose subfolders are methods of your own."
+    )

@@ -1,0 +1,12 @@
+"""Parameters of doing nothing: there are none."""
+
+from typing import ClassVar
+
+from collateral.config.params import MethodParams
+
+
+class Params(MethodParams):
+    """The base model as it is: what forgetting nothing looks like."""
+
+    label: ClassVar[str] = "Original"
+    touches: ClassVar[frozenset[str]] = frozenset()

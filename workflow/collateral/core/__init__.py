@@ -1,0 +1,1 @@
+"""What crosses stages: data sets, splits, outputs, records, seeds, fingerprints, atomic writes."""

@@ -1,0 +1,61 @@
+"""What a stage's code means, as a hash: of its modules' syntax trees, without docstrings."""
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+PACKAGE = "collateral"
+
+
+def fingerprint(modules: Iterable[str]) -> str:
+    """Return a hash of `modules` and of all that they import within the package."""
+    seen: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            waiting += _read(module)[1]
+    content = "\n".join(f"{module} {_read(module)[0]}" for module in sorted(seen))
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+@cache
+def _read(module: str) -> tuple[str, tuple[str, ...]]:
+    """Return a module's hash and the package's modules that it imports."""
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return "", ()
+    tree = ast.parse(Path(spec.origin).read_text())
+    for node in ast.walk(tree):
+        _drop_docstring(node)
+    imports = {name for node in ast.walk(tree) for name in _imported(node)}
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted(imports))
+
+
+def _drop_docstring(node: ast.AST) -> None:
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+        node.body = node.body[1:] or [ast.Pass()]
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """Return the package's modules that an import statement names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names if alias.name.startswith(f"{PACKAGE}.")]
+    if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+        # `from collateral.core import files` may name modules, or names within a module.
+        module = str(node.module)
+        inner = [f"{module}.{alias.name}" for alias in node.names]
+        return [module, *(name for name in inner if _is_module(name))]
+    return []
+
+
+@cache
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,47 @@
+"""What a run is (record.json, identical on a rerun) and what it cost (cost.json, never)."""
+
+import hashlib
+import os
+import platform
+import resource
+import sys
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("numpy", "scikit-learn", "timm", "torch", "torchvision")
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that decide the numbers."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def cost(
+    seconds: Mapping[str, float], *, device: str, threads: int, peak_device_mb: float | None
+) -> dict[str, Any]:
+    """Return what a run cost so far: time by phase, memory, and where it ran."""
+    # ru_maxrss is in bytes on macOS and in KiB elsewhere.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return {
+        "seconds": dict(seconds),
+        "total_seconds": sum(seconds.values()),
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
+        "peak_device_mb": peak_device_mb,
+        "device": device,
+        "threads": threads,
+        "job": os.environ.get("SLURM_JOB_ID"),
+    }

@@ -1,0 +1,1 @@
+"""One file a data set: `INFO`, `Options` and `load`; what is heavy is imported inside `load`."""

@@ -1,0 +1,41 @@
+"""A user's own images, from one .npz file or from one for the train and one for the test set.
+
+One file has train_images, train_labels, test_images, test_labels; two files have images and labels,
+or X and y, each. `class_names` is optional (in the train file; else class_0, class_1, ...).
+Images are (N, H, W), (N, H, W, 1) or (N, H, W, 3), uint8, or floats in [0, 1], which are rounded to
+the nearest of 256 values. Labels are integers from 0. Normalisation is computed from the train set.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from collateral.data.info import DataOptions, DatasetInfo
+
+if TYPE_CHECKING:
+    from collateral.core.dataset import Dataset
+
+INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
+
+
+class Options(DataOptions):
+    """Where the arrays are and how the images may be augmented."""
+
+    path: Path = Field(description="The .npz file, or that of the train set.")
+    test_path: Path | None = Field(None, description="The .npz file of the test set, if separate.")
+    flip: bool = Field(False, description="Train with random horizontal flips.")
+    padding: int = Field(0, ge=0, description="Train with random crops after padding by so much.")
+
+
+def load(options: Options) -> Dataset:
+    """Return the user's images in the order of their file; say exactly what does not fit."""
+    from collateral.core.dataset import Dataset
+    from collateral.data.reading.npz import read
+    from collateral.data.reading.pixels import statistics
+
+    train, test, labels = read(options.path, options.test_path)
+    mean, std = statistics(train)
+    return Dataset(train, test, labels, mean, std, options.padding, options.flip)

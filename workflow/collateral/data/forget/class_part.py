@@ -1,0 +1,77 @@
+"""A share of one class: its first examples in data-set order (the paper's), or random ones."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from collateral.core.seeds import seed_of
+from collateral.data.names import class_index
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.core.dataset import Labels
+
+
+class Params(BaseModel):
+    """Which class, how much of it, and which examples."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    class_: str | StrictInt = Field(alias="class", description="The class, by name or index.")
+    fraction: float = Field(
+        gt=0, le=1, description="The share of its train examples, rounded down."
+    )
+    order: Literal["first", "random"] = Field(
+        "first", description="The first examples in data-set order, or random ones."
+    )
+    split_seed: int = Field(0, ge=0, description="Seed of the random choice.")
+
+
+def select(labels: Labels, params: Params) -> NDArray[np.int64]:
+    """Return the train examples to forget, ascending.
+
+    A smaller random share is part of a larger one of the same split seed.
+    """
+    import numpy as np
+
+    index = _index(labels, params)
+    name = labels.class_names[index]
+    members = np.flatnonzero(labels.train == index)
+    count = _share(len(members), params.fraction)
+    if not count:
+        found = f"{params.fraction:g} of the {len(members)} train examples of '{name}'"
+        raise ValueError(f"fraction: {found} is no example; expected at least one")
+    if params.order == "random":
+        members = np.random.default_rng(seed_of("forget", params.split_seed, name)).permutation(
+            members
+        )
+    return np.sort(members[:count])
+
+
+def chosen(labels: Labels, params: Params) -> dict[str, Any]:
+    """Return `params` for the record: the class by its name, the seed where it was used."""
+    content = params.model_dump(by_alias=True)
+    content["class"] = labels.class_names[_index(labels, params)]
+    if params.order == "first":
+        del content["split_seed"]
+    return content
+
+
+def _index(labels: Labels, params: Params) -> int:
+    try:
+        return class_index(params.class_, labels.class_names)
+    except ValueError as error:
+        raise ValueError(f"class: {error}") from None
+
+
+def _share(count: int, fraction: float) -> int:
+    """Return floor(count * fraction) for the decimal that the user wrote.
+
+    In binary, 0.29 * 100 is just below 29 and would lose an example.
+    """
+    return int(count * Decimal(str(fraction)))

@@ -1,0 +1,33 @@
+"""What every data set declares, light enough for the Snakefile to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """A data set's facts; `None` where only the data itself can tell."""
+
+    class_names: tuple[str, ...] | None
+    source: str
+    licence: str
+
+
+class DataOptions(BaseModel):
+    """Options that every data set has; a data set's own `Options` adds to them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
+    classes: tuple[str | StrictInt, ...] | None = Field(
+        None, min_length=2, description="Keep these classes only, by name or index, in this order."
+    )
+    per_class: int | None = Field(
+        None, ge=1, description="Keep the first so many train examples of each class."
+    )
+    test_per_class: int | None = Field(
+        None, ge=1, description="Keep the first so many test examples of each class."
+    )

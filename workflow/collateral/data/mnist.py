@@ -1,0 +1,52 @@
+"""MNIST: 70,000 handwritten digits of 28x28 pixels, read by torchvision.
+
+Not augmented and not normalised, as in the paper's public code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from collateral.data.info import DatasetInfo
+from collateral.data.reading.torchvision_files import Files, RootOptions, read
+
+if TYPE_CHECKING:
+    from collateral.core.dataset import Dataset
+
+CLASS_NAMES = tuple(f"digit_{digit}" for digit in range(10))
+INFO = DatasetInfo(
+    class_names=CLASS_NAMES,
+    source="LeCun, Cortes, Burges, The MNIST database of handwritten digits",
+    licence="CC BY-SA 3.0 (as commonly stated)",
+)
+FILES = Files(
+    name="mnist",
+    paths=(
+        "MNIST/raw/train-images-idx3-ubyte",
+        "MNIST/raw/train-labels-idx1-ubyte",
+        "MNIST/raw/t10k-images-idx3-ubyte",
+        "MNIST/raw/t10k-labels-idx1-ubyte",
+    ),
+    how="Get the four files of these names (.gz) from http://yann.lecun.com/exdb/mnist/ and unpack "
+    "them into MNIST/raw/ in that folder, or set `root:` to the folder that holds MNIST/.",
+)
+
+
+class Options(RootOptions):
+    """Where the files are."""
+
+
+def load(options: Options) -> Dataset:
+    """Return MNIST in the order of its files."""
+    from torchvision.datasets import MNIST
+
+    from collateral.core.dataset import Dataset, Labels
+
+    train, test = read(MNIST, [{"train": True}, {"train": False}], options, FILES)
+    return Dataset(
+        train_images=train.data.numpy()[..., None],
+        test_images=test.data.numpy()[..., None],
+        labels=Labels(train.targets.numpy(), test.targets.numpy(), CLASS_NAMES),
+        mean=(0.0,),
+        std=(1.0,),
+    )

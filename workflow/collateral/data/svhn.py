@@ -1,0 +1,50 @@
+"""SVHN: 73,257 train and 26,032 test house-number digits of 32x32 pixels, read by torchvision.
+
+The `extra` part is not used and nothing is augmented, as in the paper, whose public code has these
+constants.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from collateral.data.info import DatasetInfo
+from collateral.data.reading.torchvision_files import Files, RootOptions, read
+
+if TYPE_CHECKING:
+    from collateral.core.dataset import Dataset
+
+CLASS_NAMES = tuple(f"digit_{digit}" for digit in range(10))
+INFO = DatasetInfo(
+    class_names=CLASS_NAMES,
+    source="Netzer et al., Reading Digits in Natural Images, 2011",
+    licence="non-commercial use only",
+)
+FILES = Files(
+    name="svhn",
+    paths=("train_32x32.mat", "test_32x32.mat"),
+    how="Get these two files (format 2, cropped digits) from "
+    "http://ufldl.stanford.edu/housenumbers/ and put them into that folder, "
+    "or set `root:` to the folder that holds them.",
+)
+
+
+class Options(RootOptions):
+    """Where the files are."""
+
+
+def load(options: Options) -> Dataset:
+    """Return SVHN in the order of its files; torchvision has made label 10 the digit 0."""
+    import numpy as np
+    from torchvision.datasets import SVHN
+
+    from collateral.core.dataset import Dataset, Labels
+
+    train, test = read(SVHN, [{"split": "train"}, {"split": "test"}], options, FILES)
+    return Dataset(
+        train_images=np.ascontiguousarray(train.data.transpose(0, 2, 3, 1)),  # from (N, C, H, W)
+        test_images=np.ascontiguousarray(test.data.transpose(0, 2, 3, 1)),
+        labels=Labels(train.labels, test.labels, CLASS_NAMES),
+        mean=(0.4377, 0.4438, 0.4728),
+        std=(0.1980, 0.2010, 0.1970),
+    )

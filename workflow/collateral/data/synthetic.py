@@ -1,0 +1,79 @@
+"""Synthetic classes in families: who is whose neighbour is known, so that tests can ask for it.
+
+Every class has a prototype, sqrt(closeness) * its family's pattern + sqrt(1 - closeness) * its own,
+with standard normal pixels: prototypes of one family correlate by `closeness`, others not at all.
+An example is its class's prototype plus noise. By default, a small network confuses a tenth of the
+test examples, all of them inside their family.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from collateral.core.seeds import seed_of
+from collateral.data.info import DataOptions, DatasetInfo
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.core.dataset import Dataset
+
+INFO = DatasetInfo(class_names=None, source="computed", licence="none needed")
+CONTRAST = 0.15  # a normal pixel in images of [0, 1] around 0.5: few are clipped
+
+
+class Options(DataOptions):
+    """How many classes and examples there are, and how alike."""
+
+    families: int = Field(3, ge=2, description="Families of classes.")
+    classes_per_family: int = Field(3, ge=1, description="Classes in each family.")
+    size: int = Field(8, ge=4, description="Height and width of the images.")
+    channels: Literal[1, 3] = Field(1, description="Channels of the images.")
+    num_train: int = Field(60, ge=1, description="Train examples of each class.")
+    num_test: int = Field(20, ge=1, description="Test examples of each class.")
+    noise: float = Field(1.0, ge=0, description="Noise of a pixel, in units of the pattern's own.")
+    closeness: float = Field(0.9, ge=0, le=1, description="Correlation of a family's prototypes.")
+    seed: int = Field(0, ge=0, description="Seed of patterns and noise.")
+
+
+def class_names(options: Options) -> tuple[str, ...]:
+    """Return family_0_class_0, family_0_class_1, ..."""
+    families, members = range(options.families), range(options.classes_per_family)
+    return tuple(f"family_{family}_class_{member}" for family in families for member in members)
+
+
+def load(options: Options) -> Dataset:
+    """Return the examples; the classes take turns, so that every stretch has them all."""
+    import numpy as np
+
+    from collateral.core.dataset import Dataset, Labels
+    from collateral.data.reading.pixels import statistics, to_uint8
+
+    rng = np.random.default_rng(seed_of("synthetic", options.seed))
+    prototypes = _prototypes(options, rng)
+
+    def draw(labels: NDArray[np.int64]) -> NDArray[np.uint8]:
+        noise = rng.standard_normal((len(labels), *prototypes.shape[1:]))
+        pixels = 0.5 + CONTRAST * (prototypes[labels] + options.noise * noise)
+        return to_uint8(pixels.clip(0, 1))
+
+    train = np.tile(np.arange(len(prototypes)), options.num_train)
+    test = np.tile(np.arange(len(prototypes)), options.num_test)
+    train_images, test_images = draw(train), draw(test)
+    mean, std = statistics(train_images)
+    labels = Labels(train, test, class_names(options))
+    return Dataset(train_images, test_images, labels, mean, std)
+
+
+def _prototypes(options: Options, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the prototypes of all classes, (K, H, W, C)."""
+    shape = (options.size, options.size, options.channels)
+    family = rng.standard_normal((options.families, 1, *shape))
+    own = rng.standard_normal((options.families, options.classes_per_family, *shape))
+    mixed: NDArray[np.float64] = (
+        options.closeness**0.5 * family + (1 - options.closeness) ** 0.5 * own
+    )
+    return mixed.reshape(-1, *shape)

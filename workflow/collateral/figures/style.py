@@ -1,0 +1,135 @@
+"""One look for all figures: sizes, a colour and a marker a run, and files equal byte by byte."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from collateral.core.files import atomic
+from collateral.tables.results import Cell, Runs
+
+RC = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "collateral",
+}
+WIDTH = 6.75  # inches: the text width of a two-column paper
+
+# Safe for the colour-blind: those of seaborn's `colorblind`, strong ones first, black for its grey.
+COLOURS = (
+    "#0173b2",
+    "#de8f05",
+    "#029e73",
+    "#d55e00",
+    "#cc78bc",
+    "#ca9161",
+    "#56b4e9",
+    "#222222",
+    "#fbafe4",
+    "#ece133",
+)
+MARKERS = "osD^vPX<>*"
+GREY = "0.55"
+NOISE = {"color": "0.88", "linewidth": 0, "zorder": 0.5}
+NOISE_LABEL = "Retrain vs. Retrain (95 %)"
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a run is drawn, everywhere."""
+
+    colour: str
+    marker: str
+    line: str
+    control: bool
+
+    @property
+    def of_line(self) -> dict[str, Any]:
+        """Keywords of a line."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+
+    @property
+    def of_bar(self) -> dict[str, Any]:
+        """Keywords of a bar: a control is empty and hatched."""
+        if self.control:
+            return {"facecolor": "none", "edgecolor": self.colour, "hatch": "////", "linewidth": 0.6}
+        return {"facecolor": self.colour}
+
+
+def looks(cell: Cell, runs: Runs) -> dict[str, Look]:
+    """Return the look of each run to draw: those with a good seed, by their place in `runs`."""
+    places = [run for run in runs if "@" not in run]
+    return {
+        run: _look(places.index(run), control=cell.kinds[run] == "control")
+        for run in (*cell.runs("method"), *cell.runs("control"))
+        if not cell.failed(run)
+    }
+
+
+def _look(place: int, control: bool) -> Look:
+    if control:
+        return Look(GREY, "", "--", control)
+    turn, index = divmod(place, len(COLOURS))
+    return Look(COLOURS[index], MARKERS[index], ("-", "-.", ":")[turn % 3], control)
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw and save inside this block."""
+    with mpl.rc_context(RC):
+        yield
+
+
+def save(fig: Figure, path: Path) -> None:
+    """Write `path`.pdf and `path`.png, without dates: equal figures are equal files."""
+    unsaid: dict[str, dict[str, None]] = {".pdf": {"CreationDate": None}, ".png": {"Software": None}}
+    for suffix, metadata in unsaid.items():
+        with style(), atomic(path.with_name(path.name + suffix)) as temporary:
+            fig.savefig(temporary, dpi=200, metadata=metadata)
+
+
+def annotate(fig: Figure, axes: Axes, cell: Cell, reading: str) -> None:
+    """Put the title and the legend of `axes` above the figure, and below it how to read it."""
+    handles, labels = axes.get_legend_handles_labels()
+    noise_last = sorted(range(len(labels)), key=lambda place: labels[place] == NOISE_LABEL)
+    fig.legend(
+        [handles[place] for place in noise_last],
+        [labels[place] for place in noise_last],
+        loc="outside upper left",
+        ncols=5,
+        title=cell.title,
+        alignment="left",
+        title_fontproperties={"weight": "bold", "size": 9},
+    )
+    several = len(cell.seeds) > 1
+    spread = f"Error bars: standard error over {len(cell.seeds)} seeds." if several else "One seed."
+    lines = [f"{reading} {spread}", *_troubles(cell)]
+    fig.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7, color="0.3")
+
+
+def _troubles(cell: Cell) -> Iterator[str]:
+    for run, label in cell.labels.items():
+        if cell.trouble(run):
+            yield f"{label} {cell.trouble(run)}{': not drawn' if cell.failed(run) else ''}."

@@ -1,0 +1,140 @@
+"""From the config to everything that runs: benchmark > cell > seed > run. Pure, and light."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from collateral.config.cells import ForgetSpec, cells_of
+from collateral.config.lookup import params_class, prepare_class
+from collateral.config.methods import MethodSpec, prepared_name, resolve
+from collateral.config.schema import BenchmarkConfig, Config
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run of a method in a cell; a sweep's run varies one parameter."""
+
+    name: str
+    method: MethodSpec
+    vary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Return the name that tables and figures print."""
+        varied = ", ".join(f"{key} {_short(value)}" for key, value in self.vary.items())
+        return f"{self.method.label}, {varied}" if varied else self.method.label
+
+    @property
+    def is_tuned(self) -> bool:
+        """Tell whether some value is the tuning job's choice."""
+        return bool(self.method.grid)
+
+    def candidates(self) -> list[str]:
+        """Return the prepared folders that this run may need, one for each possible choice."""
+        if prepare_class(self.method.uses) is None:
+            return []
+        choices = (self.method.params({**trial, **self.vary}) for trial in self.method.trials())
+        return sorted({prepared_name(self.method.uses, params) for params in choices})
+
+
+class Cell:
+    """A forget set of a benchmark and the runs on it."""
+
+    def __init__(self, name: str, forget: ForgetSpec, benchmark: BenchmarkConfig) -> None:
+        """Expand methods, controls and sweeps."""
+        self.name = name
+        self.forget = forget
+        self.runs = {run.name: run for run in _runs(name, benchmark)}
+
+    def tuned(self) -> list[MethodSpec]:
+        """Return the methods with something to tune."""
+        return [run.method for run in self.runs.values() if run.is_tuned and not run.vary]
+
+    @cached_property
+    def _consumers(self) -> tuple[Counter[str], Counter[str]]:
+        """Count who needs a prepared folder: on the first seed, and on any other."""
+        first: Counter[str] = Counter()
+        other: Counter[str] = Counter()
+        for run in self.runs.values():
+            candidates = run.candidates()
+            tuning = run.is_tuned and not run.vary
+            first.update(candidates * (2 if tuning else 1))
+            # Where the choice is open, only the job itself knows which folder it needs.
+            other.update(candidates if len(candidates) == 1 else [])
+        return first, other
+
+    def prepared_by_others(self, run: RunSpec, *, first_seed: bool) -> list[str]:
+        """Return the prepared folders that a run shares; what nobody shares it makes itself."""
+        first, other = self._consumers
+        counts = first if first_seed else other
+        return [name for name in run.candidates() if counts[name] > 1]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark, expanded."""
+
+    name: str
+    config: BenchmarkConfig
+    cells: dict[str, Cell]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Return the seeds."""
+        return self.config.seeds
+
+    def base_seed(self, seed: int) -> int:
+        """Return the seed whose base model the runs of `seed` start from."""
+        return self.seeds[0] if self.config.base.sharing == "shared" else seed
+
+    def base_seeds(self) -> tuple[int, ...]:
+        """Return the seeds for which a base model is trained."""
+        return tuple(dict.fromkeys(self.base_seed(seed) for seed in self.seeds))
+
+    def labels(self) -> dict[str, str]:
+        """Return the display name of every run, in the config's order."""
+        return {run.name: run.label for cell in self.cells.values() for run in cell.runs.values()}
+
+
+def build_grid(config: Config) -> dict[str, Benchmark]:
+    """Return all benchmarks with their cells and runs."""
+    return {
+        name: Benchmark(
+            name,
+            benchmark,
+            {cell: Cell(cell, forget, benchmark) for cell, forget in cells_of(benchmark).items()},
+        )
+        for name, benchmark in config.benchmarks.items()
+    }
+
+
+def _runs(cell: str, benchmark: BenchmarkConfig) -> Iterator[RunSpec]:
+    overrides = benchmark.cells[cell].methods if cell in benchmark.cells else {}
+    specs = {
+        name: resolve(name, {**raw, **overrides.get(name, {})}, ("methods", name))
+        for name, raw in benchmark.methods.items()
+    }
+    for spec in specs.values():
+        yield RunSpec(spec.name, spec)
+    for name in benchmark.controls:
+        yield RunSpec(name, resolve(name, {}, ("controls", name)))
+    for sweep in benchmark.sweeps.values():
+        if sweep.cells is None or cell in sweep.cells:
+            key, values = next(iter(sweep.vary.items()))
+            yield from _sweep(specs[sweep.method], key, values)
+
+
+def _sweep(spec: MethodSpec, key: str, values: list[Any]) -> Iterator[RunSpec]:
+    """Yield a run for each value but the method's own, which is a run already."""
+    own = spec.fixed.get(key, params_class(spec.uses).model_fields[key].default)
+    for value in values:
+        if key in spec.grid or value != own:
+            yield RunSpec(f"{spec.name}@{key}={_short(value)}", spec, {key: value})
+
+
+def _short(value: Any) -> str:
+    return format(value, "g") if isinstance(value, float) else str(value).lower()

@@ -1,0 +1,17 @@
+"""Parameters of fine-tuning."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from collateral.config.params import TrainedParams
+
+
+class Params(TrainedParams):
+    """FT, fine-tuning (Warnecke et al., NDSS 2023): go on training on the retained examples only."""
+
+    label: ClassVar[str] = "FT"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain"})
+
+    epochs: int = Field(20, ge=0, description="Passes over the retained examples; paper: 20.")
+    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")

@@ -1,0 +1,27 @@
+"""GA: climb the loss on the forget set; no retained example is seen.
+
+Weight decay keeps its sign, as in the public code: the weights shrink while the loss rises.
+"""
+
+from itertools import islice
+
+from torch import nn
+from torch.nn import functional as F
+
+from collateral.methods.ga.params import Params
+from collateral.training.examples import Task
+from collateral.training.optimizers import descend, num_batches, start_training, steps_by_epoch
+from collateral.training.run import Run
+
+
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
+    """Return `model`, updated in place."""
+    optimizer = start_training(model, params)
+    steps = steps_by_epoch(params.epochs, params.steps, num_batches(task.forget, params.batch_size))
+    for epoch in run.epochs(len(steps), model, optimizer):
+        batches = task.forget.batches(params.batch_size, run.generator, augment=params.augment)
+        for x, y in islice(batches, steps[epoch]):
+            loss = F.cross_entropy(model(x), y)
+            descend(optimizer, -loss)
+        run.log(epoch=epoch, loss=loss.item())
+    return model

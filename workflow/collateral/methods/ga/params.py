@@ -1,0 +1,24 @@
+"""Parameters of gradient ascent."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from collateral.config.params import TrainedParams
+
+
+class Params(TrainedParams):
+    """GA, gradient ascent (Thudi et al., EuroS&P 2022): raise the loss on the forget set.
+
+    With fewer forget examples than `batch_size` an epoch is one step, and in train mode much of
+    the damage is batch norm's drift towards the forgotten class: see `batchnorm: frozen`.
+    """
+
+    label: ClassVar[str] = "GA"
+    touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
+
+    epochs: int = Field(5, ge=0, description="Passes over the forget set; paper: 5.")
+    steps: int | None = Field(
+        None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 120."
+    )
+    lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-2].")

@@ -1,0 +1,30 @@
+"""RL: descend on labels drawn at random for the forget set, mixed with the retained examples."""
+
+from itertools import islice
+
+from torch import nn
+from torch.nn import functional as F
+
+from collateral.methods.rl.params import Params
+from collateral.training.examples import Task
+from collateral.training.labels import random_labels
+from collateral.training.optimizers import descend, num_batches, start_training, steps_by_epoch
+from collateral.training.run import Run
+
+
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
+    """Return `model`, updated in place."""
+    optimizer = start_training(model, params)
+    seen = task.forget.joined(task.retain) if params.retain else task.forget
+    steps = steps_by_epoch(params.epochs, params.steps, num_batches(seen, params.batch_size))
+    for epoch in run.epochs(len(steps), model, optimizer):
+        labels = random_labels(task, params.labels, run.generator)
+        examples = task.forget.relabelled(labels)
+        if params.retain:
+            examples = examples.joined(task.retain)
+        batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
+        for x, y in islice(batches, steps[epoch]):
+            loss = F.cross_entropy(model(x), y)
+            descend(optimizer, loss)
+        run.log(epoch=epoch, loss=loss.item())
+    return model

@@ -1,0 +1,28 @@
+"""Parameters of random labels."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.config.params import TrainedParams
+
+
+class Params(TrainedParams):
+    """RL, random labels (Warnecke et al., NDSS 2023): train the forget set on labels drawn anew.
+
+    Labels are drawn once an epoch; forget and retained examples are shuffled together.
+    The true labels of the forget set are read by `labels: wrong` alone.
+    """
+
+    label: ClassVar[str] = "RL"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+    epochs: int = Field(20, ge=0, description="Passes over the examples; paper: 20.")
+    steps: int | None = Field(
+        None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 300."
+    )
+    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
+    retain: bool = Field(True, description="Train on the retained examples too.")
+    labels: Literal["any", "wrong"] = Field(
+        "any", description="Draw from all classes (public code), or from all but the true one."
+    )

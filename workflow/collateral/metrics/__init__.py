@@ -1,0 +1,1 @@
+"""Numbers from cached outputs: plain functions of arrays."""

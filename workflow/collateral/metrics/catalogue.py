@@ -1,0 +1,154 @@
+"""What every number is called, measured in, and best at; tables, figures and report read it here.
+
+A rate or a difference of rates is kept in [0, 1] or [-1, 1]; `factor` takes it to its unit.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["%", "points", "s", "MB", "examples", "cosine"]
+Ideal = Literal["retrain", "high", "low"]
+Group = Literal["main", "affected", "membership", "locality", "reference", "cost"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a number is shown; `ideal` is None where it is neither good nor bad."""
+
+    label: str
+    description: str
+    unit: Unit
+    ideal: Ideal | None
+    group: Group
+
+    @property
+    def factor(self) -> float:
+        """What the stored number is multiplied by to be shown in `unit`."""
+        return 100.0 if self.unit in ("%", "points") else 1.0
+
+
+def _attack(label: str, feature: str, group: Group = "membership") -> Metric:
+    text = f"share of the forget set that the membership attack on {feature} calls non-members"
+    return Metric(label, text, "%", "retrain", group)
+
+
+METRICS: dict[str, Metric] = {
+    "ua": Metric("UA", "accuracy on the forget set", "%", "retrain", "main"),
+    "ra": Metric("RA", "accuracy on the retained examples", "%", "retrain", "main"),
+    "ta": Metric("TA", "accuracy on the test set", "%", "retrain", "main"),
+    "mia": _attack("MIA", "the confidence in the true class", "main"),
+    "avg_gap": Metric(
+        "Avg. Gap",
+        "mean absolute deviation of the means from Retrain's over UA, RA, TA and MIA",
+        "points",
+        "low",
+        "main",
+    ),
+    "ra_affected": Metric(
+        "RA affected",
+        "accuracy on the retained examples of the affected classes",
+        "%",
+        "retrain",
+        "affected",
+    ),
+    "ua_affected": Metric(
+        "UA affected",
+        "accuracy on the forgotten examples of the affected classes",
+        "%",
+        "retrain",
+        "affected",
+    ),
+    "ta_affected": Metric(
+        "TA affected",
+        "accuracy on the test examples of the affected classes",
+        "%",
+        "retrain",
+        "affected",
+    ),
+    "avg_gap_affected": Metric(
+        "Avg. Gap affected",
+        "mean absolute deviation of the means from Retrain's over the affected-class RA, UA and TA",
+        "points",
+        "low",
+        "affected",
+    ),
+    "mia_correctness": _attack("MIA correctness", "whether the prediction is right"),
+    "mia_entropy": _attack("MIA entropy", "the entropy of the prediction"),
+    "mia_modified_entropy": _attack("MIA modified entropy", "the modified entropy"),
+    "mia_probability": _attack("MIA probability", "all class probabilities"),
+    "delta_acc": Metric(
+        "Δacc",
+        "Retrain's accuracy minus the unlearned model's in a bin of similarity",
+        "points",
+        "retrain",
+        "locality",
+    ),
+    "delta_conf": Metric(
+        "Δconf",
+        "Retrain's mean true-class confidence minus the unlearned model's in a bin of similarity",
+        "points",
+        "retrain",
+        "locality",
+    ),
+    "disagreement_retain": Metric(
+        "Disagreement, retain",
+        "share of the retained examples predicted otherwise than by Retrain",
+        "%",
+        "low",
+        "locality",
+    ),
+    "disagreement_test": Metric(
+        "Disagreement, test",
+        "share of the test examples predicted otherwise than by Retrain",
+        "%",
+        "low",
+        "locality",
+    ),
+    "disagreement_forget": Metric(
+        "Disagreement, forget",
+        "share of the forget set predicted otherwise than by Retrain",
+        "%",
+        "low",
+        "locality",
+    ),
+    "bin_low": Metric("Bin from", "least similarity of a bin", "cosine", None, "reference"),
+    "bin_high": Metric("Bin to", "largest similarity of a bin", "cosine", None, "reference"),
+    "bin_count": Metric("Bin size", "examples in a bin", "examples", None, "reference"),
+    "floor_acc": Metric(
+        "Noise of Δacc",
+        "standard deviation of the mean Δacc of a bin between independent retrainings",
+        "points",
+        None,
+        "reference",
+    ),
+    "floor_conf": Metric(
+        "Noise of Δconf",
+        "standard deviation of the mean Δconf of a bin between independent retrainings",
+        "points",
+        None,
+        "reference",
+    ),
+    "floor": Metric(
+        "Noise floor",
+        "expected absolute deviation between the means of two independent sets of retrainings",
+        "points",
+        None,
+        "reference",
+    ),
+    "rte": Metric(
+        "RTE",
+        "seconds from the base model and the data to the unlearned model",
+        "s",
+        "low",
+        "cost",
+    ),
+    "seconds": Metric("Seconds", "seconds of one phase of the run", "s", "low", "cost"),
+    "tuning_seconds": Metric("Tuning", "seconds of all trials of the tuning", "s", "low", "cost"),
+    "peak_rss_mb": Metric("Memory", "largest resident memory of the job", "MB", "low", "cost"),
+    "peak_device_mb": Metric("GPU memory", "largest memory on the device", "MB", "low", "cost"),
+}
+
+
+def metric_of(name: str) -> Metric:
+    """Return what is known of `name`, or of its family: `delta_acc` for `delta_acc:test:09`."""
+    return METRICS[name.split(":")[0]]

@@ -1,0 +1,115 @@
+"""Membership inference by a support vector classifier: does the forget set look like test data?
+
+One RBF SVC (C=3, gamma='auto') per feature learns to tell |test| random retained examples (members;
+all of them where there are fewer) from the test set (non-members). The score is the share of the
+forget set that it calls non-members, to be read against Retrain's score, not against 0 or 1.
+
+Two shortcuts. A scalar feature is rounded to 1e-3 and equal values become one point with a weight:
+the weight multiplies C, so that the objective is that of the repeated points; rounding alone can
+move the boundary. The class probabilities are learned from at most 2,000 members and 2,000
+non-members, the first of the random draw. All but confidence and correctness come from float16
+logits.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.svm import SVC
+
+from collateral.core.dataset import Labels
+from collateral.core.outputs import ModelOutputs, Outputs
+from collateral.core.seeds import seed_of
+from collateral.core.split import Split
+
+DECIMALS = 3  # of a scalar feature
+MAX_VECTORS = 2000  # members, and as many non-members, where the feature is a vector
+LEAST = 1e-30  # below the logarithms
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The examples that the attack learns from, in random order."""
+
+    members: NDArray[np.int64]  # of the train set
+    non_members: NDArray[np.int64]  # all of the test set
+
+
+def draw(split: Split, num_test: int, seed: int) -> Draw:
+    """Draw members and non-members: the same for all runs of a cell and seed."""
+    rng = np.random.default_rng(seed_of("mia", split.hash, seed))
+    retain = split.retain
+    members = rng.choice(retain, min(num_test, len(retain)), replace=False)
+    return Draw(members, rng.permutation(num_test))
+
+
+def entropy(p: Floats) -> Floats:
+    """Return the entropy of each row of class probabilities, in nats."""
+    total: Floats = np.sum(p * np.log(np.maximum(p, LEAST)), axis=1)
+    return -total
+
+
+def modified_entropy(p: Floats, label: NDArray[np.int64]) -> Floats:
+    """Return -[(1-p_y) log p_y + sum over c != y of p_c log(1-p_c)] (Song and Mittal, 2021)."""
+    rows = np.arange(len(p))
+    right = p[rows, label]
+    terms = p * np.log(np.maximum(1 - p, LEAST))
+    terms[rows, label] = (1 - right) * np.log(np.maximum(right, LEAST))
+    total: Floats = terms.sum(axis=1)
+    return -total
+
+
+def features(outputs: Outputs, label: NDArray[np.int64]) -> dict[str, Floats]:
+    """Return what each attack looks at, by the attack's name: (N,), or (N, C) for all classes."""
+    p = softmax(outputs.logits.astype(np.float64), axis=1)
+    return {
+        "mia": outputs.confidence.astype(np.float64),
+        "mia_correctness": (outputs.prediction == label).astype(np.float64),
+        "mia_entropy": entropy(p),
+        "mia_modified_entropy": modified_entropy(p, label),
+        "mia_probability": p,
+    }
+
+
+def non_member_rate(members: Floats, non_members: Floats, targets: Floats) -> float:
+    """Return the share of `targets` that look like `non_members`; NaN where a number is not."""
+    if not all(np.isfinite(x).all() for x in (members, non_members, targets)):
+        return float("nan")
+    learn = _learn_scalars if members.ndim == 1 else _learn_vectors
+    is_member = learn(members, non_members).predict(targets.reshape(len(targets), -1))
+    return float(1 - np.mean(is_member))
+
+
+def scores(outputs: ModelOutputs, labels: Labels, split: Split, drawn: Draw) -> dict[str, float]:
+    """Return the score of the attack on each feature."""
+    members, targets = (
+        features(outputs.train[index], labels.train[index])
+        for index in (drawn.members, split.forget)
+    )
+    non_members = features(outputs.test[drawn.non_members], labels.test[drawn.non_members])
+    return {
+        name: non_member_rate(members[name], non_members[name], targets[name]) for name in targets
+    }
+
+
+def _learn_scalars(members: Floats, non_members: Floats) -> SVC:
+    """Fit the weighted distinct values of one feature."""
+    x0, weights0 = np.unique(non_members.round(DECIMALS), return_counts=True)
+    x1, weights1 = np.unique(members.round(DECIMALS), return_counts=True)
+    x = np.concatenate([x0, x1])[:, None]
+    is_member = np.repeat([0, 1], [len(x0), len(x1)])
+    return _classifier().fit(x, is_member, np.concatenate([weights0, weights1]).astype(float))
+
+
+def _learn_vectors(members: Floats, non_members: Floats) -> SVC:
+    """Fit the first `MAX_VECTORS` of each side."""
+    x0, x1 = non_members[:MAX_VECTORS], members[:MAX_VECTORS]
+    is_member = np.repeat([0, 1], [len(x0), len(x1)])
+    return _classifier().fit(np.concatenate([x0, x1]), is_member)
+
+
+def _classifier() -> SVC:
+    return SVC(C=3, kernel="rbf", gamma="auto")

@@ -1,0 +1,136 @@
+"""The numbers of one run of one seed: its own, and against Retrain of the same seed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.core.dataset import Labels
+from collateral.core.neighbours import Neighbours
+from collateral.core.outputs import ModelOutputs
+from collateral.core.split import Split
+from collateral.metrics.accuracy import accuracies
+from collateral.metrics.locality import bin_mean, disagreement
+from collateral.metrics.membership import Draw, draw, scores
+from collateral.metrics.similarity import bin_edges, bin_of
+
+BINNED = ("retain", "test")  # the sets whose examples are sorted into bins
+
+Array = NDArray[Any]
+ByName = dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What all runs of a cell share."""
+
+    name: str
+    labels: Labels
+    split: Split
+    neighbours: Neighbours
+
+    def sets(self, train: Array, test: Array) -> dict[str, Array]:
+        """Part what is known of the train and the test examples (last axis) by set."""
+        retain, forget = train[..., self.split.retain], train[..., self.split.forget]
+        return {"retain": retain, "forget": forget, "test": test}
+
+    @cached_property
+    def similarity(self) -> dict[str, NDArray[np.float32]]:
+        """Similarity to the forget set by seed and example, of each set."""
+        return self.sets(self.neighbours.train_similarity, self.neighbours.test_similarity)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run of one seed: what it is, how it ended, and what its model says of every example."""
+
+    run: str
+    kind: str
+    seed: int
+    status: str
+    outputs: ModelOutputs
+    extra: Mapping[str, float]
+
+    @property
+    def is_diverged(self) -> bool:
+        """Whether the outputs mean nothing."""
+        return self.status == "diverged"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What all runs of one seed are held against."""
+
+    drawn: Draw
+    bins: dict[str, NDArray[np.int64]]  # each example's bin, of the binned sets
+    is_diverged: bool  # Retrain is; then what follows means nothing
+    profile: ByName
+    predictions: dict[str, Array]  # by set
+
+
+def edges_of(cell: Cell) -> ByName:
+    """Return the edges of the bins of each binned set, over all seeds."""
+    return {name: bin_edges(cell.similarity[name]) for name in BINNED}
+
+
+def reference_of(cell: Cell, retrained: Result, edges: ByName) -> Reference:
+    """Return what the runs of Retrain's seed are held against."""
+    row = cell.neighbours.seeds.tolist().index(retrained.seed)
+    bins = {name: bin_of(cell.similarity[name][row], edges[name]) for name in BINNED}
+    return Reference(
+        drawn=draw(cell.split, len(cell.labels.test), retrained.seed),
+        bins=bins,
+        is_diverged=retrained.is_diverged,
+        profile=_profile(cell, retrained, bins),
+        predictions=_predictions(cell, retrained),
+    )
+
+
+def own_numbers(cell: Cell, result: Result, reference: Reference) -> dict[str, float]:
+    """Return accuracies and attack scores; NaN where the run diverged."""
+    train, test = result.outputs.train.prediction, result.outputs.test.prediction
+    values = accuracies(train, test, cell.labels, cell.split)
+    values |= scores(result.outputs, cell.labels, cell.split, reference.drawn)
+    return _undefined(values) if result.is_diverged else values
+
+
+def numbers_against(cell: Cell, result: Result, reference: Reference) -> dict[str, float]:
+    """Return deltas by bin and disagreement by set; NaN where the run or Retrain diverged."""
+    profile = _profile(cell, result, reference.bins)
+    values = by_bin("delta_", {name: reference.profile[name] - profile[name] for name in profile})
+    for name, prediction in _predictions(cell, result).items():
+        values[f"disagreement_{name}"] = disagreement(prediction, reference.predictions[name])
+    return _undefined(values) if result.is_diverged or reference.is_diverged else values
+
+
+def by_bin(prefix: str, arrays: Mapping[str, Array]) -> dict[str, float]:
+    """Return the value of each bin as `<prefix><name>:<bin>`."""
+    return {
+        f"{prefix}{name}:{index:02d}": float(value)
+        for name, values in arrays.items()
+        for index, value in enumerate(values)
+    }
+
+
+def _profile(cell: Cell, result: Result, bins: dict[str, NDArray[np.int64]]) -> ByName:
+    """Return accuracy and mean confidence by bin, as `acc:<set>` and `conf:<set>`."""
+    outputs = result.outputs
+    labels = cell.sets(cell.labels.train, cell.labels.test)
+    predictions = _predictions(cell, result)
+    confidences = cell.sets(outputs.train.confidence, outputs.test.confidence)
+    profile = {}
+    for name, index in bins.items():
+        profile[f"acc:{name}"] = bin_mean(predictions[name] == labels[name], index)
+        profile[f"conf:{name}"] = bin_mean(confidences[name], index)
+    return profile
+
+
+def _undefined(values: Mapping[str, float]) -> dict[str, float]:
+    return dict.fromkeys(values, float("nan"))
+
+
+def _predictions(cell: Cell, result: Result) -> dict[str, Array]:
+    return cell.sets(result.outputs.train.prediction, result.outputs.test.prediction)

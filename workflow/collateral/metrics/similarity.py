@@ -1,0 +1,50 @@
+"""How near an example is to the forget set in the base model's features, and bins of it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+NUM_BINS = 10
+
+Floats = NDArray[np.floating]
+
+
+def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
+    """Return each row's cosine with the sum of the rows of `forget`; 0 for a row of zeros.
+
+    The rows of `forget` are summed as they are: a long feature vector weighs more.
+    """
+    direction = forget.sum(axis=0, dtype=np.float64)
+    return _cosine(features.astype(np.float64), direction).astype(np.float32)
+
+
+def class_similarity(
+    features: Floats, label: NDArray[np.int64], num_classes: int
+) -> NDArray[np.float64]:
+    """Return the cosine of every two classes' mean features (C, C); NaN for an absent class."""
+    means = np.full((num_classes, features.shape[1]), np.nan)
+    for c in np.unique(label):
+        means[c] = features[label == c].mean(axis=0, dtype=np.float64)
+    return np.stack([_cosine(means, mean) for mean in means])
+
+
+def most_similar(values: Floats, candidates: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the `count` candidates with the largest `values`, largest first, ties in order."""
+    order = np.argsort(-values[candidates], kind="stable")
+    return candidates[order[:count]]
+
+
+def bin_edges(values: Floats) -> NDArray[np.float64]:
+    """Return the edges of ten equal widths from the least to the largest of `values`, pooled."""
+    return np.linspace(float(values.min()), float(values.max()), NUM_BINS + 1)
+
+
+def bin_of(values: Floats, edges: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return each value's bin: an edge belongs to the bin above it, the largest to the last bin."""
+    # Inner edges only: whatever is beyond them is in the first or the last bin.
+    return np.searchsorted(edges[1:-1], values, side="right").astype(np.int64)
+
+
+def _cosine(rows: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(direction)
+    # A vector of zeros has no direction: its product is 0, and so is its cosine.
+    return np.clip(rows @ direction / np.where(lengths == 0, 1, lengths), -1, 1)

@@ -1,0 +1,14 @@
+"""A perceptron with one hidden layer: flatten, 256 units, ReLU, head; the 256 are its features."""
+
+from math import prod
+
+from torch import nn
+
+from collateral.core.dataset import ImageInfo
+from collateral.models.classifier import Classifier
+
+
+def build(name: str, info: ImageInfo) -> Classifier:
+    """Build the perceptron."""
+    body = nn.Sequential(nn.Flatten(), nn.Linear(prod(info.shape), 256), nn.ReLU(inplace=True))
+    return Classifier(info, body, nn.Linear(256, info.num_classes))

@@ -1,0 +1,23 @@
+"""The paper's CNN for MNIST: two 3x3 convolutions with biases, no batch norm, 64 features."""
+
+from torch import nn
+
+from collateral.core.dataset import ImageInfo
+from collateral.models.classifier import Classifier
+
+
+def build(name: str, info: ImageInfo) -> Classifier:
+    """Build the MNIST CNN for images of at least 4x4."""
+    height, width, channels = info.shape
+    body = nn.Sequential(
+        nn.Conv2d(channels, 16, 3, padding=1),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(2),
+        nn.Conv2d(16, 32, 3, padding=1),
+        nn.ReLU(inplace=True),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(32 * (height // 4) * (width // 4), 64),
+        nn.ReLU(inplace=True),
+    )
+    return Classifier(info, body, nn.Linear(64, info.num_classes))

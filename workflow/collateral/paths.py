@@ -1,0 +1,66 @@
+"""Every file's name, in one place: patterns for the rules, with Snakemake's wildcards in braces."""
+
+import re
+
+RESULTS = "results"
+LOGS = "logs"
+RESERVED = frozenset({"base", "figures", "tables", "theory", "logs", "tune", "prepared", "retrain"})
+
+BENCHMARK = f"{RESULTS}/{{benchmark}}"
+DATA = f"{BENCHMARK}/dataset.npz"
+LABELS = f"{BENCHMARK}/labels.npz"
+BASE = f"{BENCHMARK}/base/seed-{{seed}}"
+CELL = f"{BENCHMARK}/{{cell}}"
+SPLIT = f"{CELL}/split.json"
+NEIGHBOURS = f"{CELL}/neighbours.npz"
+CELL_METRICS = f"{CELL}/metrics.csv"
+CELL_COSTS = f"{CELL}/costs.csv"
+TUNE = f"{CELL}/tune/{{method}}"
+RUN = f"{CELL}/seed-{{seed}}/{{run}}"
+RETRAIN = f"{CELL}/seed-{{seed}}/retrain"
+PREPARED = f"{CELL}/seed-{{seed}}/prepared/{{prepared}}"
+METRICS = f"{BENCHMARK}/metrics.csv"
+COSTS = f"{BENCHMARK}/costs.csv"
+TABLES = f"{BENCHMARK}/tables"
+FIGURES = f"{BENCHMARK}/figures"
+REPORT = f"{RESULTS}/report.html"
+
+MODEL = "model.safetensors"
+OUTPUTS = "outputs.npz"
+EMBEDDINGS = "embeddings.npz"
+HISTORY = "history.csv"
+RECORD = "record.json"
+COST = "cost.json"
+# What a job that makes a model writes, by the name of its command-line option.
+RUN_FILES = {
+    "model": MODEL,
+    "outputs": OUTPUTS,
+    "history": HISTORY,
+    "record": RECORD,
+    "cost": COST,
+}
+
+
+def run_files(folder: str) -> dict[str, str]:
+    """Return the files of a base, retrained or unlearned model by option name."""
+    return {option: f"{folder}/{name}" for option, name in RUN_FILES.items()}
+
+
+def log(stage: str, *wildcards: str) -> str:
+    """Return the log file's pattern of a stage."""
+    return "/".join([LOGS, stage, *(f"{{{wildcard}}}" for wildcard in wildcards)]) + ".log"
+
+
+def is_slug(name: str) -> bool:
+    """Tell whether `name` may stand in a path as it is."""
+    return re.fullmatch(r"[a-z0-9_.-]+", name) is not None and set(name) != {"."}
+
+
+def slug(name: str) -> str:
+    """Turn a true name into one that may stand in a path."""
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-") or "x"
+
+
+def checkpoints(folder: str) -> str:
+    """Return where a job keeps its checkpoints: outside `folder`, which Snakemake may clear."""
+    return folder.replace(RESULTS, f"{RESULTS}/.checkpoints", 1)

@@ -1,0 +1,140 @@
+"""The finding of a cell: how far each method is from Retrain near the forget set, and elsewhere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.figures.similarity import NUM_BINS
+from collateral.tables.compare import NORMAL_95
+from collateral.tables.results import REFERENCE, Cell, mean, std
+
+# "Near" is the fewest of the most similar bins that hold this share and this many of the examples:
+# enough to be a rate, few enough not to dilute one class among a hundred.
+NEAR_SHARE = 0.01
+NEAR_COUNT = 20
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Some bins of similarity taken as one."""
+
+    name: str  # the set: retain or test
+    bins: tuple[int, ...]
+    counts: NDArray[np.float64]  # (seeds, bins of the pool)
+
+    @property
+    def size(self) -> float:
+        """Examples in the pool, mean over seeds."""
+        return float(self.counts.sum(axis=1).mean())
+
+    def difference(self, cell: Cell, run: str) -> NDArray[np.float64]:
+        """Return Retrain's accuracy minus the run's on the pool, one number a seed."""
+        names = [f"delta_acc:{self.name}:{b:02}" for b in self.bins]
+        deltas = np.array([cell.values(run, name) for name in names]).T  # (seeds, bins)
+        # An empty bin has no difference and no weight; a diverged seed has no difference at all.
+        sums = np.where(self.counts > 0, deltas * self.counts, 0).sum(axis=1)
+        sizes = self.counts.sum(axis=1)
+        return np.divide(sums, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+
+    def chance(self, cell: Cell) -> float:
+        """Return what 95 % of differences between retrainings stay below, or less than it.
+
+        The bins' floors are added as if they moved together, which no sum of them can exceed.
+        """
+        floors = [cell.number(REFERENCE, f"floor_acc:{self.name}:{b:02}") for b in self.bins]
+        weights = self.counts.mean(axis=0)
+        known = ~np.isnan(floors) & (weights > 0)
+        if not known.any():
+            return math.nan
+        return NORMAL_95 * float(np.average(np.array(floors)[known], weights=weights[known]))
+
+
+def near_and_far(cell: Cell, name: str) -> tuple[Pool, Pool]:
+    """Split the bins of a set into the most similar ones and all others."""
+    counts = np.array(
+        [cell.values(REFERENCE, f"bin_count:{name}:{b:02}") for b in range(NUM_BINS)]
+    ).T
+    from_top = counts.mean(axis=0)[::-1].cumsum()
+    wanted = max(NEAR_COUNT, NEAR_SHARE * from_top[-1])
+    num_near = min(int(np.searchsorted(from_top, wanted)) + 1, NUM_BINS - 1)
+    first = NUM_BINS - num_near
+    near, far = tuple(range(first, NUM_BINS)), tuple(range(first))
+    return Pool(name, near, counts[:, near]), Pool(name, far, counts[:, far])
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How much less accurate than Retrain a run is on a pool; negative: more accurate."""
+
+    label: str
+    mean: float
+    std: float
+    chance: float
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether retraining again may well differ as much."""
+        return abs(self.mean) <= self.chance
+
+
+def distance(cell: Cell, run: str, pool: Pool) -> Distance:
+    """Return the distance of a run from Retrain on a pool."""
+    values = pool.difference(cell, run)
+    return Distance(cell.labels[run], mean(values), std(values), pool.chance(cell))
+
+
+def finding(cell: Cell) -> str:
+    """Say in a sentence or two who else gets hurt, from the numbers."""
+    near, far = near_and_far(cell, "retain")
+    runs = {run: distance(cell, run, near) for run in cell.runs("method") if not cell.trouble(run)}
+    runs = {run: d for run, d in runs.items() if not math.isnan(d.mean)}
+    if not runs:
+        return "No method ended well here, so there is nothing to compare with Retrain."
+    worst = max(runs, key=lambda run: runs[run].mean)
+    where = _where(near, far)
+    if math.isnan(runs[worst].chance):
+        return (
+            f"One seed, so no noise floor and no claim: the largest loss of accuracy against "
+            f"Retrain on the {where} is {runs[worst].label}'s, {_points(runs[worst].mean)}."
+        )
+    if runs[worst].is_chance or runs[worst].mean <= 0:
+        return (
+            f"No method is less accurate than Retrain on the {where} by more than chance explains "
+            f"(±{_points(near.chance(cell))}).{_rest(list(runs.values()))}"
+        )
+    gap = cell.number(worst, "avg_gap")
+    elsewhere = distance(cell, worst, far)
+    others = [d for run, d in runs.items() if run != worst]
+    return (
+        f"{runs[worst].label}: an average gap of {_points(gap)}, "
+        f"{'but' if runs[worst].mean > gap else 'and'} {_points(runs[worst].mean)} less accurate "
+        f"than Retrain on the {where}, against {_points(elsewhere.mean)} on all others. Chance "
+        f"explains ±{_points(near.chance(cell))} there.{_rest(others)}"
+    )
+
+
+def _where(near: Pool, far: Pool) -> str:
+    share = 100 * near.size / (near.size + far.size)
+    return f"{near.size:.0f} retained examples most similar to the forgotten ones ({share:.0f} %)"
+
+
+def _rest(distances: list[Distance]) -> str:
+    """Sort the other methods into hurt, within chance, and better than Retrain."""
+    groups = {
+        "Also less accurate there": [d for d in distances if not d.is_chance and d.mean > 0],
+        "More accurate than Retrain there": [d for d in distances if not d.is_chance and d.mean < 0],
+        "Within chance": [d for d in distances if d.is_chance],
+    }
+    texts = {
+        name: ", ".join(f"{d.label} ({100 * abs(d.mean):.1f})" for d in group)
+        for name, group in groups.items()
+    }
+    return "".join(f" {name}: {text}." for name, text in texts.items() if text)
+
+
+def _points(rate: float) -> str:
+    return f"{100 * rate:.1f} points".replace("-", "−")

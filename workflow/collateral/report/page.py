@@ -1,0 +1,139 @@
+"""Gather what the page shows, and render it with the template beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from collateral.core.dataset import Labels
+from collateral.core.files import read_json
+from collateral.figures import affected, similarity
+from collateral.report.grids import Grid, of_costs, of_csv, of_locality, of_records, of_table
+from collateral.report.images import Strip, data_uri, strips
+from collateral.report.locality import finding
+from collateral.tables.compare import Protocol, tables
+from collateral.tables.results import REFERENCE, Cell, Runs, cells, read
+
+CAPTIONS = {"similarity": similarity.CAPTION, "affected": affected.CAPTION}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A benchmark's folder, and what its config says that its files do not."""
+
+    folder: Path
+    runs: Runs
+    protocol: Protocol | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page."""
+
+    name: str
+    image: str  # a data URI
+    caption: str
+
+
+@dataclass(frozen=True)
+class CellSection:
+    """What the page says of one cell."""
+
+    anchor: str
+    title: str
+    finding: str
+    near: Grid
+    tables: list[Grid]
+    pictures: list[Picture]
+    strips: list[Strip]
+    details: list[Grid]
+
+
+@dataclass(frozen=True)
+class BenchmarkSection:
+    """What the page says of one benchmark."""
+
+    name: str
+    cells: list[CellSection]
+    versions: str
+
+
+def render(sources: Mapping[str, Source], theory: Path | None = None) -> str:
+    """Return the page over all benchmarks, with the theory's figures where there are some."""
+    environment = Environment(
+        loader=PackageLoader("collateral", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.j2").render(
+        benchmarks=[_benchmark(name, source) for name, source in sources.items()],
+        theory=_theory(theory) if theory else None,
+    )
+
+
+def _benchmark(name: str, source: Source) -> BenchmarkSection:
+    frame = read(source.folder / "metrics.csv", source.folder / "costs.csv")
+    found = cells(frame, source.runs)
+    sections = [_cell(f"{name}-{cell.name}", source, cell) for cell in found]
+    return BenchmarkSection(name, sections, _versions(source.folder, found[0]))
+
+
+def _cell(anchor: str, source: Source, cell: Cell) -> CellSection:
+    folder = source.folder / cell.name
+    records = of_records(folder, cell)
+    return CellSection(
+        anchor=anchor,
+        title=cell.title,
+        finding=finding(cell),
+        near=of_locality(cell),
+        tables=[of_table(table) for table in tables(cell, source.protocol)],
+        pictures=_pictures(source.folder / "figures" / cell.name, CAPTIONS),
+        strips=_strips(source.folder, cell),
+        details=[of_costs(cell), *([records] if records.groups else [])],
+    )
+
+
+def _pictures(folder: Path, captions: Mapping[str, str]) -> list[Picture]:
+    """Return the figures of a folder, those with a caption first and in its order."""
+    names = sorted(path.stem for path in folder.glob("*.png"))
+    known = [name for name in captions if name in names]
+    return [
+        Picture(name, data_uri((folder / f"{name}.png").read_bytes()), captions.get(name, ""))
+        for name in dict.fromkeys([*known, *names])
+    ]
+
+
+def _strips(folder: Path, cell: Cell) -> list[Strip]:
+    """Return the images, where the cache has them."""
+    runs = [run for run in cell.labels if cell.kinds[run] != "control"]
+    outputs = [
+        folder / cell.name / f"seed-{seed}" / run / "outputs.npz"
+        for seed in cell.seeds
+        for run in runs
+    ]
+    needed = [folder / "labels.npz", folder / cell.name / "neighbours.npz", *outputs]
+    if not all(path.exists() for path in needed):
+        return []
+    return strips(folder / cell.name, cell, Labels.load(folder / "labels.npz"))
+
+
+def _versions(folder: Path, cell: Cell) -> str:
+    path = folder / cell.name / f"seed-{cell.seeds[0]}" / REFERENCE / "record.json"
+    versions = read_json(path).get("versions", {}) if path.exists() else {}
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _theory(folder: Path) -> dict[str, Any]:
+    captions = read_json(folder / "figures" / "captions.json")
+    names = {"findings": "Findings", "checks": "Checks"}
+    paths = {title: folder / f"{name}.csv" for name, title in names.items()}
+    return {
+        "pictures": _pictures(folder / "figures", captions),
+        "grids": [of_csv(title, path) for title, path in paths.items() if path.exists()],
+    }

@@ -1,0 +1,1 @@
+"""One thin file a stage: read files, call the library, write files."""

@@ -1,0 +1,72 @@
+"""Measure how near every example is to the forget set, and keep the images of the nearest."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.core.dataset import Dataset
+from collateral.core.neighbours import Neighbours
+from collateral.core.outputs import Embeddings
+from collateral.core.split import Split
+from collateral.metrics.similarity import most_similar, similarity
+
+NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the files that go in and come out."""
+    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
+    parser.add_argument("--split", type=Path, required=True, help="split.json")
+    parser.add_argument(
+        "--embeddings", type=Path, nargs="+", required=True, help="embeddings.npz, one a seed"
+    )
+    parser.add_argument("--seeds", type=int, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, required=True, help="neighbours.npz")
+
+
+def run(args: Namespace) -> None:
+    """Read data, split and embeddings; write neighbours."""
+    if len(args.embeddings) != len(args.seeds):
+        raise ValueError(
+            f"--embeddings: {len(args.embeddings)} files for {len(args.seeds)} seeds; give one each"
+        )
+    split = Split.load(args.split)
+    pairs = [_similarities(path, split) for path in args.embeddings]
+    train, test = (np.stack(rows) for rows in zip(*pairs, strict=True))
+    neighbours_of(Dataset.load(args.data), split, args.seeds, train, test).save(args.out)
+
+
+def neighbours_of(
+    data: Dataset,
+    split: Split,
+    seeds: list[int],
+    train_similarity: NDArray[np.float32],
+    test_similarity: NDArray[np.float32],
+) -> Neighbours:
+    """Add to the similarities the examples that are most similar in the mean over seeds."""
+    train, test = train_similarity.mean(axis=0), test_similarity.mean(axis=0)
+    shown = {
+        "train": most_similar(train, split.retain, NUM_SHOWN["train"]),
+        "test": most_similar(test, np.arange(len(test)), NUM_SHOWN["test"]),
+        "forget": most_similar(train, split.forget, NUM_SHOWN["forget"]),
+    }
+    images = {"train": data.train_images, "test": data.test_images, "forget": data.train_images}
+    return Neighbours(
+        seeds=np.array(seeds),
+        train_similarity=train_similarity,
+        test_similarity=test_similarity,
+        shown_set=np.repeat(list(shown), [len(index) for index in shown.values()]),
+        shown_index=np.concatenate(list(shown.values())),
+        shown_images=np.concatenate([images[name][index] for name, index in shown.items()]),
+    )
+
+
+def _similarities(path: Path, split: Split) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    embeddings = Embeddings.load(path)
+    forget = embeddings.train[split.forget]
+    train, test = similarity(embeddings.train, forget), similarity(embeddings.test, forget)
+    if not (np.isfinite(train).all() and np.isfinite(test).all()):
+        raise ValueError(f"{path}: features are not finite: the base model diverged; lower its lr")
+    return train, test

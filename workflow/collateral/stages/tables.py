@@ -1,0 +1,29 @@
+"""Cells' metrics and costs in; the benchmark's metrics.csv, costs.csv and tables out."""
+
+import argparse
+import json
+from pathlib import Path
+
+from collateral.tables.compare import tables
+from collateral.tables.results import cells, concatenate, read
+from collateral.tables.write import write
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the stage's inputs, values and outputs."""
+    parser.add_argument("--metrics", type=Path, nargs="+", required=True, help="cells' metrics.csv")
+    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="cells' costs.csv")
+    parser.add_argument("--runs", type=json.loads, required=True, help="JSON: label of each run")
+    parser.add_argument("--protocol", choices=("matched", "shared"), help="for the captions")
+    parser.add_argument("--out-metrics", type=Path, required=True)
+    parser.add_argument("--out-costs", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the tables")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Concatenate the cells' files and write two tables a cell."""
+    concatenate(args.metrics, args.out_metrics)
+    concatenate(args.costs, args.out_costs)
+    for cell in cells(read(args.out_metrics, args.out_costs), args.runs):
+        for table in tables(cell, args.protocol):
+            write(table, args.out / cell.name)

@@ -1,0 +1,50 @@
+"""Train a model from scratch: the base on everything, or the reference without the forget set."""
+
+import argparse
+from pathlib import Path
+
+from collateral import paths
+from collateral.config.schema import TrainingParams
+from collateral.core.record import file_hash, versions
+from collateral.core.seeds import seed_of
+from collateral.core.split import Split
+from collateral.stages.options import add_job_options, job_checkpoints
+from collateral.training.fit import fit
+from collateral.training.run import Run
+from collateral.training.session import open_session, write_results
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
+    parser.add_argument("--split", type=Path, help="split.json; without it, train on everything")
+    parser.add_argument("--model", required=True, help="name of the architecture")
+    parser.add_argument("--params", required=True, help="training parameters, as JSON")
+    add_job_options(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Train, and write weights, outputs, history, record and cost."""
+    role = "retrain" if args.split else "base"
+    params = TrainingParams.model_validate_json(args.params)
+    inputs = {"data": args.data, **({"split": args.split} if args.split else {})}
+    record = {
+        "run": role,
+        "kind": "reference",
+        "model": args.model,
+        "params": params.model_dump(mode="json"),
+        "seed": args.seed,
+        "code": args.code,
+        "versions": versions(),
+        "inputs": {name: file_hash(path) for name, path in inputs.items()},
+    }
+    session = open_session(args.data, args.threads)
+    examples = session.task(Split.load(args.split)).retain if args.split else session.train
+    checkpoints = job_checkpoints(args, record)
+    this = Run(session.device, seed_of(role, args.seed), checkpoints=checkpoints)
+    with this.phase("train"):
+        model = fit(session.new_model(args.model), examples, session.test, params, this)
+    _, embeddings = write_results(args.out, model, session, this, record)
+    if role == "base":
+        embeddings.save(args.out / paths.EMBEDDINGS)
+    checkpoints.clear()

@@ -1,0 +1,1 @@
+"""Tables of a benchmark: every run against Retrain, as CSV, Markdown and LaTeX."""

@@ -1,0 +1,193 @@
+"""Every run of a cell against Retrain: means, deviations, what is best, what chance explains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from collateral.metrics.catalogue import METRICS
+from collateral.tables.results import REFERENCE, Cell, mean, std
+
+Protocol = Literal["matched", "shared"]
+
+# 95 % of a normal law lie within 1.96 standard deviations, which are 2.46 mean absolute ones.
+NORMAL_95 = 1.96
+CHANCE_95 = NORMAL_95 * math.sqrt(math.pi / 2)
+
+FLOOR = "retrain_other_seeds"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a table."""
+
+    name: str
+    subject: str
+    metrics: tuple[str, ...]
+    gap: str
+    costs: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns from left to right."""
+        return (*self.metrics, self.gap, *self.costs)
+
+
+LAYOUTS = (
+    Layout("main", "All examples", ("ua", "ra", "ta", "mia"), "avg_gap", ("rte",)),
+    Layout(
+        "affected",
+        "Examples of the affected class",
+        ("ra_affected", "ua_affected", "ta_affected"),
+        "avg_gap_affected",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a table, as a rate or in seconds; NaN where there is none."""
+
+    mean: float = math.nan
+    std: float = math.nan
+    deviation: float = math.nan  # from Retrain
+    n: int = 0
+    best: bool = False
+    chance: bool = False  # the deviation lies within the 95 % range of Retrain against Retrain
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run of a table."""
+
+    run: str
+    label: str
+    kind: str  # reference, method, control or floor
+    status: str  # empty where every seed ended well
+    entries: dict[str, Entry]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as data; `display`, `markdown` and `latex` make it readable."""
+
+    cell: str
+    layout: Layout
+    rows: tuple[Row, ...]
+    caption: str
+
+    def rows_of(self, *kinds: str) -> list[Row]:
+        """Return the rows of some kinds, in order."""
+        return [row for row in self.rows if row.kind in kinds]
+
+
+def tables(cell: Cell, protocol: Protocol | None = None) -> list[Table]:
+    """Return the main and the affected-class table of a cell."""
+    return [
+        Table(cell.name, layout, _rows(cell, layout), _caption(cell, layout, protocol))
+        for layout in LAYOUTS
+    ]
+
+
+def _rows(cell: Cell, layout: Layout) -> tuple[Row, ...]:
+    methods = [_row(cell, run, layout) for run in cell.runs("method")]
+    others = [_row(cell, run, layout) for run in cell.runs("control")]
+    return (
+        _row(cell, REFERENCE, layout),
+        *_mark_best(methods, (*layout.metrics, layout.gap)),
+        *others,
+        *_floor(cell, layout),
+    )
+
+
+def _row(cell: Cell, run: str, layout: Layout) -> Row:
+    entries = {metric: _entry(cell, run, metric) for metric in layout.columns}
+    if run == REFERENCE:  # the number of this name in metrics.csv is the noise floor
+        entries[layout.gap] = Entry(mean=0.0)
+    else:
+        entries[layout.gap] = Entry(mean=cell.number(run, layout.gap))
+    return Row(run, cell.labels[run], cell.kinds[run], cell.trouble(run), entries)
+
+
+def _entry(cell: Cell, run: str, metric: str) -> Entry:
+    values = cell.values(run, metric)
+    entry = Entry(mean(values), std(values), n=int(np.count_nonzero(~np.isnan(values))))
+    if run == REFERENCE or METRICS[metric].unit == "s":
+        return entry
+    deviation = entry.mean - mean(cell.values(REFERENCE, metric))
+    limit = CHANCE_95 * cell.number(REFERENCE, f"floor:{metric}")
+    return replace(entry, deviation=deviation, chance=abs(deviation) <= limit)
+
+
+def _mark_best(rows: list[Row], metrics: tuple[str, ...]) -> Iterator[Row]:
+    """Mark the methods nearest to Retrain, ties all; one that diverged or collapsed is no winner."""
+    ranked = [row for row in rows if not row.status]
+    nearest = {
+        metric: min((d for row in ranked if not math.isnan(d := _distance(row, metric))), default=0)
+        for metric in metrics
+    }
+    for row in rows:
+        entries = dict(row.entries)
+        for metric in metrics if not row.status else ():
+            # Equal but for the last bits of the subtraction.
+            tied = math.isclose(_distance(row, metric), nearest[metric], abs_tol=1e-12)
+            entries[metric] = replace(entries[metric], best=tied)
+        yield replace(row, entries=entries)
+
+
+def _distance(row: Row, metric: str) -> float:
+    entry = row.entries[metric]
+    return entry.mean if metric.startswith("avg_gap") else abs(entry.deviation)
+
+
+def _floor(cell: Cell, layout: Layout) -> list[Row]:
+    if len(cell.seeds) < 2:
+        return []
+    entries = {
+        metric: Entry(deviation=cell.number(REFERENCE, f"floor:{metric}"))
+        for metric in layout.metrics
+    }
+    gap = {layout.gap: Entry(mean=cell.number(REFERENCE, layout.gap))}
+    empty = dict.fromkeys(layout.costs, Entry())
+    return [Row(FLOOR, "Retrain, other seeds", "floor", "", entries | gap | empty)]
+
+
+def _caption(cell: Cell, layout: Layout, protocol: Protocol | None) -> str:
+    several = len(cell.seeds) > 1
+    described = (layout.gap, *layout.costs)
+    sentences = [
+        f"{layout.subject}: {cell.title}.",
+        SPREAD.format(n=len(cell.seeds)) if several else ONE_SEED,
+        "The deviation from Retrain, in points, is in parentheses.",
+        PROTOCOLS[protocol],
+        "UA is accuracy on the forget set (some literature prints 100 − UA).",
+        *(f"{METRICS[metric].label}: {METRICS[metric].description}." for metric in described),
+        RANKING,
+        CHANCE if several else "",
+        DIVERGED if any(cell.troubles.values()) else "",
+        "–: undefined, or no seed gave a number; it is left out of the gap.",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds, in %."
+ONE_SEED = "One seed, in %: no spread and no noise floor can be given."
+PROTOCOLS = {
+    "matched": "Each seed has its own base model and its own Retrain (matched).",
+    "shared": "All seeds share one base model, and each has its own Retrain (shared).",
+    None: "",
+}
+RANKING = (
+    "Bold: the method nearest to Retrain; controls, and runs that diverged or collapsed, "
+    "are not ranked."
+)
+CHANCE = (
+    "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
+    "groups of n retrained models. †: within 2.5 times that floor, where 95 % of chance "
+    "deviations lie; not a finding."
+)
+DIVERGED = "A diverged seed gives no number: its row shows the mean of the other seeds."

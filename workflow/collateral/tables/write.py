@@ -1,0 +1,138 @@
+"""A table as a file: unrounded CSV, Markdown, and LaTeX with booktabs."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from collateral.core.files import atomic, write_rows
+from collateral.tables.compare import Row, Table
+from collateral.tables.display import Shown, heading, show
+
+COLUMNS = (
+    "run",
+    "label",
+    "kind",
+    "metric",
+    "mean",
+    "std",
+    "deviation",
+    "n",
+    "status",
+    "best",
+    "chance",
+)
+GROUPS = (("reference",), ("method",), ("control", "floor"))
+
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{special: "\\" + special for special in "&%$#_{}"},
+        "±": r"$\pm$",
+        "−": "$-$",
+        "–": "--",
+        "†": r"\textsuperscript{\dag}",
+        "“": "``",
+        "”": "''",
+    }
+)
+
+
+def write(table: Table, folder: Path) -> None:
+    """Write the table's three files into `folder`."""
+    name = table.layout.name
+    write_rows(folder / f"{name}.csv", COLUMNS, numbers(table))
+    for suffix, text in (("md", markdown(table)), ("tex", latex(table))):
+        with atomic(folder / f"{name}.{suffix}") as temporary:
+            temporary.write_text(text)
+
+
+def numbers(table: Table) -> Iterator[dict[str, object]]:
+    """Yield one record a number, unrounded."""
+    for row in table.rows:
+        for metric, entry in row.entries.items():
+            yield {
+                "run": row.run,
+                "label": row.label,
+                "kind": row.kind,
+                "metric": metric,
+                **{part: _exact(getattr(entry, part)) for part in ("mean", "std", "deviation")},
+                "n": entry.n or "",
+                "status": row.status or "ok",
+                "best": int(entry.best),
+                "chance": int(entry.chance),
+            }
+
+
+def _exact(number: float) -> str:
+    return "" if math.isnan(number) else repr(number)
+
+
+def markdown(table: Table) -> str:
+    """Return the table in Markdown, the caption below it."""
+    columns = table.layout.columns
+    lines = [
+        _line(["Method", *(heading(metric) for metric in columns)]),
+        _line(["---", *("---:" for _ in columns)]),
+    ]
+    for kinds in GROUPS:
+        for row in table.rows_of(*kinds):
+            name = f"*{_label(row)}*" if row.kind in GROUPS[-1] else _label(row)
+            lines.append(_line([name, *(_markdown(show(row, metric)) for metric in columns)]))
+    return "\n".join([*lines, "", table.caption, ""])
+
+
+def _line(parts: list[str]) -> str:
+    return f"| {' | '.join(parts)} |"
+
+
+def _label(row: Row) -> str:
+    return f"{row.label}, {row.status}" if row.status else row.label
+
+
+def _markdown(shown: Shown) -> str:
+    value, deviation = shown.value, shown.deviation
+    if shown.best:  # what made it best: the deviation, or the gap itself
+        value, deviation = (value, f"**{deviation}**") if deviation else (f"**{value}**", "")
+    return f"{value} {deviation}{'†' if shown.chance else ''}".strip()
+
+
+def latex(table: Table) -> str:
+    """Return a `table` environment; it needs the package booktabs and nothing else."""
+    columns = table.layout.columns
+    lines = [
+        r"\begin{table}[t]",
+        rf"\caption{{{escape(table.caption)}}}",
+        rf"\label{{tab:{table.layout.name}-{table.cell}}}",
+        r"\centering",
+        r"\small",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\toprule",
+        _latex_line(["Method", *(escape(heading(metric)) for metric in columns)]),
+    ]
+    for kinds in GROUPS:
+        rows = table.rows_of(*kinds)
+        lines += [r"\midrule"] * bool(rows)
+        for row in rows:
+            texts = [_latex(show(row, metric)) for metric in columns]
+            lines.append(_latex_line([escape(_label(row)), *texts]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def _latex_line(parts: list[str]) -> str:
+    return " & ".join(parts) + r" \\"
+
+
+def _latex(shown: Shown) -> str:
+    value, deviation = escape(shown.value), escape(shown.deviation)
+    if shown.best:
+        bold = rf"\textbf{{{deviation or value}}}"
+        value, deviation = (value, bold) if deviation else (bold, "")
+    return f"{value} {deviation}{escape('†') if shown.chance else ''}".strip()
+
+
+def escape(text: str) -> str:
+    """Return `text` with everything special to LaTeX written out."""
+    return text.translate(LATEX)

@@ -1,0 +1,1 @@
+"""Batches, the training loop, checkpoints and timing: everything that runs on the device."""

@@ -1,0 +1,155 @@
+"""State on disk that a killed job goes on from: safetensors with its own hash, never a pickle."""
+
+import hashlib
+import json
+import logging
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from collateral.core.files import atomic
+
+LOG = logging.getLogger(__name__)
+HASH_BYTES = 32
+INTERVAL_SECONDS = 60.0
+WARNINGS = (signal.SIGTERM, signal.SIGUSR1)  # what SLURM sends before it kills a job
+
+
+class Checkpoints:
+    """The checkpoints of one job, a file for each of its training loops."""
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        """Keep them in `folder`; one written under another `identity` is not this job's."""
+        self._folder = folder
+        self._identity = identity
+
+    def save(self, name: str, state: Mapping[str, Any]) -> None:
+        """Write a nested state of tensors, numbers and strings, with a hash in front."""
+        tensors: dict[str, Tensor] = {}
+        tree = {"identity": self._identity, "state": _take_tensors(state, tensors)}
+        body = save(tensors, metadata={"tree": json.dumps(tree)})
+        with atomic(self._path(name)) as temporary:
+            temporary.write_bytes(hashlib.sha256(body).digest() + body)
+
+    def load(self, name: str) -> dict[str, Any] | None:
+        """Return what was saved, or None; throw away a file that is damaged or not this job's."""
+        path = self._path(name)
+        if not path.exists():
+            return None
+        state = self._read(path.read_bytes())
+        if state is None:
+            LOG.warning("checkpoint %s is damaged or of another job: starting anew", path.name)
+            path.unlink()
+        return state
+
+    def clear(self) -> None:
+        """Delete all of them."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.checkpoint"
+
+    def _read(self, content: bytes) -> dict[str, Any] | None:
+        digest, body = content[:HASH_BYTES], content[HASH_BYTES:]
+        if hashlib.sha256(body).digest() != digest:
+            return None
+        try:
+            tensors, tree = load(body), json.loads(_metadata(body)["tree"])
+        except (SafetensorError, KeyError):
+            return None
+        if tree["identity"] != self._identity:
+            return None
+        return _put_tensors(tree["state"], tensors)  # type: ignore[no-any-return]
+
+
+class Saver:
+    """Saves the latest epoch of one loop: now and then, when a warning comes, and at the end."""
+
+    def __init__(self, checkpoints: Checkpoints | None, loop: str) -> None:
+        """Save under the name `loop`; without checkpoints, do nothing."""
+        self._checkpoints = checkpoints
+        self._loop = loop
+        self._latest: dict[str, Any] | None = None
+        self._saved_at = time.monotonic()
+
+    def note(self, state: dict[str, Any]) -> None:
+        """Remember the state at the end of an epoch; write it if the last one is long ago."""
+        self._latest = state
+        if time.monotonic() - self._saved_at >= INTERVAL_SECONDS:
+            self.save()
+
+    def save(self) -> None:
+        """Write the latest state, if it is not on disk yet."""
+        if self._checkpoints and self._latest:
+            self._checkpoints.save(self._loop, self._latest)
+            self._latest, self._saved_at = None, time.monotonic()
+
+    @contextmanager
+    def saving_on_signals(self) -> Iterator[None]:
+        """Inside, save and leave when a warning comes."""
+
+        def leave(number: int, _frame: FrameType | None) -> None:
+            self.save()
+            raise SystemExit(128 + number)
+
+        previous = {number: signal.signal(number, leave) for number in WARNINGS}
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+
+def _metadata(body: bytes) -> dict[str, str]:
+    """Return the metadata in the header of a safetensors file: 8 bytes of length, then JSON."""
+    length = int.from_bytes(body[:8], "little")
+    return json.loads(body[8 : 8 + length])["__metadata__"]  # type: ignore[no-any-return]
+
+
+def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
+    """Return `value` as JSON can hold it; its tensors go into `tensors`."""
+    if isinstance(value, Tensor):
+        key = str(len(tensors))
+        tensors[key] = value.detach().cpu().contiguous().clone()
+        return {"tensor": key}
+    if isinstance(value, Mapping):
+        # Pairs, because an optimiser's state has integer keys.
+        return {"pairs": [[key, _take_tensors(item, tensors)] for key, item in value.items()]}
+    if isinstance(value, list | tuple):
+        return {"list": [_take_tensors(item, tensors) for item in value]}
+    return value
+
+
+def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "tensor" in value:
+        return tensors[value["tensor"]]
+    if "pairs" in value:
+        return {key: _put_tensors(item, tensors) for key, item in value["pairs"]}
+    return [_put_tensors(item, tensors) for item in value["list"]]
+
+
+def random_state() -> dict[str, Tensor]:
+    """Return the state of torch's global generators."""
+    state = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["cuda"] = torch.cuda.get_rng_state()
+    return state
+
+
+def set_random_state(state: Mapping[str, Tensor]) -> None:
+    """Set the state of torch's global generators."""
+    torch.set_rng_state(state["cpu"])
+    if "cuda" in state and torch.cuda.is_available():
+        torch.cuda.set_rng_state(state["cuda"])

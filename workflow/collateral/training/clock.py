@@ -1,0 +1,37 @@
+"""Seconds by phase: a stopwatch that always runs for exactly one phase, or for none."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+class Clock:
+    """Adds up the seconds of each phase; an inner phase does not count for the outer one."""
+
+    def __init__(self, device: torch.device) -> None:
+        """Start with no phase running."""
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._device = device
+        self._phase: str | None = None
+        self._since = 0.0
+
+    @contextmanager
+    def phase(self, name: str | None) -> Iterator[None]:
+        """Count what happens inside for `name`; `None` is off the clock."""
+        outer = self._switch(name)
+        try:
+            yield
+        finally:
+            self._switch(outer)
+
+    def _switch(self, name: str | None) -> str | None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+        now = time.perf_counter()
+        if self._phase is not None:
+            self.seconds[self._phase] += now - self._since
+        previous, self._phase, self._since = self._phase, name, now
+        return previous

@@ -1,0 +1,138 @@
+"""Examples in memory: uint8 images on the device, batches by indexing, augmentation by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from collateral.core.dataset import Dataset, ImageInfo
+
+Batch = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class Images:
+    """All images of a set, padded once, so that a random crop is a gather and a clean one a view."""
+
+    padded: Tensor  # uint8 (N, H + 2 padding, W + 2 padding, C)
+    padding: int
+    flip: bool
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width without padding."""
+        return self.padded.shape[1] - 2 * self.padding, self.padded.shape[2] - 2 * self.padding
+
+    def clean(self, rows: Tensor) -> Tensor:
+        """Return the images as they are, in [0, 1], as (B, C, H, W) in channels_last order."""
+        (height, width), p = self.size, self.padding
+        return _to_float(self.padded[:, p : p + height, p : p + width][rows])
+
+    def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+        """Return a random crop, randomly flipped, of each image: one gather for all of them."""
+        if not self.padding and not self.flip:
+            return self.clean(rows)
+        (height, width), count = self.size, len(rows)
+        offsets = torch.randint(2 * self.padding + 1, (2, count), generator=generator)
+        mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
+        columns = torch.arange(width).expand(count, width)
+        columns = torch.where(mirrored[:, None], columns.flip(1), columns) + offsets[1][:, None]
+        lines = torch.arange(height) + offsets[0][:, None]  # (B, H)
+        lines, columns = lines.to(rows.device), columns.to(rows.device)
+        return _to_float(self.padded[rows[:, None, None], lines[:, :, None], columns[:, None, :]])
+
+
+def _to_float(images: Tensor) -> Tensor:
+    return images.permute(0, 3, 1, 2).float().div_(255)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Some of the images with labels: a class index each, or a distribution over the classes."""
+
+    images: Images
+    rows: Tensor  # (n,), which images
+    labels: Tensor  # (n,) int64, or (n, C) float
+
+    def __len__(self) -> int:
+        """Return how many examples there are."""
+        return len(self.rows)
+
+    def select(self, index: Tensor) -> Examples:
+        """Return the examples at these positions."""
+        return replace(self, rows=self.rows[index], labels=self.labels[index])
+
+    def relabelled(self, labels: Tensor) -> Examples:
+        """Return the same images with other labels."""
+        return replace(self, labels=labels.to(self.rows.device))
+
+    def joined(self, other: Examples) -> Examples:
+        """Return these examples followed by `other`, which come from the same images."""
+        assert other.images is self.images, "examples of different sets of images"
+        rows, labels = torch.cat([self.rows, other.rows]), torch.cat([self.labels, other.labels])
+        return replace(self, rows=rows, labels=labels)
+
+    def pixels(self) -> Tensor:
+        """Return all images as they are, in [0, 1]."""
+        return self.images.clean(self.rows)
+
+    def batches(
+        self, size: int, generator: torch.Generator, *, augment: bool = True
+    ) -> Iterator[Batch]:
+        """Yield shuffled batches, each example once."""
+        order = torch.randperm(len(self), generator=generator).to(self.rows.device)
+        for index in order.split(size):
+            rows = self.rows[index]
+            images = self.images.augmented(rows, generator) if augment else self.images.clean(rows)
+            yield images, self.labels[index]
+
+    def in_order(self, size: int) -> Iterator[Batch]:
+        """Yield clean batches in the given order."""
+        for index in torch.arange(len(self), device=self.rows.device).split(size):
+            yield self.images.clean(self.rows[index]), self.labels[index]
+
+    def cycle(
+        self, size: int, generator: torch.Generator, *, augment: bool = True
+    ) -> Iterator[Batch]:
+        """Yield shuffled batches without end."""
+        assert len(self), "no examples to cycle over"
+        while True:
+            yield from self.batches(size, generator, augment=augment)
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that a method may see: what to forget, what to keep, and what the images are like."""
+
+    retain: Examples
+    forget: Examples
+    info: ImageInfo
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes."""
+        return self.info.num_classes
+
+
+def train_examples(data: Dataset, device: torch.device) -> Examples:
+    """Put the train set on the device."""
+    return _examples(data, data.train_images, data.labels.train, device)
+
+
+def test_examples(data: Dataset, device: torch.device) -> Examples:
+    """Put the test set on the device."""
+    return _examples(data, data.test_images, data.labels.test, device)
+
+
+def _examples(data: Dataset, images, labels, device: torch.device) -> Examples:
+    p = data.padding
+    padded = F.pad(torch.from_numpy(images), (0, 0, p, p, p, p)) if p else torch.from_numpy(images)
+    return Examples(
+        Images(padded.to(device), p, data.flip),
+        rows=torch.arange(len(labels), device=device),
+        labels=torch.from_numpy(labels).to(device),
+    )

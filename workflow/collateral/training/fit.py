@@ -1,0 +1,103 @@
+"""Training from scratch: the base model and the retrained reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.optim import Optimizer
+
+from collateral.config.schema import TrainingParams
+from collateral.training.examples import Batch, Examples
+from collateral.training.inference import accuracy
+from collateral.training.optimizers import cosine, make_optimizer, set_rate
+from collateral.training.precision import Precision
+from collateral.training.run import Run
+
+
+class Best:
+    """Remembers the weights of the best epoch by the accuracy on `examples`."""
+
+    def __init__(self, model: nn.Module, examples: Examples) -> None:
+        """Start with no epoch seen."""
+        self._model = model
+        self._examples = examples
+        self.score = -1.0
+        self._weights: dict[str, Any] = {}
+
+    def see(self) -> float:
+        """Evaluate the model; keep its weights if it is better than all before."""
+        score = accuracy(self._model, self._examples)
+        if score > self.score:
+            self.score = score
+            self._weights = {k: v.detach().clone() for k, v in self._model.state_dict().items()}
+        return score
+
+    def restore(self) -> None:
+        """Give the model the best epoch's weights."""
+        self._model.load_state_dict(self._weights)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state, for checkpoints."""
+        return {"score": self.score, "weights": self._weights}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take the state on."""
+        self.score, self._weights = state["score"], state["weights"]
+
+
+def fit(
+    model: nn.Module, examples: Examples, test: Examples, params: TrainingParams, run: Run
+) -> nn.Module:
+    """Train `model` in place by `params`; `test` is read by `checkpoint: best_test` alone."""
+    examples, judge = _held_out(examples, test, params, run)
+    best = Best(model, judge) if judge else None
+    optimizer = make_optimizer(model, params, nesterov=params.nesterov)
+    precision = Precision(params.precision, run.device)
+    states = [optimizer, precision, *([best] if best else [])]
+    model.train()
+    for epoch in run.epochs(params.epochs, model, *states):
+        if params.schedule == "cosine":
+            set_rate(optimizer, params.lr * cosine(epoch, params.epochs))
+        batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
+        loss, correct = _epoch(model, batches, optimizer, precision)
+        run.log(epoch=epoch, loss=loss, accuracy=correct)
+        if best:
+            with run.clock.phase("checkpoint choice"):
+                run.log(epoch=epoch, **{params.checkpoint: best.see()})
+    if best:
+        best.restore()
+    return model
+
+
+def _held_out(
+    examples: Examples, test: Examples, params: TrainingParams, run: Run
+) -> tuple[Examples, Examples | None]:
+    """Return what is trained on, and what chooses the epoch."""
+    if params.checkpoint == "last":
+        return examples, None
+    if params.checkpoint == "best_test":
+        return examples, test
+    order = torch.randperm(len(examples), generator=run.generator).to(examples.rows.device)
+    count = max(1, round(params.validation_share * len(examples)))
+    return examples.select(order[count:]), examples.select(order[:count])
+
+
+def _epoch(
+    model: nn.Module, batches: Iterator[Batch], optimizer: Optimizer, precision: Precision
+) -> tuple[float, float]:
+    """Train on all batches; return mean loss and accuracy as they were seen."""
+    losses, corrects, count = [], [], 0
+    for x, y in batches:
+        with precision.forward():
+            logits = model(x)
+            loss = F.cross_entropy(logits, y)
+        precision.descend(optimizer, loss)
+        losses.append(loss.detach() * len(y))
+        corrects.append((logits.detach().argmax(1) == y).sum())
+        count += len(y)
+    # Kept as tensors until here: reading each one would make a GPU wait at every step.
+    return sum(losses).item() / count, sum(corrects).item() / count

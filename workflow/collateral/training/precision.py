@@ -1,0 +1,46 @@
+"""Mixed precision on GPUs: forward and loss in half, weights and optimiser in float32."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from collateral.training.optimizers import descend
+
+
+class Precision:
+    """How forward passes and steps are computed; plain float32 wherever there is no GPU."""
+
+    def __init__(self, name: str, device: torch.device) -> None:
+        """Take "float32", "bfloat16" or "float16"."""
+        self._type = getattr(torch, name)
+        self._device = device
+        self._is_mixed = device.type == "cuda" and name != "float32"
+        # float16 loses small gradients, so the loss is scaled up before the backward pass.
+        self._scaler = torch.amp.GradScaler(
+            device.type, enabled=self._is_mixed and name == "float16"
+        )
+
+    def forward(self) -> AbstractContextManager[Any]:
+        """Compute what is inside in half precision."""
+        return torch.autocast(self._device.type, self._type) if self._is_mixed else nullcontext()
+
+    def descend(self, optimizer: Optimizer, loss: Tensor) -> None:
+        """Take one step down the loss."""
+        if not self._scaler.is_enabled():
+            descend(optimizer, loss)
+            return
+        optimizer.zero_grad(set_to_none=True)
+        self._scaler.scale(loss).backward()
+        self._scaler.step(optimizer)
+        self._scaler.update()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the scaler's state, for checkpoints."""
+        return self._scaler.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take the scaler's state on."""
+        self._scaler.load_state_dict(state)

@@ -1,0 +1,141 @@
+"""Where and how a method runs: device, randomness, clock, log, and epochs that survive a kill."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
+from collateral.training.clock import Clock
+
+Tracker = Callable[[nn.Module], dict[str, float]]
+
+
+class Stateful(Protocol):
+    """A model, an optimiser, or anything else that a checkpoint must hold."""
+
+    def state_dict(self) -> Any:
+        """Return the state."""
+
+    def load_state_dict(self, state: Any) -> Any:
+        """Take the state on."""
+
+
+class Run:
+    """What a method is given besides the data; `generator` is its one source of randomness."""
+
+    def __init__(
+        self,
+        device: torch.device,
+        seed: int,
+        *,
+        checkpoints: Checkpoints | None = None,
+        tracker: Tracker | None = None,
+    ) -> None:
+        """Seed the generator, and torch's own for what cannot be handed one (dropout)."""
+        self.device = device
+        self.generator = torch.Generator().manual_seed(seed)
+        torch.manual_seed(seed)
+        self.clock = Clock(device)
+        self.history: list[dict[str, Any]] = []
+        self.reported: dict[str, float] = {}
+        self._checkpoints = checkpoints
+        self._tracker = tracker
+        self._loops = 0
+        self._stopped = False
+
+    def epochs(self, count: int, model: nn.Module, *stateful: Stateful, name: str = "") -> Iterator[int]:
+        """Yield the numbers of the epochs still to do; between them save, track and listen.
+
+        A loop that was cut off goes on after its last saved epoch, and one that was finished
+        gives its final state back. Leave a loop early by `stop`, not by `break`. A loop with a
+        `name` trains something else than the unlearned model, and is not tracked.
+        """
+        self._loops, loop = self._loops + 1, f"loop-{self._loops}"
+        states = (model, *stateful)
+        start, self._stopped = self._restore(loop, states)
+        saver = Saver(self._checkpoints, loop)
+        with saver.saving_on_signals():
+            for epoch in range(start, count):
+                if self._stopped:
+                    break
+                yield epoch
+                with self.clock.phase(None):
+                    if self._tracker and not name:
+                        self.log(epoch=epoch, **self._tracker(model))
+                    if self._checkpoints:
+                        saver.note(self._state(epoch + 1, states))
+            with self.clock.phase(None):
+                saver.save()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End the running loop after this epoch."""
+        self._stopped = True
+
+    def log(self, **values: float) -> None:
+        """Add to the history; values of one epoch and loop share a row."""
+        key = {"loop": self._loops, "epoch": values.pop("epoch", None)}
+        if self.history and key.items() <= self.history[-1].items():
+            self.history[-1].update(values)
+        else:
+            self.history.append({**key, **values})
+
+    def report(self, **numbers: float) -> None:
+        """Name numbers that belong into the tables, such as a teacher's accuracy."""
+        self.reported.update(numbers)
+
+    def phase(self, name: str) -> AbstractContextManager[None]:
+        """Count the seconds inside for the phase `name`."""
+        return self.clock.phase(name)
+
+    def random_seed(self) -> int:
+        """Draw a seed for what wants one, such as scikit-learn."""
+        return int(torch.randint(2**31, (), generator=self.generator))
+
+    @contextmanager
+    def seeded(self) -> Iterator[None]:
+        """Seed torch's global generator from ours inside: a new model's weights are drawn there."""
+        before = random_state()
+        torch.manual_seed(self.random_seed())
+        try:
+            yield
+        finally:
+            set_random_state(before)
+
+    def _state(self, epochs_done: int, states: tuple[Stateful, ...]) -> dict[str, Any]:
+        return {
+            "epochs_done": epochs_done,
+            "stopped": self._stopped,
+            "states": [_copied(state.state_dict()) for state in states],
+            "generator": self.generator.get_state(),
+            "random": random_state(),
+            "history": list(self.history),
+            "reported": dict(self.reported),
+            "seconds": dict(self.clock.seconds),
+        }
+
+    def _restore(self, loop: str, states: tuple[Stateful, ...]) -> tuple[int, bool]:
+        saved = self._checkpoints.load(loop) if self._checkpoints else None
+        if saved is None:
+            return 0, False
+        for state, content in zip(states, saved["states"], strict=True):
+            state.load_state_dict(content)
+        self.generator.set_state(saved["generator"])
+        set_random_state(saved["random"])
+        self.history, self.reported = saved["history"], saved["reported"]
+        self.clock.seconds.update(saved["seconds"])
+        return saved["epochs_done"], saved["stopped"]
+
+
+def _copied(value: Any) -> Any:
+    """Copy the tensors of a state: the next epoch changes them in place."""
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value

@@ -1,0 +1,105 @@
+"""What every stage with a model does alike: open the data on the device, write the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from collateral import paths
+from collateral.core.dataset import Dataset, Labels
+from collateral.core.files import atomic, write_json, write_rows
+from collateral.core.outputs import Embeddings, ModelOutputs
+from collateral.core.record import cost
+from collateral.core.split import Split
+from collateral.models.build import build_model
+from collateral.training.examples import Examples, Task, test_examples, train_examples
+from collateral.training.inference import outputs_of
+from collateral.training.run import Run
+
+COLLAPSE_MARGIN = 0.05  # a model this close to guessing on the train set has collapsed
+
+
+@dataclass(frozen=True)
+class Session:
+    """The data set on the device."""
+
+    device: torch.device
+    data: Dataset
+    train: Examples
+    test: Examples
+
+    def task(self, split: Split) -> Task:
+        """Return what a method may see."""
+        retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
+        return Task(self.train.select(retain), self.train.select(forget), self.data.info)
+
+    def new_model(self, name: str) -> nn.Module:
+        """Build a model on the device; its weights come from torch's global generator."""
+        return self._placed(build_model(name, self.data.info))
+
+    def load_model(self, name: str, path: Path) -> nn.Module:
+        """Build a model and give it the weights in a safetensors file."""
+        model = build_model(name, self.data.info)
+        model.load_state_dict(load_file(path))
+        return self._placed(model)
+
+    def _placed(self, model: nn.Module) -> nn.Module:
+        return model.to(self.device, memory_format=torch.channels_last)
+
+
+def open_session(data: Path, threads: int) -> Session:
+    """Choose the device, make torch deterministic, and put the data set there."""
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    device = choose_device()
+    dataset = Dataset.load(data)
+    return Session(device, dataset, train_examples(dataset, device), test_examples(dataset, device))
+
+
+def choose_device() -> torch.device:
+    """Return the best device there is: cuda, mps, cpu."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def write_results(
+    out: Path, model: nn.Module, session: Session, run: Run, record: dict[str, Any]
+) -> tuple[ModelOutputs, Embeddings]:
+    """Run the model over the data, once; write weights, outputs, history, record and cost."""
+    outputs, embeddings = outputs_of(model, session.train, session.test)
+    weights = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
+    with atomic(out / paths.MODEL) as temporary:
+        save_file(weights, temporary)
+    outputs.save(out / paths.OUTPUTS)
+    columns = list(dict.fromkeys(key for row in run.history for key in row))
+    write_rows(out / paths.HISTORY, columns or ["loop", "epoch"], run.history)
+    status = status_of(outputs, session.data.labels)
+    write_json(out / paths.RECORD, {**record, "status": status, "extra": run.reported})
+    write_json(out / paths.COST, cost_of(run))
+    return outputs, embeddings
+
+
+def status_of(outputs: ModelOutputs, labels: Labels) -> str:
+    """Return "diverged" for undefined outputs, "collapsed" near guessing, else "ok"."""
+    if not np.isfinite(outputs.train.confidence).all():
+        return "diverged"
+    accuracy = (outputs.train.prediction == labels.train).mean()
+    is_guessing = accuracy < 1 / len(labels.class_names) + COLLAPSE_MARGIN
+    return "collapsed" if is_guessing else "ok"
+
+
+def cost_of(run: Run) -> dict[str, Any]:
+    """Return what the run cost so far."""
+    cuda = run.device.type == "cuda"
+    peak = torch.cuda.max_memory_allocated(run.device) / 2**20 if cuda else None
+    threads = torch.get_num_threads()
+    return cost(
+        run.clock.seconds, device=run.device.type, threads=threads, peak_device_mb=peak
+    )

@@ -1,0 +1,52 @@
+"""The data set, and which of its examples are forgotten.
+
+In: the config alone. Out: dataset.npz and labels.npz per benchmark, split.json per cell.
+"""
+
+
+def data_options(w):
+    data = benchmark_of(w).config.data
+    return as_json({key: value for key, value in data.items() if key != "name"})
+
+
+rule data:
+    """A data set as uint8 arrays in a fixed order."""
+    output:
+        data=paths.DATA,
+        labels=paths.LABELS,
+    log:
+        paths.log("data", "benchmark"),
+    conda:
+        "../../envs/torch.yaml"
+    params:
+        name=lambda w: benchmark_of(w).config.data["name"],
+        options=data_options,
+        code=lambda w: code_of("data", f"collateral.data.{benchmark_of(w).config.data['name']}"),
+    shell:
+        """
+        collateral data --name {params.name:q} --options {params.options:q} \
+            --out {output.data:q} --labels {output.labels:q} > {log:q} 2>&1
+        """
+
+
+rule split:
+    """The forget set of a cell."""
+    input:
+        labels=paths.LABELS,
+    output:
+        split=paths.SPLIT,
+    log:
+        paths.log("split", "benchmark", "cell"),
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        kind=lambda w: benchmark_of(w).cells[w.cell].forget.kind,
+        forget=lambda w: as_json(benchmark_of(w).cells[w.cell].forget.params),
+        code=lambda w: code_of(
+            "split", f"collateral.data.forget.{benchmark_of(w).cells[w.cell].forget.kind}"
+        ),
+    shell:
+        """
+        collateral split --labels {input.labels:q} --kind {params.kind:q} \
+            --params {params.forget:q} --out {output.split:q} > {log:q} 2>&1
+        """

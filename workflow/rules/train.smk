@@ -1,0 +1,66 @@
+"""Training from scratch.
+
+In: dataset.npz, and for Retrain split.json. Out: the base model of a seed with its embeddings,
+and the reference, retrained without the forget set. A killed job goes on from its checkpoint.
+"""
+
+
+def training_params(w):
+    return benchmark_of(w).config.base.model_dump_json(exclude={"sharing"})
+
+
+rule base:
+    """A model trained on everything."""
+    input:
+        data=paths.DATA,
+    output:
+        **paths.run_files(paths.BASE),
+        embeddings=f"{paths.BASE}/{paths.EMBEDDINGS}",
+    log:
+        paths.log("base", "benchmark", "seed"),
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        gpu=1,
+    params:
+        model=lambda w: benchmark_of(w).config.model,
+        training=training_params,
+        out=lambda w: paths.BASE.format(**w),
+        checkpoints=lambda w: paths.checkpoints(paths.BASE).format(**w),
+        code=lambda w: code_of("train", model_module(w)),
+    shell:
+        """
+        collateral train --data {input.data:q} --model {params.model} --params {params.training:q} \
+            --seed {wildcards.seed} --threads {threads} --code {params.code} \
+            --checkpoints {params.checkpoints:q} --out {params.out:q} > {log:q} 2>&1
+        """
+
+
+rule retrain:
+    """The reference: a model trained without the forget set."""
+    input:
+        data=paths.DATA,
+        split=paths.SPLIT,
+    output:
+        **paths.run_files(paths.RETRAIN),
+    log:
+        paths.log("retrain", "benchmark", "cell", "seed"),
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        gpu=1,
+    params:
+        model=lambda w: benchmark_of(w).config.model,
+        training=training_params,
+        out=lambda w: paths.RETRAIN.format(**w),
+        checkpoints=lambda w: paths.checkpoints(paths.RETRAIN).format(**w),
+        code=lambda w: code_of("train", model_module(w)),
+    shell:
+        """
+        collateral train --data {input.data:q} --split {input.split:q} \
+            --model {params.model} --params {params.training:q} \
+            --seed {wildcards.seed} --threads {threads} --code {params.code} \
+            --checkpoints {params.checkpoints:q} --out {params.out:q} > {log:q} 2>&1
+        """

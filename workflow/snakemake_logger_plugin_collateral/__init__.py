@@ -1,0 +1,175 @@
+"""A Snakemake logger that shows a run in one line: jobs done, what runs, time left.
+
+`snakemake --logger collateral`, or `logger: collateral` in a profile. Warnings and errors come as
+Snakemake words them; the full text is in .snakemake/log. What is no run (a dry run, --lint,
+--summary) or asks for details (--verbose, --printshellcmds, --debug-dag) looks as always.
+"""
+
+import logging
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from snakemake.logging import ColorizingTextHandler, DefaultFormatter
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from snakemake_logger_plugin_collateral.progress import Progress, duration
+
+REDRAW_SECONDS = 0.2
+PLAIN_WIDTH = 120
+ERASE_LINE = "\r\x1b[K"
+# Messages without an event are known by how they begin.
+BEFORE_EVERY_RUN = "Assuming unrestricted shared filesystem usage"
+NOTHING_TO_DO = "Nothing to be done"
+INTERRUPTED = "Terminating processes"
+SHOWN = (INTERRUPTED, "Will exit after", "Trying to restart job")
+
+
+class LogHandler(LogHandlerBase):
+    """Print what happens in a run, as Snakemake's log events tell it."""
+
+    writes_to_stream = True
+    writes_to_file = False
+    has_filter = False  # so Snakemake adds its own, which heeds --quiet
+    has_formatter = True
+    needs_rulegraph = False
+
+    def __post_init__(self) -> None:
+        """Prepare the display; nothing is shown before the first event."""
+        wanted = self.common_settings
+        self.stream = sys.stdout if wanted.stdout else sys.stderr
+        formatter = DefaultFormatter(wanted.quiet, wanted.show_failed_logs)
+        self.default = ColorizingTextHandler(wanted.nocolor, self.stream, formatter)
+        self.is_terminal = self.default.can_color_tty()
+        self.wants_details = (
+            wanted.dryrun or wanted.verbose or wanted.debug_dag or wanted.printshellcmds
+        )
+        self.is_run = False
+        self.is_interrupted = False
+        self.progress = Progress({})  # of no jobs: no run is on its way
+        self.failures: dict[int, str] = {}
+        self.redraw: threading.Timer | None = None
+        self.pen = threading.RLock()  # held by the thread that writes
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a record, or what it means for the run."""
+        try:
+            with self.pen:
+                self._show(record)
+        except BrokenPipeError:
+            pass  # nobody reads on, as in `snakemake -n | head`
+        except Exception:  # one that escaped would end Snakemake's logging thread
+            self.handleError(record)
+
+    def _show(self, record: logging.LogRecord) -> None:
+        if getattr(record, "event", None) == LogEvent.WORKFLOW_STARTED:
+            self.is_run = not self.wants_details
+        if self.is_run:
+            self._follow(record)
+        elif self.wants_details or not record.getMessage().startswith(BEFORE_EVERY_RUN):
+            self.default.emit(record)
+
+    def _follow(self, record: Any) -> None:
+        message = record.getMessage()
+        self.is_interrupted |= message.startswith(INTERRUPTED)
+        match getattr(record, "event", None):
+            case _ if self.is_interrupted and tells_failure(record):
+                pass  # the job was killed
+            case LogEvent.RUN_INFO:
+                self._begin(record.stats)
+            case LogEvent.JOB_INFO:
+                self.progress.start(record.jobid, record.rule_name, record.wildcards)
+                self._draw_soon()
+            case LogEvent.JOB_FINISHED:
+                self._finish(record.job_id)
+            case LogEvent.JOB_ERROR:
+                self._fail(record)
+            case _ if record.levelno >= logging.WARNING or message.startswith(SHOWN):
+                self._print(self.default.decorate(record, self.default.format(record)))
+            case _ if message.startswith(NOTHING_TO_DO):
+                self._print("Nothing to be done: all results are up to date.")
+
+    def _begin(self, stats: dict[str, int]) -> None:
+        planned = {rule: count for rule, count in stats.items() if rule != "total"}
+        self.progress = Progress(planned)
+        kinds = ", ".join(f"{count} {rule}" for rule, count in planned.items())
+        self._print(f"{jobs(self.progress.total)}: {kinds}")
+
+    def _finish(self, jobid: int) -> None:
+        self.progress.finish(jobid)
+        self.failures.pop(jobid, None)  # a retry went well
+        if self.progress.done == self.progress.total:
+            self._end(f"{jobs(self.progress.total)} done in {duration(self.progress.elapsed)}.")
+        self._draw_soon()
+
+    def _fail(self, record: Any) -> None:
+        lines = [f"failed: {self.progress.fail(record.jobid) or record.rule_name}"]
+        lines += [record.rule_msg] if record.rule_msg else []
+        lines += [f"{key}: {value}" for key, value in record.aux.items()]
+        for log in record.log:
+            lines += [f"log: {log}", *last_lines(Path(log))]
+        self.failures[record.jobid] = "\n  ".join(lines)
+        self._print(self.default.decorate(record, self.failures[record.jobid]))
+
+    def close(self) -> None:
+        """Sum up a run that did not reach its end."""
+        with self.pen:
+            if self.progress.total:
+                done = f"{self.progress.done} of {jobs(self.progress.total)} done"
+                failed = f"; {len(self.failures)} failed" if self.failures else ""
+                head = f"{done} in {duration(self.progress.elapsed)}{failed}."
+                self._end("\n".join([head, *self.failures.values()]))
+        super().close()
+
+    def _end(self, text: str) -> None:
+        self.progress = Progress({})
+        self._print(text)
+
+    def _print(self, text: str) -> None:
+        erase = ERASE_LINE if self.is_terminal else ""
+        self.stream.write(f"{erase}{text}\n")
+        self.stream.flush()
+        self._draw_soon()
+
+    def _draw_soon(self) -> None:
+        # Events come in bursts: one drawing after a burst shows its outcome and costs little.
+        is_due = self.progress.total and (self.is_terminal or self.progress.has_news())
+        if is_due and self.redraw is None:
+            self.redraw = threading.Timer(REDRAW_SECONDS, self._draw)
+            self.redraw.daemon = True
+            self.redraw.start()
+
+    def _draw(self) -> None:
+        with self.pen:
+            self.redraw = None
+            if not self.progress.total or not self.progress.running or self.is_interrupted:
+                return
+            if self.is_terminal:
+                width = shutil.get_terminal_size().columns - 1
+                self.stream.write(ERASE_LINE + self.progress.status(width))
+            else:
+                self.stream.write(self.progress.status(PLAIN_WIDTH) + "\n")
+                self.progress.note_told()
+            self.stream.flush()
+
+
+def jobs(count: int) -> str:
+    """Write a number of jobs."""
+    return f"{count} job" if count == 1 else f"{count} jobs"
+
+
+def tells_failure(record: logging.LogRecord) -> bool:
+    """Say whether a record is one of the two by which Snakemake reports a failed job."""
+    is_job_error = getattr(record, "event", None) == LogEvent.JOB_ERROR
+    return is_job_error or getattr(record, "exception", None) == "RuleException"
+
+
+def last_lines(log: Path, count: int = 3) -> list[str]:
+    """Return the last lines of a job's log, which name the cause of its failure."""
+    if not log.is_file():
+        return ["(not written)"]
+    lines = log.read_text(errors="replace").splitlines()
+    return [line for line in lines if line.strip()][-count:]

@@ -18,7 +18,6 @@ from collateral.metrics.membership import non_member_rate
 Floats = NDArray[np.float64]
 Rate = Callable[[Floats, Floats, Floats], float]
 
-
 # Mean and deviation of the logit of members, of non-members that are right, and of targets, and
 # the share of right non-members: a net of some doubt, and one so sure that rounding hits most.
 SHAPES = {

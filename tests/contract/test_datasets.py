@@ -164,6 +164,11 @@ def check_contract(dataset, names):
     assert names is None or dataset.labels.class_names == names
 
 
+def assert_no_traceback_of_another(error):
+    assert error.__cause__ is None
+    assert error.__suppress_context__
+
+
 def same(one, two):
     return (
         np.array_equal(one.train_images, two.train_images)
@@ -426,7 +431,7 @@ def test_missing_files_give_one_message_that_says_how_to_get_them(
     assert ("no network in tests" if download else "`download` is false") in message
     assert "://" in module.FILES.how
     assert message.endswith(module.FILES.how)
-    assert caught.value.__suppress_context__
+    assert_no_traceback_of_another(caught.value)
 
 
 @pytest.mark.parametrize("download", [True, False])
@@ -438,7 +443,7 @@ def test_a_damaged_file_is_called_damaged(name, download, options_of, offline):
     damaged.write_bytes(damaged.read_bytes()[:-5])
     with pytest.raises(ValueError, match="damaged") as caught:
         module.load(options)
-    assert caught.value.__suppress_context__
+    assert_no_traceback_of_another(caught.value)
 
 
 @pytest.mark.parametrize("name", ["mnist", "svhn"])

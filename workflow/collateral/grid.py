@@ -10,7 +10,8 @@ from typing import Any
 
 from collateral.config.cells import ForgetSpec, cells_of
 from collateral.config.lookup import params_class, prepare_class
-from collateral.config.methods import MethodSpec, prepared_name, resolve
+from collateral.config.methods import MethodSpec, prepare_values, prepared_name, resolve
+from collateral.config.params import MethodParams
 from collateral.config.schema import BenchmarkConfig, Config
 
 
@@ -21,6 +22,7 @@ class RunSpec:
     name: str
     method: MethodSpec
     vary: Mapping[str, Any] = field(default_factory=dict)
+    tuned_by: str | None = None  # the method whose tuning chooses some of its values
 
     @property
     def label(self) -> str:
@@ -29,16 +31,25 @@ class RunSpec:
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
     @property
-    def is_tuned(self) -> bool:
-        """Tell whether some value is the tuning job's choice."""
-        return bool(self.method.grid)
+    def needs_retrain(self) -> bool:
+        """Tell whether it is a control that is given Retrain's soft labels."""
+        return params_class(self.method.uses).needs_retrain
 
-    def candidates(self) -> list[str]:
+    def params(self) -> MethodParams:
+        """Return the parameters as far as the config tells: tuned ones have their first value."""
+        return self.method.params({**self.method.trials()[0], **self.vary})
+
+    @cached_property
+    def candidates(self) -> dict[str, MethodParams]:
         """Return the prepared folders that this run may need, one for each possible choice."""
         if prepare_class(self.method.uses) is None:
-            return []
-        choices = (self.method.params({**trial, **self.vary}) for trial in self.method.trials())
-        return sorted({prepared_name(self.method.uses, params) for params in choices})
+            return {}
+        choices = [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
+        return {prepared_name(self.method.uses, params): params for params in choices}
+
+    def prepare_values(self, prepared: str) -> dict[str, Any]:
+        """Return the values that `prepare` reads for one of the candidates."""
+        return prepare_values(self.method.uses, self.candidates[prepared])
 
 
 class Cell:
@@ -50,28 +61,34 @@ class Cell:
         self.forget = forget
         self.runs = {run.name: run for run in _runs(name, benchmark)}
 
-    def tuned(self) -> list[MethodSpec]:
-        """Return the methods with something to tune."""
-        return [run.method for run in self.runs.values() if run.is_tuned and not run.vary]
+    @cached_property
+    def tuned(self) -> dict[str, MethodSpec]:
+        """Return the methods with something to tune, by name."""
+        return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
+
+    @cached_property
+    def preparations(self) -> dict[str, RunSpec]:
+        """Return for every prepared folder one of the runs that may need it."""
+        return {name: run for run in self.runs.values() for name in run.candidates}
+
+    def shared(self, run: RunSpec, *, first_seed: bool) -> list[str]:
+        """Return the prepared folders that a run shares; what nobody shares it makes itself."""
+        count = self._consumers[0 if first_seed else 1]
+        return [name for name in run.candidates if count[name] > 1]
 
     @cached_property
     def _consumers(self) -> tuple[Counter[str], Counter[str]]:
-        """Count who needs a prepared folder: on the first seed, and on any other."""
+        """Count the jobs that need a prepared folder: on the first seed, and on any other."""
         first: Counter[str] = Counter()
         other: Counter[str] = Counter()
         for run in self.runs.values():
-            candidates = run.candidates()
-            tuning = run.is_tuned and not run.vary
-            first.update(candidates * (2 if tuning else 1))
+            first.update(run.candidates)
+            if run.name in self.tuned:
+                first.update(run.candidates)
             # Where the choice is open, only the job itself knows which folder it needs.
-            other.update(candidates if len(candidates) == 1 else [])
+            if len(run.candidates) == 1:
+                other.update(run.candidates)
         return first, other
-
-    def prepared_by_others(self, run: RunSpec, *, first_seed: bool) -> list[str]:
-        """Return the prepared folders that a run shares; what nobody shares it makes itself."""
-        first, other = self._consumers
-        counts = first if first_seed else other
-        return [name for name in run.candidates() if counts[name] > 1]
 
 
 @dataclass(frozen=True)
@@ -119,21 +136,33 @@ def _runs(cell: str, benchmark: BenchmarkConfig) -> Iterator[RunSpec]:
         for name, raw in benchmark.methods.items()
     }
     for spec in specs.values():
-        yield RunSpec(spec.name, spec)
+        yield RunSpec(spec.name, spec, tuned_by=spec.name if spec.grid else None)
     for name in benchmark.controls:
-        yield RunSpec(name, resolve(name, {}, ("controls", name)))
+        yield _control(name, specs)
     for sweep in benchmark.sweeps.values():
         if sweep.cells is None or cell in sweep.cells:
             key, values = next(iter(sweep.vary.items()))
             yield from _sweep(specs[sweep.method], key, values)
 
 
+def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
+    """Return a control's run, with the parameters of the method that it inherits from."""
+    params = params_class(name)
+    parent = specs.get(str(params.inherits))
+    if parent is None:
+        return RunSpec(name, MethodSpec(name, name, {}, {}))
+    fixed = {key: value for key, value in parent.fixed.items() if key in params.model_fields}
+    tuned_by = parent.name if parent.grid else None
+    return RunSpec(name, MethodSpec(name, name, fixed, {}), tuned_by=tuned_by)
+
+
 def _sweep(spec: MethodSpec, key: str, values: list[Any]) -> Iterator[RunSpec]:
     """Yield a run for each value but the method's own, which is a run already."""
     own = spec.fixed.get(key, params_class(spec.uses).model_fields[key].default)
+    tuned_by = spec.name if spec.grid else None
     for value in values:
         if key in spec.grid or value != own:
-            yield RunSpec(f"{spec.name}@{key}={_short(value)}", spec, {key: value})
+            yield RunSpec(f"{spec.name}@{key}={_short(value)}", spec, {key: value}, tuned_by)
 
 
 def _short(value: Any) -> str:

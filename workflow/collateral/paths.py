@@ -18,6 +18,7 @@ CELL_COSTS = f"{CELL}/costs.csv"
 TUNE = f"{CELL}/tune/{{method}}"
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = f"{CELL}/seed-{{seed}}/retrain"
+ORIGINAL = f"{CELL}/seed-{{seed}}/original"
 PREPARED = f"{CELL}/seed-{{seed}}/prepared/{{prepared}}"
 METRICS = f"{BENCHMARK}/metrics.csv"
 COSTS = f"{BENCHMARK}/costs.csv"
@@ -31,6 +32,10 @@ EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
 RECORD = "record.json"
 COST = "cost.json"
+PREPARED_TENSORS = "prepared.safetensors"
+PREPARED_REPORT = "report.json"
+TRIALS = "trials.csv"
+SELECTED = "selected.json"
 # What a job that makes a model writes, by the name of its command-line option.
 RUN_FILES = {
     "model": MODEL,

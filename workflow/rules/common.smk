@@ -33,3 +33,4 @@ def as_json(value):
 def plugins():
     """Return the option that names folders of plug-ins, or nothing."""
     return " ".join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
+

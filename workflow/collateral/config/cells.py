@@ -18,18 +18,23 @@ class ForgetSpec:
 
 
 def cells_of(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return all cells: couch and 0.5 make `couch-50`; then those under `cells:`."""
+    """Return all cells: those of classes x fractions, then those under `cells:`."""
+    cells = class_cells(benchmark)
+    for name, cell in benchmark.cells.items():
+        params = {key: value for key, value in cell.forget.items() if key != "kind"}
+        cells[name] = ForgetSpec(str(cell.forget.get("kind")), params)
+    return cells
+
+
+def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
+    """Return the cells of classes x fractions: couch and 0.5 make `couch-50`."""
     cells = {}
     for label in benchmark.classes:
         name = class_name(benchmark, label)
         for fraction in benchmark.fractions:
             params = {"class": name, "fraction": fraction, "order": benchmark.order}
-            cells[f"{slug(str(name))}-{format(100 * fraction, 'g')}"] = ForgetSpec(
-                "class_part", params
-            )
-    for name, cell in benchmark.cells.items():
-        params = {key: value for key, value in cell.forget.items() if key != "kind"}
-        cells[name] = ForgetSpec(str(cell.forget.get("kind")), params)
+            cell = f"{slug(str(name))}-{format(100 * fraction, 'g')}"
+            cells[cell] = ForgetSpec("class_part", params)
     return cells
 
 

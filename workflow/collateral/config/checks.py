@@ -1,11 +1,12 @@
 """What the shape of the config cannot tell: names that must exist, values that must fit them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.config.cells import cells_of
+from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
 from collateral.config.lookup import kind_of
 from collateral.config.methods import resolve, validate
@@ -75,7 +76,7 @@ def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for name, raw in benchmark.methods.items():
         place = (*where, "methods", name)
         yield from _name_errors(place)
-        yield from _caught(lambda raw=raw, name=name, place=place: resolve(name, raw, place))
+        yield from _caught(partial(resolve, name, raw, place))
         if raw.get("uses", name) in benchmark.controls:
             yield f"{key_of(place)}: a control; list it under `controls:`"
 
@@ -92,6 +93,8 @@ def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 def _cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     cell = benchmark.cells[str(where[-1])]
     yield from _name_errors(where)
+    if where[-1] in class_cells(benchmark):
+        yield f"{key_of(where)}: `classes` and `fractions` make a cell of this name already"
     kind = cell.forget.get("kind")
     if kind in FORGET.names():
         given = {key: value for key, value in cell.forget.items() if key != "kind"}
@@ -105,7 +108,7 @@ def _cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             yield f"{key_of(place)}: not under `methods:`{nearest(name, benchmark.methods)}"
             continue
         merged = {**benchmark.methods[name], **raw}
-        yield from _caught(lambda merged=merged, name=name, p=place: resolve(name, merged, p))
+        yield from _caught(partial(resolve, name, merged, place))
 
 
 def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -123,7 +126,7 @@ def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         return  # said already, under `methods:`
     key, values = next(iter(sweep.vary.items()))
     for value in values:
-        yield from _caught(lambda v=value: validate(spec, {key: v}, (*where, "vary")))
+        yield from _caught(partial(validate, spec, {key: value}, (*where, "vary")))
 
 
 def _parsed(

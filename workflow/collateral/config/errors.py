@@ -17,6 +17,7 @@ class ConfigError(ValueError):
     """All that is wrong with a config, a line each."""
 
     def __init__(self, messages: Iterable[str]) -> None:
+        """Join the messages."""
         super().__init__("\n".join(messages))
 
 

@@ -21,9 +21,8 @@ def add_plugins(folders: Iterable[Path]) -> None:
 
 def names(kind: str) -> list[str]:
     """Return the names of all methods or controls: the folders that hold a `params.py`."""
-    return sorted(
-        {file.parent.name for path in KINDS[kind].__path__ for file in Path(path).glob("*/params.py")}
-    )
+    folders = [Path(path) for path in KINDS[kind].__path__]
+    return sorted({file.parent.name for path in folders for file in path.glob("*/params.py")})
 
 
 def kind_of(name: str) -> str:
@@ -47,4 +46,3 @@ def params_class(name: str) -> type[MethodParams]:
 def prepare_class(name: str) -> type[MethodParams] | None:
     """Return a method's `Prepare`, if it has two phases."""
     return getattr(import_module(module_of(name, "params")), "Prepare", None)
-

@@ -54,8 +54,8 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     try:
         kind_of(uses)
     except ValueError as error:
-        key = where if uses == name else (*where, "uses")
-        raise ConfigError([f"{key_of(key)}: {error}"]) from None
+        place = where if uses == name else (*where, "uses")
+        raise ConfigError([f"{key_of(place)}: {error}"]) from None
     values = {key: value for key, value in raw.items() if key != "uses"}
     grid = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
     for key, choices in grid.items():
@@ -70,9 +70,7 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     return spec
 
 
-def validate(
-    spec: MethodSpec, overrides: Mapping[str, Any], where: Place
-) -> MethodParams:
+def validate(spec: MethodSpec, overrides: Mapping[str, Any], where: Place) -> MethodParams:
     """Return the parameters, or raise a ConfigError that names the key."""
     try:
         return spec.params(overrides)

@@ -12,7 +12,9 @@ class MethodParams(BaseModel):
 
     label: ClassVar[str]  # as tables and figures print it
     touches: ClassVar[frozenset[str]]  # of "retain", "forget images", "forget labels"
-    needs_retrain: ClassVar[bool] = False  # controls only: they may see Retrain's outputs
+    # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
+    needs_retrain: ClassVar[bool] = False
+    inherits: ClassVar[str | None] = None
 
 
 class TrainedParams(MethodParams):

@@ -1,10 +1,11 @@
-"""The shape of config.yaml. What a data set, a forget set or a method adds is in their own files."""
+"""The shape of config.yaml; what a data set, a forget set or a method adds is in its own file."""
 
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from collateral.core.spelling import unknown
 from collateral.models.names import NAMES as MODEL_NAMES
 
 
@@ -19,7 +20,9 @@ class TrainingParams(Strict):
 
     epochs: int = Field(200, ge=1, description="Passes over the training data; paper: 200.")
     batch_size: int = Field(256, ge=1, description="Examples a step; paper: 256.")
-    optimizer: Literal["sgd", "adam", "adamw"] = Field("sgd", description="Paper: SGD; SVHN: AdamW.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "sgd", description="Paper: SGD; SVHN: AdamW."
+    )
     lr: float = Field(0.1, gt=0, description="Initial learning rate; paper: 0.1.")
     momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper: 0.9.")
     nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
@@ -28,8 +31,8 @@ class TrainingParams(Strict):
     augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
     checkpoint: Literal["last", "best_validation", "best_test"] = Field(
         "last",
-        description="Which epoch is kept. `best_test` looks at the test set: only because the paper "
-        "does it; the record says so.",
+        description="Which epoch is kept. `best_test` looks at the test set: it is here only because "
+        "the paper does it, and the record says so.",
     )
     validation_share: float = Field(
         0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
@@ -76,7 +79,9 @@ class BenchmarkConfig(Strict):
     base: BaseParams = Field(default_factory=BaseParams)
     seeds: tuple[int, ...] = Field(min_length=1, description="One run of everything per seed.")
     classes: tuple[str | int, ...] = Field((), description="Classes of which a part is forgotten.")
-    fractions: tuple[float, ...] = Field((), description="How much of a class; classes x fractions.")
+    fractions: tuple[float, ...] = Field(
+        (), description="How much of a class; classes x fractions."
+    )
     order: Literal["first", "random"] = Field(
         "first", description="Forget the first share of a class (paper), or a random one."
     )
@@ -100,7 +105,7 @@ class BenchmarkConfig(Strict):
     @classmethod
     def _known_model(cls, value: str) -> str:
         if value not in MODEL_NAMES:
-            raise ValueError(f"unknown model; known: {', '.join(MODEL_NAMES)}")
+            raise ValueError(unknown("model", value, MODEL_NAMES))
         return value
 
     @field_validator("fractions")

@@ -16,11 +16,16 @@ def fingerprint(modules: Iterable[str]) -> str:
     waiting = list(modules)
     while waiting:
         module = waiting.pop()
-        if module not in seen:
+        if module not in seen and not _is_config(module):
             seen.add(module)
             waiting += _read(module)[1]
     content = "\n".join(f"{module} {_read(module)[0]}" for module in sorted(seen))
     return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _is_config(module: str) -> bool:
+    """Tell whether a module only declares parameters: their values are on the command line."""
+    return module.startswith(f"{PACKAGE}.config.") or module.endswith(".params")
 
 
 @cache

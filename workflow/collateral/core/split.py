@@ -60,5 +60,5 @@ class Split:
             chosen=content["chosen"],
         )
         if split.hash != content["hash"]:
-            raise ValueError(f"{path}: the forget set does not fit its hash; delete it and run again")
+            raise ValueError(f"{path}: does not fit its own hash; delete it and run again")
         return split

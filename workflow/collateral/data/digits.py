@@ -38,12 +38,10 @@ def load(options: Options) -> Dataset:
     from collateral.core.dataset import Dataset, Labels
     from collateral.data.reading.pixels import statistics, to_uint8
 
-    images, labels = load_digits(return_X_y=True)
-    order = sorted(range(len(labels)), key=lambda position: seed_of("digits", position))
-    images, labels = (
-        to_uint8(images[order] / 16).reshape(-1, 8, 8, 1),
-        labels[order].astype("int64"),
-    )
+    values, digits = load_digits(return_X_y=True)
+    order = sorted(range(len(digits)), key=lambda position: seed_of("digits", position))
+    images = to_uint8(values[order] / 16).reshape(-1, 8, 8, 1)
+    labels = digits[order].astype(np.int64)
     is_test = np.zeros(len(labels), dtype=bool)
     for digit in range(10):
         members = np.flatnonzero(labels == digit)

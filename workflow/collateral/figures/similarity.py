@@ -69,7 +69,9 @@ def draw(cell: Cell, runs: Runs) -> Figure:
             axes[row, 0].set_ylabel(f"{label}:\nRetrain − unlearned (points)")
         axes[2, 0].set_ylabel("Examples")
         fig.align_ylabels(axes[:, 0])
-        annotate(fig, axes[0, 0], cell, "Above zero: less accurate, or less confident, than Retrain.")
+        annotate(
+            fig, axes[0, 0], cell, "Above zero: less accurate, or less confident, than Retrain."
+        )
     return fig
 
 
@@ -79,7 +81,9 @@ def _draw_noise(axes: Axes, cell: Cell, place: str, bins: Bins) -> None:
     if not np.isnan(limits).all():
         axes.bar(bins.centres, 2 * limits, bins.widths, -limits, label=NOISE_LABEL, **NOISE)
     # The panel is scaled to the lines: the noise of a nearly empty bin may leave it.
-    axes.dataLim.set_points(np.array([[bins.edges[0], -LEAST_HEIGHT], [bins.edges[-1], LEAST_HEIGHT]]))
+    axes.dataLim.set_points(
+        np.array([[bins.edges[0], -LEAST_HEIGHT], [bins.edges[-1], LEAST_HEIGHT]])
+    )
 
 
 def _draw_lines(axes: Axes, cell: Cell, place: str, bins: Bins, drawn: dict[str, Look]) -> None:

@@ -1,7 +1,7 @@
 """Figures of the theory, drawn from theory.csv."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,14 @@ from matplotlib.figure import Figure
 from collateral.figures.style import COLOURS, WIDTH, style
 
 BLUE, ORANGE, GREEN = COLOURS[:3]
-LINE = {"color": "0.35", "linewidth": 1.2}
-CLOUD = {"linestyle": "", "marker": ".", "markeredgewidth": 0, "color": BLUE, "alpha": 0.4}
+LINE: dict[str, Any] = {"color": "0.35", "linewidth": 1.2}
+CLOUD: dict[str, Any] = {
+    "linestyle": "",
+    "marker": ".",
+    "markeredgewidth": 0,
+    "color": BLUE,
+    "alpha": 0.4,
+}
 
 
 class Plot(NamedTuple):
@@ -44,10 +50,12 @@ def draw_synthetic(axes: Sequence[Axes], points: pd.DataFrame) -> None:
     ascent, labels = axes
     _draw_line(ascent, points, "gradient_ascent", "leading term, prop. 3.1")
     _draw_means(ascent, points, "gradient_ascent", BLUE)
-    ascent.set(title="Gradient ascent, linear regression", ylabel="MSE shift against retraining")
+    ascent.set_title("Gradient ascent, linear regression", pad=12)  # room for the power of ten
+    ascent.set_ylabel("MSE shift against retraining")
     _draw_line(labels, points, "random_labels", "prop. 3.2, mean over runs")
     _draw_means(labels, points, "random_labels", ORANGE)
-    labels.set(title="Random labels, logistic regression", ylabel="squared logit discrepancy")
+    labels.set_title("Random labels, logistic regression", pad=12)
+    labels.set_ylabel("squared logit discrepancy")
     for ax in axes:
         ax.set(xlabel=r"alignment $\cos(x_q, x_f)$", ylim=(0, None))
         ax.ticklabel_format(axis="y", scilimits=(-2, 2), useMathText=True)
@@ -64,7 +72,13 @@ def _draw_line(ax: Axes, points: pd.DataFrame, panel: str, label: str) -> None:
 def _draw_means(ax: Axes, points: pd.DataFrame, panel: str, colour: str) -> None:
     data = series_of(points, panel, "measured")
     spread = np.abs(data[["low", "high"]].to_numpy().T - data["y"].to_numpy())
-    look = {"fmt": "o", "markersize": 3.5, "linewidth": 1, "color": colour, "zorder": 3}
+    look: dict[str, Any] = {
+        "fmt": "o",
+        "markersize": 3.5,
+        "linewidth": 1,
+        "color": colour,
+        "zorder": 3,
+    }
     ax.errorbar(data["x"], data["y"], spread, label="measured, 95 %", **look)
 
 
@@ -86,6 +100,7 @@ def _draw_residual(ax: Axes, points: pd.DataFrame) -> None:
         xlabel=r"predicted $-\langle\theta_{\mathrm{retrain}}, X_F^\top v_F\rangle$",
         ylabel="measured logit discrepancy",
     )
+    ax.locator_params(nbins=5)
     ax.legend()
 
 
@@ -100,6 +115,7 @@ def _draw_rate(ax: Axes, points: pd.DataFrame) -> None:
         xlabel=r"weight decay $\lambda$",
         ylabel="mean absolute logit error",
     )
+    ax.minorticks_off()
     ax.legend()
 
 

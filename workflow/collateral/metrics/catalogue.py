@@ -75,7 +75,9 @@ METRICS: dict[str, Metric] = {
     "mia_correctness": _attack("MIA correctness", "whether the prediction is right"),
     "mia_entropy": _attack("MIA entropy", "the entropy of the prediction"),
     "mia_modified_entropy": _attack("MIA modified entropy", "the modified entropy"),
-    "mia_probability": _attack("MIA probability", "all class probabilities"),
+    "mia_probability": _attack(
+        "MIA probability", "all class probabilities (learned from at most 2,000 of each side)"
+    ),
     "delta_acc": Metric(
         "Δacc",
         "Retrain's accuracy minus the unlearned model's in a bin of similarity",

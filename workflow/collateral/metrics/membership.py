@@ -11,6 +11,7 @@ non-members, the first of the random draw. All but confidence and correctness co
 logits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,16 +63,20 @@ def modified_entropy(p: Floats, label: NDArray[np.int64]) -> Floats:
     return -total
 
 
-def features(outputs: Outputs, label: NDArray[np.int64]) -> dict[str, Floats]:
-    """Return what each attack looks at, by the attack's name: (N,), or (N, C) for all classes."""
-    p = softmax(outputs.logits.astype(np.float64), axis=1)
-    return {
-        "mia": outputs.confidence.astype(np.float64),
-        "mia_correctness": (outputs.prediction == label).astype(np.float64),
-        "mia_entropy": entropy(p),
-        "mia_modified_entropy": modified_entropy(p, label),
-        "mia_probability": p,
-    }
+def probabilities(outputs: Outputs) -> Floats:
+    """Return the class probabilities of each example (N, C)."""
+    p: Floats = softmax(outputs.logits.astype(np.float64), axis=1)
+    return p
+
+
+# What each attack looks at: (N,), or (N, C) for all classes.
+FEATURES: dict[str, Callable[[Outputs, NDArray[np.int64]], Floats]] = {
+    "mia": lambda outputs, label: outputs.confidence.astype(np.float64),
+    "mia_correctness": lambda outputs, label: (outputs.prediction == label).astype(np.float64),
+    "mia_entropy": lambda outputs, label: entropy(probabilities(outputs)),
+    "mia_modified_entropy": lambda outputs, label: modified_entropy(probabilities(outputs), label),
+    "mia_probability": lambda outputs, label: probabilities(outputs),
+}
 
 
 def non_member_rate(members: Floats, non_members: Floats, targets: Floats) -> float:
@@ -83,16 +88,25 @@ def non_member_rate(members: Floats, non_members: Floats, targets: Floats) -> fl
     return float(1 - np.mean(is_member))
 
 
-def scores(outputs: ModelOutputs, labels: Labels, split: Split, drawn: Draw) -> dict[str, float]:
-    """Return the score of the attack on each feature."""
+def score(name: str, outputs: ModelOutputs, labels: Labels, split: Split, drawn: Draw) -> float:
+    """Return the score of one attack."""
+    feature = FEATURES[name]
     members, targets = (
-        features(outputs.train[index], labels.train[index])
+        feature(outputs.train[index], labels.train[index])
         for index in (drawn.members, split.forget)
     )
-    non_members = features(outputs.test[drawn.non_members], labels.test[drawn.non_members])
-    return {
-        name: non_member_rate(members[name], non_members[name], targets[name]) for name in targets
-    }
+    index = drawn.non_members
+    return non_member_rate(members, feature(outputs.test[index], labels.test[index]), targets)
+
+
+def confidence_score(outputs: ModelOutputs, labels: Labels, split: Split, drawn: Draw) -> float:
+    """Return the score of the attack on confidence, the one that tables call MIA."""
+    return score("mia", outputs, labels, split, drawn)
+
+
+def scores(outputs: ModelOutputs, labels: Labels, split: Split, drawn: Draw) -> dict[str, float]:
+    """Return the score of every attack."""
+    return {name: score(name, outputs, labels, split, drawn) for name in FEATURES}
 
 
 def _learn_scalars(members: Floats, non_members: Floats) -> SVC:

@@ -97,7 +97,7 @@ def _of_shown(path: Path, part: str, shown: Neighbours) -> NDArray[np.float64]:
 
 def _example(
     shown: Neighbours,
-    k: int,
+    k: np.intp,
     labels: Labels,
     retrain: Answers | None = None,
     unlearned: Answers | None = None,

@@ -38,7 +38,9 @@ class Pool:
         # An empty bin has no difference and no weight; a diverged seed has no difference at all.
         sums = np.where(self.counts > 0, deltas * self.counts, 0).sum(axis=1)
         sizes = self.counts.sum(axis=1)
-        return np.divide(sums, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
+        differences = np.full(len(sizes), np.nan)
+        np.divide(sums, sizes, out=differences, where=sizes > 0)
+        return differences
 
     def chance(self, cell: Cell) -> float:
         """Return what 95 % of differences between retrainings stay below, or less than it.
@@ -88,32 +90,31 @@ def distance(cell: Cell, run: str, pool: Pool) -> Distance:
 
 
 def finding(cell: Cell) -> str:
-    """Say in a sentence or two who else gets hurt, from the numbers."""
+    """Say in a few sentences who else gets hurt, from the numbers."""
     near, far = near_and_far(cell, "retain")
-    runs = {run: distance(cell, run, near) for run in cell.runs("method") if not cell.trouble(run)}
-    runs = {run: d for run, d in runs.items() if not math.isnan(d.mean)}
-    if not runs:
+    healthy = [run for run in cell.runs("method") if not cell.trouble(run)]
+    distances = {run: distance(cell, run, near) for run in healthy}
+    if not distances or all(math.isnan(d.mean) for d in distances.values()):
         return "No method ended well here, so there is nothing to compare with Retrain."
-    worst = max(runs, key=lambda run: runs[run].mean)
     where = _where(near, far)
-    if math.isnan(runs[worst].chance):
+    worst = max(healthy, key=lambda run: np.nan_to_num(distances[run].mean, nan=-np.inf))
+    loss, chance = distances[worst], near.chance(cell)
+    if math.isnan(chance):
         return (
-            f"One seed, so no noise floor and no claim: the largest loss of accuracy against "
-            f"Retrain on the {where} is {runs[worst].label}'s, {_points(runs[worst].mean)}."
+            "One seed, so no noise floor and no claim: the largest loss of accuracy against "
+            f"Retrain on the {where} is {loss.label}'s, {_points(loss.mean)}."
         )
-    if runs[worst].is_chance or runs[worst].mean <= 0:
+    if loss.mean <= chance:
         return (
             f"No method is less accurate than Retrain on the {where} by more than chance explains "
-            f"(±{_points(near.chance(cell))}).{_rest(list(runs.values()))}"
+            f"(±{_points(chance)}).{_rest(list(distances.values()))}"
         )
     gap = cell.number(worst, "avg_gap")
-    elsewhere = distance(cell, worst, far)
-    others = [d for run, d in runs.items() if run != worst]
     return (
-        f"{runs[worst].label}: an average gap of {_points(gap)}, "
-        f"{'but' if runs[worst].mean > gap else 'and'} {_points(runs[worst].mean)} less accurate "
-        f"than Retrain on the {where}, against {_points(elsewhere.mean)} on all others. Chance "
-        f"explains ±{_points(near.chance(cell))} there.{_rest(others)}"
+        f"{loss.label}: an average gap of {_points(gap)}, {'but' if loss.mean > gap else 'and'} "
+        f"{_points(loss.mean)} less accurate than Retrain on the {where}, against "
+        f"{_points(distance(cell, worst, far).mean)} on all others. Chance explains "
+        f"±{_points(chance)} there.{_rest([distances[run] for run in healthy if run != worst])}"
     )
 
 
@@ -126,7 +127,9 @@ def _rest(distances: list[Distance]) -> str:
     """Sort the other methods into hurt, within chance, and better than Retrain."""
     groups = {
         "Also less accurate there": [d for d in distances if not d.is_chance and d.mean > 0],
-        "More accurate than Retrain there": [d for d in distances if not d.is_chance and d.mean < 0],
+        "More accurate than Retrain there": [
+            d for d in distances if not d.is_chance and d.mean < 0
+        ],
         "Within chance": [d for d in distances if d.is_chance],
     }
     texts = {

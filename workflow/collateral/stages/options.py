@@ -1,4 +1,4 @@
-"""Options that all stages with a model share."""
+"""Options that the stages with a model share, and what they make of them."""
 
 import argparse
 import hashlib
@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
+from collateral.core.record import file_hash, versions
 from collateral.training.checkpoints import Checkpoints
+
+INPUTS = ("data", "split", "base", "retrained")
 
 
 def add_job_options(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +22,33 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoints", type=Path, required=True, help="folder to resume from")
     parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
+
+
+def add_method_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of a job that runs a method."""
+    parser.add_argument("--method", required=True, help="folder of the method")
+    parser.add_argument("--params", required=True, help="its parameters, as JSON")
+    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
+    parser.add_argument("--split", type=Path, required=True, help="split.json")
+    parser.add_argument("--model", required=True, help="name of the architecture")
+    parser.add_argument("--base", type=Path, required=True, help="the base model's weights")
+    parser.add_argument(
+        "--prepared", type=Path, nargs="*", default=[], help="prepared folders that may fit"
+    )
     parser.add_argument("--plugins", type=Path, nargs="*", default=[], help="folders of methods")
+
+
+def record_of(args: argparse.Namespace, params: BaseModel) -> dict[str, Any]:
+    """Return what this job is: parameters, seed, code, versions, and hashes of what it reads."""
+    inputs = {name: getattr(args, name, None) for name in INPUTS}
+    return {
+        "model": args.model,
+        "params": params.model_dump(mode="json"),
+        "seed": args.seed,
+        "code": args.code,
+        "versions": versions(),
+        "inputs": {name: file_hash(path) for name, path in inputs.items() if path},
+    }
 
 
 def job_checkpoints(args: argparse.Namespace, record: Mapping[str, Any]) -> Checkpoints:

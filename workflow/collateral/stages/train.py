@@ -5,10 +5,9 @@ from pathlib import Path
 
 from collateral import paths
 from collateral.config.schema import TrainingParams
-from collateral.core.record import file_hash, versions
 from collateral.core.seeds import seed_of
 from collateral.core.split import Split
-from collateral.stages.options import add_job_options, job_checkpoints
+from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.fit import fit
 from collateral.training.run import Run
 from collateral.training.session import open_session, write_results
@@ -27,17 +26,7 @@ def run(args: argparse.Namespace) -> None:
     """Train, and write weights, outputs, history, record and cost."""
     role = "retrain" if args.split else "base"
     params = TrainingParams.model_validate_json(args.params)
-    inputs = {"data": args.data, **({"split": args.split} if args.split else {})}
-    record = {
-        "run": role,
-        "kind": "reference",
-        "model": args.model,
-        "params": params.model_dump(mode="json"),
-        "seed": args.seed,
-        "code": args.code,
-        "versions": versions(),
-        "inputs": {name: file_hash(path) for name, path in inputs.items()},
-    }
+    record = {"run": role, "kind": "reference", **record_of(args, params)}
     session = open_session(args.data, args.threads)
     examples = session.task(Split.load(args.split)).retain if args.split else session.train
     checkpoints = job_checkpoints(args, record)

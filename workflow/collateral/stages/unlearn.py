@@ -1,54 +1,74 @@
 """Run one unlearning method, or a control, from the base model; write what it makes of it."""
 
 import argparse
-from importlib import import_module
+import json
 from pathlib import Path
+from typing import Any
 
-from collateral.config.lookup import add_plugins, kind_of, module_of, params_class
-from collateral.core.record import file_hash, versions
-from collateral.core.seeds import seed_of
+import torch
+from torch import Tensor
+
+from collateral.config.lookup import add_plugins, kind_of, params_class
+from collateral.config.params import MethodParams
+from collateral.core.files import read_json
+from collateral.core.outputs import ModelOutputs
 from collateral.core.split import Split
-from collateral.stages.options import add_job_options, job_checkpoints
-from collateral.training.run import Run
+from collateral.stages.options import (
+    add_job_options,
+    add_method_options,
+    job_checkpoints,
+    record_of,
+)
+from collateral.training.execution import Prepared, method_of, prepared_in
 from collateral.training.session import open_session, write_results
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("--run", required=True, help="the run's name")
-    parser.add_argument("--method", required=True, help="folder of the method")
-    parser.add_argument("--params", required=True, help="its parameters, as JSON")
-    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
-    parser.add_argument("--split", type=Path, required=True, help="split.json")
-    parser.add_argument("--model", required=True, help="name of the architecture")
-    parser.add_argument("--base", type=Path, required=True, help="the base model's weights")
+    parser.add_argument("--selected", type=Path, nargs="*", default=[], help="the tuning's choice")
+    parser.add_argument("--vary", default="{}", help="what a sweep varies, as JSON")
+    parser.add_argument("--retrained", type=Path, nargs="*", default=[], help="Retrain's outputs")
+    add_method_options(parser)
     add_job_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Unlearn, and write weights, outputs, history, record and cost."""
     add_plugins(args.plugins)
-    params = params_class(args.method).model_validate_json(args.params)
-    inputs = {"data": args.data, "split": args.split, "base": args.base}
-    record = {
-        "run": args.run,
-        "kind": kind_of(args.method),
-        "method": args.method,
-        "params": params.model_dump(mode="json"),
-        "seed": args.seed,
-        "code": args.code,
-        "versions": versions(),
-        "inputs": {name: file_hash(path) for name, path in inputs.items()},
-    }
-    session = open_session(args.data, args.threads)
-    split = Split.load(args.split)
+    params = final_params(args)
+    args.retrained = args.retrained[0] if args.retrained else None
+    kind = kind_of(args.method)
+    record = {"run": args.run, "kind": kind, "method": args.method, **record_of(args, params)}
+    session, split = open_session(args.data, args.threads), Split.load(args.split)
+    method = method_of(args, session, split)
     checkpoints = job_checkpoints(args, record)
-    this = Run(
-        session.device, seed_of("unlearn", args.method, args.seed, split.hash), checkpoints=checkpoints
-    )
-    model = session.load_model(args.model, args.base)
-    method = import_module(module_of(args.method, "method"))
-    with this.phase("unlearn"):
-        model = method.unlearn(model, session.task(split), params, this)
+    prepared = Prepared({}, {}, {})
+    inputs: list[Any] = []
+    if method.has_prepare:
+        prepared = prepared_in(args.prepared, args.method, params) or (
+            method.prepare(params, checkpoints.within("prepare"))
+        )
+        inputs = [prepared.tensors]
+    elif args.retrained:
+        inputs = [soft_labels(args.retrained, split).to(session.device)]
+    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
+    for phase, seconds in prepared.seconds.items():
+        this.clock.seconds[phase] += seconds
+    this.reported = {**prepared.reported, **this.reported}
     write_results(args.out, model, session, this, record)
     checkpoints.clear()
+
+
+def final_params(args: argparse.Namespace) -> MethodParams:
+    """Return the given parameters, with the tuning's choice and then the sweep's value put in."""
+    params = params_class(args.method)
+    chosen = read_json(args.selected[0])["params"] if args.selected else {}
+    chosen = {key: value for key, value in chosen.items() if key in params.model_fields}
+    return params.model_validate({**json.loads(args.params), **chosen, **json.loads(args.vary)})
+
+
+def soft_labels(retrained: Path, split: Split) -> Tensor:
+    """Return the class probabilities that Retrain gives the forget set."""
+    logits = ModelOutputs.load(retrained).train.logits[split.forget]
+    return torch.from_numpy(logits).float().softmax(1)

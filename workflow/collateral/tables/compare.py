@@ -20,6 +20,24 @@ CHANCE_95 = NORMAL_95 * math.sqrt(math.pi / 2)
 
 FLOOR = "retrain_other_seeds"
 
+SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds, in %."
+ONE_SEED = "One seed, in %: no spread and no noise floor can be given."
+PROTOCOLS = {
+    "matched": "Each seed has its own base model and its own Retrain (matched).",
+    "shared": "All seeds share one base model, and each has its own Retrain (shared).",
+    None: "",
+}
+RANKING = (
+    "Bold: the method nearest to Retrain; controls, and runs that diverged or collapsed, "
+    "are not ranked."
+)
+CHANCE = (
+    "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
+    "groups of n retrained models. †: within about 2.5 times that floor, where 95 % of "
+    "chance deviations lie; not a finding."
+)
+DIVERGED = "A diverged seed gives no number: its row shows the mean of the other seeds."
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -46,6 +64,9 @@ LAYOUTS = (
         "avg_gap_affected",
     ),
 )
+
+
+GAPS = {layout.gap for layout in LAYOUTS}
 
 
 @dataclass(frozen=True)
@@ -78,7 +99,8 @@ class Table:
     cell: str
     layout: Layout
     rows: tuple[Row, ...]
-    caption: str
+    caption: str  # what this table shows
+    conventions: str  # what holds for every table of its kind
 
     def rows_of(self, *kinds: str) -> list[Row]:
         """Return the rows of some kinds, in order."""
@@ -88,7 +110,13 @@ class Table:
 def tables(cell: Cell, protocol: Protocol | None = None) -> list[Table]:
     """Return the main and the affected-class table of a cell."""
     return [
-        Table(cell.name, layout, _rows(cell, layout), _caption(cell, layout, protocol))
+        Table(
+            cell.name,
+            layout,
+            _rows(cell, layout),
+            _caption(cell, layout, protocol),
+            _conventions(cell, layout),
+        )
         for layout in LAYOUTS
     ]
 
@@ -124,7 +152,7 @@ def _entry(cell: Cell, run: str, metric: str) -> Entry:
 
 
 def _mark_best(rows: list[Row], metrics: tuple[str, ...]) -> Iterator[Row]:
-    """Mark the methods nearest to Retrain, ties all; one that diverged or collapsed is no winner."""
+    """Mark the methods nearest to Retrain, ties all; none that diverged or collapsed."""
     ranked = [row for row in rows if not row.status]
     nearest = {
         metric: min((d for row in ranked if not math.isnan(d := _distance(row, metric))), default=0)
@@ -141,7 +169,7 @@ def _mark_best(rows: list[Row], metrics: tuple[str, ...]) -> Iterator[Row]:
 
 def _distance(row: Row, metric: str) -> float:
     entry = row.entries[metric]
-    return entry.mean if metric.startswith("avg_gap") else abs(entry.deviation)
+    return entry.mean if metric in GAPS else abs(entry.deviation)
 
 
 def _floor(cell: Cell, layout: Layout) -> list[Row]:
@@ -157,37 +185,23 @@ def _floor(cell: Cell, layout: Layout) -> list[Row]:
 
 
 def _caption(cell: Cell, layout: Layout, protocol: Protocol | None) -> str:
-    several = len(cell.seeds) > 1
-    described = (layout.gap, *layout.costs)
     sentences = [
         f"{layout.subject}: {cell.title}.",
-        SPREAD.format(n=len(cell.seeds)) if several else ONE_SEED,
+        SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED,
         "The deviation from Retrain, in points, is in parentheses.",
         PROTOCOLS[protocol],
-        "UA is accuracy on the forget set (some literature prints 100 − UA).",
-        *(f"{METRICS[metric].label}: {METRICS[metric].description}." for metric in described),
-        RANKING,
-        CHANCE if several else "",
-        DIVERGED if any(cell.troubles.values()) else "",
-        "–: undefined, or no seed gave a number; it is left out of the gap.",
+        DIVERGED if any("diverged" in statuses for statuses in cell.troubles.values()) else "",
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds, in %."
-ONE_SEED = "One seed, in %: no spread and no noise floor can be given."
-PROTOCOLS = {
-    "matched": "Each seed has its own base model and its own Retrain (matched).",
-    "shared": "All seeds share one base model, and each has its own Retrain (shared).",
-    None: "",
-}
-RANKING = (
-    "Bold: the method nearest to Retrain; controls, and runs that diverged or collapsed, "
-    "are not ranked."
-)
-CHANCE = (
-    "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
-    "groups of n retrained models. †: within 2.5 times that floor, where 95 % of chance "
-    "deviations lie; not a finding."
-)
-DIVERGED = "A diverged seed gives no number: its row shows the mean of the other seeds."
+def _conventions(cell: Cell, layout: Layout) -> str:
+    described = [METRICS[metric] for metric in (layout.gap, *layout.costs)]
+    sentences = [
+        "UA is accuracy on the forget set (some literature prints 100 − UA).",
+        *(f"{metric.label}: {metric.description}." for metric in described),
+        RANKING,
+        CHANCE if len(cell.seeds) > 1 else "",
+        "–: undefined, or no seed gave a number; it is left out of the gap.",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from collateral.metrics.catalogue import METRICS
-from collateral.tables.compare import Entry, Row
+from collateral.tables.compare import GAPS, Entry, Row
 
 EMPTY = "–"
 
@@ -34,7 +34,7 @@ def show(row: Row, metric: str) -> Shown:
         return Shown(EMPTY)
     if METRICS[metric].unit == "s":
         return Shown(_spread(entry.mean, entry.std, digits=1 if entry.mean >= 10 else 2))
-    if row.kind == "reference" and metric.startswith("avg_gap"):
+    if row.kind == "reference" and metric in GAPS:
         return Shown("0")
     value = _spread(100 * entry.mean, 100 * entry.std, digits=1)
     deviation = "" if math.isnan(entry.deviation) else f"({signed(entry.deviation)})"

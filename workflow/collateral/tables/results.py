@@ -34,7 +34,7 @@ class Cell:
         """Return one value per seed; NaN where the metric is undefined."""
         if (run, metric) not in self.by_seed.index:
             return np.full(len(self.seeds), np.nan)
-        return self.by_seed.loc[(run, metric)].to_numpy(float)
+        return np.asarray(self.by_seed.loc[(run, metric)], dtype=float)
 
     def number(self, run: str, metric: str) -> float:
         """Return a number over all seeds; NaN where it is undefined."""
@@ -68,7 +68,7 @@ def std(values: NDArray[np.float64]) -> float:
 
 def standard_error(values: NDArray[np.float64]) -> float:
     """Return the standard error of `mean(values)`; NaN for fewer than two defined values."""
-    return std(values) / np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan)
+    return std(values) / float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))
 
 
 def concatenate(paths: Sequence[Path], out: Path) -> None:
@@ -87,10 +87,15 @@ def concatenate(paths: Sequence[Path], out: Path) -> None:
 
 def read(*paths: Path) -> pd.DataFrame:
     """Read metrics.csv, costs.csv or both at full precision; only an empty field is missing."""
-    types = {"cell": str, "class": str, "seed": "Int64", "run": str, "value": float}
+    types = {"cell": str, "class": str, "seed": "Int64", "run": str}
     frames = [
         pd.read_csv(
-            path, dtype=types, keep_default_na=False, na_values=[""], float_precision="round_trip"
+            path,
+            dtype=types,
+            # Python's own parser: pandas' may differ in the last bit.
+            converters={"value": lambda text: float(text) if text else np.nan},
+            keep_default_na=False,
+            na_values=[""],
         )
         for path in paths
     ]

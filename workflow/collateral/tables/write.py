@@ -32,7 +32,7 @@ LATEX = str.maketrans(
         "±": r"$\pm$",
         "−": "$-$",
         "–": "--",
-        "†": r"\textsuperscript{\dag}",
+        "†": r"$^\dagger$",
         "“": "``",
         "”": "''",
     }
@@ -80,7 +80,7 @@ def markdown(table: Table) -> str:
         for row in table.rows_of(*kinds):
             name = f"*{_label(row)}*" if row.kind in GROUPS[-1] else _label(row)
             lines.append(_line([name, *(_markdown(show(row, metric)) for metric in columns)]))
-    return "\n".join([*lines, "", table.caption, ""])
+    return "\n".join([*lines, "", f"{table.caption} {table.conventions}", ""])
 
 
 def _line(parts: list[str]) -> str:
@@ -103,11 +103,11 @@ def latex(table: Table) -> str:
     columns = table.layout.columns
     lines = [
         r"\begin{table}[t]",
-        rf"\caption{{{escape(table.caption)}}}",
+        rf"\caption{{{escape(f'{table.caption} {table.conventions}')}}}",
         rf"\label{{tab:{table.layout.name}-{table.cell}}}",
         r"\centering",
-        r"\small",
-        r"\setlength{\tabcolsep}{4pt}",
+        r"\footnotesize",
+        r"\setlength{\tabcolsep}{3pt}",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
         _latex_line(["Method", *(escape(heading(metric)) for metric in columns)]),
@@ -117,7 +117,10 @@ def latex(table: Table) -> str:
         lines += [r"\midrule"] * bool(rows)
         for row in rows:
             texts = [_latex(show(row, metric)) for metric in columns]
-            lines.append(_latex_line([escape(_label(row)), *texts]))
+            lines.append(_latex_line([escape(row.label), *texts]))
+            if row.status:  # on a line of its own, or the first column would fill the page
+                status = rf"\quad\emph{{{escape(row.status)}}}"
+                lines.append(rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{{status}}} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
@@ -126,7 +129,10 @@ def _latex_line(parts: list[str]) -> str:
 
 
 def _latex(shown: Shown) -> str:
-    value, deviation = escape(shown.value), escape(shown.deviation)
+    center, plus_minus, spread = shown.value.partition(" ± ")
+    # The spread is set smaller, so that six columns fit the width of a page.
+    value = escape(center) + (rf"{{\scriptsize\,$\pm$\,{spread}}}" if plus_minus else "")
+    deviation = escape(shown.deviation)
     if shown.best:
         bold = rf"\textbf{{{deviation or value}}}"
         value, deviation = (value, bold) if deviation else (bold, "")

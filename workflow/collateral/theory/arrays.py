@@ -1,9 +1,11 @@
 """Linear algebra over a leading axis of runs; vectors are the last axis, matrices the last two."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]  # float64; numpy's own types do not follow it through `solve` and powers
 
 
 def solve(A: Array, b: Array) -> Array:

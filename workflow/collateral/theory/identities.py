@@ -219,11 +219,11 @@ def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
             support.deviation(alpha, r_s, theta_retrain),
             _largest_logit(x_q, theta_retrain),
         ),
-        "P4.2 many deleted, many support points": _many_support_points(rng, size),
         "P4.3 residual by the cosine": Sides(
             square_norm(r_s), square_norm(X_F) * (1 - cos**2), square_norm(X_F).max(-1)
         ),
         "P4.3 bound on the deviation": _at_most(delta, limit),
+        **_many_support_points(rng, size),
         "P4.4 forget coordinate, 0 on R": Sides(
             alpha, coordinates(X_F - project(X_R, X_F), x_q), np.abs(alpha).max((-2, -1))[:, None]
         ),
@@ -238,7 +238,7 @@ def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     }
 
 
-def _many_support_points(rng: np.random.Generator, size: Size) -> Sides:
+def _many_support_points(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     data = draws.interpolating(rng, size.runs, size.short, size.long, size.forget)
     X_S = data.X_R[:, :3]
     x_q = rng.standard_normal((size.runs, QUERIES, size.long))
@@ -246,11 +246,14 @@ def _many_support_points(rng: np.random.Generator, size: Size) -> Sides:
     theta = support.unlearn(data.X_F, data.X_R, theta_S, data.z_R)
     alpha = support.forget_coordinates(data.X_F, data.X_R, x_q)
     R_S = support.support_residual(data.X_F, X_S)
-    return Sides(
-        np.abs(np.matvec(x_q, theta - data.theta_retrain)),
-        support.deviation(alpha, R_S, data.theta_retrain),
-        _largest_logit(x_q, data.theta_retrain),  # Delta is 0 where S is all of R
-    )
+    delta = np.abs(np.matvec(x_q, theta - data.theta_retrain))
+    predicted = support.deviation(alpha, R_S, data.theta_retrain)
+    limit = support.bound(alpha, R_S, data.theta_retrain)
+    logit = _largest_logit(x_q, data.theta_retrain)  # Delta is 0 where S is all of R
+    return {
+        "P4.2 many deleted, many support points": Sides(delta, predicted, logit),
+        "P4.3 many deleted, many support points": _at_most(delta, limit, logit),
+    }
 
 
 def _linear_logits(data: draws.Interpolating, x_s: Array, x_q: Array) -> Sides:

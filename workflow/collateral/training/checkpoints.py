@@ -52,6 +52,10 @@ class Checkpoints:
             path.unlink()
         return state
 
+    def within(self, name: str) -> "Checkpoints":
+        """Return checkpoints of the same job in a folder of their own."""
+        return Checkpoints(self._folder / name, self._identity)
+
     def clear(self) -> None:
         """Delete all of them."""
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -69,7 +73,7 @@ class Checkpoints:
             return None
         if tree["identity"] != self._identity:
             return None
-        return _put_tensors(tree["state"], tensors)  # type: ignore[no-any-return]
+        return _put_tensors(tree["state"], tensors)
 
 
 class Saver:
@@ -113,7 +117,7 @@ class Saver:
 def _metadata(body: bytes) -> dict[str, str]:
     """Return the metadata in the header of a safetensors file: 8 bytes of length, then JSON."""
     length = int.from_bytes(body[:8], "little")
-    return json.loads(body[8 : 8 + length])["__metadata__"]  # type: ignore[no-any-return]
+    return json.loads(body[8 : 8 + length])["__metadata__"]
 
 
 def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -16,7 +18,7 @@ Batch = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Images:
-    """All images of a set, padded once, so that a random crop is a gather and a clean one a view."""
+    """The images of a set, padded once: a random crop is a gather, and a clean image a view."""
 
     padded: Tensor  # uint8 (N, H + 2 padding, W + 2 padding, C)
     padding: int
@@ -128,7 +130,9 @@ def test_examples(data: Dataset, device: torch.device) -> Examples:
     return _examples(data, data.test_images, data.labels.test, device)
 
 
-def _examples(data: Dataset, images, labels, device: torch.device) -> Examples:
+def _examples(
+    data: Dataset, images: NDArray[np.uint8], labels: NDArray[np.int64], device: torch.device
+) -> Examples:
     p = data.padding
     padded = F.pad(torch.from_numpy(images), (0, 0, p, p, p, p)) if p else torch.from_numpy(images)
     return Examples(

@@ -15,7 +15,7 @@ from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
 from collateral.training.optimizers import cosine, make_optimizer, set_rate
 from collateral.training.precision import Precision
-from collateral.training.run import Run
+from collateral.training.run import Run, Stateful
 
 
 class Best:
@@ -57,7 +57,7 @@ def fit(
     best = Best(model, judge) if judge else None
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
     precision = Precision(params.precision, run.device)
-    states = [optimizer, precision, *([best] if best else [])]
+    states: list[Stateful] = [optimizer, precision, *([best] if best else [])]
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
         if params.schedule == "cosine":
@@ -90,6 +90,7 @@ def _epoch(
     model: nn.Module, batches: Iterator[Batch], optimizer: Optimizer, precision: Precision
 ) -> tuple[float, float]:
     """Train on all batches; return mean loss and accuracy as they were seen."""
+    # Tensors until the end: reading the loss of each step would make a GPU wait for it.
     losses, corrects, count = [], [], 0
     for x, y in batches:
         with precision.forward():
@@ -99,5 +100,4 @@ def _epoch(
         losses.append(loss.detach() * len(y))
         corrects.append((logits.detach().argmax(1) == y).sum())
         count += len(y)
-    # Kept as tensors until here: reading each one would make a GPU wait at every step.
-    return sum(losses).item() / count, sum(corrects).item() / count
+    return torch.stack(losses).sum().item() / count, torch.stack(corrects).sum().item() / count

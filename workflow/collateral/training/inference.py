@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from collateral.core.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.models.classifier import Classifier
 from collateral.training.examples import Examples
 
 BATCH_SIZE = 256  # on CPU 64 to 256 are equal and 512 is slower
@@ -28,11 +30,12 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:
     """Return float32 features (n, D) and logits (n, C) in the examples' order, on the CPU."""
+    classifier = cast(Classifier, model)
     features, logits = [], []
     with evaluating(model):
         for x, _ in examples.in_order(BATCH_SIZE):
-            features.append(model.features(x))
-            logits.append(model.head(features[-1]))
+            features.append(classifier.features(x))
+            logits.append(classifier.head(features[-1]))
     return torch.cat(features).float().cpu(), torch.cat(logits).float().cpu()
 
 
@@ -44,7 +47,9 @@ def accuracy(model: nn.Module, examples: Examples) -> float:
     return (logits.argmax(1) == examples.labels.cpu()).double().mean().item()
 
 
-def outputs_of(model: nn.Module, train: Examples, test: Examples) -> tuple[ModelOutputs, Embeddings]:
+def outputs_of(
+    model: nn.Module, train: Examples, test: Examples
+) -> tuple[ModelOutputs, Embeddings]:
     """Run the model over the data set, once."""
     (train_features, train_logits), (test_features, test_logits) = (
         infer(model, examples) for examples in (train, test)

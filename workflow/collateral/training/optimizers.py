@@ -2,26 +2,26 @@
 
 import math
 from collections.abc import Sized
-from typing import Protocol
+from typing import Any
 
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-
-class OptimizerParams(Protocol):
-    """What `make_optimizer` reads."""
-
-    optimizer: str
-    lr: float
-    momentum: float
-    weight_decay: float
+from collateral.config.params import TrainedParams
+from collateral.config.schema import TrainingParams
 
 
-def make_optimizer(model: nn.Module, params: OptimizerParams, *, nesterov: bool = False) -> Optimizer:
+def make_optimizer(
+    model: nn.Module, params: TrainedParams | TrainingParams, *, nesterov: bool = False
+) -> Optimizer:
     """Return the optimiser that `params` asks for, over all parameters of the model."""
     weights = list(model.parameters())
-    common = {"lr": params.lr, "weight_decay": params.weight_decay, "fused": _can_fuse(weights)}
+    common: dict[str, Any] = {
+        "lr": params.lr,
+        "weight_decay": params.weight_decay,
+        "fused": _can_fuse(weights),
+    }
     if params.optimizer == "sgd":
         return SGD(weights, momentum=params.momentum, nesterov=nesterov, **common)
     return {"adam": Adam, "adamw": AdamW}[params.optimizer](weights, **common)
@@ -31,7 +31,7 @@ def _can_fuse(weights: list[nn.Parameter]) -> bool:
     return all(w.device.type in {"cpu", "cuda"} and w.is_floating_point() for w in weights)
 
 
-def start_training(model: nn.Module, params) -> Optimizer:
+def start_training(model: nn.Module, params: TrainedParams) -> Optimizer:
     """Put the model into the mode that a method's parameters ask for; return its optimiser."""
     model.train()
     if params.batchnorm == "frozen":

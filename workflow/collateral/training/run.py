@@ -46,7 +46,9 @@ class Run:
         self._loops = 0
         self._stopped = False
 
-    def epochs(self, count: int, model: nn.Module, *stateful: Stateful, name: str = "") -> Iterator[int]:
+    def epochs(
+        self, count: int, model: nn.Module, *stateful: Stateful, name: str = ""
+    ) -> Iterator[int]:
         """Yield the numbers of the epochs still to do; between them save, track and listen.
 
         A loop that was cut off goes on after its last saved epoch, and one that was finished

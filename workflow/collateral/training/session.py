@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,8 @@ class Session:
         return self._placed(model)
 
     def _placed(self, model: nn.Module) -> nn.Module:
-        return model.to(self.device, memory_format=torch.channels_last)
+        # Two steps, because torch's stubs know no call with both.
+        return model.to(self.device).to(memory_format=torch.channels_last)
 
 
 def open_session(data: Path, threads: int) -> Session:
@@ -82,7 +84,7 @@ def write_results(
     write_rows(out / paths.HISTORY, columns or ["loop", "epoch"], run.history)
     status = status_of(outputs, session.data.labels)
     write_json(out / paths.RECORD, {**record, "status": status, "extra": run.reported})
-    write_json(out / paths.COST, cost_of(run))
+    write_json(out / paths.COST, cost_of(run.clock.seconds, run.device))
     return outputs, embeddings
 
 
@@ -95,11 +97,8 @@ def status_of(outputs: ModelOutputs, labels: Labels) -> str:
     return "collapsed" if is_guessing else "ok"
 
 
-def cost_of(run: Run) -> dict[str, Any]:
-    """Return what the run cost so far."""
-    cuda = run.device.type == "cuda"
-    peak = torch.cuda.max_memory_allocated(run.device) / 2**20 if cuda else None
+def cost_of(seconds: Mapping[str, float], device: torch.device) -> dict[str, Any]:
+    """Return what this process cost so far, and where it ran."""
+    peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     threads = torch.get_num_threads()
-    return cost(
-        run.clock.seconds, device=run.device.type, threads=threads, peak_device_mb=peak
-    )
+    return cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)

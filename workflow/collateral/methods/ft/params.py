@@ -8,7 +8,7 @@ from collateral.config.params import TrainedParams
 
 
 class Params(TrainedParams):
-    """FT, fine-tuning (Warnecke et al., NDSS 2023): go on training on the retained examples only."""
+    """FT, fine-tuning (Warnecke et al., NDSS 2023): train on, on the retained examples alone."""
 
     label: ClassVar[str] = "FT"
     touches: ClassVar[frozenset[str]] = frozenset({"retain"})

@@ -1,0 +1,51 @@
+# Every one-command task. `make run` is the first to try.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CONFIG ?= config.yaml
+CORES ?= all
+# Memory that is not given back to the system between steps: 7 to 26 % faster training on a CPU.
+export MALLOC_TRIM_THRESHOLD_ := 268435456
+export MALLOC_MMAP_THRESHOLD_ := 268435456
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
+PRESENT = neighbours metrics tables figures theory report
+
+.PHONY: help setup run figures test lint schema bench clean-results
+
+help:
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/.done ## make the environment in .venv (done once)
+
+$(VENV)/.done: pyproject.toml envs/constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[torch,workflow,dev]'
+	touch $@
+
+run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another experiment
+	$(SNAKEMAKE)
+
+figures: setup ## tables, figures and the page from cached outputs: no torch, no data, no training
+	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --rerun-triggers mtime --forcerun $(PRESENT)
+
+test: setup lint ## all there is to test
+	pytest
+
+lint: setup
+	ruff check .
+	ruff format --check .
+	snakefmt --check --line-length 100 Snakefile workflow/rules
+	mypy
+	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
+	snakemake --lint
+
+schema: setup ## write the JSON schema that editors use
+	pytest -q tests/unit/test_schema.py --fix
+
+bench: setup ## speed, as ratios
+	for file in benchmarks/bench_*.py; do echo "== $$file"; python $$file; done
+
+clean-results: ## forget everything that was computed
+	rm -rf results/[!R]* results/.checkpoints logs

@@ -1,0 +1,66 @@
+"""A tiny task on synthetic classes in families, and a base model that has learnt it."""
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from collateral.config.schema import TrainingParams  # noqa: E402
+from collateral.core.dataset import Dataset  # noqa: E402
+from collateral.core.split import Split  # noqa: E402
+from collateral.data import synthetic  # noqa: E402
+from collateral.models.build import build_model  # noqa: E402
+from collateral.training.examples import Task, test_examples, train_examples  # noqa: E402
+from collateral.training.execution import Method  # noqa: E402
+from collateral.training.fit import fit  # noqa: E402
+from collateral.training.run import Run  # noqa: E402
+
+CPU = torch.device("cpu")
+torch.set_num_threads(1)
+
+
+@dataclass(frozen=True)
+class Small:
+    """A data set of two families of two classes, and a model trained on it."""
+
+    data: Dataset
+    base: torch.nn.Module
+
+    def split(self, forget: list[int]) -> Split:
+        labels = self.data.labels.train
+        affected = tuple(sorted(set(labels[forget].tolist())))
+        return Split(np.array(forget), len(labels), affected, {"kind": "test"})
+
+    def task(self, forget: list[int]) -> Task:
+        split, train = self.split(forget), train_examples(self.data, CPU)
+        parts = (train.select(torch.from_numpy(rows)) for rows in (split.retain, split.forget))
+        return Task(*parts, self.data.info)
+
+    def test(self):
+        return test_examples(self.data, CPU)
+
+    def half_a_class(self) -> list[int]:
+        members = np.flatnonzero(self.data.labels.train == 0)
+        return members[: len(members) // 2].tolist()
+
+    def method(self, name: str, forget: list[int] | None = None, seed: int = 0) -> Method:
+        """Return a method that unlearns `forget` (half a class) from the base model."""
+        forget = self.half_a_class() if forget is None else forget
+        hash_of_split = self.split(forget).hash
+        return Method(
+            name, self.task(forget), lambda: copy.deepcopy(self.base), seed, hash_of_split, CPU
+        )
+
+
+@pytest.fixture(scope="session")
+def small() -> Small:
+    options = synthetic.Options(families=2, classes_per_family=2, num_train=40, num_test=20)
+    data = synthetic.load(options)
+    run = Run(CPU, seed=0)
+    params = TrainingParams(epochs=15, batch_size=32, lr=0.05)
+    train = train_examples(data, CPU)
+    base = fit(build_model("resnet8", data.info), train, train, params, run)
+    return Small(data, base)

@@ -1,0 +1,13 @@
+"""Ideal: the retrained model's own soft labels on the forget set."""
+
+from torch import Tensor, nn
+
+from collateral.controls.ideal.params import Params
+from collateral.training.distillation import distil
+from collateral.training.examples import Task
+from collateral.training.run import Run
+
+
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run, retrained: Tensor) -> nn.Module:
+    """Return `model`, updated in place; `retrained` are probabilities (n_f, C) of the forget set."""
+    return distil(model, task, retrained, params, run)

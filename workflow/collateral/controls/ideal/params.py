@@ -1,0 +1,17 @@
+"""Parameters of ideal soft labels: those of LTD's student."""
+
+from typing import ClassVar
+
+from collateral.config.distillation import StudentParams
+
+
+class Params(StudentParams):
+    """Ideal (the paper, section 4, "ideal soft labels"): LTD's objective with Retrain's predictions.
+
+    What LTD could reach with a perfect teacher: an upper bound, and no method.
+    """
+
+    label: ClassVar[str] = "Ideal"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
+    needs_retrain: ClassVar[bool] = True
+    inherits: ClassVar[str | None] = "ltd"

@@ -1,0 +1,122 @@
+"""L2 PGD with a radius that doubles until the prediction flips, in pixel space.
+
+As the public code (Ali-E/AMUN at 9e341a9): untargeted, no random start, on from the current image
+when the radius doubles, and an example that has flipped is worked on no more. Deviations: a cap on
+the radius; `give_up`; and each step climbs the margin, the log-sum-exp of the other logits minus
+the true one. Cross-entropy is softplus(margin), so its gradient points the same way, but it
+vanishes in float32 where the model is sure.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor, nn
+
+from collateral.methods.amun.params import Prepare
+from collateral.training.examples import Examples
+from collateral.training.inference import BATCH_SIZE
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The examples that the model still gets right; every field has a row for each."""
+
+    index: Tensor  # (n,), position in the forget set
+    clean: Tensor  # (n, C, H, W)
+    images: Tensor  # (n, C, H, W), moved so far
+    labels: Tensor  # (n,), true
+    epsilon: Tensor  # (n,), radius; 0 before the first step
+    steps_left: Tensor  # (n,), at this radius
+    margin: Tensor  # (n,), before the last step
+
+    @classmethod
+    def of(cls, examples: Examples) -> Standing:
+        """Start at the clean images."""
+        pixels, labels = examples.pixels(), examples.labels
+        zeros = torch.zeros(len(labels), device=labels.device)
+        index = torch.arange(len(labels), device=labels.device)
+        return cls(index, pixels, pixels, labels, zeros, torch.zeros_like(labels), zeros)
+
+    def where(self, mask: Tensor) -> Standing:
+        """Return some of the rows."""
+        return Standing(*(getattr(self, field.name)[mask] for field in fields(self)))
+
+
+def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, Tensor]:
+    """Return images, wrong labels, radii and positions of the examples that flip, by position."""
+    model.eval()
+    standing, flips = Standing.of(examples), []
+    while len(standing.index):
+        prediction, margin, gradient = _look(model, standing)
+        is_flipped = prediction != standing.labels
+        flips.append((standing.where(is_flipped), prediction[is_flipped]))
+        standing = _moved(standing, margin, gradient, params)
+        standing = standing.where(~is_flipped & (standing.epsilon <= params.max_epsilon))
+    return _joined(flips)
+
+
+def _look(model: nn.Module, standing: Standing) -> tuple[Tensor, Tensor, Tensor]:
+    """Return predictions, margins and the margins' gradients; in batches, to bound the memory."""
+    parts = []
+    batches = (tensor.split(BATCH_SIZE) for tensor in (standing.images, standing.labels))
+    for x, y in zip(*batches, strict=True):
+        x = x.detach().requires_grad_()
+        logits = model(x)
+        margin = margins(logits, y)
+        (gradient,) = torch.autograd.grad(margin.sum(), x)
+        parts.append((logits.detach().argmax(1), margin.detach(), gradient))
+    prediction, margin, gradient = (torch.cat(part) for part in zip(*parts, strict=True))
+    return prediction, margin, gradient
+
+
+def margins(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the log-sum-exp of the other classes' logits minus the label's, (n,)."""
+    true = labels[:, None]
+    others = logits.scatter(1, true, -torch.inf).logsumexp(1)
+    return others - logits.gather(1, true).squeeze(1)
+
+
+def _moved(standing: Standing, margin: Tensor, gradient: Tensor, params: Prepare) -> Standing:
+    """Take a step, at twice the radius where the present one is done with."""
+    is_done = standing.steps_left == 0
+    if params.give_up:
+        is_done |= (margin - standing.margin) * standing.steps_left < -margin
+    doubled = torch.where(standing.epsilon == 0, params.epsilon0, 2 * standing.epsilon)
+    epsilon = torch.where(is_done, doubled, standing.epsilon)
+    steps_left = torch.where(is_done, params.steps, standing.steps_left) - 1
+    radius = epsilon[:, None, None, None]
+    direction = gradient / _norm(gradient).clamp_min(torch.finfo(gradient.dtype).tiny)
+    delta = standing.images + params.step_share * radius * direction - standing.clean
+    delta *= (radius / _norm(delta)).clamp(max=1)
+    # Clamping moves no pixel away from the clean one, which is in [0, 1]: delta stays in the ball.
+    images = (standing.clean + delta).clamp(0, 1)
+    return replace(standing, images=images, epsilon=epsilon, steps_left=steps_left, margin=margin)
+
+
+def _joined(flips: list[tuple[Standing, Tensor]]) -> dict[str, Tensor]:
+    """Return the flips as tensors, in the forget set's order, after a check of what they promise."""
+    for flipped, _ in flips:
+        _check(flipped)
+    found = {
+        "images": torch.cat([flipped.images for flipped, _ in flips]),
+        "labels": torch.cat([prediction for _, prediction in flips]),
+        "epsilon": torch.cat([flipped.epsilon for flipped, _ in flips]),
+        "index": torch.cat([flipped.index for flipped, _ in flips]),
+    }
+    order = found["index"].argsort()
+    return {name: tensor[order] for name, tensor in found.items()}
+
+
+def _check(flipped: Standing) -> None:
+    """Assert that the images are images, and in the ball but for a few roundings of each pixel."""
+    x, distance = flipped.images, _norm(flipped.images - flipped.clean).flatten()
+    rounding = 4 * torch.finfo(x.dtype).eps * math.sqrt(math.prod(x.shape[1:]))
+    assert ((x >= 0) & (x <= 1)).all(), "an adversarial image is outside [0, 1]"
+    assert (distance <= flipped.epsilon + rounding).all(), "an adversarial image is too far away"
+
+
+def _norm(images: Tensor) -> Tensor:
+    return torch.linalg.vector_norm(images, dim=(1, 2, 3), keepdim=True)

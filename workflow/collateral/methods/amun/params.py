@@ -1,0 +1,50 @@
+"""Parameters of adversarial machine unlearning."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.config.params import MethodParams, TrainedParams
+
+
+class Prepare(MethodParams):
+    """What the attack on the forget images reads; distances are L2, in pixels of [0, 1]."""
+
+    label: ClassVar[str] = "AMUN"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+    epsilon0: float = Field(
+        0.04, gt=0, description="First radius; public code: 0.04, the paper's port of it: 0.01."
+    )
+    max_epsilon: float = Field(
+        10.24,
+        gt=0,
+        description="No larger radius is tried; our choice, 8 doublings: public code has no end.",
+    )
+    steps: int = Field(50, ge=1, description="Most steps at one radius; public code: 50.")
+    step_share: float = Field(
+        0.1, gt=0, le=1, description="Length of a step as a share of the radius; public code: 0.1."
+    )
+    give_up: bool = Field(
+        True,
+        description="Double the radius as soon as the last step's gain, repeated in all steps "
+        "left, would not flip the prediction; false: after all steps, as public code.",
+    )
+
+
+class Params(TrainedParams, Prepare):
+    """AMUN (Ebrahimpour-Boroojeny et al., ICML 2025): train on close adversarial examples.
+
+    Each forget image is moved until the model errs, and is then trained with the wrong label that
+    it reached. `standard` keeps the forget set and its true labels beside them, `advonly` does not.
+    Weight decay is the paper's; public code has 5e-4 and divides the rate by ten every 5 epochs.
+    """
+
+    variant: Literal["standard", "advonly"] = Field(
+        "standard", description="Paper evaluates both; its port's default is `advonly`."
+    )
+    epochs: int = Field(20, ge=0, description="Passes over all examples; paper: 20.")
+    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
+    lr_decay_epochs: int | None = Field(
+        None, ge=1, description="Divide the rate by ten every so many epochs; paper states none."
+    )

@@ -1,0 +1,91 @@
+"""Parameters of Local Teacher Distillation."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, field_validator
+
+from collateral.config.distillation import Count, StudentParams, count_or
+from collateral.config.params import MethodParams, TrainedParams
+from collateral.core.spelling import unknown
+from collateral.models.names import NAMES
+
+TEACHERS = (*NAMES, "mlp_frozen")
+
+
+class Prepare(MethodParams):
+    """Which retained examples the teacher learns, and how."""
+
+    label: ClassVar[str] = "LTD"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
+
+    support: Literal["closest", "random", "farthest"] = Field(
+        "closest", description="Which retained examples, by similarity to D_f; paper: closest."
+    )
+    k: Annotated[Count | Literal["auto"], count_or("auto")] = Field(
+        1000,
+        description="How many of them, at most all; auto: by a step of gradient ascent. "
+        "Paper: 1000; SVHN: 4500 at 50 %, 1200 at 90 %.",
+    )
+    min_similarity: float | None = Field(
+        None,
+        ge=-1,
+        le=1,
+        description="Where given, replaces k: as many as are at least so similar to D_f. "
+        "Paper: 1000 is about 0.75.",
+    )
+    teacher: str = Field(
+        "resnet8",
+        description="A model's name, or mlp_frozen: a perceptron on the base model's features. "
+        "Paper: resnet8.",
+        json_schema_extra={"enum": list(TEACHERS)},
+    )
+    teacher_lr: float = Field(0.2, ge=0, description="Public code: 0.2; SVHN: 0.005.")
+    teacher_schedule: Literal["step", "cosine", "constant"] = Field(
+        "step", description="Public code: step; SVHN: cosine."
+    )
+    teacher_step: int = Field(
+        200, ge=1, description="Epoch from which `step` has a tenth of the rate; public code: 200."
+    )
+    teacher_batch_size: int = Field(256, ge=1, description="Public code: 256.")
+    teacher_momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; public code: 0.9.")
+    teacher_weight_decay: float = Field(1e-4, ge=0, description="Public code: 1e-4.")
+    teacher_epochs: int = Field(250, ge=1, description="Budget B, in epochs; public code: 250.")
+    threshold: float = Field(
+        0.99,
+        ge=0,
+        le=1,
+        description="The teacher is done when its accuracy over an epoch, as trained, reaches it; "
+        "paper: 0.99.",
+    )
+    targets: Literal["clean", "augmented"] = Field(
+        "clean",
+        description="The teacher's labels for D_f's clean images, or for every view as it is "
+        "trained on (public code).",
+    )
+
+    @field_validator("teacher")
+    @classmethod
+    def _known_teacher(cls, value: str) -> str:
+        if value not in TEACHERS:
+            raise ValueError(unknown("teacher", value, TEACHERS))
+        return value
+
+    @property
+    def teacher_training(self) -> TrainedParams:
+        """The teacher's parameters as any trained model has them."""
+        return TrainedParams(
+            lr=self.teacher_lr,
+            batch_size=self.teacher_batch_size,
+            momentum=self.teacher_momentum,
+            weight_decay=self.teacher_weight_decay,
+        )
+
+
+class Params(StudentParams, Prepare):
+    """LTD, Local Teacher Distillation (the paper, section 4): soft labels from a local teacher.
+
+    A small teacher learns retained examples near the forget set; its predictions replace the
+    forget set's labels, which are read for no purpose but to report the teacher's accuracy.
+    Deviation from the public code: features are those of clean images, and so, by default, are
+    the teacher's labels; the public code augments both.
+    """

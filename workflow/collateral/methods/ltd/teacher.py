@@ -1,0 +1,76 @@
+"""The teacher: a model of its own that learns the support's labels."""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from collateral.core.dataset import ImageInfo
+from collateral.methods.ltd.params import Prepare
+from collateral.models.build import build_model
+from collateral.training.examples import Examples
+from collateral.training.optimizers import cosine, descend, set_rate, start_training
+from collateral.training.run import Run
+
+HIDDEN_UNITS = 256  # as in the model `mlp`; the paper does not say
+STEP_FACTOR = 0.1  # public code
+
+
+class FrozenBody(nn.Module):
+    """A perceptron with one hidden layer on the features of a model that no longer changes."""
+
+    def __init__(self, base: nn.Module, num_classes: int) -> None:
+        """Take a copy of `base`."""
+        super().__init__()
+        self.base = copy.deepcopy(base).requires_grad_(False)
+        self.hidden = nn.Linear(base.head.in_features, HIDDEN_UNITS)
+        self.head = nn.Linear(HIDDEN_UNITS, num_classes)
+
+    def train(self, mode: bool = True) -> "FrozenBody":
+        """Change the mode of the perceptron; batch norm's statistics stay as they are."""
+        super().train(mode)
+        self.base.eval()
+        return self
+
+    def features(self, x: Tensor) -> Tensor:
+        """Return the hidden layer, (B, HIDDEN_UNITS)."""
+        return F.relu(self.hidden(self.base.features(x)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the logits."""
+        return self.head(self.features(x))
+
+
+def new_teacher(name: str, base: nn.Module, info: ImageInfo, run: Run) -> nn.Module:
+    """Return an untrained teacher on the device."""
+    with run.seeded():
+        frozen = name == "mlp_frozen"
+        teacher = FrozenBody(base, info.num_classes) if frozen else build_model(name, info)
+    return teacher.to(run.device, memory_format=torch.channels_last)
+
+
+def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> None:
+    """Train on the support's labels until the threshold, or the end of the budget."""
+    optimizer = start_training(teacher, params.teacher_training)
+    for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
+        set_rate(optimizer, params.teacher_lr * _rate_factor(epoch, params))
+        correct = torch.zeros((), device=run.device)
+        for x, y in support.batches(params.teacher_batch_size, run.generator):
+            logits = teacher(x)
+            loss = F.cross_entropy(logits, y)
+            descend(optimizer, loss)
+            correct += (logits.argmax(1) == y).sum()
+        accuracy = correct.item() / len(support)
+        run.log(epoch=epoch, teacher_loss=loss.item(), teacher_accuracy=accuracy)
+        # Reported in the loop, because a checkpoint keeps what was reported up to its epoch.
+        run.report(teacher_epochs=epoch + 1, teacher_support_accuracy=accuracy)
+        if accuracy >= params.threshold:
+            run.stop()
+
+
+def _rate_factor(epoch: int, params: Prepare) -> float:
+    if params.teacher_schedule == "cosine":
+        return cosine(epoch, params.teacher_epochs)
+    is_cut = params.teacher_schedule == "step" and epoch >= params.teacher_step
+    return STEP_FACTOR if is_cut else 1.0

@@ -1,0 +1,44 @@
+"""Neighbor: the labels of retained neighbours are the forget set's soft labels."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from collateral.methods.neighbor.params import Params, Prepare
+from collateral.training.distillation import distil
+from collateral.training.examples import Task
+from collateral.training.inference import infer
+from collateral.training.run import Run
+from collateral.training.support import nearest, select, similarity
+
+
+def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
+    """Return the soft labels."""
+    with run.phase("embedding"):
+        retain, forget = (infer(model, examples)[0] for examples in (task.retain, task.forget))
+    labels = task.retain.labels.cpu()
+    with run.phase("support"):
+        if params.within == "support":
+            support = select(similarity(retain, forget), params.k, "closest", run.generator)
+            retain, labels = retain[support], labels[support]
+        found = nearest(forget, retain, params.k)
+        soft = torch.cat([histograms(labels[places], task.num_classes) for places in found])
+    # Read for the tables alone, as LTD does for its teacher.
+    is_right = soft.argmax(1) == task.forget.labels.cpu()
+    run.report(target_ua=is_right.double().mean().item())
+    return {"soft_labels": soft}
+
+
+def unlearn(
+    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
+) -> nn.Module:
+    """Return `model`, updated in place."""
+    return distil(model, task, prepared["soft_labels"], params, run)
+
+
+def histograms(labels: Tensor, num_classes: int) -> Tensor:
+    """Return the share of every class in each row of labels, (n, C)."""
+    counts = torch.zeros(len(labels), num_classes)
+    counts.scatter_add_(1, labels, torch.ones(labels.shape))
+    return counts / labels.shape[1]

@@ -1,0 +1,139 @@
+"""Try every value of a method's grid on the first seed and choose one, without Retrain.
+
+The trial of the defaults is run too, to show later what tuning was worth; it is not a candidate.
+"""
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from collateral import paths
+from collateral.config.lookup import add_plugins, params_class
+from collateral.config.methods import prepared_name
+from collateral.config.params import MethodParams
+from collateral.core.files import write_json, write_rows
+from collateral.core.split import Split
+from collateral.metrics.accuracy import accuracies
+from collateral.metrics.membership import confidence_score, draw
+from collateral.metrics.selection import select, select_by_teacher
+from collateral.stages.options import (
+    add_job_options,
+    add_method_options,
+    job_checkpoints,
+    record_of,
+)
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.execution import Method, Prepared, method_of, prepared_in
+from collateral.training.inference import outputs_of
+from collateral.training.session import Session, cost_of, open_session, status_of
+
+MEASURED = ("ra", "ra_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua", "seconds")
+Values = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line; it has no option for anything of Retrain."""
+    parser.add_argument("--trials", required=True, help="values to try, a JSON list of objects")
+    add_method_options(parser)
+    add_job_options(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run all trials, a finished one never again; write them, the choice and the cost."""
+    add_plugins(args.plugins)
+    params = params_class(args.method).model_validate_json(args.params)
+    candidates: list[Values] = json.loads(args.trials)
+    session, split = open_session(args.data, args.threads), Split.load(args.split)
+    method = method_of(args, session, split)
+    checkpoints = job_checkpoints(args, {"trials": candidates, **record_of(args, params)})
+    prepared = Preparations(method, args.prepared, checkpoints)
+    rows = []
+    for index, values in enumerate(with_defaults(candidates, params)):
+        row = checkpoints.load(f"trial-{index}")
+        if row is None:
+            trial = type(params).model_validate({**params.model_dump(), **values})
+            row = measure(method, trial, prepared.of(trial), session, split)
+            checkpoints.save(f"trial-{index}", row)
+        rows.append({"trial": index, **values, "is_candidate": index < len(candidates), **row})
+    write_choice(args.out, rows, candidates)
+    seconds = {"trials": sum(row["seconds"] for row in rows), "prepare": prepared.seconds}
+    write_json(args.out / paths.COST, cost_of(seconds, session.device))
+    checkpoints.clear()
+
+
+def with_defaults(candidates: list[Values], params: MethodParams) -> list[Values]:
+    """Return the candidates, and after them the method's defaults if they are not among them."""
+    fields = type(params).model_fields
+    defaults = {name: fields[name].default for name in candidates[0]}
+    return candidates if defaults in candidates else [*candidates, defaults]
+
+
+class Preparations:
+    """What trials need from the first phase: found in the given folders, or made once and kept."""
+
+    def __init__(self, method: Method, folders: list[Path], checkpoints: Checkpoints) -> None:
+        """Make nothing yet."""
+        self._method = method
+        self._folders = folders
+        self._checkpoints = checkpoints
+        self._made: dict[str, Prepared] = {}
+
+    @property
+    def seconds(self) -> float:
+        """How long what was made here took."""
+        return sum(sum(prepared.seconds.values()) for prepared in self._made.values())
+
+    def of(self, params: MethodParams) -> Prepared | None:
+        """Return what is prepared for these parameters; None for a method of one phase."""
+        if not self._method.has_prepare:
+            return None
+        name = prepared_name(self._method.name, params)
+        found = self._made.get(name) or prepared_in(self._folders, self._method.name, params)
+        if found is None:
+            found = self._method.prepare(params, self._checkpoints.within(name))
+            self._made[name] = found
+        return found
+
+
+def measure(
+    method: Method, params: MethodParams, prepared: Prepared | None, session: Session, split: Split
+) -> dict[str, float]:
+    """Run one trial; return what selection reads, and what it must not but people want to see."""
+    model, run = method.unlearn(params, *([prepared.tensors] if prepared else []))
+    outputs, _ = outputs_of(model, session.train, session.test)
+    labels = session.data.labels
+    numbers = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
+    numbers["mia"] = confidence_score(
+        outputs, labels, split, draw(split, len(labels.test), method.seed)
+    )
+    if status_of(outputs, labels) == "diverged":
+        numbers = dict.fromkeys(numbers, math.nan)
+    reported = {**(prepared.reported if prepared else {}), **run.reported}
+    numbers["teacher_ua"] = reported.get("teacher_ua", math.nan)
+    numbers["seconds"] = sum(run.clock.seconds.values())
+    return {name: numbers[name] for name in MEASURED}
+
+
+def write_choice(out: Path, rows: list[dict[str, Any]], candidates: list[Values]) -> None:
+    """Choose among the candidates; write all trials and the choice."""
+    tried = rows[: len(candidates)]
+    chosen, by_teacher = select(tried), select_by_teacher(tried)
+    for row in rows:
+        row["is_chosen"] = row["trial"] == chosen
+    columns = ["trial", *candidates[0], "is_candidate", "is_chosen", *MEASURED]
+    write_rows(
+        out / paths.TRIALS, columns, ({c: _printed(row[c]) for c in columns} for row in rows)
+    )
+    choice = {
+        "params": candidates[chosen],
+        "by_teacher": None if by_teacher is None else candidates[by_teacher],
+        "num_candidates": len(candidates),
+    }
+    write_json(out / paths.SELECTED, choice)
+
+
+def _printed(value: Any) -> Any:
+    """Leave the field of an undefined number empty."""
+    return "" if isinstance(value, float) and math.isnan(value) else value

@@ -1,0 +1,121 @@
+"""Run a method's two phases; the result does not depend on which job ran the first."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from collateral import paths
+from collateral.config.lookup import module_of, prepare_class
+from collateral.config.methods import prepare_values, prepared_name
+from collateral.config.params import MethodParams
+from collateral.core.files import atomic, read_json, write_json
+from collateral.core.seeds import seed_of
+from collateral.core.split import Split
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import Task
+from collateral.training.run import Run, Tracker
+from collateral.training.session import Session, cost_of
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What `prepare` made: tensors by name, numbers for the tables, and what it cost."""
+
+    tensors: dict[str, Tensor]
+    reported: dict[str, float]
+    seconds: dict[str, float]
+
+    def save(self, folder: Path, device: torch.device) -> None:
+        """Write the folder that trials, sweeps and runs share."""
+        with atomic(folder / paths.PREPARED_TENSORS) as temporary:
+            save_file({k: v.cpu().contiguous() for k, v in self.tensors.items()}, temporary)
+        write_json(folder / paths.PREPARED_REPORT, self.reported)
+        write_json(folder / paths.COST, cost_of(self.seconds, device))
+
+    @staticmethod
+    def load(folder: Path) -> Prepared:
+        """Read what `save` wrote."""
+        return Prepared(
+            load_file(folder / paths.PREPARED_TENSORS),
+            read_json(folder / paths.PREPARED_REPORT),
+            read_json(folder / paths.COST)["seconds"],
+        )
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a cell and seed, ready to run from the base model as often as needed."""
+
+    name: str
+    task: Task
+    load_base: Callable[[], nn.Module]
+    seed: int
+    split_hash: str
+    device: torch.device
+
+    @property
+    def module(self) -> ModuleType:
+        """The method's code."""
+        return import_module(module_of(self.name, "method"))
+
+    @property
+    def has_prepare(self) -> bool:
+        """Whether it has two phases."""
+        return prepare_class(self.name) is not None
+
+    def prepare(self, params: MethodParams, checkpoints: Checkpoints | None) -> Prepared:
+        """Run the first phase; it is given only the values that it may read."""
+        prepare = prepare_class(self.name)
+        assert prepare is not None
+        run = self._new_run("prepare", checkpoints)
+        with run.phase("prepare"):
+            values = prepare.model_validate(prepare_values(self.name, params))
+            tensors = self.module.prepare(self.load_base(), self.task, values, run)
+        return Prepared(tensors, dict(run.reported), dict(run.clock.seconds))
+
+    def unlearn(
+        self,
+        params: MethodParams,
+        *inputs: Mapping[str, Tensor] | Tensor,
+        checkpoints: Checkpoints | None = None,
+        tracker: Tracker | None = None,
+    ) -> tuple[nn.Module, Run]:
+        """Run the second phase; `inputs` are what the method is given besides the task."""
+        run = self._new_run("unlearn", checkpoints, tracker)
+        model = self.load_base()
+        with run.phase("unlearn"):
+            model = self.module.unlearn(model, self.task, params, run, *inputs)
+        return model, run
+
+    def _new_run(
+        self, phase: str, checkpoints: Checkpoints | None, tracker: Tracker | None = None
+    ) -> Run:
+        seed = seed_of(phase, self.name, self.seed, self.split_hash)
+        return Run(self.device, seed, checkpoints=checkpoints, tracker=tracker)
+
+
+def method_of(args: argparse.Namespace, session: Session, split: Split) -> Method:
+    """Return the method that a stage's options name, on the session's device."""
+    return Method(
+        name=args.method,
+        task=session.task(split),
+        load_base=lambda: session.load_model(args.model, args.base),
+        seed=args.seed,
+        split_hash=split.hash,
+        device=session.device,
+    )
+
+
+def prepared_in(folders: Sequence[Path], name: str, params: MethodParams) -> Prepared | None:
+    """Return what is prepared for these parameters in one of the folders, if it is there."""
+    wanted = prepared_name(name, params)
+    return next((Prepared.load(folder) for folder in folders if folder.name == wanted), None)

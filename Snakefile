@@ -1,9 +1,9 @@
 """Collateral: when a model unlearns some examples, who else gets hurt?
 
-    snakemake                                                    on this machine
-    snakemake --workflow-profile profiles/slurm                  on a cluster
-    snakemake --configfile configs/smoke.yaml                    another experiment
-    make figures                                                 tables, figures, page from the cache
+snakemake                                                    on this machine
+snakemake --workflow-profile profiles/slurm                  on a cluster
+snakemake --configfile configs/smoke.yaml                    another experiment
+make figures                                                 tables, figures, page from the cache
 """
 
 from snakemake.utils import min_version
@@ -43,19 +43,20 @@ localrules:
     all,
 
 
-include: "workflow/rules/common.smk"
+include: "workflow/rules/lookup.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/unlearn.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/theory.smk"
 include: "workflow/rules/present.smk"
 
 
 rule all:
+    default_target: True
     """Everything, down to the page."""
     input:
         paths.REPORT,
-    default_target: True
 
 
 onsuccess:

@@ -13,6 +13,7 @@ from collateral.config.lookup import params_class, prepare_class
 from collateral.config.methods import MethodSpec, prepare_values, prepared_name, resolve
 from collateral.config.params import MethodParams
 from collateral.config.schema import BenchmarkConfig, Config
+from collateral.paths import short
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class RunSpec:
     @property
     def label(self) -> str:
         """Return the name that tables and figures print."""
-        varied = ", ".join(f"{key} {_short(value)}" for key, value in self.vary.items())
+        varied = ", ".join(f"{key} {short(value)}" for key, value in self.vary.items())
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
     @property
@@ -158,12 +159,8 @@ def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
 
 def _sweep(spec: MethodSpec, key: str, values: list[Any]) -> Iterator[RunSpec]:
     """Yield a run for each value but the method's own, which is a run already."""
-    own = spec.fixed.get(key, params_class(spec.uses).model_fields[key].default)
+    own = spec.values()[key]
     tuned_by = spec.name if spec.grid else None
-    for value in values:
+    for value in (spec.values({key: given})[key] for given in values):
         if key in spec.grid or value != own:
-            yield RunSpec(f"{spec.name}@{key}={_short(value)}", spec, {key: value}, tuned_by)
-
-
-def _short(value: Any) -> str:
-    return format(value, "g") if isinstance(value, float) else str(value).lower()
+            yield RunSpec(f"{spec.name}@{key}={short(value)}", spec, {key: value}, tuned_by)

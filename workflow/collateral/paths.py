@@ -1,6 +1,7 @@
 """Every file's name, in one place: patterns for the rules, with Snakemake's wildcards in braces."""
 
 import re
+from typing import Any
 
 RESULTS = "results"
 LOGS = "logs"
@@ -12,6 +13,7 @@ LABELS = f"{BENCHMARK}/labels.npz"
 BASE = f"{BENCHMARK}/base/seed-{{seed}}"
 CELL = f"{BENCHMARK}/{{cell}}"
 SPLIT = f"{CELL}/split.json"
+SPLITS_DONE = f"{BENCHMARK}/splits.done"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
 CELL_METRICS = f"{CELL}/metrics.csv"
 CELL_COSTS = f"{CELL}/costs.csv"
@@ -57,13 +59,18 @@ def log(stage: str, *wildcards: str) -> str:
 
 
 def is_slug(name: str) -> bool:
-    """Tell whether `name` may stand in a path as it is."""
-    return re.fullmatch(r"[a-z0-9_.-]+", name) is not None and set(name) != {"."}
+    """Tell whether `name` may stand in a path as it is, and on a command line."""
+    return re.fullmatch(r"[a-z0-9_][a-z0-9_.-]*", name) is not None
 
 
 def slug(name: str) -> str:
     """Turn a true name into one that may stand in a path."""
-    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-") or "x"
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-.") or "x"
+
+
+def short(value: Any) -> str:
+    """Return a parameter's value as it stands in the name of a sweep's run."""
+    return format(value, "g") if isinstance(value, float) else str(value).lower()
 
 
 def checkpoints(folder: str) -> str:

@@ -4,26 +4,6 @@ In: outputs, records and costs of every run of a cell. Out: its similarities, me
 """
 
 
-def base_embeddings(w):
-    benchmark = benchmark_of(w)
-    pattern = f"{paths.BASE}/{paths.EMBEDDINGS}"
-    seeds = map(benchmark.base_seed, benchmark.seeds)
-    return [pattern.format(benchmark=w.benchmark, seed=seed) for seed in seeds]
-
-
-def cell_results(w):
-    """Return the files of all runs of a cell that its metrics are made of."""
-    folders = expand(
-        paths.RUN,
-        benchmark=w.benchmark,
-        cell=w.cell,
-        seed=benchmark_of(w).seeds,
-        run=["retrain", *benchmark_of(w).cells[w.cell].runs],
-    )
-    names = (paths.OUTPUTS, paths.RECORD, paths.COST)
-    return [f"{folder}/{name}" for folder in folders for name in names]
-
-
 rule neighbours:
     """How similar every example is to the forget set, and pictures of the nearest."""
     input:
@@ -43,7 +23,7 @@ rule neighbours:
         """
         collateral neighbours --data {input.data:q} --split {input.split:q} \
             --embeddings {input.embeddings:q} --seeds {params.seeds} --out {output:q} \
-            > {log:q} 2>&1
+            >{log:q} 2>&1
         """
 
 
@@ -62,7 +42,7 @@ rule metrics:
     conda:
         "../../envs/figures.yaml"
     params:
-        folder=lambda w: paths.CELL.format(**w),
+        folder=lambda w, output: os.path.dirname(output.metrics),
         seeds=lambda w: benchmark_of(w).seeds,
         runs=lambda w: list(benchmark_of(w).cells[w.cell].runs),
         code=code_of("metrics"),
@@ -71,5 +51,5 @@ rule metrics:
         collateral metrics --labels {input.labels:q} --split {input.split:q} \
             --neighbours {input.neighbours:q} --cell-folder {params.folder:q} \
             --cell {wildcards.cell} --seeds {params.seeds} --runs {params.runs:q} \
-            --out {output.metrics:q} --costs {output.costs:q} > {log:q} 2>&1
+            --out {output.metrics:q} --costs {output.costs:q} >{log:q} 2>&1
         """

@@ -5,20 +5,6 @@ and one page over all of them.
 """
 
 
-def of_cells(pattern):
-    """Return an input function: one file of each cell of the benchmark."""
-
-    def files(w):
-        return expand(pattern, benchmark=w.benchmark, cell=benchmark_of(w).cells)
-
-    return files
-
-
-def run_labels(w):
-    # The order is the config's: rows of tables and colours of figures follow it.
-    return json.dumps(benchmark_of(w).labels())
-
-
 rule tables:
     """Main and affected-class table of every cell, as CSV, Markdown and LaTeX."""
     input:
@@ -27,7 +13,14 @@ rule tables:
     output:
         metrics=paths.METRICS,
         costs=paths.COSTS,
-        tables=directory(paths.TABLES),
+        tables=report(
+            directory(paths.TABLES),
+            patterns=["{cell}/{table}.md"],
+            caption="../report/table.rst",
+            category="{benchmark}",
+            subcategory="{cell}",
+            labels={"table": "{table}"},
+        ),
     log:
         paths.log("tables", "benchmark"),
     conda:
@@ -41,7 +34,7 @@ rule tables:
         collateral tables --metrics {input.metrics:q} --costs {input.costs:q} \
             --runs {params.runs:q} --protocol {params.protocol} \
             --out-metrics {output.metrics:q} --out-costs {output.costs:q} \
-            --out {output.tables:q} > {log:q} 2>&1
+            --out {output.tables:q} >{log:q} 2>&1
         """
 
 
@@ -68,5 +61,29 @@ rule figures:
     shell:
         """
         collateral figures --metrics {input.metrics:q} --runs {params.runs:q} \
-            --out {output:q} > {log:q} 2>&1
+            --out {output:q} >{log:q} 2>&1
+        """
+
+
+rule report:
+    """One self-contained page over all benchmarks."""
+    input:
+        metrics=expand(paths.METRICS, benchmark=GRID),
+        tables=expand(paths.TABLES, benchmark=GRID),
+        figures=expand(paths.FIGURES, benchmark=GRID),
+        theory=rules.theory.output,
+    output:
+        report(paths.REPORT, caption="../report/page.rst", category="The page"),
+    log:
+        paths.log("report"),
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        sources=report_sources(),
+        theory=lambda w, input: os.path.dirname(input.theory[0]),
+        code=code_of("report"),
+    shell:
+        """
+        collateral report --benchmarks {params.sources:q} --theory {params.theory:q} \
+            --out {output:q} >{log:q} 2>&1
         """

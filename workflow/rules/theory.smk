@@ -23,11 +23,11 @@ rule theory:
     conda:
         "../../envs/figures.yaml"
     params:
-        out=THEORY,
+        out=lambda w, output: os.path.dirname(output.points),
         seed=0,
         runs=100,
         code=code_of("theory"),
     shell:
         """
-        collateral theory --seed {params.seed} --runs {params.runs} --out {params.out:q} > {log:q} 2>&1
+        collateral theory --seed {params.seed} --runs {params.runs} --out {params.out:q} >{log:q} 2>&1
         """

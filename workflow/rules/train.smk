@@ -5,14 +5,12 @@ and the reference, retrained without the forget set. A killed job goes on from i
 """
 
 
-def training_params(w):
-    return benchmark_of(w).config.base.model_dump_json(exclude={"sharing"})
-
-
 rule base:
     """A model trained on everything."""
     input:
         data=paths.DATA,
+        # Ancient: one more forget set is no reason to train again.
+        splits=ancient(paths.SPLITS_DONE),
     output:
         **paths.run_files(paths.BASE),
         embeddings=f"{paths.BASE}/{paths.EMBEDDINGS}",
@@ -26,14 +24,14 @@ rule base:
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,
-        out=lambda w: paths.BASE.format(**w),
+        out=lambda w, output: os.path.dirname(output.model),
         checkpoints=lambda w: paths.checkpoints(paths.BASE).format(**w),
         code=lambda w: code_of("train", model_module(w)),
     shell:
         """
         collateral train --data {input.data:q} --model {params.model} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} > {log:q} 2>&1
+            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
 
 
@@ -42,6 +40,7 @@ rule retrain:
     input:
         data=paths.DATA,
         split=paths.SPLIT,
+        splits=ancient(paths.SPLITS_DONE),
     output:
         **paths.run_files(paths.RETRAIN),
     log:
@@ -54,7 +53,7 @@ rule retrain:
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,
-        out=lambda w: paths.RETRAIN.format(**w),
+        out=lambda w, output: os.path.dirname(output.model),
         checkpoints=lambda w: paths.checkpoints(paths.RETRAIN).format(**w),
         code=lambda w: code_of("train", model_module(w)),
     shell:
@@ -62,5 +61,5 @@ rule retrain:
         collateral train --data {input.data:q} --split {input.split:q} \
             --model {params.model} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} > {log:q} 2>&1
+            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """

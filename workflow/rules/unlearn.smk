@@ -6,39 +6,6 @@ model of a run with what it says of every example (unlearn).
 """
 
 
-def base_folder(w):
-    """Return the folder of the base model; tuning starts from the first seed's."""
-    benchmark = benchmark_of(w)
-    seed = int(getattr(w, "seed", benchmark.seeds[0]))
-    return paths.BASE.format(benchmark=w.benchmark, seed=benchmark.base_seed(seed))
-
-
-def base_weights(w):
-    return f"{base_folder(w)}/{paths.MODEL}"
-
-
-def cell_of(w):
-    return benchmark_of(w).cells[w.cell]
-
-
-def prepared_folders(w, run, seed):
-    """Return the prepared folders that other jobs need too, and so a job of their own makes."""
-    names = cell_of(w).shared(run, first_seed=seed == benchmark_of(w).seeds[0])
-    return expand(paths.PREPARED, benchmark=w.benchmark, cell=w.cell, seed=seed, prepared=names)
-
-
-def prepared_tensors(folders):
-    return [f"{folder}/{paths.PREPARED_TENSORS}" for folder in folders]
-
-
-def method_code(stage, w, run):
-    """Return the fingerprint of a method's stage: its code, and the models that it builds by name."""
-    values = run.params().model_dump().values()
-    models = {MODEL_MODULES[name] for name in values if name in MODEL_MODULES.keys()}
-    method = method_module(run.method.uses, "method")
-    return code_of(stage, method, model_module(w), *sorted(models))
-
-
 rule prepare:
     """What does not depend on tuned values, once for all that share it."""
     input:
@@ -60,7 +27,7 @@ rule prepare:
         method=lambda w: cell_of(w).preparations[w.prepared].method.uses,
         model=lambda w: benchmark_of(w).config.model,
         knobs=lambda w: as_json(cell_of(w).preparations[w.prepared].prepare_values(w.prepared)),
-        out=lambda w: paths.PREPARED.format(**w),
+        out=lambda w, output: os.path.dirname(output.tensors),
         checkpoints=lambda w: paths.checkpoints(paths.PREPARED).format(**w),
         plugins=plugins(),
         code=lambda w: method_code("prepare", w, cell_of(w).preparations[w.prepared]),
@@ -70,12 +37,8 @@ rule prepare:
             --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} {params.plugins} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} > {log:q} 2>&1
+            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
-
-
-def tune_prepared(w):
-    return prepared_folders(w, cell_of(w).runs[w.method], benchmark_of(w).seeds[0])
 
 
 rule tune:
@@ -84,7 +47,7 @@ rule tune:
         data=paths.DATA,
         split=paths.SPLIT,
         base=base_weights,
-        prepared=lambda w: prepared_tensors(tune_prepared(w)),
+        prepared=lambda w: tensors_in(tune_prepared(w)),
     output:
         trials=f"{paths.TUNE}/{paths.TRIALS}",
         selected=f"{paths.TUNE}/{paths.SELECTED}",
@@ -103,7 +66,7 @@ rule tune:
         knobs=lambda w: cell_of(w).runs[w.method].params().model_dump_json(),
         trials=lambda w: as_json(cell_of(w).tuned[w.method].trials()),
         prepared=tune_prepared,
-        out=lambda w: paths.TUNE.format(**w),
+        out=lambda w, output: os.path.dirname(output.trials),
         checkpoints=lambda w: paths.checkpoints(paths.TUNE).format(**w),
         plugins=plugins(),
         code=lambda w: method_code("tune", w, cell_of(w).runs[w.method]),
@@ -113,20 +76,8 @@ rule tune:
             --trials {params.trials:q} --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {params.seed} --threads {threads} --code {params.code} {params.plugins} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} > {log:q} 2>&1
+            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
-
-
-def selected_of(w):
-    """Return the tuning's choice that a run waits for, or nothing."""
-    tuned_by = run_of(w).tuned_by
-    pattern = f"{paths.TUNE}/{paths.SELECTED}"
-    return [pattern.format(benchmark=w.benchmark, cell=w.cell, method=tuned_by)] if tuned_by else []
-
-
-def retrained_of(w):
-    """Return Retrain's outputs for a control that needs them; for a method, nothing."""
-    return [f"{paths.RETRAIN}/{paths.OUTPUTS}".format(**w)] if run_of(w).needs_retrain else []
 
 
 rule unlearn:
@@ -135,7 +86,7 @@ rule unlearn:
         data=paths.DATA,
         split=paths.SPLIT,
         base=base_weights,
-        prepared=lambda w: prepared_tensors(prepared_folders(w, run_of(w), int(w.seed))),
+        prepared=lambda w: tensors_in(run_prepared(w)),
         selected=selected_of,
         retrained=retrained_of,
     output:
@@ -152,8 +103,8 @@ rule unlearn:
         model=lambda w: benchmark_of(w).config.model,
         knobs=lambda w: run_of(w).params().model_dump_json(),
         vary=lambda w: as_json(run_of(w).vary),
-        prepared=lambda w: prepared_folders(w, run_of(w), int(w.seed)),
-        out=lambda w: paths.RUN.format(**w),
+        prepared=run_prepared,
+        out=lambda w, output: os.path.dirname(output.model),
         checkpoints=lambda w: paths.checkpoints(paths.RUN).format(**w),
         plugins=plugins(),
         code=lambda w: method_code("unlearn", w, run_of(w)),
@@ -164,7 +115,7 @@ rule unlearn:
             --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} {params.plugins} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} > {log:q} 2>&1
+            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
 
 
@@ -182,10 +133,10 @@ rule original:
         "../../envs/figures.yaml"
     params:
         base=base_folder,
-        out=lambda w: paths.ORIGINAL.format(**w),
+        out=lambda w, output: os.path.dirname(output.model),
         code=code_of("original"),
     shell:
         """
         collateral original --base {params.base:q} --seed {wildcards.seed} \
-            --out {params.out:q} > {log:q} 2>&1
+            --out {params.out:q} >{log:q} 2>&1
         """

@@ -40,9 +40,12 @@ def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
 
 def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
     """Return the name of a class given by its index, where the config alone can tell."""
-    name = benchmark.data.get("name")
-    if isinstance(label, str) or name not in DATA.names():
+    if isinstance(label, str):
         return label
+    name = str(benchmark.data.get("name"))
     given = {key: value for key, value in benchmark.data.items() if key != "name"}
-    known = known_classes(name, module_of(DATA, name).Options.model_validate(given))
+    try:
+        known = known_classes(name, module_of(DATA, name).Options.model_validate(given))
+    except ValueError:
+        return label  # `data:` is wrong, which is said where it is checked
     return known[label] if known is not None and 0 <= label < len(known) else label

@@ -1,4 +1,4 @@
-"""Parameters of distillation on the forget set, which LTD, its neighbour variant and `ideal` share."""
+"""Parameters of distillation on the forget set, which LTD, neighbor and `ideal` share."""
 
 from typing import Annotated, Any, Literal
 

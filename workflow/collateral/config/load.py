@@ -21,7 +21,7 @@ def read(path: Path) -> Config:
 def load(raw: Mapping[str, Any]) -> Config:
     """Return the checked config, or raise one ConfigError with everything that is wrong."""
     try:
-        config = Config.model_validate(dict(raw))
+        config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(explain(error, Config, ())) from None
     for index, folder in enumerate(config.plugins):

@@ -7,13 +7,15 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
 from collateral.config.errors import ConfigError, Place, explain, key_of
-from collateral.config.lookup import kind_of, params_class, prepare_class
+from collateral.config.lookup import kind_of, names, params_class, prepare_class
 from collateral.config.params import MethodParams
+from collateral.core.spelling import unknown
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class MethodSpec:
         """Return validated parameters: defaults, fixed values, then `overrides`."""
         return params_class(self.uses).model_validate({**self.fixed, **overrides})
 
+    def values(self, overrides: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+        """Return all values of the first trial as validation leaves them; JSON can hold them."""
+        return self.params({**self.trials()[0], **overrides}).model_dump(mode="json")
+
     def _products(self) -> itertools.product[tuple[Any, ...]]:
         return itertools.product(*self.grid.values())
 
@@ -51,23 +57,42 @@ class MethodSpec:
 def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     """Validate a method's entry in the config; every combination of its values must hold."""
     uses = raw.get("uses", name)
-    try:
-        kind_of(uses)
-    except ValueError as error:
-        place = where if uses == name else (*where, "uses")
-        raise ConfigError([f"{key_of(place)}: {error}"]) from None
-    values = {key: value for key, value in raw.items() if key != "uses"}
-    grid = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
-    for key, choices in grid.items():
+    _check_names(name, uses, where)
+    lists = {
+        key: value if isinstance(value, list) else [value]
+        for key, value in raw.items()
+        if key != "uses"
+    }
+    for key, choices in lists.items():
         if not choices:
             raise ConfigError([f"{key_of((*where, key))}: an empty list; give at least one value"])
-    fixed = {key: value for key, value in values.items() if key not in grid}
-    fixed |= {key: choices[0] for key, choices in grid.items() if len(choices) == 1}
-    grid = {key: choices for key, choices in grid.items() if len(choices) > 1}
-    spec = MethodSpec(name, uses, fixed, grid)
+    spec = _spec(name, uses, lists)
     for trial in spec.trials():
         validate(spec, trial, where)
-    return spec
+    # As validation leaves them: YAML reads 1e-3 as text.
+    exact = {
+        key: [spec.values({key: value})[key] for value in choices] for key, choices in lists.items()
+    }
+    for key, choices in exact.items():
+        if any(value in choices[:index] for index, value in enumerate(choices)):
+            raise ConfigError([f"{key_of((*where, key))}: {choices}: a value stands there twice"])
+    return _spec(name, uses, exact)
+
+
+def _check_names(name: str, uses: Any, where: Place) -> None:
+    for given, place in {name: where, uses: where if uses == name else (*where, "uses")}.items():
+        if given in names("control"):
+            message = f"'{given}' is a control; list it under `controls:`"
+            raise ConfigError([f"{key_of(place)}: {message}"])
+    if uses not in names("method"):
+        raise ConfigError([f"{key_of(place)}: {unknown('method', uses, names('method'))}"])
+
+
+def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:
+    """Take a single value as fixed, several as a grid."""
+    fixed = {key: choices[0] for key, choices in lists.items() if len(choices) == 1}
+    grid = {key: tuple(choices) for key, choices in lists.items() if len(choices) > 1}
+    return MethodSpec(name, uses, fixed, grid)
 
 
 def validate(spec: MethodSpec, overrides: Mapping[str, Any], where: Place) -> MethodParams:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class MethodParams(BaseModel):
     """Parameters of a method; the subclass's docstring cites the source and says what it does."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     label: ClassVar[str]  # as tables and figures print it
     touches: ClassVar[frozenset[str]]  # of "retain", "forget images", "forget labels"

@@ -1,9 +1,9 @@
 """The shape of config.yaml; what a data set, a forget set or a method adds is in its own file."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, field_validator, model_validator
 
 from collateral.core.spelling import unknown
 from collateral.models.names import NAMES as MODEL_NAMES
@@ -12,7 +12,7 @@ from collateral.models.names import NAMES as MODEL_NAMES
 class Strict(BaseModel):
     """Unknown keys are errors, and nothing changes after loading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class TrainingParams(Strict):
@@ -65,7 +65,7 @@ class SweepConfig(Strict):
     """A method with one parameter varied; its runs are named `ltd@support=random`."""
 
     method: str = Field(description="A key of `methods:`.")
-    vary: dict[str, list[Any]] = Field(
+    vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
         min_length=1, max_length=1, description="One parameter and its values."
     )
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
@@ -77,9 +77,14 @@ class BenchmarkConfig(Strict):
     data: dict[str, Any] = Field(description="`name:` of a data set, and its options.")
     model: str = Field(description="An architecture.")
     base: BaseParams = Field(default_factory=BaseParams)
-    seeds: tuple[int, ...] = Field(min_length=1, description="One run of everything per seed.")
-    classes: tuple[str | int, ...] = Field((), description="Classes of which a part is forgotten.")
-    fractions: tuple[float, ...] = Field(
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(
+        min_length=1, description="One run of everything per seed."
+    )
+    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
+    classes: tuple[str | StrictInt, ...] = Field(
+        (), description="Classes of which a part is forgotten, by name or index."
+    )
+    fractions: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(
         (), description="How much of a class; classes x fractions."
     )
     order: Literal["first", "random"] = Field(
@@ -108,15 +113,7 @@ class BenchmarkConfig(Strict):
             raise ValueError(unknown("model", value, MODEL_NAMES))
         return value
 
-    @field_validator("fractions")
-    @classmethod
-    def _shares(cls, value: tuple[float, ...]) -> tuple[float, ...]:
-        for fraction in value:
-            if not 0 < fraction <= 1:
-                raise ValueError(f"{fraction} is not in (0, 1]")
-        return value
-
-    @field_validator("seeds", "classes", "fractions")
+    @field_validator("seeds", "classes", "fractions", "controls")
     @classmethod
     def _no_value_twice(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) < len(value):

@@ -2,10 +2,13 @@
 
 import ast
 import hashlib
+import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+
+import collateral
 
 PACKAGE = "collateral"
 
@@ -31,7 +34,7 @@ def _is_config(module: str) -> bool:
 @cache
 def _read(module: str) -> tuple[str, tuple[str, ...]]:
     """Return a module's hash and the package's modules that it imports."""
-    spec = find_spec(module)
+    spec = _find(module)
     if spec is None or spec.origin is None:
         return "", ()
     tree = ast.parse(Path(spec.origin).read_text())
@@ -54,13 +57,19 @@ def _imported(node: ast.AST) -> list[str]:
         # `from collateral.core import files` may name modules, or names within a module.
         module = str(node.module)
         inner = [f"{module}.{alias.name}" for alias in node.names]
-        return [module, *(name for name in inner if _is_module(name))]
+        return [module, *(name for name in inner if _find(name))]
     return []
 
 
 @cache
-def _is_module(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
+def _find(module: str) -> ModuleSpec | None:
+    """Find a module of the package, plug-ins included, and import nothing on the way."""
+    spec, path, name = collateral.__spec__, collateral.__path__, PACKAGE
+    for part in module.split(".")[1:]:
+        name = f"{name}.{part}"
+        spec = PathFinder.find_spec(name, path) if path else None
+        if spec is None:
+            return None
+        # A folder of plug-ins is on the path of the imported package alone.
+        path = getattr(sys.modules.get(name), "__path__", spec.submodule_search_locations)
+    return spec

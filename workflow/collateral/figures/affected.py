@@ -33,6 +33,7 @@ def draw(cell: Cell, runs: Runs) -> Figure:
         axes.set_xticks(range(len(labels)), labels)
         axes.tick_params(axis="x", length=0)
         axes.set_xlim(-0.55, len(labels) - 0.45)
+        axes.use_sticky_edges = False
         axes.margins(y=0.1)  # room for the numbers
         axes.set_ylabel("Unlearned − Retrain (points)")
         annotate(fig, axes, cell, "Below zero: less accurate than Retrain.")

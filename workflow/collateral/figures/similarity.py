@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from collateral.figures.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
@@ -80,6 +80,7 @@ def _draw_noise(axes: Axes, cell: Cell, place: str, bins: Bins) -> None:
     limits = 100 * NORMAL_95 * np.array(floors)
     if not np.isnan(limits).all():
         axes.bar(bins.centres, 2 * limits, bins.widths, -limits, label=NOISE_LABEL, **NOISE)
+    axes.use_sticky_edges = False
     # The panel is scaled to the lines: the noise of a nearly empty bin may leave it.
     axes.dataLim.set_points(
         np.array([[bins.edges[0], -LEAST_HEIGHT], [bins.edges[-1], LEAST_HEIGHT]])
@@ -106,4 +107,5 @@ def _draw_counts(axes: Axes, bins: Bins, num_seeds: int) -> None:
     axes.yaxis.set_major_locator(LogLocator(numticks=4))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.set_xlabel("Similarity to the forget set")

@@ -1,5 +1,6 @@
 """One look for all figures: sizes, a colour and a marker a run, and files equal byte by byte."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from matplotlib.figure import Figure
 
 from collateral.core.files import atomic
 from collateral.tables.results import Cell, Runs
+
+# It tells every glyph that a PDF embeds.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
@@ -43,9 +47,9 @@ COLOURS = (
     "#029e73",
     "#d55e00",
     "#cc78bc",
-    "#ca9161",
     "#56b4e9",
     "#222222",
+    "#ca9161",
     "#fbafe4",
     "#ece133",
 )

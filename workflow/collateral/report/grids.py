@@ -41,6 +41,8 @@ class Grid:
     headings: list[str]
     groups: list[list[Line]]
     caption: str = ""
+    corner: str = ""  # heading of the first column, where it is not the title
+    is_prose: bool = False  # words rather than numbers: set to the left, and wrapped
 
 
 def of_table(table: Table) -> Grid:
@@ -111,7 +113,8 @@ def of_costs(cell: Cell) -> Grid:
         fields += [Field(Shown(text), share), Field(Shown(_phases(cell, run)))]
         lines.append(Line(label, "", fields))
     headings = [f"{METRICS[name].label} ({METRICS[name].unit})" for name in known]
-    return Grid("Costs", [*headings, "of Retrain's RTE", "Phases (s)"], [lines], COSTS)
+    headings += ["of Retrain's RTE", "Phases (s)"]
+    return Grid("Costs", headings, [lines], COSTS, corner="Run")
 
 
 COSTS = "Mean ± sample standard deviation over seeds. RTE counts all phases but evaluation."
@@ -145,7 +148,8 @@ def of_records(folder: Path, cell: Cell) -> Grid:
             params = ", ".join(f"{key}={value}" for key, value in record.get("params", {}).items())
             method = str(record.get("method", run))
             lines.append(Line(label, "", [Field(Shown(method)), Field(Shown(params or EMPTY))]))
-    return Grid("What ran", ["Method", "Parameters"], [lines] if lines else [])
+    groups = [lines] if lines else []
+    return Grid("What ran", ["Method", "Parameters"], groups, corner="Run", is_prose=True)
 
 
 def of_csv(title: str, path: Path) -> Grid:
@@ -153,7 +157,7 @@ def of_csv(title: str, path: Path) -> Grid:
     with path.open(newline="") as file:
         headings, *rows = list(csv.reader(file))
     lines = [Line(row[0], "", [Field(Shown(_short(text))) for text in row[1:]]) for row in rows]
-    return Grid(title, headings[1:], [lines])
+    return Grid(title, headings[1:], [lines], corner=headings[0], is_prose=True)
 
 
 def _short(text: str) -> str:

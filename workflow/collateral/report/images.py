@@ -17,6 +17,7 @@ from collateral.tables.results import REFERENCE, Cell
 
 NUM_METHODS = 4
 NUM_EXAMPLES = 8
+LEAST_LOSS = 0.1  # of confidence: below it, nobody was hurt
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 
 
@@ -59,8 +60,10 @@ def strips(folder: Path, cell: Cell, labels: Labels) -> list[Strip]:
             answers = _answers(folder, cell, run, shown)
             loss = (retrain.confidence - answers.confidence)[candidates]
             worst = np.argsort(-loss, kind="stable")[:NUM_EXAMPLES]
-            hurt[run] = (float(loss[worst].mean()), candidates[worst], answers)
-    first = sorted(hurt, key=lambda run: -hurt[run][0])[:NUM_METHODS]
+            worst = worst[loss[worst] >= LEAST_LOSS]
+            hurt[run] = (float(loss[worst].sum()), candidates[worst], answers)
+    hurting = [run for run in hurt if len(hurt[run][1])]
+    first = sorted(hurting, key=lambda run: -hurt[run][0])[:NUM_METHODS]
     forgotten = np.flatnonzero(shown.shown_set == "forget")
     return [
         Strip("Forgotten", [_example(shown, k, labels) for k in forgotten]),

@@ -113,9 +113,15 @@ def finding(cell: Cell) -> str:
     return (
         f"{loss.label}: an average gap of {_points(gap)}, {'but' if loss.mean > gap else 'and'} "
         f"{_points(loss.mean)} less accurate than Retrain on the {where}, against "
-        f"{_points(distance(cell, worst, far).mean)} on all others. Chance explains "
-        f"±{_points(chance)} there.{_rest([distances[run] for run in healthy if run != worst])}"
+        f"{_points(distance(cell, worst, far).mean)} on all others. {_chance(chance)}"
+        f"{_rest([distances[run] for run in healthy if run != worst])}"
     )
+
+
+def _chance(limit: float) -> str:
+    if limit == 0:
+        return "All retrainings are equally accurate there."
+    return f"Chance explains ±{_points(limit)} there."
 
 
 def _where(near: Pool, far: Pool) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from collateral.core.record import file_hash, versions
-from collateral.training.checkpoints import Checkpoints
+from collateral.training.checkpoints import INTERVAL_SECONDS, Checkpoints
 
 INPUTS = ("data", "split", "base", "retrained")
 
@@ -20,6 +20,9 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, required=True, help="the seed of the run")
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--checkpoints", type=Path, required=True, help="folder to resume from")
+    parser.add_argument(
+        "--checkpoint-seconds", type=float, default=INTERVAL_SECONDS, help="how often to save"
+    )
     parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
 
@@ -54,4 +57,4 @@ def record_of(args: argparse.Namespace, params: BaseModel) -> dict[str, Any]:
 def job_checkpoints(args: argparse.Namespace, record: Mapping[str, Any]) -> Checkpoints:
     """Return this job's checkpoints: those written by the same code for the same record."""
     identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-    return Checkpoints(args.checkpoints, identity)
+    return Checkpoints(args.checkpoints, identity, args.checkpoint_seconds)

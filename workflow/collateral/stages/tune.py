@@ -51,11 +51,14 @@ def run(args: argparse.Namespace) -> None:
     prepared = Preparations(method, args.prepared, checkpoints)
     rows = []
     for index, values in enumerate(with_defaults(candidates, params)):
-        row = checkpoints.load(f"trial-{index}")
+        trial = type(params).model_validate({**params.model_dump(), **values})
+        inputs = prepared.of(trial)
+        name = f"trial-{index}"
+        row = checkpoints.load(name)
         if row is None:
-            trial = type(params).model_validate({**params.model_dump(), **values})
-            row = measure(method, trial, prepared.of(trial), session, split)
-            checkpoints.save(f"trial-{index}", row)
+            row = measure(method, trial, inputs, session, split, checkpoints.within(name))
+            checkpoints.save(name, row)
+            checkpoints.within(name).clear()
         rows.append({"trial": index, **values, "is_candidate": index < len(candidates), **row})
     write_choice(args.out, rows, candidates)
     seconds = {"trials": sum(row["seconds"] for row in rows), "prepare": prepared.seconds}
@@ -98,10 +101,16 @@ class Preparations:
 
 
 def measure(
-    method: Method, params: MethodParams, prepared: Prepared | None, session: Session, split: Split
+    method: Method,
+    params: MethodParams,
+    prepared: Prepared | None,
+    session: Session,
+    split: Split,
+    checkpoints: Checkpoints,
 ) -> dict[str, float]:
     """Run one trial; return what selection reads, and what it must not but people want to see."""
-    model, run = method.unlearn(params, *([prepared.tensors] if prepared else []))
+    inputs = [prepared.tensors] if prepared else []
+    model, run = method.unlearn(params, *inputs, checkpoints=checkpoints)
     outputs, _ = outputs_of(model, session.train, session.test)
     labels = session.data.labels
     numbers = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)

@@ -28,10 +28,13 @@ WARNINGS = (signal.SIGTERM, signal.SIGUSR1)  # what SLURM sends before it kills 
 class Checkpoints:
     """The checkpoints of one job, a file for each of its training loops."""
 
-    def __init__(self, folder: Path, identity: str) -> None:
+    def __init__(
+        self, folder: Path, identity: str, interval_seconds: float = INTERVAL_SECONDS
+    ) -> None:
         """Keep them in `folder`; one written under another `identity` is not this job's."""
         self._folder = folder
         self._identity = identity
+        self.interval_seconds = interval_seconds
 
     def save(self, name: str, state: Mapping[str, Any]) -> None:
         """Write a nested state of tensors, numbers and strings, with a hash in front."""
@@ -54,7 +57,7 @@ class Checkpoints:
 
     def within(self, name: str) -> "Checkpoints":
         """Return checkpoints of the same job in a folder of their own."""
-        return Checkpoints(self._folder / name, self._identity)
+        return Checkpoints(self._folder / name, self._identity, self.interval_seconds)
 
     def clear(self) -> None:
         """Delete all of them."""
@@ -89,7 +92,8 @@ class Saver:
     def note(self, state: dict[str, Any]) -> None:
         """Remember the state at the end of an epoch; write it if the last one is long ago."""
         self._latest = state
-        if time.monotonic() - self._saved_at >= INTERVAL_SECONDS:
+        elapsed = time.monotonic() - self._saved_at
+        if self._checkpoints and elapsed >= self._checkpoints.interval_seconds:
             self.save()
 
     def save(self) -> None:
@@ -123,9 +127,9 @@ def _metadata(body: bytes) -> dict[str, str]:
 def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
     """Return `value` as JSON can hold it; its tensors go into `tensors`."""
     if isinstance(value, Tensor):
-        key = str(len(tensors))
-        tensors[key] = value.detach().cpu().contiguous().clone()
-        return {"tensor": key}
+        key, dense = str(len(tensors)), value.detach().cpu().clone()
+        tensors[key] = dense.contiguous()
+        return {"tensor": key, "strides": dense.stride()}
     if isinstance(value, Mapping):
         # Pairs, because an optimiser's state has integer keys.
         return {"pairs": [[key, _take_tensors(item, tensors)] for key, item in value.items()]}
@@ -138,10 +142,15 @@ def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
     if not isinstance(value, dict):
         return value
     if "tensor" in value:
-        return tensors[value["tensor"]]
+        return _with_strides(tensors[value["tensor"]], value["strides"])
     if "pairs" in value:
         return {key: _put_tensors(item, tensors) for key, item in value["pairs"]}
     return [_put_tensors(item, tensors) for item in value["list"]]
+
+
+def _with_strides(tensor: Tensor, strides: list[int]) -> Tensor:
+    """Lay a tensor out as it was: a fused optimiser steps through its buffers as the weights lie."""
+    return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype).copy_(tensor)
 
 
 def random_state() -> dict[str, Tensor]:

@@ -37,7 +37,7 @@ class Prepared:
     def save(self, folder: Path, device: torch.device) -> None:
         """Write the folder that trials, sweeps and runs share."""
         with atomic(folder / paths.PREPARED_TENSORS) as temporary:
-            save_file({k: v.cpu().contiguous() for k, v in self.tensors.items()}, temporary)
+            save_file(self.tensors, temporary)
         write_json(folder / paths.PREPARED_REPORT, self.reported)
         write_json(folder / paths.COST, cost_of(self.seconds, device))
 
@@ -73,14 +73,20 @@ class Method:
         return prepare_class(self.name) is not None
 
     def prepare(self, params: MethodParams, checkpoints: Checkpoints | None) -> Prepared:
-        """Run the first phase; it is given only the values that it may read."""
-        prepare = prepare_class(self.name)
-        assert prepare is not None
+        """Run the first phase, or take what it made before the job was killed."""
+        kept = checkpoints.load("prepared") if checkpoints else None
+        if kept:
+            return Prepared(**kept)
         run = self._new_run("prepare", checkpoints)
+        model, values = self.load_base(), self._prepare_params(params)
         with run.phase("prepare"):
-            values = prepare.model_validate(prepare_values(self.name, params))
-            tensors = self.module.prepare(self.load_base(), self.task, values, run)
-        return Prepared(tensors, dict(run.reported), dict(run.clock.seconds))
+            made = self.module.prepare(model, self.task, values, run)
+        # As a file gives them: the same bits follow, whichever job prepared.
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
+        prepared = Prepared(tensors, dict(run.reported), dict(run.clock.seconds))
+        if checkpoints:
+            checkpoints.save("prepared", vars(prepared))
+        return prepared
 
     def unlearn(
         self,
@@ -95,6 +101,12 @@ class Method:
         with run.phase("unlearn"):
             model = self.module.unlearn(model, self.task, params, run, *inputs)
         return model, run
+
+    def _prepare_params(self, params: MethodParams) -> MethodParams:
+        """Return only the values that the first phase may read."""
+        prepare = prepare_class(self.name)
+        assert prepare is not None
+        return prepare.model_validate(prepare_values(self.name, params))
 
     def _new_run(
         self, phase: str, checkpoints: Checkpoints | None, tracker: Tracker | None = None

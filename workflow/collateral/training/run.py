@@ -57,7 +57,8 @@ class Run:
         """
         self._loops, loop = self._loops + 1, f"loop-{self._loops}"
         states = (model, *stateful)
-        start, self._stopped = self._restore(loop, states)
+        with self.clock.phase(None):
+            start, self._stopped = self._restore(loop, states)
         saver = Saver(self._checkpoints, loop)
         with saver.saving_on_signals():
             for epoch in range(start, count):

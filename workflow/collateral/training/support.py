@@ -29,7 +29,7 @@ def select(scores: Tensor, size: int, which: str, generator: torch.Generator) ->
 def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
     """Yield, for some queries at a time, the places (q, k) of their k nearest keys by cosine.
 
-    Exact, and in memory that does not grow with the number of keys: more keys, fewer queries at once.
+    Exact; the more keys there are, the fewer queries at a time, so that memory stays the same.
     """
     lengths = _length(keys)
     k = min(k, len(keys))

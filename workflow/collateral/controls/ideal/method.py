@@ -9,5 +9,5 @@ from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run, retrained: Tensor) -> nn.Module:
-    """Return `model`, updated in place; `retrained` are probabilities (n_f, C) of the forget set."""
+    """Return `model`, updated in place; `retrained` are Retrain's soft labels (n_f, C)."""
     return distil(model, task, retrained, params, run)

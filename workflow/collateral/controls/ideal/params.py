@@ -6,7 +6,7 @@ from collateral.config.distillation import StudentParams
 
 
 class Params(StudentParams):
-    """Ideal (the paper, section 4, "ideal soft labels"): LTD's objective with Retrain's predictions.
+    """Ideal soft labels (the paper, section 4): LTD's objective with Retrain's predictions.
 
     What LTD could reach with a perfect teacher: an upper bound, and no method.
     """

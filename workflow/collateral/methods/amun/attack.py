@@ -52,10 +52,11 @@ def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, T
     while len(standing.index):
         prediction, margin, gradient = _look(model, standing)
         is_flipped = prediction != standing.labels
-        flips.append((standing.where(is_flipped), prediction[is_flipped]))
+        flips.append(_flips(standing.where(is_flipped), prediction[is_flipped]))
         standing = _moved(standing, margin, gradient, params)
         standing = standing.where(~is_flipped & (standing.epsilon <= params.max_epsilon))
-    return _joined(flips)
+    order = torch.cat([some["index"] for some in flips]).argsort()
+    return {name: torch.cat([some[name] for some in flips])[order] for name in flips[0]}
 
 
 def _look(model: nn.Module, standing: Standing) -> tuple[Tensor, Tensor, Tensor]:
@@ -96,26 +97,19 @@ def _moved(standing: Standing, margin: Tensor, gradient: Tensor, params: Prepare
     return replace(standing, images=images, epsilon=epsilon, steps_left=steps_left, margin=margin)
 
 
-def _joined(flips: list[tuple[Standing, Tensor]]) -> dict[str, Tensor]:
-    """Return the flips as tensors, in the forget set's order, after a check of what they promise."""
-    for flipped, _ in flips:
-        _check(flipped)
-    found = {
-        "images": torch.cat([flipped.images for flipped, _ in flips]),
-        "labels": torch.cat([prediction for _, prediction in flips]),
-        "epsilon": torch.cat([flipped.epsilon for flipped, _ in flips]),
-        "index": torch.cat([flipped.index for flipped, _ in flips]),
-    }
-    order = found["index"].argsort()
-    return {name: tensor[order] for name, tensor in found.items()}
-
-
-def _check(flipped: Standing) -> None:
-    """Assert that the images are images, and in the ball but for a few roundings of each pixel."""
+def _flips(flipped: Standing, prediction: Tensor) -> dict[str, Tensor]:
+    """Return what is kept of examples that flipped: they are images, and inside their ball."""
     x, distance = flipped.images, _norm(flipped.images - flipped.clean).flatten()
+    # Every pixel is rounded a few times on the way.
     rounding = 4 * torch.finfo(x.dtype).eps * math.sqrt(math.prod(x.shape[1:]))
     assert ((x >= 0) & (x <= 1)).all(), "an adversarial image is outside [0, 1]"
     assert (distance <= flipped.epsilon + rounding).all(), "an adversarial image is too far away"
+    return {
+        "images": x,
+        "labels": prediction,
+        "epsilon": flipped.epsilon,
+        "index": flipped.index,
+    }
 
 
 def _norm(images: Tensor) -> Tensor:

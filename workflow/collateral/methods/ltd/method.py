@@ -17,17 +17,17 @@ TEACHER = "teacher."  # before the names of the teacher's weights among the prep
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return support, similarity and soft labels; the teacher's weights where `unlearn` needs them."""
+    """Return support, similarity and soft labels; the teacher's weights if `unlearn` needs them."""
     prepared = choose_support(model, task, params, run)
     with run.phase("teacher"):
         support = task.retain.select(prepared["support"].to(run.device))
         teacher = new_teacher(params.teacher, model, task.info, run)
-        train_teacher(teacher, support, params, run)
-        soft = infer(teacher, task.forget)[1].softmax(1)
-    _report(prepared, soft, task, run)
-    weights = teacher.state_dict() if params.targets == "augmented" else {}
-    named = {f"{TEACHER}{name}": weight for name, weight in weights.items()}
-    return {**prepared, "soft_labels": soft, **named}
+        prepared["teacher_accuracy"] = train_teacher(teacher, support, params, run)
+        prepared["soft_labels"] = infer(teacher, task.forget)[1].softmax(1)
+    if params.targets == "augmented":
+        prepared |= {f"{TEACHER}{name}": value for name, value in teacher.state_dict().items()}
+    _report(prepared, task, run)
+    return prepared
 
 
 def unlearn(
@@ -57,10 +57,10 @@ def _asking(teacher: nn.Module) -> Online:
     return soft_labels
 
 
-def _report(prepared: Mapping[str, Tensor], soft: Tensor, task: Task, run: Run) -> None:
+def _report(prepared: Mapping[str, Tensor], task: Task, run: Run) -> None:
     """Name the numbers for the tables; this is where, and why, the forget set's labels are read."""
     support = prepared["support"]
-    is_right = soft.argmax(1) == task.forget.labels.cpu()
+    is_right = prepared["soft_labels"].argmax(1) == task.forget.labels.cpu()
     run.report(
         support_size=len(support),
         support_classes=len(task.retain.labels.cpu()[support].unique()),

@@ -50,8 +50,8 @@ def new_teacher(name: str, base: nn.Module, info: ImageInfo, run: Run) -> nn.Mod
     return teacher.to(run.device, memory_format=torch.channels_last)
 
 
-def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> None:
-    """Train on the support's labels until the threshold, or the end of the budget."""
+def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> Tensor:
+    """Train until the threshold, or the end of the budget; return every epoch's accuracy."""
     optimizer = start_training(teacher, params.teacher_training)
     for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
         set_rate(optimizer, params.teacher_lr * _rate_factor(epoch, params))
@@ -67,6 +67,8 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
         run.report(teacher_epochs=epoch + 1, teacher_support_accuracy=accuracy)
         if accuracy >= params.threshold:
             run.stop()
+    accuracies = [row["teacher_accuracy"] for row in run.history if "teacher_accuracy" in row]
+    return torch.tensor(accuracies)
 
 
 def _rate_factor(epoch: int, params: Prepare) -> float:

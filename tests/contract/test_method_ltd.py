@@ -1,0 +1,341 @@
+"""LTD: who is in the support, what the teacher says, and what the student does with it."""
+
+import copy
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+torch = pytest.importorskip("torch")
+
+from torch.nn import functional as F  # noqa: E402
+
+from collateral.config.distillation import StudentParams  # noqa: E402
+from collateral.config.methods import prepared_name  # noqa: E402
+from collateral.core.dataset import ImageInfo  # noqa: E402
+from collateral.methods.ltd.diagnostic import MIN_DROP, NUM_BINS, Diagnostic  # noqa: E402
+from collateral.methods.ltd.params import Params  # noqa: E402
+from collateral.metrics.similarity import similarity as metrics_similarity  # noqa: E402
+from collateral.training.distillation import distil, keep_top, top_mass  # noqa: E402
+from collateral.training.examples import Examples, Images, Task  # noqa: E402
+from collateral.training.inference import infer  # noqa: E402
+from collateral.training.run import Run  # noqa: E402
+from collateral.training.support import select, similarity  # noqa: E402
+
+CPU = torch.device("cpu")
+QUICK = {"k": 60, "teacher_epochs": 4, "teacher_batch_size": 32, "epochs": 1, "batch_size": 64}
+
+
+def params(**changes) -> Params:
+    return Params.model_validate({**QUICK, **changes})
+
+
+def prepared_by(small, given: Params, **method):
+    return small.method("ltd", **method).prepare(given, None)
+
+
+def weights(model) -> torch.Tensor:
+    return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+
+
+def run_whole(method, given: Params) -> torch.Tensor:
+    """Return the weights after both phases."""
+    return weights(method.unlearn(given, method.prepare(given, None).tensors)[0])
+
+
+class Lookup(torch.nn.Module):
+    """Says what it was told of an image, which is one pixel: its number."""
+
+    def __init__(self, probabilities):
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.tensor(probabilities).log())
+
+    def forward(self, x):
+        return self.logits[x.flatten().mul(255).round().long()]
+
+
+# The support
+
+
+def test_similarity_is_the_cosine_with_the_sum_of_features_as_they_are():
+    features = torch.tensor([[3.0, 4.0], [-4.0, 3.0], [0.0, 0.0]])
+    forget = torch.tensor([[6.0, 0.0], [0.0, 8.0]])  # their sum points to (0.6, 0.8)
+    assert similarity(features, forget).tolist() == pytest.approx([1.0, 0.0, 0.0])
+
+
+def test_similarity_is_what_the_metrics_call_similarity():
+    rng = np.random.default_rng(0)
+    features, forget = rng.normal(size=(50, 8)).astype("f4"), rng.normal(size=(5, 8)).astype("f4")
+    ours = similarity(torch.from_numpy(features), torch.from_numpy(forget)).numpy()
+    # float32 against float64
+    np.testing.assert_allclose(ours, metrics_similarity(features, forget), atol=1e-6)
+
+
+@pytest.mark.parametrize(("which", "places"), [("closest", [1, 4]), ("farthest", [0, 3])])
+def test_select_takes_the_extremes(which, places):
+    scores = torch.tensor([-0.5, 0.9, 0.1, -0.7, 0.8])
+    assert select(scores, 2, which, torch.Generator()).tolist() == places
+
+
+def test_select_takes_all_where_more_are_asked_for():
+    assert select(torch.tensor([0.1, 0.2]), 5, "closest", torch.Generator()).tolist() == [0, 1]
+
+
+def test_closest_is_more_similar_than_random_than_farthest(small):
+    means = {}
+    for which in ("closest", "random", "farthest"):
+        tensors = prepared_by(small, params(support=which, teacher_epochs=1)).tensors
+        assert len(tensors["support"].unique()) == 60
+        means[which] = tensors["similarity"][tensors["support"]].mean()
+    assert means["closest"] > means["random"] > means["farthest"]
+
+
+def test_a_similarity_threshold_replaces_k(small):
+    prepared = prepared_by(small, params(min_similarity=0.5, teacher_epochs=1))
+    above = (prepared.tensors["similarity"] >= 0.5).nonzero().squeeze(1)
+    assert 0 < len(above) < 140
+    assert prepared.tensors["support"].equal(above)
+    assert prepared.reported["support_size"] == len(above)
+
+
+def test_a_threshold_that_nobody_reaches_is_named(small):
+    with pytest.raises(ValueError, match=r"min_similarity: 1.0: no retained example"):
+        prepared_by(small, params(min_similarity=1.0))
+
+
+# k: auto
+
+
+def diagnostic(drop: list[float], counts: list[int]) -> Diagnostic:
+    assert len(drop) == len(counts) == NUM_BINS
+    edges = torch.linspace(0, 1, NUM_BINS + 1)
+    return Diagnostic(1.0, edges, torch.tensor(counts), torch.tensor(drop))
+
+
+def test_the_run_ends_at_the_first_bin_below_half_the_largest_drop():
+    drop = [0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.19, 0.2, 0.4, 0.3]
+    assert diagnostic(drop, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]).size == 128 + 256 + 512
+
+
+def test_an_empty_bin_does_not_break_the_run():
+    drop = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.4, math.nan, 0.3]
+    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 5, 7, 0, 9]).size == 7 + 9
+
+
+def test_the_top_bin_is_the_least_that_is_taken():
+    drop = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.9, 0.1]
+    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).size == 9
+
+
+def test_a_step_that_hurts_nobody_takes_the_top_bin():
+    assert diagnostic([0.0] * NUM_BINS, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).size == 9
+
+
+def test_auto_takes_the_smallest_rate_that_costs_the_top_bin_five_points(small):
+    task = small.task(small.half_a_class())
+    prepared = prepared_by(small, params(k="auto", teacher_epochs=1))
+    tensors, rate = prepared.tensors, prepared.reported["auto_rate"]
+    edges, scores = tensors["auto_edges"], tensors["similarity"]
+    top = task.retain.select((scores >= edges[-2]).nonzero().squeeze(1))
+
+    def top_drop(rate: float) -> float:
+        """Step up the loss of all forget examples at once, by a fresh optimiser."""
+        model = copy.deepcopy(small.base).eval()
+        sgd = torch.optim.SGD(model.parameters(), lr=rate, maximize=True)
+        F.cross_entropy(model(task.forget.pixels()), task.forget.labels).backward()
+        sgd.step()
+        before, after = (infer(m, top)[1].argmax(1) == top.labels for m in (small.base, model))
+        return (before.double().mean() - after.double().mean()).item()
+
+    assert top_drop(rate) >= MIN_DROP > top_drop(rate / 2)
+    assert tensors["auto_drop"][-1].item() == pytest.approx(top_drop(rate))
+    assert len(tensors["support"]) >= len(top)
+    assert prepared.seconds["diagnostic"] > 0
+
+
+# The teacher
+
+
+def test_the_teacher_stops_at_the_threshold(small):
+    prepared = prepared_by(small, params(threshold=0.0))
+    assert prepared.reported["teacher_epochs"] == 1
+
+
+def test_the_teacher_stops_at_the_budget(small):
+    prepared = prepared_by(small, params(threshold=1.0, teacher_lr=0.0))
+    assert prepared.reported["teacher_epochs"] == 4
+    assert len(prepared.tensors["teacher_accuracy"]) == 4
+
+
+def test_the_teacher_learns_the_support(small):
+    prepared = prepared_by(small, params(teacher_lr=0.05, teacher_epochs=30, threshold=0.9))
+    history = prepared.tensors["teacher_accuracy"]
+    assert (history[:-1] < 0.9).all()
+    assert history[-1] >= 0.9
+    assert prepared.reported["teacher_support_accuracy"] == pytest.approx(history[-1].item())
+
+
+@pytest.mark.parametrize("schedule", ["step", "cosine", "constant"])
+def test_every_schedule_trains(small, schedule):
+    given = params(teacher_schedule=schedule, teacher_step=2)
+    assert prepared_by(small, given).tensors["soft_labels"].isfinite().all()
+
+
+def test_step_cuts_the_rate_at_its_epoch(small):
+    cut, late, constant = (
+        prepared_by(small, params(teacher_schedule=schedule, teacher_step=step, threshold=1.0))
+        for schedule, step in (("step", 2), ("step", 99), ("constant", 1))
+    )
+    assert late.tensors["soft_labels"].equal(constant.tensors["soft_labels"])
+    assert not cut.tensors["soft_labels"].equal(constant.tensors["soft_labels"])
+
+
+def test_soft_labels_are_distributions_in_the_order_of_the_forget_set(small):
+    soft = prepared_by(small, params()).tensors["soft_labels"]
+    assert soft.shape == (20, 4)
+    assert soft.sum(1).tolist() == pytest.approx([1.0] * 20)
+
+
+@pytest.mark.parametrize("targets", ["clean", "augmented"])
+def test_a_perceptron_on_frozen_features_teaches(small, targets):
+    given = params(teacher="mlp_frozen", teacher_epochs=30, targets=targets)
+    method = small.method("ltd")
+    prepared = method.prepare(given, None)
+    assert prepared.reported["teacher_support_accuracy"] > 0.9
+    # The base model's features know the forget set, so its labels come back (paper, table 5).
+    assert prepared.reported["teacher_ua"] > 0.9
+    assert weights(method.unlearn(given, prepared.tensors)[0]).isfinite().all()
+
+
+def test_a_frozen_body_does_not_change(small):
+    given = params(teacher="mlp_frozen", targets="augmented")
+    tensors = prepared_by(small, given).tensors
+    for name, value in small.base.state_dict().items():
+        assert tensors[f"teacher.base.{name}"].equal(value), name
+
+
+def test_a_teacher_nobody_knows_is_named_with_the_nearest():
+    with pytest.raises(ValidationError, match="did you mean resnet56"):
+        params(teacher="resnet57")
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 1.5, "automatic", None])
+def test_k_is_a_positive_number_or_auto(k):
+    with pytest.raises(ValidationError, match="should be a whole number from 1, or auto") as error:
+        params(k=k)
+    assert error.value.error_count() == 1
+
+
+# The objective
+
+
+def test_keep_top_renormalises_what_it_keeps():
+    soft = torch.tensor([[0.4, 0.3, 0.2, 0.1], [0.0, 0.1, 0.9, 0.0]])
+    expected = torch.tensor([[4 / 9, 3 / 9, 2 / 9, 0.0], [0.0, 0.1, 0.9, 0.0]])
+    torch.testing.assert_close(keep_top(soft, 3), expected)
+    assert keep_top(soft, "all").equal(soft)
+    assert keep_top(soft, 9).sum(1).tolist() == pytest.approx([1.0, 1.0])
+
+
+def test_top_mass_is_the_mean_of_what_is_kept():
+    soft = torch.tensor([[0.4, 0.3, 0.2, 0.1], [0.0, 0.1, 0.9, 0.0]])
+    assert top_mass(soft, 3) == pytest.approx((0.9 + 1.0) / 2)
+    assert top_mass(soft, "all") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("beta", "expected"),
+    # In units of ln 2: retained 1; forgotten 0.2 * 2 + 0.8 * 1 = 1.2, and 2.
+    [(0.0, 1 / 3), (1.0, 4.2 / 3), (2.0, 7.4 / 3)],
+)
+def test_the_objective_on_three_examples(beta, expected):
+    pixels = torch.arange(3, dtype=torch.uint8).view(3, 1, 1, 1)
+    images = Images(pixels, padding=0, flip=False)
+    retain = Examples(images, torch.tensor([0]), torch.tensor([0]))
+    forget = Examples(images, torch.tensor([1, 2]), torch.tensor([0, 0]))
+    task = Task(retain, forget, ImageInfo(3, (1, 1, 1), (0.0,), (1.0,)))
+    model = Lookup([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.5, 0.25, 0.25]])
+    soft = torch.tensor([[0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
+    run = Run(CPU, seed=0)
+    distil(model, task, soft, StudentParams(lr=0.0, beta=beta, top="all", epochs=1), run)
+    assert run.history[-1]["loss"] == pytest.approx(expected * math.log(2))
+
+
+def test_the_mass_that_top_keeps_is_reported(small):
+    method, given = small.method("ltd"), params(top=2)
+    prepared = method.prepare(given, None).tensors
+    _, run = method.unlearn(given, prepared)
+    two_largest = prepared["soft_labels"].sort(1).values[:, -2:].sum(1).mean().item()
+    assert run.reported["top_mass"] == pytest.approx(two_largest)
+
+
+# Both phases
+
+
+def test_the_forget_labels_change_nothing(small):
+    method = small.method("ltd")
+    scrambled = replace(method.task, forget=method.task.forget.relabelled(torch.full((20,), 3)))
+    given = params(k="auto")
+    assert run_whole(method, given).equal(run_whole(replace(method, task=scrambled), given))
+
+
+@pytest.mark.parametrize("targets", ["clean", "augmented"])
+def test_the_same_seed_gives_the_same_bits(small, targets):
+    first, again, other = (
+        run_whole(small.method("ltd", seed=seed), params(targets=targets)) for seed in (0, 0, 1)
+    )
+    assert first.equal(again)
+    assert not first.equal(other)
+
+
+def test_a_learning_rate_of_zero_leaves_the_weights(small):
+    assert run_whole(small.method("ltd"), params(lr=0.0)).equal(weights(small.base))
+
+
+def test_learning_rates_share_what_is_prepared(small):
+    slow, fast = params(lr=1e-5), params(lr=1e-3)
+    assert prepared_name("ltd", slow) == prepared_name("ltd", fast)
+    method = small.method("ltd")
+    shared = method.prepare(slow, None).tensors
+    method.unlearn(slow, shared)
+    assert weights(method.unlearn(fast, shared)[0]).equal(run_whole(method, fast))
+
+
+def test_augmented_targets_come_from_the_teacher_and_not_from_the_cache(small):
+    given, method = params(targets="augmented"), small.method("ltd")
+    prepared = method.prepare(given, None).tensors
+    spoilt = {**prepared, "soft_labels": prepared["soft_labels"].roll(1, dims=1)}
+    assert weights(method.unlearn(given, prepared)[0]).equal(
+        weights(method.unlearn(given, spoilt)[0])
+    )
+
+
+def test_augmented_targets_are_the_clean_ones_where_nothing_is_augmented(small):
+    method = small.method("ltd")
+    losses = []
+    for targets in ("clean", "augmented"):
+        # One batch of everything, so that the loss does not depend on the order.
+        given = params(targets=targets, batch_size=160)
+        _, run = method.unlearn(given, method.prepare(given, None).tensors)
+        losses.append(run.history[-1]["loss"])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)  # sums in another order
+
+
+@pytest.mark.parametrize("targets", ["clean", "augmented"])
+def test_one_forget_example_is_enough(small, targets):
+    # Most batches hold no forget example.
+    given = params(targets=targets, k=20, batch_size=32)
+    assert run_whole(small.method("ltd", forget=[0]), given).isfinite().all()
+
+
+def test_the_forget_set_may_be_larger_than_a_batch(small):
+    changed = run_whole(small.method("ltd"), params(batch_size=8))
+    assert changed.isfinite().all()
+    assert not changed.equal(weights(small.base))
+
+
+def test_phases_are_timed_apart(small):
+    seconds = prepared_by(small, params()).seconds
+    assert {"embedding", "support", "teacher"} <= seconds.keys()

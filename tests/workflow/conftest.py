@@ -1,0 +1,105 @@
+"""A copy of the repository with the smoke experiment run in it, to look at and to edit."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
+# Rules whose jobs import torch: each such process costs seconds before it works.
+TORCH_RULES = ("data", "base", "retrain", "prepare", "tune", "unlearn")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A checkout that a test may change."""
+
+    folder: Path
+
+    def snakemake(self, *options: str, path: tuple[Path, ...] = ()) -> subprocess.CompletedProcess:
+        """Run snakemake in the checkout, with the checkout's own package."""
+        search = os.pathsep.join(map(str, [*path, self.folder / "workflow"]))
+        binaries = Path(sys.executable).parent
+        environment = {
+            **os.environ,
+            "PYTHONPATH": search,
+            "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+            "OMP_NUM_THREADS": "1",
+        }
+        command = [str(binaries / "snakemake"), "--cores", "2", *options]
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
+
+    def planned(self, *options: str) -> dict[str, int]:
+        """Return how many jobs of each rule would run."""
+        done = self.snakemake("--dry-run", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return job_counts(done.stdout + done.stderr)
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replace a text that stands once in a file."""
+        path = self.folder / file
+        content = path.read_text()
+        assert content.count(old) == 1, f"{old!r} stands {content.count(old)} times in {file}"
+        path.write_text(content.replace(old, new))
+
+
+def job_counts(output: str) -> dict[str, int]:
+    """Read the table of jobs that a dry run prints."""
+    counts = {}
+    lines = output.partition("Job stats:")[2].splitlines()[3:]
+    for line in lines:
+        if not line.strip():
+            break
+        rule, count = line.split()
+        counts[rule] = int(count)
+    counts.pop("total", None)
+    counts.pop("all", None)
+    return counts
+
+
+def copy_project(folder: Path) -> Project:
+    for name in COPIED:
+        source, target = REPOSITORY / name, folder / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, target)
+    return Project(folder)
+
+
+SMOKE = ("--configfile", "configs/smoke.yaml")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The smoke experiment, run once; tests must leave it as it is."""
+    pytest.importorskip("torch")
+    project = copy_project(tmp_path_factory.mktemp("finished"))
+    done = project.snakemake(*SMOKE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+@pytest.fixture
+def project(finished: Project, tmp_path: Path) -> Project:
+    """A copy of the finished experiment that a test may change; modification times are kept."""
+    shutil.copytree(finished.folder, tmp_path / "project", symlinks=True)
+    return Project(tmp_path / "project")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Project:
+    """A checkout in which nothing has run."""
+    return copy_project(tmp_path)
+
+
+def read_yaml(path: Path) -> dict:
+    return yaml.safe_load(path.read_text())

@@ -1,0 +1,161 @@
+"""From wildcards to what the rules need: the grid's entries, inputs, values and fingerprints."""
+
+import json
+import os
+from functools import cache
+
+from collateral.config.lookup import module_of as method_module
+from collateral.core.fingerprint import fingerprint
+from collateral.models.names import NAMES as MODEL_MODULES
+
+
+def as_json(value):
+    return json.dumps(value, sort_keys=True)
+
+
+def plugins():
+    """Return the option that names folders of plug-ins, or nothing."""
+    return " ".join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
+
+
+# The grid by wildcards.
+
+
+def benchmark_of(w):
+    return GRID[w.benchmark]
+
+
+def cell_of(w):
+    return benchmark_of(w).cells[w.cell]
+
+
+def run_of(w):
+    return cell_of(w).runs[w.run]
+
+
+def data_options(w):
+    data = benchmark_of(w).config.data
+    return as_json({key: value for key, value in data.items() if key != "name"})
+
+
+def training_params(w):
+    return benchmark_of(w).config.base.model_dump_json(exclude={"sharing"})
+
+
+def run_labels(w):
+    # Not sorted: rows of tables and colours of figures follow the config's order.
+    return json.dumps(benchmark_of(w).labels())
+
+
+def report_sources():
+    """Return what the page is made of, by benchmark."""
+    sources = {
+        name: {
+            "folder": paths.BENCHMARK.format(benchmark=name),
+            "runs": benchmark.labels(),
+            "protocol": benchmark.config.base.sharing,
+        }
+        for name, benchmark in GRID.items()
+    }
+    return json.dumps(sources)
+
+
+# The fingerprint of a stage's code.
+
+
+@cache
+def code_of(stage, *modules):
+    """Return the fingerprint of a stage and of the modules that it will look up by name."""
+    return fingerprint([f"collateral.stages.{stage}", *modules])
+
+
+def model_module(w):
+    return MODEL_MODULES[benchmark_of(w).config.model]
+
+
+def method_code(stage, w, run):
+    """Return the fingerprint of a method's stage: its code, and the models it builds by name."""
+    values = run.params().model_dump().values()
+    models = {MODEL_MODULES[name] for name in values if name in list(MODEL_MODULES)}
+    method = method_module(run.method.uses, "method")
+    return code_of(stage, method, model_module(w), *sorted(models))
+
+
+# Input files.
+
+
+def own_files(w):
+    """Return the user's own files of a data set; one that is missing is the data job's to name."""
+    data = benchmark_of(w).config.data
+    files = [str(data[key]) for key in ("path", "test_path") if key in data]
+    return [file for file in files if os.path.exists(file)]
+
+
+def base_folder(w):
+    """Return the folder of the base model; tuning starts from the first seed's."""
+    benchmark = benchmark_of(w)
+    seed = int(getattr(w, "seed", benchmark.seeds[0]))
+    return paths.BASE.format(benchmark=w.benchmark, seed=benchmark.base_seed(seed))
+
+
+def base_weights(w):
+    return f"{base_folder(w)}/{paths.MODEL}"
+
+
+def base_embeddings(w):
+    """Return the embeddings that the runs of each seed start from."""
+    benchmark = benchmark_of(w)
+    seeds = [benchmark.base_seed(seed) for seed in benchmark.seeds]
+    pattern = f"{paths.BASE}/{paths.EMBEDDINGS}"
+    return [pattern.format(benchmark=w.benchmark, seed=seed) for seed in seeds]
+
+
+def prepared_folders(w, run, seed):
+    """Return the prepared folders that other jobs need too, and so a job of their own makes."""
+    names = cell_of(w).shared(run, first_seed=seed == benchmark_of(w).seeds[0])
+    return expand(paths.PREPARED, benchmark=w.benchmark, cell=w.cell, seed=seed, prepared=names)
+
+
+def tune_prepared(w):
+    return prepared_folders(w, cell_of(w).runs[w.method], benchmark_of(w).seeds[0])
+
+
+def run_prepared(w):
+    return prepared_folders(w, run_of(w), int(w.seed))
+
+
+def tensors_in(folders):
+    return [f"{folder}/{paths.PREPARED_TENSORS}" for folder in folders]
+
+
+def selected_of(w):
+    """Return the tuning's choice that a run waits for, or nothing."""
+    tuned_by = run_of(w).tuned_by
+    pattern = f"{paths.TUNE}/{paths.SELECTED}"
+    return [pattern.format(benchmark=w.benchmark, cell=w.cell, method=tuned_by)] if tuned_by else []
+
+
+def retrained_of(w):
+    """Return Retrain's outputs for a control that needs them; for a method, nothing."""
+    return [f"{paths.RETRAIN}/{paths.OUTPUTS}".format(**w)] if run_of(w).needs_retrain else []
+
+
+def cell_results(w):
+    """Return the files of all runs of a cell that its metrics are made of."""
+    runs = ["retrain", *cell_of(w).runs]
+    seeds = benchmark_of(w).seeds
+    names = [paths.OUTPUTS, paths.RECORD, paths.COST]
+    pattern = f"{paths.RUN}/{{name}}"
+    return expand(pattern, benchmark=w.benchmark, cell=w.cell, seed=seeds, run=runs, name=names)
+
+
+def cell_choices(w):
+    """Return trials, choice and cost of every tuned method of a cell."""
+    names = [paths.TRIALS, paths.SELECTED, paths.COST]
+    pattern = f"{paths.TUNE}/{{name}}"
+    return expand(pattern, benchmark=w.benchmark, cell=w.cell, method=cell_of(w).tuned, name=names)
+
+
+def of_cells(pattern):
+    """Return an input function: one file of each cell of the benchmark."""
+    return lambda w: expand(pattern, benchmark=w.benchmark, cell=benchmark_of(w).cells)

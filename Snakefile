@@ -54,7 +54,6 @@ include: "workflow/rules/present.smk"
 
 rule all:
     default_target: True
-    """Everything, down to the page."""
     input:
         paths.REPORT,
 

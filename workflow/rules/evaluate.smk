@@ -34,9 +34,11 @@ rule metrics:
         split=paths.SPLIT,
         neighbours=paths.NEIGHBOURS,
         results=cell_results,
+        choices=cell_choices,
     output:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,
+        tuning=paths.CELL_TUNING,
     log:
         paths.log("metrics", "benchmark", "cell"),
     conda:
@@ -44,12 +46,14 @@ rule metrics:
     params:
         folder=lambda w, output: os.path.dirname(output.metrics),
         seeds=lambda w: benchmark_of(w).seeds,
-        runs=lambda w: list(benchmark_of(w).cells[w.cell].runs),
+        runs=lambda w: list(cell_of(w).runs),
+        tuned=lambda w: list(cell_of(w).tuned),
         code=code_of("metrics"),
     shell:
         """
         collateral metrics --labels {input.labels:q} --split {input.split:q} \
             --neighbours {input.neighbours:q} --cell-folder {params.folder:q} \
             --cell {wildcards.cell} --seeds {params.seeds} --runs {params.runs:q} \
+            --tuned {params.tuned:q} --tuning {output.tuning:q} \
             --out {output.metrics:q} --costs {output.costs:q} >{log:q} 2>&1
         """

@@ -10,6 +10,7 @@ rule tables:
     input:
         metrics=of_cells(paths.CELL_METRICS),
         costs=of_cells(paths.CELL_COSTS),
+        tuning=of_cells(paths.CELL_TUNING),
     output:
         metrics=paths.METRICS,
         costs=paths.COSTS,
@@ -32,6 +33,7 @@ rule tables:
     shell:
         """
         collateral tables --metrics {input.metrics:q} --costs {input.costs:q} \
+            --tuning {input.tuning:q} \
             --runs {params.runs:q} --protocol {params.protocol} \
             --out-metrics {output.metrics:q} --out-costs {output.costs:q} \
             --out {output.tables:q} >{log:q} 2>&1

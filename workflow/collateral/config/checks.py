@@ -8,12 +8,12 @@ from pydantic import BaseModel, ValidationError
 
 from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
-from collateral.config.lookup import kind_of
-from collateral.config.methods import resolve, validate
-from collateral.config.schema import BenchmarkConfig
+from collateral.config.lookup import names
+from collateral.config.methods import MethodSpec, resolve, validate
+from collateral.config.schema import BenchmarkConfig, SweepConfig
 from collateral.core.spelling import nearest, unknown
-from collateral.data.lookup import DATA, FORGET, known_classes, module_of
-from collateral.paths import RESERVED, is_slug
+from collateral.data.lookup import DATA, FORGET, Kind, known_classes, module_of
+from collateral.paths import RESERVED, is_slug, short
 
 
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -22,6 +22,8 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     yield from _data_errors(benchmark, (*where, "data"))
     yield from _method_errors(benchmark, where)
     yield from _control_errors(benchmark, (*where, "controls"))
+    if len(class_cells(benchmark)) < len(benchmark.classes) * len(benchmark.fractions):
+        yield f"{key_of((*where, 'classes'))}: two of them, or two fractions, make one cell's name"
     for name in benchmark.cells:
         yield from _cell_errors(benchmark, (*where, "cells", name))
     for name in benchmark.sweeps:
@@ -32,15 +34,15 @@ def _name_errors(where: Place) -> Iterator[str]:
     """Check that the last key may be a folder's name."""
     name = str(where[-1])
     if not is_slug(name) or name in RESERVED:
-        yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, . and -, and " + (
-            f"none of {', '.join(sorted(RESERVED))}"
+        yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the " + (
+            f"second letter . and -; taken are {', '.join(sorted(RESERVED))}"
         )
 
 
 def _data_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     name = benchmark.data.get("name")
     if name not in DATA.names():
-        yield f"{key_of((*where, 'name'))}: {unknown(DATA.what, str(name), DATA.names())}"
+        yield _no_such(DATA, name, (*where, "name"))
         return
     given = {key: value for key, value in benchmark.data.items() if key != "name"}
     messages, options = _parsed(module_of(DATA, name).Options, given, where)
@@ -50,7 +52,7 @@ def _data_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     try:
         classes = known_classes(name, options)
     except ValueError as error:
-        yield f"{key_of(where)}: {error}"
+        yield f"{key_of((*where, 'classes'))}: {error}"
         return
     if classes is not None:
         yield from _class_errors(benchmark, classes, where[:-1])
@@ -77,17 +79,15 @@ def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         place = (*where, "methods", name)
         yield from _name_errors(place)
         yield from _caught(partial(resolve, name, raw, place))
-        if raw.get("uses", name) in benchmark.controls:
-            yield f"{key_of(place)}: a control; list it under `controls:`"
 
 
 def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for index, name in enumerate(benchmark.controls):
-        try:
-            if kind_of(name) != "control":
-                yield f"{key_of((*where, index))}: '{name}' is a method, not a control"
-        except ValueError as error:
-            yield f"{key_of((*where, index))}: {error}"
+        key = key_of((*where, index))
+        if name in names("method"):
+            yield f"{key}: '{name}' is a method; list it under `methods:`"
+        elif name not in names("control"):
+            yield f"{key}: {unknown('control', name, names('control'))}"
 
 
 def _cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -100,8 +100,7 @@ def _cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         given = {key: value for key, value in cell.forget.items() if key != "kind"}
         yield from _parsed(module_of(FORGET, str(kind)).Params, given, (*where, "forget"))[0]
     else:
-        message = unknown(FORGET.what, str(kind), FORGET.names())
-        yield f"{key_of((*where, 'forget', 'kind'))}: {message}"
+        yield _no_such(FORGET, kind, (*where, "forget", "kind"))
     for name, raw in cell.methods.items():
         place = (*where, "methods", name)
         if name not in benchmark.methods:
@@ -124,9 +123,30 @@ def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         spec = resolve(sweep.method, benchmark.methods[sweep.method], where)
     except ConfigError:
         return  # said already, under `methods:`
+    yield from _vary_errors(spec, sweep, (*where, "vary"))
+
+
+def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:
+    """Check that every value is valid and gives the run a name that no other has."""
     key, values = next(iter(sweep.vary.items()))
+    named: dict[str, Any] = {}
     for value in values:
-        yield from _caught(partial(validate, spec, {key: value}, (*where, "vary")))
+        messages = list(_caught(partial(validate, spec, {**spec.trials()[0], key: value}, where)))
+        yield from messages
+        if messages:
+            continue
+        name = short(spec.values({key: value})[key])
+        if not is_slug(name.lstrip("-")):
+            yield f"{key_of((*where, key))}: {value!r}: not usable in a file's name as '{name}'"
+        if name in named:
+            yield f"{key_of((*where, key))}: {named[name]!r} and {value!r} make one run's name"
+        named[name] = value
+
+
+def _no_such(kind: Kind, name: Any, where: Place) -> str:
+    if name is None:
+        return f"{key_of(where)}: missing; known: {', '.join(kind.names())}"
+    return f"{key_of(where)}: {unknown(kind.what, name, kind.names())}"
 
 
 def _parsed(

@@ -10,6 +10,15 @@ from pydantic import BaseModel, ValidationError
 from collateral.core.spelling import nearest
 
 SHOWN_LENGTH = 60
+# In the words of YAML, where pydantic's are Python's.
+REASONS = {
+    "dict_type": "should be a mapping",
+    "list_type": "should be a list",
+    "model_type": "should be a mapping",
+    "too_long": "too many entries; at most {max_length}",
+    "too_short": "too few entries; at least {min_length}",
+    "tuple_type": "should be a list",
+}
 Place = tuple[str | int, ...]
 
 
@@ -30,36 +39,59 @@ def key_of(parts: Sequence[str | int]) -> str:
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[str]:
-    """Return one message for each thing that pydantic found, `where` being the model's place."""
-    return [_message(dict(item), model, where) for item in error.errors()]
+    """Return one message for each key that pydantic objects to, `where` being the model's place."""
+    found: dict[Place, list[dict[str, Any]]] = {}
+    for item in error.errors():
+        found.setdefault(_place(dict(item)), []).append(dict(item))
+    return [
+        _message(items, model, where, place)
+        for place, items in found.items()
+        # A list whose items are wrong is said to be too short as well.
+        if items[0]["type"] != "too_short" or not any(place == p[:-1] for p in found)
+    ]
 
 
-def _message(item: dict[str, Any], model: type[BaseModel], where: Place) -> str:
-    place = [part for part in item["loc"] if not _is_type_name(part)]
-    key = key_of([*where, *place])
-    value = repr(item["input"])
-    value = value if len(value) <= SHOWN_LENGTH else value[: SHOWN_LENGTH - 3] + "..."
-    if item["type"] == "extra_forbidden":
-        known = _fields_at(model, place[:-1])
-        hint = nearest(str(place[-1]), known)
+def _place(item: dict[str, Any]) -> Place:
+    """Return an error's place without the branch of a union, which pydantic puts at its end."""
+    *outer, last = item["loc"] or ("",)
+    is_branch = last in {"", "int", "str"} or "[" in str(last)
+    return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else item["loc"]
+
+
+def _message(
+    items: list[dict[str, Any]], model: type[BaseModel], where: Place, place: Place
+) -> str:
+    kind, given, context = items[0]["type"], items[0]["input"], items[0].get("ctx", {})
+    key, value = key_of((*where, *place)) or "config", _shown(given)
+    if kind == "extra_forbidden":
+        known = _keys_at(model, place[:-1])
+        hint = nearest(place[-1], known)
         return f"{key}: unknown key (value {value}); allowed: {', '.join(known)}{hint}"
-    if item["type"] == "missing":
+    if kind == "missing":
         return f"{key}: missing; it has no default"
-    if item["type"] == "literal_error":
-        allowed = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        hint = nearest(str(item["input"]), allowed)
+    if kind == "literal_error":
+        allowed = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        hint = nearest(str(given), allowed)
         return f"{key}: {value} is not allowed; allowed: {', '.join(allowed)}{hint}"
-    reason = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{key}: {value}: {reason}" if place else f"{key}: {reason}"
+    reason = ", or ".join(map(_reason, items))
+    is_about_keys = kind == "value_error" and isinstance(given, dict)
+    return f"{key}: {reason}" if is_about_keys else f"{key}: {value}: {reason}"
 
 
-def _is_type_name(part: str | int) -> bool:
-    """Tell whether pydantic put the branch of a union, not a key, into an error's place."""
-    return part in {"int", "str", "float", "bool"} or (isinstance(part, str) and "[" in part)
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
 
 
-def _fields_at(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
-    """Return the field names of the model that stands at `place` inside `model`."""
+def _reason(item: dict[str, Any]) -> str:
+    """Return what pydantic objects to, in our words where they are better."""
+    if item["type"] in REASONS:
+        return REASONS[item["type"]].format(**item.get("ctx", {}))
+    return str(item["msg"].removeprefix("Value error, ").removeprefix("Input "))
+
+
+def _keys_at(model: type[BaseModel], place: Place) -> list[str]:
+    """Return the keys of the model that stands at `place` inside `model`."""
     current: Any = model
     for part in place:
         if _is_model(current):
@@ -68,7 +100,7 @@ def _fields_at(model: type[BaseModel], place: Sequence[str | int]) -> list[str]:
             current = next(arg for arg in reversed(typing.get_args(current)) if arg is not ...)
         if typing.get_origin(current) in {typing.Union, types.UnionType}:
             current = next(arg for arg in typing.get_args(current) if arg is not type(None))
-    return list(current.model_fields)
+    return [field.alias or name for name, field in current.model_fields.items()]
 
 
 def _is_model(value: Any) -> bool:

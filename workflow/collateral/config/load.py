@@ -1,6 +1,6 @@
 """Read a config; whatever can be checked is checked before any job starts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from collateral.config.checks import benchmark_errors
 from collateral.config.errors import ConfigError, explain
-from collateral.config.lookup import add_plugins
+from collateral.config.lookup import add_plugins, is_own
 from collateral.config.schema import Config
 
 
@@ -24,9 +24,8 @@ def load(raw: Mapping[str, Any]) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(explain(error, Config, ())) from None
-    for index, folder in enumerate(config.plugins):
-        if not folder.is_dir():
-            raise ConfigError([f"plugins[{index}]: '{folder}': there is no such folder"])
+    if messages := list(_plugin_errors(config.plugins)):
+        raise ConfigError(messages)
     add_plugins(config.plugins)
     messages = [
         message
@@ -36,3 +35,12 @@ def load(raw: Mapping[str, Any]) -> Config:
     if messages:
         raise ConfigError(messages)
     return config
+
+
+def _plugin_errors(folders: Iterable[Path]) -> Iterator[str]:
+    for index, folder in enumerate(folders):
+        if not folder.is_dir():
+            yield f"plugins[{index}]: '{folder}': there is no such folder"
+        for file in sorted(folder.glob("*/params.py")):
+            if is_own(file.parent.name):
+                yield f"plugins[{index}]: '{file.parent}': the package has one of this name"

@@ -25,6 +25,12 @@ def names(kind: str) -> list[str]:
     return sorted({file.parent.name for path in folders for file in path.glob("*/params.py")})
 
 
+def is_own(name: str) -> bool:
+    """Tell whether a method or control is the package's own, which a plug-in cannot replace."""
+    folders = [Path(module.__path__[0]) for module in KINDS.values()]
+    return any((folder / name / "params.py").is_file() for folder in folders)
+
+
 def kind_of(name: str) -> str:
     """Return "method" or "control"; raise ValueError if there is neither of that name."""
     for kind in KINDS:

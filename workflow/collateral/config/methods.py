@@ -80,10 +80,10 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
 
 
 def _check_names(name: str, uses: Any, where: Place) -> None:
-    for given, place in {name: where, uses: where if uses == name else (*where, "uses")}.items():
+    place = where if uses == name else (*where, "uses")
+    for given, at in ((name, where), (uses, place)):
         if given in names("control"):
-            message = f"'{given}' is a control; list it under `controls:`"
-            raise ConfigError([f"{key_of(place)}: {message}"])
+            raise ConfigError([f"{key_of(at)}: '{given}' is a control; list it under `controls:`"])
     if uses not in names("method"):
         raise ConfigError([f"{key_of(place)}: {unknown('method', uses, names('method'))}"])
 

@@ -31,8 +31,8 @@ class TrainingParams(Strict):
     augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
     checkpoint: Literal["last", "best_validation", "best_test"] = Field(
         "last",
-        description="Which epoch is kept. `best_test` looks at the test set: it is here only because "
-        "the paper does it, and the record says so.",
+        description="Which epoch is kept. `best_test` looks at the test set: it is here only "
+        "because the paper does it, and the record says so.",
     )
     validation_share: float = Field(
         0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."

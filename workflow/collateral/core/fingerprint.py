@@ -3,7 +3,7 @@
 import ast
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -64,7 +64,9 @@ def _imported(node: ast.AST) -> list[str]:
 @cache
 def _find(module: str) -> ModuleSpec | None:
     """Find a module of the package, plug-ins included, and import nothing on the way."""
-    spec, path, name = collateral.__spec__, collateral.__path__, PACKAGE
+    spec: ModuleSpec | None = collateral.__spec__
+    path: Sequence[str] | None = collateral.__path__
+    name = PACKAGE
     for part in module.split(".")[1:]:
         name = f"{name}.{part}"
         spec = PathFinder.find_spec(name, path) if path else None

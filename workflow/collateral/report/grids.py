@@ -59,7 +59,7 @@ def of_table(table: Table) -> Grid:
 def _field(row: Row, metric: str) -> Field:
     entry = row.entries[metric]
     order = entry.mean if math.isnan(entry.deviation) else abs(entry.deviation)
-    return Field(show(row, metric), order)
+    return Field(show(row, metric), math.nan if row.kind == "floor" else order)
 
 
 def of_locality(cell: Cell) -> Grid:

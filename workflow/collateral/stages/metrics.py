@@ -1,5 +1,6 @@
 """Turn the cached outputs of a cell's runs into its metrics and costs."""
 
+import csv
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +13,15 @@ from collateral.core.split import Split
 from collateral.metrics.cell import cell_rows
 from collateral.metrics.cost import costs
 from collateral.metrics.result import Cell, Result
-from collateral.metrics.rows import COLUMNS, COST_COLUMNS, Numbers, rows_of
+from collateral.metrics.regret import regret
+from collateral.metrics.rows import COLUMNS, COST_COLUMNS, Numbers, Row, rows_of
+from collateral.paths import COST, SELECTED, TRIALS
 
 RETRAIN = "retrain"
+TUNING_COLUMNS = (
+    *("cell", "run", "chosen", "nearest"),
+    *("gap_chosen", "gap_default", "gap_nearest", "regret"),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,12 +33,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cell", required=True, help="name of the cell")
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--runs", nargs="+", required=True, help="all but retrain")
+    parser.add_argument("--tuned", nargs="*", default=[], help="methods that were tuned")
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
+    parser.add_argument("--tuning", type=Path, required=True, help="tuning.csv")
 
 
 def run(args: Namespace) -> None:
-    """Read the cell's runs one at a time; write its metrics and costs."""
+    """Read the cell's runs one at a time; write its metrics, its tuning and its costs."""
     split = Split.load(args.split)
     cell = Cell(args.cell, Labels.load(args.labels), split, Neighbours.load(args.neighbours))
     if cell.neighbours.seeds.tolist() != args.seeds:
@@ -39,9 +48,44 @@ def run(args: Namespace) -> None:
         raise ValueError(f"{args.neighbours}: of seeds {found}, not {args.seeds}; make it again")
     retrained = _results(args.cell_folder, [RETRAIN], args.seeds)
     results = _results(args.cell_folder, args.runs, args.seeds)
-    write_rows(args.out, COLUMNS, cell_rows(cell, retrained, results))
-    numbers = _costs(args.cell_folder, [RETRAIN, *args.runs], args.seeds)
+    rows = cell_rows(cell, retrained, results)
+    write_rows(args.out, COLUMNS, rows)
+    write_rows(args.tuning, TUNING_COLUMNS, _tuning(args, rows))
+    numbers = [
+        *_costs(args.cell_folder, [RETRAIN, *args.runs], args.seeds),
+        *_tuning_costs(args.cell_folder, args.tuned, args.seeds[0]),
+    ]
     write_rows(args.costs, COST_COLUMNS, rows_of(args.cell, split, numbers, COST_COLUMNS))
+
+
+def _tuning(args: Namespace, rows: list[Row]) -> Iterator[dict[str, object]]:
+    """Yield what every tuned method's choice was, and what it cost against Retrain."""
+    first = {
+        str(row["metric"]): float(row["value"] or "nan")
+        for row in rows
+        if row["run"] == RETRAIN and row["seed"] == args.seeds[0]
+    }
+    for method in args.tuned:
+        folder = args.cell_folder / "tune" / method
+        with (folder / TRIALS).open(newline="") as file:
+            found = regret(list(csv.DictReader(file)), first)
+        names = read_json(folder / SELECTED)["params"]
+        chosen, nearest = (
+            ", ".join(f"{name} {trial[name]}" for name in names)
+            for trial in (found.chosen, found.nearest)
+        )
+        yield {
+            "cell": args.cell,
+            "run": method,
+            "chosen": chosen,
+            "nearest": nearest,
+        } | found.numbers
+
+
+def _tuning_costs(cell_folder: Path, tuned: list[str], seed: int) -> Iterator[Numbers]:
+    for method in tuned:
+        cost = read_json(cell_folder / "tune" / method / COST)
+        yield Numbers(method, "method", seed, {"tuning_seconds": cost["total_seconds"]})
 
 
 def _results(cell_folder: Path, runs: list[str], seeds: list[int]) -> Iterator[Result]:

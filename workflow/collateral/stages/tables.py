@@ -6,6 +6,7 @@ from pathlib import Path
 
 from collateral.tables.compare import tables
 from collateral.tables.results import cells, concatenate, read
+from collateral.tables.tuning import write_tuning
 from collateral.tables.write import write
 
 
@@ -13,6 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the stage's inputs, values and outputs."""
     parser.add_argument("--metrics", type=Path, nargs="+", required=True, help="cells' metrics.csv")
     parser.add_argument("--costs", type=Path, nargs="+", required=True, help="cells' costs.csv")
+    parser.add_argument("--tuning", type=Path, nargs="+", required=True, help="cells' tuning.csv")
     parser.add_argument("--runs", type=json.loads, required=True, help="JSON: label of each run")
     parser.add_argument("--protocol", choices=("matched", "shared"), help="for the captions")
     parser.add_argument("--out-metrics", type=Path, required=True)
@@ -27,3 +29,4 @@ def run(args: argparse.Namespace) -> None:
     for cell in cells(read(args.out_metrics, args.out_costs), args.runs):
         for table in tables(cell, args.protocol):
             write(table, args.out / cell.name)
+    write_tuning(args.tuning, args.runs, args.out)

@@ -49,8 +49,9 @@ def run(args: argparse.Namespace) -> None:
     method = method_of(args, session, split)
     checkpoints = job_checkpoints(args, {"trials": candidates, **record_of(args, params)})
     prepared = Preparations(method, args.prepared, checkpoints)
+    defaults = {name: type(params).model_fields[name].default for name in candidates[0]}
     rows = []
-    for index, values in enumerate(with_defaults(candidates, params)):
+    for index, values in enumerate(candidates + [defaults] * (defaults not in candidates)):
         trial = type(params).model_validate({**params.model_dump(), **values})
         inputs = prepared.of(trial)
         name = f"trial-{index}"
@@ -59,18 +60,12 @@ def run(args: argparse.Namespace) -> None:
             row = measure(method, trial, inputs, session, split, checkpoints.within(name))
             checkpoints.save(name, row)
             checkpoints.within(name).clear()
-        rows.append({"trial": index, **values, "is_candidate": index < len(candidates), **row})
+        flags = {"is_candidate": index < len(candidates), "is_default": values == defaults}
+        rows.append({"trial": index, **values, **flags, **row})
     write_choice(args.out, rows, candidates)
     seconds = {"trials": sum(row["seconds"] for row in rows), "prepare": prepared.seconds}
     write_json(args.out / paths.COST, cost_of(seconds, session.device))
     checkpoints.clear()
-
-
-def with_defaults(candidates: list[Values], params: MethodParams) -> list[Values]:
-    """Return the candidates, and after them the method's defaults if they are not among them."""
-    fields = type(params).model_fields
-    defaults = {name: fields[name].default for name in candidates[0]}
-    return candidates if defaults in candidates else [*candidates, defaults]
 
 
 class Preparations:
@@ -131,7 +126,8 @@ def write_choice(out: Path, rows: list[dict[str, Any]], candidates: list[Values]
     chosen, by_teacher = select(tried), select_by_teacher(tried)
     for row in rows:
         row["is_chosen"] = row["trial"] == chosen
-    columns = ["trial", *candidates[0], "is_candidate", "is_chosen", *MEASURED]
+    flags = ["is_candidate", "is_default", "is_chosen"]
+    columns = ["trial", *candidates[0], *flags, *MEASURED]
     write_rows(
         out / paths.TRIALS, columns, ({c: _printed(row[c]) for c in columns} for row in rows)
     )

@@ -73,17 +73,18 @@ def markdown(table: Table) -> str:
     """Return the table in Markdown, the caption below it."""
     columns = table.layout.columns
     lines = [
-        _line(["Method", *(heading(metric) for metric in columns)]),
-        _line(["---", *("---:" for _ in columns)]),
+        line(["Method", *(heading(metric) for metric in columns)]),
+        line(["---", *("---:" for _ in columns)]),
     ]
     for kinds in GROUPS:
         for row in table.rows_of(*kinds):
             name = f"*{_label(row)}*" if row.kind in GROUPS[-1] else _label(row)
-            lines.append(_line([name, *(_markdown(show(row, metric)) for metric in columns)]))
+            lines.append(line([name, *(_markdown(show(row, metric)) for metric in columns)]))
     return "\n".join([*lines, "", f"{table.caption} {table.conventions}", ""])
 
 
-def _line(parts: list[str]) -> str:
+def line(parts: list[str]) -> str:
+    """Return a row of a Markdown table."""
     return f"| {' | '.join(parts)} |"
 
 
@@ -121,6 +122,22 @@ def latex(table: Table) -> str:
             if row.status:  # on a line of its own, or the first column would fill the page
                 status = rf"\quad\emph{{{escape(row.status)}}}"
                 lines.append(rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{{status}}} \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+
+
+def latex_table(name: str, caption: str, heads: list[str], rows: list[list[str]]) -> str:
+    """Return a plain `table` environment of texts."""
+    lines = [
+        r"\begin{table}[t]",
+        rf"\caption{{{escape(caption)}}}",
+        rf"\label{{tab:{name}}}",
+        r"\centering",
+        r"\footnotesize",
+        rf"\begin{{tabular}}{{{'l' * len(heads)}}}",
+        r"\toprule",
+        *(_latex_line([escape(text) for text in row]) for row in [heads, *rows]),
+    ]
+    lines.insert(-len(rows) or len(lines), r"\midrule")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 

@@ -1,0 +1,535 @@
+"""What a config may say, and what is said when it is wrong: key, value, what is allowed."""
+
+import copy
+
+import pytest
+import yaml
+from plug_ins import forgotten_after, write_method
+
+from collateral.config.errors import ConfigError
+from collateral.config.load import load, read
+from collateral.config.lookup import names
+from collateral.config.methods import resolve
+from collateral.grid import build_grid
+
+BENCHMARK = {
+    "data": {"name": "digits"},
+    "model": "resnet8",
+    "seeds": [0, 1],
+    "classes": ["digit_3"],
+    "fractions": [0.5],
+    "methods": {"ft": {}, "rl": {}},
+}
+EIGHTS = {"kind": "class_part", "class": "digit_8", "fraction": 0.2}
+PACKAGE_METHODS = ", ".join(names("method"))
+
+
+def config(**changes):
+    """Return the raw config of one benchmark `b`; a key changed to None is left out."""
+    benchmark = {**copy.deepcopy(BENCHMARK), **changes}
+    return {"benchmarks": {"b": {k: v for k, v in benchmark.items() if v is not None}}}
+
+
+def complaints(raw) -> list[str]:
+    """Return the lines of the error that `raw` must raise."""
+    with pytest.raises(ConfigError) as error:
+        load(raw)
+    return str(error.value).splitlines()
+
+
+def complaint(**changes) -> str:
+    """Return the one thing that is said against a changed config, without the benchmark's name."""
+    (line,) = complaints(config(**changes))
+    assert line.startswith("benchmarks.b")
+    return line.removeprefix("benchmarks.b").removeprefix(".")
+
+
+def sweep(method="ft", **vary):
+    return {"s": {"method": method, "vary": vary}}
+
+
+# What is right.
+
+
+def test_the_plain_config_is_right():
+    benchmark = load(config()).benchmarks["b"]
+    assert benchmark.seeds == (0, 1)
+    assert benchmark.base.sharing == "matched"
+    assert benchmark.controls == ("original",)
+
+
+def test_a_file_is_read_as_the_same_config(tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(config()))
+    assert read(path) == load(config())
+
+
+def test_a_config_cannot_be_changed_after_loading():
+    with pytest.raises(ValueError, match="frozen"):
+        load(config()).benchmarks["b"].model = "mlp"
+
+
+def test_an_empty_entry_means_the_defaults():
+    benchmark = load(yaml.safe_load(yaml.safe_dump(config()).replace("ft: {}", "ft:"))).benchmarks
+    assert benchmark["b"].methods == {"ft": {}, "rl": {}}
+
+
+def test_text_that_is_a_number_is_one():
+    # YAML 1.1, which PyYAML reads, takes 1e-3 for text: it wants 1.0e-3.
+    raw = yaml.safe_load("{lr: [1e-3, 1e-2], epochs: '7'}")
+    assert raw["lr"] == ["1e-3", "1e-2"]
+    spec = resolve("ft", raw, ("methods", "ft"))
+    assert spec.grid == {"lr": (0.001, 0.01)}
+    assert spec.fixed == {"epochs": 7}
+
+
+def test_a_list_of_one_value_is_that_value():
+    spec = resolve("ft", {"lr": [0.1]}, ("methods", "ft"))
+    assert spec.fixed == {"lr": 0.1}
+    assert not spec.grid
+
+
+def test_a_class_by_index_gets_its_name():
+    cells = build_grid(load(config(classes=[8])))["b"].cells
+    assert list(cells) == ["digit_8-50"]
+    assert cells["digit_8-50"].forget.params["class"] == "digit_8"
+
+
+def test_an_index_counts_among_the_classes_that_are_kept():
+    data = {"name": "digits", "classes": ["digit_7", "digit_1"]}
+    assert list(build_grid(load(config(data=data, classes=[1])))["b"].cells) == ["digit_1-50"]
+
+
+def test_where_only_the_data_know_the_classes_any_is_taken():
+    data = {"name": "arrays", "path": "mine.npz"}
+    cells = build_grid(load(config(data=data, classes=["Any one", 7])))["b"].cells
+    assert list(cells) == ["any-one-50", "7-50"]
+    assert cells["any-one-50"].forget.params["class"] == "Any one"
+
+
+# What the shape of the config tells.
+
+
+def test_an_unknown_key_is_named_with_its_nearest_spelling():
+    said = complaint(seedz=[1])
+    assert said.startswith("seedz: unknown key (value [1]); allowed: data, model, base, seeds,")
+    assert said.endswith("; did you mean seeds?")
+
+
+def test_an_unknown_key_at_the_top_is_named():
+    (line,) = complaints({**config(), "plugin": []})
+    assert line == (
+        "plugin: unknown key (value []); allowed: benchmarks, plugins; did you mean plugins?"
+    )
+
+
+def test_an_unknown_key_further_down_is_named():
+    said = complaint(base={"epoch": 3})
+    assert said.startswith("base.epoch: unknown key (value 3); allowed: epochs, batch_size,")
+    assert said.endswith("; did you mean epochs?")
+
+
+@pytest.mark.parametrize("key", ["int", "lr[0]"])
+def test_an_unknown_key_that_looks_like_a_type_is_named_too(key):
+    said = complaint(methods={"ft": {key: 3}})
+    assert said.startswith(f"methods.ft.{key}: unknown key (value 3); allowed: lr,")
+
+
+@pytest.mark.parametrize("key", ["data", "model", "seeds", "methods"])
+def test_a_missing_key_is_named(key):
+    assert complaint(**{key: None}) == f"{key}: missing; it has no default"
+
+
+def test_a_config_without_benchmarks_says_so():
+    assert complaints({}) == ["benchmarks: missing; it has no default"]
+    assert complaints({"benchmarks": {}}) == ["benchmarks: {}: too few entries; at least 1"]
+
+
+def test_a_config_that_is_no_mapping_says_so():
+    assert complaints(["benchmarks"]) == ["config: ['benchmarks']: should be a mapping"]
+
+
+def test_an_unknown_model_is_named_with_its_nearest_spelling():
+    said = complaint(model="resnet21")
+    assert said.startswith("model: 'resnet21': no model 'resnet21'; known: mlp, mnist_cnn,")
+    assert said.endswith("; did you mean resnet20?")
+
+
+@pytest.mark.parametrize(
+    ("fraction", "allowed"),
+    [
+        (0, "greater than 0"),
+        (-0.5, "greater than 0"),
+        (1.5, "less than or equal to 1"),
+        (float("nan"), "a finite number"),
+    ],
+)
+def test_a_fraction_outside_0_to_1_is_named(fraction, allowed):
+    assert complaint(fractions=[0.5, fraction]) == f"fractions[1]: {fraction}: should be {allowed}"
+
+
+def test_a_fraction_of_1_is_right():
+    assert load(config(fractions=[1])).benchmarks["b"].fractions == (1.0,)
+
+
+def test_empty_seeds_are_refused():
+    assert complaint(seeds=[]) == "seeds: []: too few entries; at least 1"
+
+
+def test_a_seed_is_a_whole_number_from_0():
+    assert complaint(seeds=[-1]) == "seeds[0]: -1: should be greater than or equal to 0"
+    assert complaint(seeds=[1.5]).startswith("seeds[0]: 1.5: should be a valid integer")
+    assert complaint(seeds=3) == "seeds: 3: should be a list"
+
+
+@pytest.mark.parametrize(
+    ("key", "values"),
+    [
+        ("seeds", [4, 4]),
+        ("classes", ["digit_3", "digit_3"]),
+        ("fractions", [0.5, 0.5]),
+        ("controls", ["original", "original"]),
+    ],
+)
+def test_a_value_that_stands_there_twice_is_refused(key, values):
+    assert complaint(**{key: values}) == f"{key}: {values}: a value stands there twice"
+
+
+def test_classes_and_fractions_go_together():
+    assert complaint(fractions=None) == ": `classes` and `fractions` go together: both, or neither"
+
+
+def test_something_must_be_forgotten():
+    said = complaint(fractions=None, classes=None)
+    assert said == ": nothing to forget: give `classes` and `fractions`, or `cells`"
+
+
+# Data sets and classes.
+
+
+def test_an_unknown_data_set_is_named_with_its_nearest_spelling():
+    assert complaint(data={"name": "cifar10"}) == (
+        "data.name: no data set 'cifar10'; known: arrays, cifar100, digits, mnist, svhn, synthetic; "
+        "did you mean cifar100?"
+    )
+
+
+def test_a_data_set_without_a_name_is_told_those_there_are():
+    assert complaint(data={}) == (
+        "data.name: missing; known: arrays, cifar100, digits, mnist, svhn, synthetic"
+    )
+
+
+def test_an_unknown_option_of_a_data_set_is_named():
+    assert complaint(data={"name": "digits", "per_clas": 3}) == (
+        "data.per_clas: unknown key (value 3); allowed: classes, per_class, test_per_class; "
+        "did you mean per_class?"
+    )
+
+
+def test_an_unknown_class_is_named_with_its_nearest_spelling():
+    said = complaint(classes=["digit_3", "digit3"])
+    assert said.startswith("classes[1]: no class 'digit3'; known: digit_0, digit_1,")
+    assert said.endswith("; did you mean digit_3?")
+
+
+def test_an_index_beyond_the_classes_is_named():
+    said = complaint(classes=[12])
+    assert said == "classes[0]: 12: should be a name, or an index below 10"
+
+
+def test_a_class_that_the_data_set_does_not_keep_is_unknown():
+    said = complaint(data={"name": "digits", "classes": ["digit_1", "digit_2"]})
+    assert said.startswith("classes[0]: no class 'digit_3'; known: digit_1, digit_2")
+
+
+def test_a_yes_is_no_class():
+    # YAML 1.1 reads `no` as false, which Python takes for the number 0.
+    said = complaint(classes=[False])
+    assert said == "classes[0]: False: should be a valid string, or should be a valid integer"
+
+
+def test_a_wrong_class_to_keep_is_named_under_data():
+    said = complaint(data={"name": "digits", "classes": ["digit_3", "digt_4"]})
+    assert said.startswith("data.classes: no class 'digt_4'; known: ")
+    assert said.endswith("; did you mean digit_4?")
+
+
+def test_wrong_options_are_named_also_where_a_class_is_an_index():
+    # The names of the cells, which the sweep asks for, then depend on the options.
+    data = {"name": "digits", "per_clas": 3}
+    said = complaint(data=data, classes=[3], sweeps=sweep(lr=[0.5]))
+    assert said.startswith("data.per_clas: unknown key")
+
+
+def test_a_class_may_not_be_there_by_name_and_by_index():
+    said = complaint(classes=[3, "digit_3"])
+    assert said == "classes: two of them, or two fractions, make one cell's name"
+
+
+# Methods.
+
+
+def test_an_unknown_method_is_named_with_its_nearest_spelling():
+    said = complaint(methods={"rll": {}})
+    assert said == f"methods.rll: no method 'rll'; known: {PACKAGE_METHODS}; did you mean rl?"
+
+
+def test_an_unknown_method_that_is_used_is_named():
+    said = complaint(methods={"mine": {"uses": "rll"}})
+    assert said.startswith("methods.mine.uses: no method 'rll'; known: ")
+    assert said.endswith("; did you mean rl?")
+
+
+def test_an_unknown_parameter_is_named_with_its_nearest_spelling():
+    said = complaint(methods={"ft": {"epoch": 3}})
+    assert said.startswith("methods.ft.epoch: unknown key (value 3); allowed: lr, batch_size,")
+    assert said.endswith("; did you mean epochs?")
+
+
+def test_a_wrong_literal_is_told_those_there_are():
+    assert complaint(methods={"ft": {"optimizer": "adamx"}}) == (
+        "methods.ft.optimizer: 'adamx' is not allowed; allowed: sgd, adam, adamw; "
+        "did you mean adam?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("epochs", -1, "greater than or equal to 0"),
+        ("batch_size", 0, "greater than or equal to 1"),
+        ("momentum", 1, "less than 1"),
+        ("lr", float("inf"), "a finite number"),
+    ],
+)
+def test_a_value_out_of_range_is_named(key, value, allowed):
+    said = complaint(methods={"ft": {key: value}})
+    assert said == f"methods.ft.{key}: {value}: should be {allowed}"
+
+
+def test_a_wrong_value_in_a_list_to_tune_over_is_named():
+    said = complaint(methods={"ft": {"lr": [0.1, -0.1]}})
+    assert said == "methods.ft.lr: -0.1: should be greater than or equal to 0"
+
+
+def test_an_empty_list_to_tune_over_is_refused():
+    said = complaint(methods={"ft": {"lr": []}})
+    assert said == "methods.ft.lr: an empty list; give at least one value"
+
+
+def test_a_value_to_tune_over_may_not_be_there_twice():
+    said = complaint(methods={"ft": {"lr": [0.001, "1e-3"]}})
+    assert said == "methods.ft.lr: [0.001, 0.001]: a value stands there twice"
+
+
+def test_a_method_is_a_mapping():
+    assert complaint(methods={"ft": 3}) == "methods.ft: 3: should be a mapping"
+
+
+@pytest.mark.parametrize("name", ["Mine", "my method", "a/b", "-x", ".x", "", "retrain", "prepared"])
+def test_a_name_that_cannot_be_a_folder_is_refused(name):
+    said = complaint(methods={name: {"uses": "ft"}})
+    assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
+    assert said.endswith("taken are base, figures, logs, prepared, retrain, tables, theory, tune")
+
+
+def test_a_benchmark_and_a_cell_have_names_for_folders_too():
+    (line,) = complaints({"benchmarks": {"My data": config()["benchmarks"]["b"]}})
+    assert line.startswith("benchmarks.My data: not usable as a folder's name;")
+    assert complaint(cells={"tables": {"forget": EIGHTS}}).startswith("cells.tables: not usable")
+
+
+# Controls.
+
+
+def test_an_unknown_control_is_named_with_its_nearest_spelling():
+    said = complaint(controls=["orginal"])
+    known = ", ".join(names("control"))
+    assert said == f"controls[0]: no control 'orginal'; known: {known}; did you mean original?"
+
+
+def test_a_method_is_no_control():
+    said = complaint(controls=["ft"])
+    assert said == "controls[0]: 'ft' is a method; list it under `methods:`"
+
+
+@pytest.mark.parametrize(
+    ("methods", "key"),
+    [
+        ({"original": {}}, "original"),
+        ({"original": {"uses": "rl"}}, "original"),
+        ({"mine": {"uses": "original"}}, "mine.uses"),
+    ],
+)
+def test_a_control_is_no_method(methods, key):
+    said = complaint(methods=methods, controls=[])
+    assert said == f"methods.{key}: 'original' is a control; list it under `controls:`"
+
+
+# Cells.
+
+
+def test_a_cell_may_not_have_the_name_of_a_class_and_fraction():
+    said = complaint(cells={"digit_3-50": {"forget": EIGHTS}})
+    assert said == "cells.digit_3-50: `classes` and `fractions` make a cell of this name already"
+
+
+def test_an_unknown_kind_of_forget_set_is_named():
+    assert complaint(cells={"c": {"forget": {"kind": "class_par"}}}) == (
+        "cells.c.forget.kind: no kind of forget set 'class_par'; known: class_part; "
+        "did you mean class_part?"
+    )
+    assert complaint(cells={"c": {"forget": {}}}).startswith("cells.c.forget.kind: missing; known:")
+
+
+def test_parameters_of_a_forget_set_are_checked():
+    forget = {"kind": "class_part", "clas": "digit_8", "fraction": 2}
+    said = complaints(config(cells={"c": {"forget": forget}}))
+    assert said == [
+        "benchmarks.b.cells.c.forget.class: missing; it has no default",
+        "benchmarks.b.cells.c.forget.fraction: 2: should be less than or equal to 1",
+        "benchmarks.b.cells.c.forget.clas: unknown key (value 'digit_8'); "
+        "allowed: class, fraction, order, split_seed; did you mean class?",
+    ]
+
+
+def test_an_unknown_class_of_a_cell_is_named():
+    said = complaint(cells={"c": {"forget": {**EIGHTS, "class": "digit_x"}}})
+    assert said.startswith("cells.c.forget.class: no class 'digit_x'; known: digit_0,")
+
+
+def test_a_cell_sets_parameters_of_the_benchmarks_methods_only():
+    cell = {"forget": EIGHTS, "methods": {"rll": {"lr": 1}}}
+    assert complaint(cells={"c": cell}) == "cells.c.methods.rll: not under `methods:`; did you mean rl?"
+
+
+def test_parameters_for_one_cell_are_checked():
+    cell = {"forget": EIGHTS, "methods": {"rl": {"label": "any"}}}
+    said = complaint(cells={"c": cell})
+    assert said.startswith("cells.c.methods.rl.label: unknown key (value 'any'); allowed: lr,")
+    assert said.endswith("; did you mean labels?")
+
+
+# Sweeps.
+
+
+def test_a_sweep_of_an_unknown_method_is_named():
+    said = complaint(sweeps=sweep("rll", lr=[0.1]))
+    assert said == "sweeps.s.method: no method 'rll'; known: ft, rl; did you mean rl?"
+
+
+def test_a_sweep_of_an_unknown_parameter_is_named():
+    said = complaint(sweeps=sweep(epoch=[1]))
+    assert said.startswith("sweeps.s.vary.epoch: unknown key (value 1); allowed: lr,")
+    assert said.endswith("; did you mean epochs?")
+
+
+def test_a_wrong_value_of_a_sweep_is_named():
+    said = complaint(sweeps=sweep(optimizer=["adam", "adamx"]))
+    assert said.startswith("sweeps.s.vary.optimizer: 'adamx' is not allowed; allowed: sgd, adam,")
+
+
+def test_a_sweep_over_an_unknown_cell_is_named():
+    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.1]}, "cells": ["digit_3-5"]}}
+    assert complaint(sweeps=sweeps) == (
+        "sweeps.s.cells[0]: no cell 'digit_3-5'; known: digit_3-50; did you mean digit_3-50?"
+    )
+
+
+def test_a_sweep_varies_one_parameter_over_some_values():
+    assert complaint(sweeps=sweep(lr=[])) == "sweeps.s.vary.lr: []: too few entries; at least 1"
+    assert complaint(sweeps=sweep(lr=0.1)) == "sweeps.s.vary.lr: 0.1: should be a list"
+    assert complaint(sweeps=sweep()) == "sweeps.s.vary: {}: too few entries; at least 1"
+    said = complaint(sweeps=sweep(lr=[1], epochs=[1]))
+    assert said == "sweeps.s.vary: {'lr': [1], 'epochs': [1]}: too many entries; at most 1"
+
+
+def test_two_values_of_a_sweep_may_not_make_one_name():
+    said = complaint(sweeps=sweep(lr=[0.12345671, 0.12345672]))
+    assert said == "sweeps.s.vary.lr: 0.12345671 and 0.12345672 make one run's name"
+
+
+def test_a_value_of_a_sweep_must_do_in_a_files_name():
+    said = complaint(sweeps=sweep(lr=[1e6]))
+    assert said == "sweeps.s.vary.lr: 1000000.0: not usable in a file's name as '1e+06'"
+
+
+# All together.
+
+
+def test_everything_wrong_is_said_at_once():
+    said = complaints(
+        {
+            "benchmarks": {
+                "a": {**BENCHMARK, "classes": ["digit3"], "methods": {"rll": {}, "ft": {"lrr": 1}}},
+                "b": {**BENCHMARK, "controls": ["orginal"]},
+            }
+        }
+    )
+    assert [line.split(":")[0] for line in said] == [
+        "benchmarks.a.classes[0]",
+        "benchmarks.a.methods.rll",
+        "benchmarks.a.methods.ft.lrr",
+        "benchmarks.b.controls[0]",
+    ]
+
+
+def test_everything_wrong_with_the_shape_is_said_at_once():
+    said = complaints(config(seeds=[], fractions=[2], model="mpl", base={"lr": "fast"}))
+    assert [line.split(":")[0] for line in said] == [
+        "benchmarks.b.model",
+        "benchmarks.b.base.lr",
+        "benchmarks.b.seeds",
+        "benchmarks.b.fractions[0]",
+    ]
+
+
+# Plug-ins.
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    with forgotten_after():
+        yield write_method(tmp_path / "plugins", "mine")
+
+
+def with_plugins(folder, **changes):
+    return {**config(**changes), "plugins": [str(folder)]}
+
+
+def test_a_folder_of_plug_ins_that_is_not_there_is_named(tmp_path):
+    folder = tmp_path / "nowhere"
+    assert complaints(with_plugins(folder)) == [f"plugins[0]: '{folder}': there is no such folder"]
+
+
+def test_a_plug_in_is_found_and_runs_in_every_cell(plugins):
+    methods = {"mine": {"strength": [1, 2]}, "other": {"uses": "mine", "kind": "hard"}}
+    cell = build_grid(load(with_plugins(plugins, methods=methods)))["b"].cells["digit_3-50"]
+    assert list(cell.runs) == ["mine", "other", "original"]
+    assert [run.label for run in cell.runs.values()] == ["Mine", "Mine (other)", "Original"]
+    assert list(cell.tuned) == ["mine"]
+    assert cell.runs["other"].params().kind == "hard"
+
+
+def test_parameters_of_a_plug_in_are_checked(plugins):
+    (line,) = complaints(with_plugins(plugins, methods={"mine": {"strenght": 1}}))
+    assert line == (
+        "benchmarks.b.methods.mine.strenght: unknown key (value 1); allowed: strength, kind; "
+        "did you mean strength?"
+    )
+
+
+@pytest.mark.parametrize("name", ["ft", "original"])
+def test_a_plug_in_may_not_have_the_name_of_one_in_the_package(plugins, name):
+    write_method(plugins, name)
+    (line,) = complaints(with_plugins(plugins))
+    assert line == f"plugins[0]: '{plugins / name}': the package has one of this name"
+
+
+def test_a_plug_in_is_unknown_where_its_folder_is_not_named(plugins):
+    assert complaint(methods={"mine": {}}).startswith("methods.mine: no method 'mine'; known: ")
+
+
+def test_plug_ins_of_one_test_are_unknown_in_the_next():
+    assert "mine" not in names("method")

@@ -1,0 +1,168 @@
+"""The JSON schema that editors use: in step with the code, and of one mind with the loader."""
+
+import copy
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from collateral.config.errors import ConfigError
+from collateral.config.json_schema import SCHEMA_FILE, json_schema
+from collateral.config.load import load
+from collateral.config.lookup import names, params_class
+from collateral.data.lookup import DATA
+from collateral.models.names import NAMES
+
+jsonschema = pytest.importorskip("jsonschema")
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = [ROOT / "config.yaml", *sorted((ROOT / "configs").glob("*.yaml"))]
+RIGHT = {
+    "benchmarks": {
+        "b": {
+            "data": {"name": "digits", "per_class": 20},
+            "model": "resnet8",
+            "seeds": [0],
+            "classes": ["digit_3", 8],
+            "fractions": [0.5, 1],
+            "methods": {
+                "ft": {"lr": [0.01, 0.1], "epochs": 3},
+                "ga": None,
+                "rl_forget": {"uses": "rl", "retain": False},
+            },
+            "cells": {
+                "some": {
+                    "forget": {"kind": "class_part", "class": "digit_1", "fraction": 0.1},
+                    "methods": {"ft": {"lr": 0.1}, "rl_forget": {"epochs": 2}},
+                }
+            },
+            "controls": ["original"],
+            "sweeps": {"s": {"method": "ft", "vary": {"epochs": [1, 2]}, "cells": ["some"]}},
+        }
+    }
+}
+
+
+class Yaml12(yaml.SafeLoader):
+    """Read 1e-3 as a number, as YAML 1.2, editors and our loader do."""
+
+
+Yaml12.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
+)
+
+
+@cache
+def schema():
+    return json_schema()
+
+
+def is_right(raw) -> bool:
+    return jsonschema.Draft7Validator(schema()).is_valid(raw)
+
+
+def changed(*path, value):
+    """Return the right config with one value changed."""
+    raw = copy.deepcopy(RIGHT)
+    entry = raw["benchmarks"]["b"]
+    for key in path[:-1]:
+        entry = entry[key]
+    entry[path[-1]] = value
+    return raw
+
+
+def test_the_schema_is_what_the_code_says(request):
+    expected = json.dumps(schema(), indent=2, sort_keys=True) + "\n"
+    if request.config.getoption("--fix"):
+        SCHEMA_FILE.write_text(expected)
+    found = SCHEMA_FILE.read_text() if SCHEMA_FILE.exists() else ""
+    assert found == expected, f"{SCHEMA_FILE.name} is stale: run `make schema`"
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft7Validator.check_schema(schema())
+
+
+def test_the_configs_are_there():
+    assert [path.name for path in CONFIGS[:1]] == ["config.yaml"]
+    assert "smoke.yaml" in {path.name for path in CONFIGS[1:]}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_config_fits_the_schema(path):
+    jsonschema.Draft7Validator(schema()).validate(yaml.load(path.read_text(), Yaml12))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_config_tells_editors_where_the_schema_is(path):
+    first = path.read_text().splitlines()[0]
+    name = first.removeprefix("# yaml-language-server: $schema=")
+    assert (path.parent / name).resolve() == SCHEMA_FILE
+
+
+def test_what_the_loader_takes_fits_the_schema():
+    load(RIGHT)
+    assert is_right(RIGHT)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (["seedz"], [1]),
+        (["seeds"], []),
+        (["seeds"], [-1]),
+        (["fractions"], [1.5]),
+        (["fractions"], [0]),
+        (["model"], "resnet9"),
+        (["data"], {"name": "digit"}),
+        (["data"], {}),
+        (["data", "root"], "data"),
+        (["data", "per_class"], 0),
+        (["base"], {"epoch": 3}),
+        (["methods"], {}),
+        (["methods", "ftt"], {}),
+        (["methods", "ft", "lr"], []),
+        (["methods", "ft", "lr"], [0.1, -1]),
+        (["methods", "ft", "lrr"], 1),
+        (["methods", "ft", "optimizer"], "adamx"),
+        (["methods", "rl_forget", "retian"], True),
+        (["controls"], ["orginal"]),
+        (["cells", "some", "forget", "kind"], "class_par"),
+        (["cells", "some", "forget", "fraction"], 2),
+        (["cells", "some", "methods", "ft", "lrr"], 1),
+        (["sweeps", "s", "vary"], {"epochs": 1}),
+        (["sweeps", "s", "vary"], {"epochs": [1], "lr": [1]}),
+    ],
+    ids=lambda part: json.dumps(part),
+)
+def test_what_the_schema_refuses_the_loader_refuses_too(path, value):
+    raw = changed(*path, value=value)
+    assert not is_right(raw)
+    with pytest.raises(ConfigError):
+        load(raw)
+
+
+def test_a_plug_in_fits_where_its_entry_says_what_it_uses():
+    assert is_right(changed("methods", "mine", value={"uses": "my_method", "strength": 3}))
+    assert not is_right(changed("methods", "my_method", value={"strength": 3}))
+
+
+@pytest.mark.parametrize("name", names("method"))
+def test_every_method_is_there_with_all_its_parameters(name):
+    known = schema()["$defs"][f"method-{name}"]
+    fields = params_class(name).model_fields
+    assert list(known["properties"]) == ["uses", *fields]
+    assert known["description"].startswith(str(params_class(name).__doc__).splitlines()[0])
+    for key, field in fields.items():
+        assert known["properties"][key]["description"] == field.description
+
+
+def test_data_sets_models_and_controls_are_there_by_name():
+    benchmark = schema()["$defs"]["BenchmarkConfig"]["properties"]
+    data_sets = [part["properties"]["name"]["const"] for part in benchmark["data"]["anyOf"]]
+    assert data_sets == list(DATA.names())
+    assert benchmark["model"]["enum"] == list(NAMES)
+    assert benchmark["controls"]["items"]["enum"] == names("control")

@@ -1,0 +1,100 @@
+"""The config's JSON schema, which editors read: names, parameters, bounds and descriptions.
+
+It follows draft 7, the newest that YAML's language server knows well. The loader stays the judge:
+it sees plug-ins and what must fit together, and the schema does not.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
+from collateral.config.lookup import names, params_class
+from collateral.config.schema import Config
+from collateral.data.lookup import DATA, FORGET, module_of
+from collateral.models.names import NAMES as MODEL_NAMES
+
+SCHEMA_FILE = Path(__file__).with_name("schema.json")
+DIALECT = "http://json-schema.org/draft-07/schema#"
+Schema = dict[str, Any]
+EMPTY = {"type": "null", "description": "All defaults."}
+
+
+class Untitled(GenerateJsonSchema):
+    """Leave out titles that only repeat the key."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Answer pydantic: never."""
+        return False
+
+
+def json_schema() -> Schema:
+    """Return the shape of the config, with what data sets, forget sets and methods add to it."""
+    schema = Config.model_json_schema(schema_generator=Untitled)
+    parts = schema["$defs"]
+    parts |= {f"method-{name}": _method(name) for name in names("method")}
+    benchmark = parts["BenchmarkConfig"]["properties"]
+    benchmark["data"]["anyOf"] = [_data_set(name) for name in DATA.names()]
+    benchmark["model"]["enum"] = list(MODEL_NAMES)
+    benchmark["controls"]["items"]["enum"] = names("control")
+    benchmark["methods"] |= {
+        "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in names("method")},
+        "additionalProperties": _other_name(),
+    }
+    cell = parts["CellConfig"]["properties"]
+    cell["forget"]["anyOf"] = [_forget_set(name) for name in FORGET.names()]
+    cell["methods"]["properties"] = {name: _part(name) for name in names("method")}
+    return {"$schema": DIALECT, **schema}
+
+
+def _data_set(name: str) -> Schema:
+    module = module_of(DATA, name)
+    summary = str(module.__doc__).splitlines()[0]
+    return _named("name", name, module.Options) | {"description": summary}
+
+
+def _forget_set(name: str) -> Schema:
+    return _named("kind", name, module_of(FORGET, name).Params)
+
+
+def _named(key: str, name: str, model: type[BaseModel]) -> Schema:
+    """Return the schema of `model` with one more key, which tells it from its alternatives."""
+    schema = _flat(model) | {"title": name}
+    schema["properties"] = {key: {"const": name}, **schema["properties"]}
+    schema["required"] = [key, *schema.get("required", [])]
+    return schema
+
+
+def _method(name: str) -> Schema:
+    """Return a method's parameters, each a value or a list of values to tune over."""
+    params = params_class(name)
+    schema = _flat(params) | {"title": params.label}
+    uses = {"const": name, "description": "The method that this is a configuration of."}
+    parameters = {key: _or_list(value) for key, value in schema["properties"].items()}
+    schema["properties"] = {"uses": uses, **parameters}
+    return schema
+
+
+def _or_list(value: Schema) -> Schema:
+    outer = {key: value[key] for key in ("default", "description") if key in value}
+    inner = {key: value[key] for key in value if key not in outer}
+    return outer | {"anyOf": [inner, {"type": "array", "items": inner, "minItems": 1}]}
+
+
+def _other_name() -> Schema:
+    """Return what stands under a name of the user's own: a known method, or a plug-in."""
+    known = [{"allOf": [_part(name)], "required": ["uses"]} for name in names("method")]
+    is_plug_in = {"type": "string", "not": {"enum": names("method")}}
+    plug_in = {"type": "object", "properties": {"uses": is_plug_in}, "required": ["uses"]}
+    return {"anyOf": [*known, plug_in]}
+
+
+def _part(method: str) -> Schema:
+    return {"$ref": f"#/$defs/method-{method}"}
+
+
+def _flat(model: type[BaseModel]) -> Schema:
+    schema = model.model_json_schema(schema_generator=Untitled)
+    assert "$defs" not in schema, f"{model.__module__}: options and parameters are flat"
+    return schema

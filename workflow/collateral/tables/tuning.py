@@ -1,0 +1,49 @@
+"""What tuning chose without looking at Retrain, and how much nearer it could have come."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from collateral.core.files import atomic
+from collateral.tables.display import EMPTY
+from collateral.tables.results import concatenate
+from collateral.tables.write import latex_table, line
+
+COLUMNS = {
+    "cell": "Cell",
+    "label": "Method",
+    "chosen": "Chosen",
+    "gap_chosen": "Gap",
+    "gap_default": "Gap of the defaults",
+    "nearest": "Nearest to Retrain",
+    "gap_nearest": "Its gap",
+    "regret": "Regret",
+}
+NUMBERS = ("gap_chosen", "gap_default", "gap_nearest", "regret")
+CAPTION = (
+    "Tuning on the first seed. Chosen without Retrain: among trials with affected RA > 70 % and "
+    "RA > 90 % the lowest UA, else the highest RA. Gap: mean absolute deviation from Retrain of "
+    "that seed over UA, RA, TA and MIA, in points, computed afterwards. Regret: the gap that the "
+    "choice has more than the trial nearest to Retrain."
+)
+
+
+def write_tuning(cells: Sequence[Path], labels: Mapping[str, str], folder: Path) -> None:
+    """Write the benchmark's tuning table as CSV, Markdown and LaTeX; none if nothing was tuned."""
+    concatenate(cells, folder / "tuning.csv")
+    frame = pd.read_csv(folder / "tuning.csv", keep_default_na=False, na_values=[""])
+    rows = [_texts(row, labels) for _, row in frame.iterrows()]
+    heads = list(COLUMNS.values())
+    marks = ["---:" if name in NUMBERS else "---" for name in COLUMNS]
+    text = "\n".join([line(heads), line(marks), *map(line, rows), "", CAPTION, ""])
+    for suffix, content in (("md", text), ("tex", latex_table("tuning", CAPTION, heads, rows))):
+        with atomic(folder / f"tuning.{suffix}") as temporary:
+            temporary.write_text(content)
+
+
+def _texts(row: pd.Series, labels: Mapping[str, str]) -> list[str]:
+    shown = {**row, "label": labels[row["run"]]}
+    for name in NUMBERS:
+        shown[name] = EMPTY if pd.isna(row[name]) else f"{100 * row[name]:.1f}"
+    return [str(shown[name]) for name in COLUMNS]

@@ -197,7 +197,9 @@ def workshop(tmp_path_factory) -> Workshop:
 def server():
     """Return a context whose processes are forked from one that has the stages loaded."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["__main__", "collateral.stages.train", "collateral.stages.tune"])
+    context.set_forkserver_preload(
+        ["__main__", "collateral.stages.train", "collateral.stages.tune"]
+    )
     return context
 
 

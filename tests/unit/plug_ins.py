@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from collateral import methods
+from collateral import controls, methods
 
 HEAD = """
 from typing import ClassVar, Literal
@@ -36,6 +36,18 @@ class Params(Prepare):
     lr: float = Field(0.1, ge=0, description="Not read by prepare.")
 """
 )
+FOLLOWER = (
+    HEAD
+    + """
+class Params(MethodParams):
+    label: ClassVar[str] = "Follower"
+    touches: ClassVar[frozenset[str]] = frozenset()
+    inherits: ClassVar[str | None] = "two"
+    needs_retrain: ClassVar[bool] = True
+    lr: float = Field(0.7, description="As the method's.")
+    size: int = Field(70, description="As the method's.")
+"""
+)
 
 
 def write_method(folder: Path, name: str, params: str = ONE_PHASE, method: str = "") -> Path:
@@ -46,12 +58,20 @@ def write_method(folder: Path, name: str, params: str = ONE_PHASE, method: str =
     return folder
 
 
+def write_control(folder: Path, name: str, params: str) -> None:
+    """Write a control's folder and let it be found; the config has no key for that."""
+    write_method(folder, name, params)
+    controls.__path__.append(str(folder))
+
+
 @contextmanager
 def forgotten_after() -> Iterator[None]:
-    """Undo what plug-ins leave behind: the path of `methods`, and modules imported from it."""
-    path, modules = list(methods.__path__), set(sys.modules)
+    """Undo what plug-ins leave behind: the packages' paths, and modules imported from them."""
+    paths = {package: list(package.__path__) for package in (methods, controls)}
+    modules = set(sys.modules)
     yield
-    methods.__path__[:] = path
+    for package, path in paths.items():
+        package.__path__[:] = path
     for name in set(sys.modules) - modules:
-        if name.startswith("collateral.methods."):
+        if name.startswith(("collateral.methods.", "collateral.controls.")):
             del sys.modules[name]

@@ -115,7 +115,7 @@ def test_the_finding_names_the_method_that_hurts_most(benchmark_of):
 def test_a_noise_floor_of_zero_is_put_into_words(benchmark_of):
     fake = bins_by_hand((100, 15, 10), DELTAS, (0.0,) * 3)
     text = finding(cells_of(benchmark_of(fake))[0])
-    assert "All retrainings are equally accurate there." in text
+    assert "Chance explains less than 0.1 points there." in text
     assert "Also less accurate there: FT (0.6)." in text
 
 

@@ -43,9 +43,9 @@ class Pool:
         return differences
 
     def chance(self, cell: Cell) -> float:
-        """Return what 95 % of differences between retrainings stay below, or less than it.
+        """Return a bound within which 95 % of the differences between retrainings lie.
 
-        The bins' floors are added as if they moved together, which no sum of them can exceed.
+        The bins' floors are added as if all bins moved together: their true sum is no larger.
         """
         floors = [cell.number(REFERENCE, f"floor_acc:{self.name}:{b:02}") for b in self.bins]
         weights = self.counts.mean(axis=0)
@@ -119,8 +119,8 @@ def finding(cell: Cell) -> str:
 
 
 def _chance(limit: float) -> str:
-    if limit == 0:
-        return "All retrainings are equally accurate there."
+    if limit < 0.0005:  # it would be shown as ±0.0
+        return "Chance explains less than 0.1 points there."
     return f"Chance explains ±{_points(limit)} there."
 
 

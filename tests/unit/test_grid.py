@@ -1,0 +1,317 @@
+"""From a config to everything that runs."""
+
+import pytest
+from plug_ins import FOLLOWER, TWO_PHASES, forgotten_after, write_control, write_method
+
+from collateral.config.load import load
+from collateral.grid import build_grid
+
+CLASSES = ["digit_3", "digit_8"]
+FRACTIONS = [0.5, 0.9]
+
+
+def grid(plugins=None, **changes):
+    """Return the expanded benchmark of a small config."""
+    benchmark = {
+        "data": {"name": "digits"},
+        "model": "resnet8",
+        "seeds": [3, 1, 2],
+        "classes": CLASSES,
+        "fractions": FRACTIONS,
+        "methods": {"ft": {}},
+        **changes,
+    }
+    folders = [str(plugins)] if plugins else []
+    return build_grid(load({"benchmarks": {"b": benchmark}, "plugins": folders}))["b"]
+
+
+def runs(cell="digit_3-50", **changes):
+    return grid(**changes).cells[cell].runs
+
+
+# Cells.
+
+
+def test_a_class_and_a_fraction_make_a_cell():
+    cells = grid().cells
+    assert list(cells) == ["digit_3-50", "digit_3-90", "digit_8-50", "digit_8-90"]
+    assert cells["digit_8-90"].forget.kind == "class_part"
+    assert cells["digit_8-90"].forget.params == {
+        "class": "digit_8",
+        "fraction": 0.9,
+        "order": "first",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fraction", "name"), [(0.5, "50"), (1, "100"), (0.29, "29"), (0.125, "12.5"), (0.001, "0.1")]
+)
+def test_a_cells_name_has_the_fraction_in_percent(fraction, name):
+    assert list(grid(classes=["digit_3"], fractions=[fraction]).cells) == [f"digit_3-{name}"]
+
+
+def test_a_true_name_becomes_a_slug_and_stays_in_the_parameters():
+    data = {"name": "arrays", "path": "mine.npz"}
+    cells = grid(data=data, classes=["Pickup Truck"], fractions=[0.5]).cells
+    assert list(cells) == ["pickup-truck-50"]
+    assert cells["pickup-truck-50"].forget.params["class"] == "Pickup Truck"
+
+
+def test_cells_listed_one_by_one_come_after():
+    forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2, "order": "random"}
+    cells = grid(cells={"ones": {"forget": forget}}).cells
+    assert list(cells)[-1] == "ones"
+    assert cells["ones"].forget.params == {"class": "digit_1", "fraction": 0.2, "order": "random"}
+
+
+def test_every_cell_has_every_method_and_control():
+    benchmark = grid(methods={"ft": {}, "ga": {}, "rl_forget": {"uses": "rl"}})
+    assert len(benchmark.cells) == len(CLASSES) * len(FRACTIONS)
+    assert benchmark.seeds == (3, 1, 2)
+    for cell in benchmark.cells.values():
+        assert list(cell.runs) == ["ft", "ga", "rl_forget", "original"]
+
+
+def test_labels_are_in_the_configs_order():
+    benchmark = grid(methods={"rl": {}, "ft": {}, "mine": {"uses": "ft"}})
+    assert benchmark.labels() == {
+        "rl": "RL",
+        "ft": "FT",
+        "mine": "FT (mine)",
+        "original": "Original",
+    }
+
+
+# Bases.
+
+
+def test_matched_runs_have_a_base_for_every_seed():
+    benchmark = grid()
+    assert benchmark.base_seeds() == (3, 1, 2)
+    assert [benchmark.base_seed(seed) for seed in (3, 1, 2)] == [3, 1, 2]
+
+
+def test_shared_runs_have_the_first_seeds_base():
+    benchmark = grid(base={"sharing": "shared"})
+    assert benchmark.base_seeds() == (3,)
+    assert [benchmark.base_seed(seed) for seed in (3, 1, 2)] == [3, 3, 3]
+
+
+# Parameters.
+
+
+def test_parameters_are_the_defaults_but_for_what_is_given():
+    params = runs(methods={"ft": {"lr": 0.3}})["ft"].params()
+    assert params.lr == 0.3
+    assert params.batch_size == 256
+
+
+def test_a_cell_may_have_parameters_of_its_own():
+    forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
+    cells = {"ones": {"forget": forget, "methods": {"ft": {"lr": 0.7}}}}
+    benchmark = grid(methods={"ft": {"lr": 0.3, "epochs": 4}}, cells=cells)
+    own, other = (benchmark.cells[name].runs["ft"].params() for name in ("ones", "digit_3-50"))
+    assert (own.lr, own.epochs) == (0.7, 4)
+    assert (other.lr, other.epochs) == (0.3, 4)
+
+
+def test_a_cell_may_fix_what_others_tune():
+    forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
+    cells = {"ones": {"forget": forget, "methods": {"ft": {"lr": 0.7}}}}
+    benchmark = grid(methods={"ft": {"lr": [0.1, 0.2]}}, cells=cells)
+    assert list(benchmark.cells["digit_3-50"].tuned) == ["ft"]
+    assert not benchmark.cells["ones"].tuned
+
+
+# Tuning.
+
+
+def test_a_method_with_lists_is_tuned_over_all_combinations():
+    cell = grid(methods={"ft": {"lr": [0.1, 0.2], "epochs": [1, 2]}, "ga": {}}).cells["digit_3-50"]
+    assert list(cell.tuned) == ["ft"]
+    assert cell.tuned["ft"].trials() == [
+        {"lr": 0.1, "epochs": 1},
+        {"lr": 0.1, "epochs": 2},
+        {"lr": 0.2, "epochs": 1},
+        {"lr": 0.2, "epochs": 2},
+    ]
+    assert cell.runs["ft"].tuned_by == "ft"
+    assert cell.runs["ga"].tuned_by is None
+
+
+def test_before_tuning_parameters_have_their_first_value():
+    assert runs(methods={"ft": {"lr": [0.2, 0.1]}})["ft"].params().lr == 0.2
+
+
+# Sweeps.
+
+
+def swept(method="ft", cells=None, methods=None, **vary):
+    """Return the names of a sweep's runs in the first cell."""
+    entry = {"method": method, "vary": vary} | ({"cells": cells} if cells else {})
+    found = runs(methods=methods or {method: {}}, sweeps={"s": entry})
+    return [name for name in found if "@" in name]
+
+
+def test_a_sweeps_run_is_named_by_method_parameter_and_value():
+    assert swept("rl", labels=["wrong"]) == ["rl@labels=wrong"]
+
+
+def test_floats_are_written_short_and_booleans_small():
+    assert swept(lr=[0.1, 0.00001, 1]) == ["ft@lr=0.1", "ft@lr=1e-05", "ft@lr=1"]
+    assert swept("rl", retain=[False]) == ["rl@retain=false"]
+
+
+def test_text_that_is_a_number_is_named_as_the_number():
+    assert swept(lr=["1e-3"]) == ["ft@lr=0.001"]
+
+
+@pytest.mark.parametrize("own", [{}, {"lr": 0.01}, {"lr": "1e-2"}, {"lr": [0.01]}])
+def test_the_methods_own_value_is_no_second_run(own):
+    assert swept(methods={"ft": own}, lr=[0.001, 0.01, "1e-2"][:2]) == ["ft@lr=0.001"]
+
+
+def test_a_sweep_runs_in_all_cells_or_in_those_it_names():
+    entry = {"method": "ft", "vary": {"lr": [0.5]}}
+    everywhere = grid(sweeps={"s": entry}).cells.values()
+    assert all("ft@lr=0.5" in cell.runs for cell in everywhere)
+    somewhere = grid(sweeps={"s": {**entry, "cells": ["digit_8-50"]}}).cells
+    assert [name for name, cell in somewhere.items() if "ft@lr=0.5" in cell.runs] == ["digit_8-50"]
+
+
+def test_a_sweeps_run_varies_one_parameter_of_the_configured_method():
+    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
+    run = runs(methods={"ft": {"epochs": 4}}, sweeps=sweeps)["ft@lr=0.5"]
+    assert (run.params().lr, run.params().epochs) == (0.5, 4)
+    assert run.label == "FT, lr 0.5"
+    assert run.tuned_by is None
+
+
+def test_a_sweep_of_a_tuned_method_takes_the_tunings_choice():
+    methods = {"ft": {"lr": [0.1, 0.2]}}
+    sweeps = {"s": {"method": "ft", "vary": {"epochs": [3]}}}
+    cell = grid(methods=methods, sweeps=sweeps).cells["digit_3-50"]
+    assert cell.runs["ft@epochs=3"].tuned_by == "ft"
+    assert list(cell.tuned) == ["ft"]
+
+
+def test_where_the_choice_is_open_every_value_of_it_is_a_run():
+    assert swept(methods={"ft": {"lr": [0.1, 0.2]}}, lr=[0.1, 0.2]) == ["ft@lr=0.1", "ft@lr=0.2"]
+
+
+# Two phases: `two` prepares from `size` and `support`, and not from `lr`.
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    with forgotten_after():
+        yield write_method(tmp_path, "two", TWO_PHASES)
+
+
+def cell_of(plugins, vary=None, **methods):
+    """Return a cell with configurations of `two`; those under another name say so."""
+    sweeps = {"s": {"method": "two", "vary": vary}} if vary else {}
+    return grid(plugins, methods=methods, sweeps=sweeps).cells["digit_3-50"]
+
+
+def shared(cell, run):
+    """Return how many prepared folders a run shares: on the first seed, and on another."""
+    return tuple(len(cell.shared(cell.runs[run], first_seed=first)) for first in (True, False))
+
+
+def test_a_method_of_one_phase_prepares_nothing():
+    cell = grid().cells["digit_3-50"]
+    assert cell.runs["ft"].candidates == {}
+    assert cell.preparations == {}
+    assert shared(cell, "ft") == (0, 0)
+
+
+def test_equal_prepare_values_are_one_folder(plugins):
+    cell = cell_of(plugins, two={"lr": 0.5}, same={"uses": "two", "size": "10"}, ft={})
+    assert list(cell.runs["two"].candidates) == list(cell.runs["same"].candidates)
+    (name,) = cell.preparations
+    assert name.startswith("two-")
+    assert cell.preparations[name].prepare_values(name) == {"size": 10, "support": "closest"}
+
+
+def test_other_prepare_values_are_another_folder(plugins):
+    cell = cell_of(plugins, two={}, other={"uses": "two", "size": 11})
+    assert len(cell.preparations) == 2
+    assert shared(cell, "two") == shared(cell, "other") == (0, 0)
+
+
+def test_what_one_run_alone_needs_it_makes_itself(plugins):
+    assert shared(cell_of(plugins, two={}), "two") == (0, 0)
+
+
+def test_two_runs_share_what_both_need_on_every_seed(plugins):
+    cell = cell_of(plugins, vary={"lr": [0.5]}, two={})
+    assert shared(cell, "two") == shared(cell, "two@lr=0.5") == (1, 1)
+
+
+def test_a_sweep_of_a_prepare_value_shares_nothing(plugins):
+    cell = cell_of(plugins, vary={"size": [10, 20]}, two={})
+    assert list(cell.runs) == ["two", "two@size=20", "original"]
+    assert shared(cell, "two") == shared(cell, "two@size=20") == (0, 0)
+
+
+def test_tuning_shares_with_the_run_of_the_first_seed(plugins):
+    assert shared(cell_of(plugins, two={"lr": [0.1, 0.2]}), "two") == (1, 0)
+
+
+def test_tuning_a_prepare_value_needs_all_folders_on_the_first_seed_alone(plugins):
+    cell = cell_of(plugins, two={"size": [10, 20]})
+    assert len(cell.runs["two"].candidates) == 2
+    # On another seed the run makes the one that was chosen.
+    assert shared(cell, "two") == (2, 0)
+
+
+def test_two_runs_whose_choice_is_open_share_nothing_on_other_seeds(plugins):
+    cell = cell_of(plugins, vary={"lr": [0.5]}, two={"size": [10, 20]})
+    assert shared(cell, "two") == shared(cell, "two@lr=0.5") == (2, 0)
+
+
+# Controls.
+
+
+def test_a_control_has_its_defaults_and_no_tuning():
+    run = runs()["original"]
+    assert run.method.kind == "control"
+    assert run.tuned_by is None
+    assert not run.needs_retrain
+
+
+@pytest.fixture
+def follower(plugins, tmp_path_factory):
+    """Make a control that takes `lr` and `size` from the method `two`."""
+    write_control(tmp_path_factory.mktemp("controls"), "follower", FOLLOWER)
+    return plugins
+
+
+def follow(plugins, methods, cell="digit_3-50", **changes):
+    benchmark = grid(plugins, methods=methods, controls=["follower"], **changes)
+    return benchmark.cells[cell].runs["follower"]
+
+
+def test_a_control_takes_what_the_method_was_given(follower):
+    run = follow(follower, {"two": {"lr": 0.3, "support": "random"}})
+    assert (run.params().lr, run.params().size) == (0.3, 70)
+    assert run.needs_retrain
+
+
+def test_a_control_takes_what_the_method_was_given_in_this_cell(follower):
+    forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
+    cells = {"ones": {"forget": forget, "methods": {"two": {"lr": 0.9}}}}
+    assert follow(follower, {"two": {"lr": 0.3}}, cell="ones", cells=cells).params().lr == 0.9
+
+
+def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
+    run = follow(follower, {"two": {"lr": [0.1, 0.2]}})
+    assert run.tuned_by == "two"
+    assert run.method.trials() == [{}]
+
+
+def test_a_control_stands_alone_where_the_method_is_not_run(follower):
+    run = follow(follower, {"ft": {"lr": 0.3}})
+    assert run.params().lr == 0.7
+    assert run.tuned_by is None

@@ -1,0 +1,41 @@
+"""Parameters of influence unlearning."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.config.params import MethodParams
+
+
+class Prepare(MethodParams):
+    """What the direction of the step depends on; its length is free."""
+
+    label: ClassVar[str] = "IU"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+    mode: Literal["public", "exact"] = Field(
+        "public",
+        description="`public`: the public code's recursion, a rank-one correction of the plain "
+        "gradient, which the paper used; `exact`: the inverse Fisher matrix that it stands for.",
+    )
+    samples: int = Field(
+        1000,
+        ge=1,
+        description="N, retained examples in the Fisher matrix; public code: 1000. `exact` draws "
+        "min(N, |D_r|); `public` divides by N and reads the first N + 2, as the public code does.",
+    )
+    damping: float = Field(
+        1.0, gt=0, description="lambda of lambda I + Fisher; 1 is implied in the public code."
+    )
+
+
+class Params(Prepare):
+    """IU, influence unlearning (Koh and Liang, ICML 2017; Jia et al., NeurIPS 2023: WoodFisher).
+
+    One step of length alpha along F^-1 v in eval mode, no epochs: v is the change of the mean loss
+    gradient when D_f is taken out, F the damped Fisher matrix of the retained examples.
+    """
+
+    alpha: float = Field(
+        2.0, ge=0, description="Length of the step; paper tunes it in [1, 20], its public code: 2."
+    )

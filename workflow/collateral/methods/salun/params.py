@@ -1,0 +1,32 @@
+"""Parameters of SalUn."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.config.params import MethodParams, TrainedParams
+
+
+class Prepare(MethodParams):
+    """The saliency of the weights has no parameters: every ratio and learning rate shares it."""
+
+    label: ClassVar[str] = "SalUn"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+
+class Params(TrainedParams, Prepare):
+    """SalUn, saliency unlearning (Fan et al., ICLR 2024): RL on the weights that matter to D_f.
+
+    A weight's saliency is the size of the gradient of the forget set's summed loss. The top
+    `ratio` of all weights, over all layers together, is trained as by RL: labels drawn anew every
+    epoch, forget and retained examples shuffled together. All others stay as they are.
+    """
+
+    epochs: int = Field(20, ge=0, description="Passes over the examples; paper: 20.")
+    lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
+    ratio: float = Field(
+        0.5, gt=0, le=1, description="Share of the weights that train; paper tunes it in [0.1, 0.9]."
+    )
+    labels: Literal["any", "wrong"] = Field(
+        "any", description="Draw from all classes (public code), or from all but the true one."
+    )

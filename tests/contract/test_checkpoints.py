@@ -163,7 +163,7 @@ class Workshop:
         return self.command("train", data=self.data, model="mlp", params=params, **self.job(name))
 
     def tune(self, name: str, base: Path, epochs: int) -> list[str]:
-        """Return the command line of a tuning job with four trials, the last of them the default."""
+        """Return the command line of a tuning job: three trials, and that of the default."""
         return self.command(
             "tune",
             method="ft",
@@ -226,23 +226,24 @@ def stamp(path: Path) -> int:
 
 @pytest.mark.slow
 def test_a_training_job_killed_twenty_times_ends_in_the_same_bits(workshop, server):
-    epochs, random = 600, Random(0)
-    main(workshop.train("undisturbed", epochs))
-    cost = json.loads((workshop.folder / "undisturbed" / "cost.json").read_text())
-    epoch_seconds = cost["total_seconds"] / epochs
-    latest = workshop.checkpoints("killed") / "loop-1.checkpoint"
-    for kill in range(KILLS):
-        process = server.Process(target=main, args=(workshop.train("killed", epochs),))
-        before = stamp(latest)
+    def start(name: str):
+        process = server.Process(target=main, args=(workshop.train(name, epochs=300),))
         process.start()
-        if kill % 2:  # half of them within the next epochs, half at any moment from the start
+        return process
+
+    began, latest = time.monotonic(), workshop.checkpoints("killed") / "loop-1.checkpoint"
+    start("undisturbed").join()
+    whole_seconds, random = time.monotonic() - began, Random(0)
+    for kill in range(KILLS):
+        before, process = stamp(latest), start("killed")
+        if kill % 2:  # half of them while it trains, half at any moment from the start
             wait_for(lambda: stamp(latest) != before, process)  # noqa: B023
-        time.sleep(random.uniform(0, 20 * epoch_seconds))
+        time.sleep(random.uniform(0, whole_seconds / KILLS))
         process.kill()
         process.join()
         assert process.exitcode == -signal.SIGKILL, "ended before it was killed"
-        assert not (workshop.folder / "killed" / "model.safetensors").exists()
-    main(workshop.train("killed", epochs))
+    assert not (workshop.folder / "killed").exists()
+    start("killed").join()
     assert results(workshop.folder / "killed") == results(workshop.folder / "undisturbed")
     assert not workshop.checkpoints("killed").exists()
 
@@ -250,7 +251,7 @@ def test_a_training_job_killed_twenty_times_ends_in_the_same_bits(workshop, serv
 @pytest.mark.slow
 @pytest.mark.parametrize("number", WARNINGS)
 def test_a_warned_training_job_leaves_a_checkpoint_and_is_finished_later(workshop, number):
-    name, epochs = f"warned-{number.name}", 500
+    name, epochs = f"warned-{number.name}", 200
     main(workshop.train(f"{name}-not", epochs))
     words = [sys.executable, "-c", "from collateral.cli import main; main()"]
     latest = workshop.checkpoints(name) / "loop-1.checkpoint"

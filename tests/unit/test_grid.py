@@ -168,7 +168,7 @@ def test_text_that_is_a_number_is_named_as_the_number():
 
 @pytest.mark.parametrize("own", [{}, {"lr": 0.01}, {"lr": "1e-2"}, {"lr": [0.01]}])
 def test_the_methods_own_value_is_no_second_run(own):
-    assert swept(methods={"ft": own}, lr=[0.001, 0.01, "1e-2"][:2]) == ["ft@lr=0.001"]
+    assert swept(methods={"ft": own}, lr=[0.001, 0.01]) == ["ft@lr=0.001"]
 
 
 def test_a_sweep_runs_in_all_cells_or_in_those_it_names():
@@ -251,7 +251,7 @@ def test_two_runs_share_what_both_need_on_every_seed(plugins):
 
 def test_a_sweep_of_a_prepare_value_shares_nothing(plugins):
     cell = cell_of(plugins, vary={"size": [10, 20]}, two={})
-    assert list(cell.runs) == ["two", "two@size=20", "original"]
+    assert list(cell.runs) == ["two", "original", "two@size=20"]
     assert shared(cell, "two") == shared(cell, "two@size=20") == (0, 0)
 
 

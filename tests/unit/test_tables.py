@@ -8,6 +8,7 @@ from collateral.cli import main
 from collateral.tables.compare import CHANCE_95, Table, tables
 from collateral.tables.display import show, signed
 from collateral.tables.results import cells, concatenate, read
+from collateral.tables.tuning import NUMBERS
 from collateral.tables.write import escape, latex, markdown, numbers
 
 MAIN = ("ua", "ra", "ta", "mia")
@@ -237,11 +238,13 @@ def test_the_stage_writes_two_tables_a_cell(tmp_path):
     names = ("digit_3-50", "digit_8-90")
     for name in names:
         full_cell(name).write(tmp_path / name)
+        (tmp_path / name / "tuning.csv").write_text(f"cell,run,{','.join(NUMBERS)}\n")
     main(
         [
             "tables",
             "--metrics", *(str(tmp_path / name / "metrics.csv") for name in names),
             "--costs", *(str(tmp_path / name / "costs.csv") for name in names),
+            "--tuning", *(str(tmp_path / name / "tuning.csv") for name in names),
             "--runs", '{"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}',
             "--protocol", "shared",
             "--out-metrics", str(tmp_path / "metrics.csv"),

@@ -83,12 +83,12 @@ class Cell:
         first: Counter[str] = Counter()
         other: Counter[str] = Counter()
         for run in self.runs.values():
-            first.update(run.candidates)
+            first.update(run.candidates.keys())
             if run.name in self.tuned:
-                first.update(run.candidates)
+                first.update(run.candidates.keys())
             # Where the choice is open, only the job itself knows which folder it needs.
             if len(run.candidates) == 1:
-                other.update(run.candidates)
+                other.update(run.candidates.keys())
         return first, other
 
 

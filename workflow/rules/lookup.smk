@@ -156,6 +156,12 @@ def cell_choices(w):
     return expand(pattern, benchmark=w.benchmark, cell=w.cell, method=cell_of(w).tuned, name=names)
 
 
+def template_files():
+    """Return the page's templates: a fingerprint knows Python alone."""
+    folder = os.path.join(workflow.basedir, "workflow/collateral/report")
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".j2"))
+
+
 def of_cells(pattern):
     """Return an input function: one file of each cell of the benchmark."""
     return lambda w: expand(pattern, benchmark=w.benchmark, cell=benchmark_of(w).cells)

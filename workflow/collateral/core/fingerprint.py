@@ -35,7 +35,9 @@ def _is_config(module: str) -> bool:
 def _read(module: str) -> tuple[str, tuple[str, ...]]:
     """Return a module's hash and the package's modules that it imports."""
     spec = _find(module)
-    if spec is None or spec.origin is None:
+    if spec is None:
+        raise ModuleNotFoundError(f"no module {module}, so no fingerprint of it")
+    if spec.origin is None:  # a folder without __init__.py
         return "", ()
     tree = ast.parse(Path(spec.origin).read_text())
     for node in ast.walk(tree):

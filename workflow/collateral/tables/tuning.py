@@ -30,7 +30,7 @@ CAPTION = (
 
 
 def write_tuning(cells: Sequence[Path], labels: Mapping[str, str], folder: Path) -> None:
-    """Write the benchmark's tuning table as CSV, Markdown and LaTeX; none if nothing was tuned."""
+    """Write the benchmark's tuning table as CSV, Markdown and LaTeX."""
     concatenate(cells, folder / "tuning.csv")
     frame = pd.read_csv(folder / "tuning.csv", keep_default_na=False, na_values=[""])
     rows = [_texts(row, labels) for _, row in frame.iterrows()]

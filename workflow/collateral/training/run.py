@@ -55,7 +55,8 @@ class Run:
         gives its final state back. Leave a loop early by `stop`, not by `break`. A loop with a
         `name` trains something else than the unlearned model, and is not tracked.
         """
-        self._loops, loop = self._loops + 1, f"loop-{self._loops}"
+        self._loops += 1
+        loop = f"loop-{self._loops}"
         states = (model, *stateful)
         with self.clock.phase(None):
             start, self._stopped = self._restore(loop, states)

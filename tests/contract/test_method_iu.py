@@ -1,0 +1,202 @@
+"""IU: both directions are those of the mathematics, and alpha alone sets the length of the step."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from collateral.methods.iu.fisher import gram_and_products, solved  # noqa: E402
+from collateral.methods.iu.method import prepare, removal_gradient, unlearn  # noqa: E402
+from collateral.methods.iu.params import Params, Prepare  # noqa: E402
+from collateral.models.classifier import Classifier  # noqa: E402
+from collateral.training.execution import Prepared  # noqa: E402
+from collateral.training.gradients import per_sample_gradients, trainable  # noqa: E402
+from collateral.training.run import Run  # noqa: E402
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def task(small):
+    return small.task(small.half_a_class())  # 20 to forget, 140 to keep
+
+
+@pytest.fixture
+def tiny(task):
+    """Return a float64 model of 34 weights, small enough for a dense inverse, with batch norm."""
+    torch.manual_seed(0)
+    body = nn.Sequential(
+        nn.Conv2d(1, 2, 3, bias=False),
+        nn.BatchNorm2d(2),
+        nn.ReLU(inplace=True),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+    )
+    model = Classifier(task.info, body, nn.Linear(2, task.num_classes))
+    model(task.retain.pixels())  # in train mode: running statistics that are not 0 and 1
+    # Weights this large give gradients that matter beside the damping.
+    for weight in model.parameters():
+        weight.data *= 3
+    return model.double()
+
+
+def flat(tensors):
+    return torch.cat([tensor.flatten() for tensor in tensors.values()])
+
+
+def direction(model, task, params, seed=0):
+    return flat(prepare(model, task, params, Run(CPU, seed)))
+
+
+def woodfisher(gradients, v, num_samples):
+    """Run the public code's recursion over all weights, as it is written there."""
+    k, o = v.clone(), None
+    for i, g in enumerate(gradients):
+        if o is None:
+            o = g.clone()
+        else:
+            t = o @ g
+            k = k - (k @ g) / (num_samples + t) * o
+            o = o - t / (num_samples + t) * o
+        if i > num_samples:
+            break
+    return k
+
+
+def test_v_is_what_the_mean_gradient_changes_by(tiny, task):
+    of_forget, of_retain = (
+        per_sample_gradients(tiny, part) for part in (task.forget, task.retain)
+    )
+    of_all = torch.cat([of_forget, of_retain]).mean(0)
+    torch.testing.assert_close(
+        removal_gradient(tiny, task), of_all - of_retain.mean(0), rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("damping", [1.0, 0.01])
+def test_exact_is_the_dense_inverse_times_v(tiny, task, damping):
+    # More samples than retained examples: all of them, whatever the draw.
+    found = direction(tiny, task, Prepare(mode="exact", samples=1000, damping=damping))
+    gradients = per_sample_gradients(tiny, task.retain)
+    fisher = damping * torch.eye(34, dtype=torch.float64) + gradients.T @ gradients / 140
+    expected = torch.linalg.inv(fisher) @ removal_gradient(tiny, task)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-12)
+
+
+def test_exact_differs_from_the_plain_gradient(tiny, task):
+    run = Run(CPU, 0)
+    prepare(tiny, task, Prepare(mode="exact"), run)
+    assert run.reported["curvature_correction"] > 0.05
+
+
+def test_exact_draws_its_samples_by_the_seed(tiny, task):
+    params = Prepare(mode="exact", samples=10)
+    first, same, other = (direction(tiny, task, params, seed) for seed in (0, 0, 1))
+    assert torch.equal(first, same)
+    assert not torch.allclose(first, other)
+
+
+@pytest.mark.parametrize("rows", [1, 40, 70, 1000])
+def test_the_gram_matrix_does_not_depend_on_the_memory_it_may_use(tiny, task, rows):
+    v = removal_gradient(tiny, task)
+    gradients = per_sample_gradients(tiny, task.retain)
+    gram, products = gram_and_products(tiny, task.retain, v, max_bytes=rows * 34 * 8)
+    torch.testing.assert_close(gram, gradients @ gradients.T, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(products, gradients @ v, rtol=1e-9, atol=1e-12)
+
+
+# 1000: all 140; 60: the first 62; 1: the first 3.
+@pytest.mark.parametrize("samples", [1000, 60, 1])
+def test_public_is_the_public_recursion(tiny, task, samples):
+    gradients = per_sample_gradients(tiny, task.retain)
+    expected = woodfisher(gradients, removal_gradient(tiny, task), samples)
+    found = direction(tiny, task, Prepare(mode="public", samples=samples))
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_public_moves_v_along_the_first_retained_gradient_alone(tiny, task):
+    v = removal_gradient(tiny, task)
+    correction = direction(tiny, task, Prepare(mode="public", samples=60)) - v
+    first = per_sample_gradients(tiny, task.retain.select(torch.tensor([0])))[0]
+    cosine = torch.cosine_similarity(correction, first, dim=0)
+    assert abs(cosine.item()) == pytest.approx(1, abs=1e-9)
+    assert correction.norm() > 1e-3 * v.norm()
+
+
+def test_both_modes_start_from_the_damped_identity(tiny, task):
+    # Against so much damping the Fisher matrix is nothing.
+    plain = removal_gradient(tiny, task) / 1e9
+    for mode in ("exact", "public"):
+        found = direction(tiny, task, Prepare(mode=mode, damping=1e9))
+        torch.testing.assert_close(found, plain, rtol=1e-6, atol=0)
+
+
+def test_exact_of_one_sample_is_the_formula_of_sherman_and_morrison(tiny, task):
+    v, sample = removal_gradient(tiny, task), task.retain.select(torch.tensor([7]))
+    g = per_sample_gradients(tiny, sample)[0]
+    expected = v - (g @ v) / (1 + g @ g) * g
+    torch.testing.assert_close(solved(tiny, sample, v, 1.0), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_step_is_alpha_times_the_direction_and_reads_no_example(small):
+    method = small.method("iu")
+    tensors = method.prepare(Params(), None)[0].tensors
+    base, task = method.load_base(), None
+    for alpha in (0.5, 4.0):
+        model = unlearn(method.load_base(), task, Params(alpha=alpha), Run(CPU, 0), tensors)
+        for name, weight in trainable(model).items():
+            expected = base.get_parameter(name) + alpha * tensors[name]
+            assert torch.equal(weight, expected)
+
+
+@pytest.mark.parametrize("mode", ["exact", "public"])
+def test_a_step_of_no_length_leaves_the_weights(small, mode):
+    method, params = small.method("iu"), Params(mode=mode, alpha=0)
+    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    assert_same_state(model, method.load_base())
+
+
+@pytest.mark.parametrize("mode", ["exact", "public"])
+def test_the_step_raises_the_loss_on_what_is_forgotten(small, mode):
+    method, params = small.method("iu"), Params(mode=mode)
+    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    assert forget_loss(model, method.task) > forget_loss(method.load_base(), method.task)
+
+
+@pytest.mark.parametrize("mode", ["exact", "public"])
+def test_the_same_seed_gives_the_same_weights(small, mode):
+    params = Params(mode=mode, samples=30)
+
+    def unlearned():
+        method = small.method("iu", seed=3)
+        return method.unlearn(params, method.prepare(params, None)[0].tensors)[0]
+
+    assert_same_state(unlearned(), unlearned())
+
+
+@pytest.mark.parametrize("mode", ["exact", "public"])
+@pytest.mark.parametrize("forget", [[5], list(range(100))])
+def test_one_example_and_many_can_be_forgotten(small, mode, forget):
+    method, params = small.method("iu", forget), Params(mode=mode)
+    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    assert all(weight.isfinite().all() for weight in model.parameters())
+
+
+def test_the_direction_can_be_saved_and_read(small, tmp_path):
+    prepared, run = small.method("iu").prepare(Params(samples=10), None)
+    prepared.save(tmp_path, run)
+    saved = Prepared.load(tmp_path).tensors
+    assert saved.keys() == prepared.tensors.keys()
+    assert all(torch.equal(saved[name], prepared.tensors[name]) for name in saved)
+
+
+@torch.no_grad()
+def forget_loss(model, task):
+    logits = model.eval()(task.forget.pixels())
+    return nn.functional.cross_entropy(logits, task.forget.labels).item()
+
+
+def assert_same_state(first, second):
+    states = first.state_dict(), second.state_dict()
+    assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])

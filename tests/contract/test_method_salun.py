@@ -1,0 +1,139 @@
+"""SalUn: the mask is the right one, and what it holds does not move by a single bit."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from collateral.config.methods import prepare_values  # noqa: E402
+from collateral.methods.salun.method import most_salient  # noqa: E402
+from collateral.methods.salun.params import Params  # noqa: E402
+from collateral.training.execution import Prepared  # noqa: E402
+from collateral.training.gradients import per_sample_gradients  # noqa: E402
+
+# Strong enough to move every weight that is not held: one that does not move was held.
+STRONG = {"epochs": 2, "batch_size": 64, "lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}
+
+
+def flat(tensors, model):
+    return torch.cat([tensors[name].flatten() for name, _ in model.named_parameters()])
+
+
+def test_saliency_is_the_size_of_the_summed_gradient(small):
+    method = small.method("salun")
+    scores = method.prepare(Params(), None)[0].tensors
+    base = method.load_base()
+    expected = per_sample_gradients(base, method.task.forget).sum(0).abs()
+    # float32 sums of 20 gradients in another order
+    torch.testing.assert_close(flat(scores, base), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_all_ratios_share_the_saliency():
+    assert prepare_values("salun", Params(ratio=0.1)) == prepare_values("salun", Params(lr=0.1))
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.5, 0.9, 1.0])
+def test_the_mask_is_the_head_of_a_dense_sort_over_all_layers(small, ratio):
+    method = small.method("salun")
+    scores, base = method.prepare(Params(), None)[0].tensors, method.load_base()
+    values = flat(scores, base).tolist()
+    ranked = sorted(range(len(values)), key=lambda i: (-values[i], i))
+    expected = set(ranked[: int(ratio * len(values))])
+    is_salient = flat(most_salient(base, scores, ratio), base)
+    assert set(is_salient.nonzero().flatten().tolist()) == expected
+
+
+def test_of_equal_scores_the_first_in_the_model_train():
+    model = nn.Sequential(nn.Linear(2, 1), nn.Linear(1, 1))
+    # In another order than the model's, as a file gives them back.
+    scores = {
+        "1.weight": torch.tensor([[7.0]]),
+        "1.bias": torch.tensor([3.0]),
+        "0.bias": torch.tensor([3.0]),
+        "0.weight": torch.tensor([[0.0, 3.0]]),
+    }
+    marks = most_salient(model, scores, 0.6)
+    assert {name: mark.flatten().tolist() for name, mark in marks.items()} == {
+        "0.weight": [False, True],
+        "0.bias": [True],
+        "1.weight": [True],
+        "1.bias": [False],
+    }
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_held_weights_keep_every_bit_and_all_others_move(small, optimizer, memory_format):
+    method = small.method("salun")
+    params = Params(optimizer=optimizer, ratio=0.3, **STRONG)
+    scores, base = method.prepare(params, None)[0].tensors, method.load_base()
+    load = method.load_base
+    object.__setattr__(method, "load_base", lambda: load().to(memory_format=memory_format))
+    model, _ = method.unlearn(params, scores)
+    is_salient = most_salient(base, scores, params.ratio)
+    for (name, before), after in zip(base.named_parameters(), model.parameters(), strict=True):
+        # Equality of floats would let NaN and the sign of zero pass; that of their bits does not.
+        is_moved = before.detach().view(torch.int32) != after.detach().view(torch.int32)
+        assert torch.equal(is_moved, is_salient[name]), name
+
+
+def test_held_weights_survive_a_step_to_infinity(small):
+    method = small.method("salun")
+    params = Params(epochs=1, lr=1e38, ratio=0.3)
+    scores, base = method.prepare(params, None)[0].tensors, method.load_base()
+    model, _ = method.unlearn(params, scores)
+    is_salient = most_salient(base, scores, params.ratio)
+    for (name, before), after in zip(base.named_parameters(), model.parameters(), strict=True):
+        assert torch.equal(before[~is_salient[name]], after[~is_salient[name]]), name
+
+
+def test_saved_scores_give_the_same_model_as_fresh_ones(small, tmp_path):
+    method, params = small.method("salun"), Params(**STRONG)
+    fresh, run = method.prepare(params, None)
+    fresh.save(tmp_path, run)
+    saved = Prepared.load(tmp_path)
+    first, second = (method.unlearn(params, prepared.tensors)[0] for prepared in (fresh, saved))
+    assert_same_state(first, second)
+
+
+def test_the_same_seed_gives_the_same_weights(small):
+    params = Params(**STRONG)
+
+    def unlearned():
+        method = small.method("salun", seed=3)
+        return method.unlearn(params, method.prepare(params, None)[0].tensors)[0]
+
+    assert_same_state(unlearned(), unlearned())
+
+
+def test_another_seed_draws_other_labels(small):
+    params = Params(**STRONG)
+    weights = []
+    for seed in (0, 1):
+        method = small.method("salun", seed=seed)
+        model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+        weights.append(model.head.weight)
+    assert not torch.equal(*weights)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_a_learning_rate_of_zero_leaves_the_weights(small, optimizer):
+    method = small.method("salun")
+    params = Params(**{**STRONG, "lr": 0}, optimizer=optimizer)
+    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    for before, after in zip(method.load_base().parameters(), model.parameters(), strict=True):
+        assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize(("forget", "batch_size"), [([5], 256), (list(range(40)), 16)])
+def test_one_example_and_more_than_a_batch_can_be_forgotten(small, forget, batch_size):
+    method = small.method("salun", forget)
+    params = Params(epochs=1, batch_size=batch_size, labels="wrong")
+    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    assert all(weight.isfinite().all() for weight in model.parameters())
+
+
+def assert_same_state(first, second):
+    states = first.state_dict(), second.state_dict()
+    assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])

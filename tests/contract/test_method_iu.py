@@ -141,7 +141,7 @@ def test_exact_of_one_sample_is_the_formula_of_sherman_and_morrison(tiny, task):
 
 def test_the_step_is_alpha_times_the_direction_and_reads_no_example(small):
     method = small.method("iu")
-    tensors = method.prepare(Params(), None)[0].tensors
+    tensors = method.prepare(Params(), None).tensors
     base, task = method.load_base(), None
     for alpha in (0.5, 4.0):
         model = unlearn(method.load_base(), task, Params(alpha=alpha), Run(CPU, 0), tensors)
@@ -153,14 +153,14 @@ def test_the_step_is_alpha_times_the_direction_and_reads_no_example(small):
 @pytest.mark.parametrize("mode", ["exact", "public"])
 def test_a_step_of_no_length_leaves_the_weights(small, mode):
     method, params = small.method("iu"), Params(mode=mode, alpha=0)
-    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    model = unlearned(method, params)
     assert_same_state(model, method.load_base())
 
 
 @pytest.mark.parametrize("mode", ["exact", "public"])
 def test_the_step_raises_the_loss_on_what_is_forgotten(small, mode):
     method, params = small.method("iu"), Params(mode=mode)
-    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    model = unlearned(method, params)
     assert forget_loss(model, method.task) > forget_loss(method.load_base(), method.task)
 
 
@@ -168,24 +168,21 @@ def test_the_step_raises_the_loss_on_what_is_forgotten(small, mode):
 def test_the_same_seed_gives_the_same_weights(small, mode):
     params = Params(mode=mode, samples=30)
 
-    def unlearned():
-        method = small.method("iu", seed=3)
-        return method.unlearn(params, method.prepare(params, None)[0].tensors)[0]
-
-    assert_same_state(unlearned(), unlearned())
+    first, second = (unlearned(small.method("iu", seed=3), params) for _ in range(2))
+    assert_same_state(first, second)
 
 
 @pytest.mark.parametrize("mode", ["exact", "public"])
 @pytest.mark.parametrize("forget", [[5], list(range(100))])
 def test_one_example_and_many_can_be_forgotten(small, mode, forget):
     method, params = small.method("iu", forget), Params(mode=mode)
-    model, _ = method.unlearn(params, method.prepare(params, None)[0].tensors)
+    model = unlearned(method, params)
     assert all(weight.isfinite().all() for weight in model.parameters())
 
 
 def test_the_direction_can_be_saved_and_read(small, tmp_path):
-    prepared, run = small.method("iu").prepare(Params(samples=10), None)
-    prepared.save(tmp_path, run)
+    prepared = small.method("iu").prepare(Params(samples=10), None)
+    prepared.save(tmp_path, CPU)
     saved = Prepared.load(tmp_path).tensors
     assert saved.keys() == prepared.tensors.keys()
     assert all(torch.equal(saved[name], prepared.tensors[name]) for name in saved)
@@ -195,6 +192,10 @@ def test_the_direction_can_be_saved_and_read(small, tmp_path):
 def forget_loss(model, task):
     logits = model.eval()(task.forget.pixels())
     return nn.functional.cross_entropy(logits, task.forget.labels).item()
+
+
+def unlearned(method, params):
+    return method.unlearn(params, method.prepare(params, None).tensors)[0]
 
 
 def assert_same_state(first, second):

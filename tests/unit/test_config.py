@@ -209,8 +209,8 @@ def test_something_must_be_forgotten():
 
 def test_an_unknown_data_set_is_named_with_its_nearest_spelling():
     assert complaint(data={"name": "cifar10"}) == (
-        "data.name: no data set 'cifar10'; known: arrays, cifar100, digits, mnist, svhn, synthetic; "
-        "did you mean cifar100?"
+        "data.name: no data set 'cifar10'; "
+        "known: arrays, cifar100, digits, mnist, svhn, synthetic; did you mean cifar100?"
     )
 
 
@@ -327,7 +327,9 @@ def test_a_method_is_a_mapping():
     assert complaint(methods={"ft": 3}) == "methods.ft: 3: should be a mapping"
 
 
-@pytest.mark.parametrize("name", ["Mine", "my method", "a/b", "-x", ".x", "", "retrain", "prepared"])
+@pytest.mark.parametrize(
+    "name", ["Mine", "my method", "a/b", "-x", ".x", "", "retrain", "prepared"]
+)
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
@@ -401,7 +403,10 @@ def test_an_unknown_class_of_a_cell_is_named():
 
 def test_a_cell_sets_parameters_of_the_benchmarks_methods_only():
     cell = {"forget": EIGHTS, "methods": {"rll": {"lr": 1}}}
-    assert complaint(cells={"c": cell}) == "cells.c.methods.rll: not under `methods:`; did you mean rl?"
+    assert (
+        complaint(cells={"c": cell})
+        == "cells.c.methods.rll: not under `methods:`; did you mean rl?"
+    )
 
 
 def test_parameters_for_one_cell_are_checked():

@@ -17,7 +17,7 @@ FILES = {
     "config/limits.py": "LIMIT = 3\n",
     "core/__init__.py": "",
     "core/deep.py": "DEPTH = 1\n",
-    "core/files.py": "from collateral.core.deep import DEPTH\n\n\ndef write(x):\n    return x + DEPTH\n",
+    "core/files.py": "from collateral.core.deep import DEPTH\n\nwrite = lambda x: x + DEPTH\n",
     "core/unused.py": "X = 1\n",
     "methods/__init__.py": "",
     "methods/mine/params.py": "from collateral.config.limits import LIMIT\n\nEPOCHS = LIMIT\n",
@@ -115,14 +115,10 @@ def test_what_does_not_run_does_not_count(package, old, new):
         ("methods/mine/method.py", "N = EPOCHS", "N = 2 * EPOCHS"),
         ("core/files.py", "x + DEPTH", "x * DEPTH"),
         ("core/deep.py", "DEPTH = 1", "DEPTH = 2"),
-        ("core/__init__.py", "", "X = 1\n"),
     ],
-    ids=["the stage", "the method", "what it imports", "what that imports", "a package of it"],
+    ids=["the stage", "the method", "what it imports", "what that imports"],
 )
 def test_what_runs_counts(package, name, old, new):
-    if not old:
-        package.write(name, "X = 0\n")
-        old = "X = 0\n"
     assert is_changed_by(package, name, old, new)
 
 

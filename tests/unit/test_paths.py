@@ -16,7 +16,9 @@ PATTERNS = {
 
 
 def test_patterns_are_filled_in_by_snakemakes_wildcards_alone():
-    assert {"DATA", "BASE", "SPLIT", "RUN", "PREPARED", "TUNE", "METRICS", "REPORT"} <= set(PATTERNS)
+    assert {"DATA", "BASE", "SPLIT", "RUN", "PREPARED", "TUNE", "METRICS", "REPORT"} <= set(
+        PATTERNS
+    )
     wildcards = set(re.findall(r"{(.*?)}", " ".join(PATTERNS.values())))
     assert wildcards == {"benchmark", "cell", "seed", "run", "method", "prepared"}
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE, evaluating
@@ -58,7 +59,8 @@ def per_sample_gradients(
     gradients_of = vmap(grad(loss), in_dims=(None, 0, 0))
     num_weights = sum(weight.numel() for weight in weights.values())
     result = next(iter(weights.values())).new_empty(len(examples), num_weights)
-    with evaluating(model):
+    # The one form of attention that vmap can batch; the others run once for each example.
+    with evaluating(model), sdpa_kernel(SDPBackend.MATH):
         for rows, (x, y) in zip(
             result.split(chunk_size), examples.in_order(chunk_size), strict=True
         ):

@@ -37,7 +37,7 @@ class Params(TrainedParams, Prepare):
 
     Each forget image is moved until the model errs, and is then trained with the wrong label that
     it reached. `standard` keeps the forget set and its true labels beside them, `advonly` does not.
-    Weight decay is the paper's; public code has 5e-4 and divides the rate by ten every 5 epochs.
+    Weight decay is the paper's; its code has 5e-4, and divides the rate by ten every 5 epochs.
     """
 
     variant: Literal["standard", "advonly"] = Field(

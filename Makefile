@@ -41,8 +41,8 @@ lint: setup
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint
 
-schema: setup ## write the JSON schema that editors use
-	pytest -q tests/unit/test_schema.py --fix
+schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods
+	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py --fix
 
 bench: setup ## speed, as ratios
 	for file in benchmarks/bench_*.py; do echo "== $$file"; python $$file; done

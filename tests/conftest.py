@@ -1,7 +1,24 @@
-"""Fixtures and options that all tests share."""
+"""Options that all tests share."""
+
+from pathlib import Path
 
 import pytest
+
+from collateral.config.lookup import add_plugins
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fix", action="store_true", help="rewrite generated files that are stale")
+    parser.addoption(
+        "--plugins",
+        type=Path,
+        nargs="+",
+        default=[],
+        dest="method_folders",
+        metavar="FOLDER",
+        help="folders of methods of your own, which tests/contract/test_methods.py then checks too",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    add_plugins(config.getoption("method_folders"))

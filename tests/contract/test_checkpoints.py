@@ -25,6 +25,7 @@ from collateral.training.checkpoints import WARNINGS, Checkpoints, Saver  # noqa
 PATIENCE_SECONDS = 120
 ALWAYS = "0"  # seconds between checkpoints
 KILLS = 20
+STAGES = ("collateral.stages.train", "collateral.stages.tune")
 
 
 # Files
@@ -160,7 +161,9 @@ class Workshop:
     def train(self, name: str, epochs: int) -> list[str]:
         """Return the command line of a training job."""
         params = {"epochs": epochs, "batch_size": 32}
-        return self.command("train", data=self.data, model="small_cnn", params=params, **self.job(name))
+        return self.command(
+            "train", data=self.data, model="small_cnn", params=params, **self.job(name)
+        )
 
     def tune(self, name: str, base: Path, epochs: int) -> list[str]:
         """Return the command line of a tuning job: three trials, and that of the default."""
@@ -195,12 +198,19 @@ def workshop(tmp_path_factory) -> Workshop:
 
 @pytest.fixture(scope="module")
 def server():
-    """Return a context whose processes are forked from one that has the stages loaded."""
+    """Return a context whose processes are forked from one that has torch and the stages loaded."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["__main__", "collateral.stages.train", "collateral.stages.tune"]
-    )
+    # Optimisers import torch._dynamo when they are first used, for more than a second.
+    context.set_forkserver_preload(["__main__", "torch._dynamo", *STAGES])
+    start(context, os.getpid).join()
     return context
+
+
+def start(context, function, *args):
+    """Start a process that is forked from the server."""
+    process = context.Process(target=function, args=args)
+    process.start()
+    return process
 
 
 def wait_for(condition, process) -> None:
@@ -226,17 +236,12 @@ def stamp(path: Path) -> int:
 
 @pytest.mark.slow
 def test_a_training_job_killed_twenty_times_ends_in_the_same_bits(workshop, server):
-    def start(name: str):
-        process = server.Process(target=main, args=(workshop.train(name, epochs=100),))
-        process.start()
-        return process
-
     began, latest = time.monotonic(), workshop.checkpoints("killed") / "loop-1.checkpoint"
-    start("undisturbed").join()
+    start(server, main, workshop.train("undisturbed", epochs=150)).join()
     whole_seconds, random = time.monotonic() - began, Random(0)
+    command = workshop.train("killed", epochs=150)
     for kill in range(KILLS):
-        before, process = stamp(latest), start("killed")
-        print("KILL", kill, before and Checkpoints_tally(latest))
+        before, process = stamp(latest), start(server, main, command)
         if kill % 2:  # half of them while it trains, half at any moment from the start
             wait_for(lambda: stamp(latest) != before, process)  # noqa: B023
         time.sleep(random.uniform(0, whole_seconds / KILLS))
@@ -244,7 +249,7 @@ def test_a_training_job_killed_twenty_times_ends_in_the_same_bits(workshop, serv
         process.join()
         assert process.exitcode == -signal.SIGKILL, "ended before it was killed"
     assert not (workshop.folder / "killed").exists()
-    start("killed").join()
+    main(command)
     assert results(workshop.folder / "killed") == results(workshop.folder / "undisturbed")
     assert not workshop.checkpoints("killed").exists()
 
@@ -275,10 +280,9 @@ def test_a_killed_tuning_job_does_not_run_its_finished_trials_again(workshop, se
     main(workshop.train("base", 5))
     base = workshop.folder / "base" / "model.safetensors"
     undisturbed = workshop.folder / "tune-undisturbed"
-    main(workshop.tune(undisturbed.name, base, epochs=100))
+    main(workshop.tune(undisturbed.name, base, epochs=10))
     command = workshop.tune("tune-killed", base, epochs=10)
-    process = server.Process(target=main, args=(command,))
-    process.start()
+    process = start(server, main, command)
     finished = workshop.checkpoints("tune-killed")
     wait_for((finished / "trial-1.checkpoint").exists, process)
     process.kill()
@@ -297,7 +301,3 @@ def test_a_killed_tuning_job_does_not_run_its_finished_trials_again(workshop, se
     assert without_seconds(workshop.folder / "tune-killed") == without_seconds(undisturbed)
     chosen = [f / "selected.json" for f in (undisturbed, workshop.folder / "tune-killed")]
     assert chosen[0].read_bytes() == chosen[1].read_bytes()
-def Checkpoints_tally(path):
-    import re
-    try: return re.search(rb'epochs_done\\", (\d+)', path.read_bytes()).group(1)
-    except Exception as e: return repr(e)

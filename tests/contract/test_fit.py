@@ -1,11 +1,273 @@
-"""The training engine: it learns, repeats bit for bit, and goes on where it was cut off."""
+"""Training from scratch: it learns, repeats bit for bit, and keeps the epoch asked for."""
+
+import copy
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.training.inference import accuracy  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+from torch.optim import SGD, Adam, AdamW  # noqa: E402
+
+from collateral.config.schema import TrainingParams  # noqa: E402
+from collateral.models.build import build_model  # noqa: E402
+from collateral.training import fit as engine  # noqa: E402
+from collateral.training.checkpoints import Checkpoints  # noqa: E402
+from collateral.training.examples import Examples, Images  # noqa: E402
+from collateral.training.inference import accuracy, infer, outputs_of  # noqa: E402
+from collateral.training.optimizers import cosine, make_optimizer  # noqa: E402
+from collateral.training.run import Run  # noqa: E402
+
+CPU = torch.device("cpu")
+QUICK = {"epochs": 4, "batch_size": 32, "lr": 0.05}
+
+
+def train(small, seed: int = 0, checkpoints=None, **params) -> tuple[torch.nn.Module, Run]:
+    """Train a small model on what is retained of the small data set."""
+    run = Run(CPU, seed, checkpoints=checkpoints)
+    model = build_model("small_cnn", small.data.info)
+    given = TrainingParams.model_validate({**QUICK, **params})
+    examples = small.task(small.half_a_class()).retain
+    return engine.fit(model, examples, small.test(), given, run), run
+
+
+def weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return copy.deepcopy(model.state_dict())
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    """Tell whether all weights and buffers are the same bits."""
+    return all(torch.equal(one[name], other[name]) for name in one | other)
+
+
+# Learning
 
 
 def test_the_base_model_fits_its_training_data(small):
     assert accuracy(small.base, small.task([0]).retain) > 0.95
+
+
+def test_the_same_seed_gives_the_same_bits_and_history(small):
+    (one, run), (other, again) = train(small, seed=3), train(small, seed=3)
+    assert same(weights(one), weights(other))
+    assert run.history == again.history
+
+
+def test_another_seed_gives_other_weights(small):
+    one, other = (train(small, seed=seed, epochs=1)[0] for seed in (3, 4))
+    assert not same(weights(one), weights(other))
+
+
+def test_history_has_loss_and_accuracy_of_every_epoch(small):
+    _, run = train(small)
+    assert [row["epoch"] for row in run.history] == [0, 1, 2, 3]
+    assert all(set(row) == {"loop", "epoch", "loss", "accuracy"} for row in run.history)
+    assert run.history[-1]["loss"] < run.history[0]["loss"]
+
+
+class Constant(torch.nn.Module):
+    """Gives every image the probabilities 1/4 and 3/4."""
+
+    def __init__(self):
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.tensor([[0.25, 0.75]]).log())
+
+    def forward(self, x):
+        return self.logits.expand(len(x), 2)
+
+
+def test_loss_and_accuracy_of_an_epoch_are_means_over_examples():
+    images = Images(torch.zeros(3, 2, 2, 1, dtype=torch.uint8), 0, flip=False)
+    examples = Examples(images, torch.arange(3), torch.tensor([0, 1, 1]))
+    params = TrainingParams(
+        epochs=1, batch_size=2, lr=1e-30, weight_decay=0
+    )  # a batch of 2, one of 1
+    run = Run(CPU, 0)
+    engine.fit(Constant(), examples, examples, params, run)
+    # (ln 4 + 2 ln 4/3) / 3, in float32
+    assert run.history[0]["loss"] == pytest.approx(0.653886, abs=1e-6)
+    assert run.history[0]["accuracy"] == 2 / 3
+
+
+# The schedule
+
+
+def test_cosine_falls_from_one_towards_zero():
+    factors = [cosine(epoch, 4) for epoch in range(5)]
+    assert factors == pytest.approx([1, 0.8535533905932737, 0.5, 0.1464466094067262, 0])
+
+
+def rates(small, monkeypatch, **params) -> list[float]:
+    """Return the learning rate of each epoch."""
+    seen = []
+
+    def spy(model, batches, optimizer, precision):
+        seen.append(optimizer.param_groups[0]["lr"])
+        return 0.0, 0.0
+
+    monkeypatch.setattr(engine, "_epoch", spy)
+    train(small, **params)
+    return seen
+
+
+def test_a_cosine_schedule_sets_the_rate_of_each_epoch(small, monkeypatch):
+    expected = [0.2, 0.17071067811865476, 0.1, 0.029289321881345254]
+    assert rates(small, monkeypatch, lr=0.2) == pytest.approx(expected)
+
+
+def test_a_constant_schedule_leaves_the_rate_alone(small, monkeypatch):
+    assert rates(small, monkeypatch, lr=0.2, schedule="constant") == [0.2] * 4
+
+
+# Which epoch is kept
+
+
+class Judge:
+    """Stands in for `accuracy`: gives scores from a list, and remembers what it was shown."""
+
+    def __init__(self, *scores: float) -> None:
+        self.scores = list(scores)
+        self.models, self.examples = [], []
+
+    def __call__(self, model, examples) -> float:
+        self.models.append(weights(model))
+        self.examples.append(examples)
+        return self.scores[len(self.models) - 1]
+
+
+@pytest.mark.parametrize("checkpoint", ["best_validation", "best_test"])
+def test_the_first_of_the_best_epochs_is_kept(small, monkeypatch, checkpoint):
+    judge = Judge(0.2, 0.9, 0.9, 0.4)
+    monkeypatch.setattr(engine, "accuracy", judge)
+    model, run = train(small, checkpoint=checkpoint)
+    assert same(weights(model), judge.models[1])
+    assert not same(judge.models[1], judge.models[2])
+    assert [row[checkpoint] for row in run.history] == judge.scores
+
+
+def test_by_default_the_last_epoch_is_kept_and_nothing_is_judged(small, monkeypatch):
+    judge = Judge()
+    monkeypatch.setattr(engine, "accuracy", judge)
+    train(small)
+    assert judge.models == []
+
+
+def test_validation_examples_are_held_out_of_training(small, monkeypatch):
+    judge, trained = Judge(*[0.5] * 4), []
+    monkeypatch.setattr(engine, "accuracy", judge)
+    batches = Examples.batches
+
+    def spy(self, *args, **options):
+        trained.append(set(self.rows.tolist()))
+        return batches(self, *args, **options)
+
+    monkeypatch.setattr(Examples, "batches", spy)
+    train(small, checkpoint="best_validation", validation_share=0.25)
+    judged = [set(examples.rows.tolist()) for examples in judge.examples]
+    everything = set(small.task(small.half_a_class()).retain.rows.tolist())
+    assert all(rows == judged[0] for rows in judged)
+    assert all(rows == everything - judged[0] for rows in trained)
+    assert (len(everything), len(judged[0])) == (140, 35)
+
+
+def test_best_test_is_judged_on_the_test_set_and_trains_on_everything(small, monkeypatch):
+    judge = Judge(*[0.5] * 4)
+    monkeypatch.setattr(engine, "accuracy", judge)
+    model, _ = train(small, checkpoint="best_test")
+    last, _ = train(small)
+    assert all(torch.equal(seen.pixels(), small.test().pixels()) for seen in judge.examples)
+    assert same(judge.models[-1], weights(last))
+    assert same(weights(model), judge.models[0])
+
+
+def test_the_best_epoch_survives_a_kill(small, monkeypatch, tmp_path):
+    def resumable(scores: list[float]) -> Judge:
+        monkeypatch.setattr(engine, "accuracy", judge := Judge(*scores))
+        checkpoints = Checkpoints(tmp_path, "job", interval_seconds=0)
+        model, _ = train(small, checkpoints=checkpoints, checkpoint="best_validation")
+        judge.models.append(weights(model))
+        return judge
+
+    monkeypatch.setattr(engine, "accuracy", undisturbed := Judge(0.2, 0.9, 0.3, 0.4))
+    train(small, checkpoint="best_validation")
+    with pytest.raises(IndexError):  # no score for the third epoch
+        resumable([0.2, 0.9])
+    assert same(resumable([0.3, 0.4]).models[-1], undisturbed.models[1])
+
+
+# Optimisers and precision
+
+
+@pytest.mark.parametrize(("name", "kind"), [("sgd", SGD), ("adam", Adam), ("adamw", AdamW)])
+def test_the_optimiser_is_the_one_asked_for(small, name, kind):
+    params = TrainingParams(optimizer=name, lr=0.3, weight_decay=0.02)
+    optimizer = make_optimizer(small.base, params)
+    assert type(optimizer) is kind
+    assert (optimizer.defaults["lr"], optimizer.defaults["weight_decay"]) == (0.3, 0.02)
+    assert len(optimizer.param_groups[0]["params"]) == len(list(small.base.parameters()))
+
+
+@pytest.mark.parametrize("nesterov", [True, False])
+def test_momentum_is_nesterovs_where_asked_for(small, nesterov):
+    optimizer = make_optimizer(small.base, TrainingParams(momentum=0.8), nesterov=nesterov)
+    assert (optimizer.defaults["momentum"], optimizer.defaults["nesterov"]) == (0.8, nesterov)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_on_a_cpu_mixed_precision_is_plain_float32(small, precision):
+    plain, _ = train(small, epochs=1)
+    mixed, _ = train(small, epochs=1, precision=precision)
+    assert same(weights(plain), weights(mixed))
+
+
+# Inference
+
+
+def test_infer_gives_features_and_the_heads_logits_in_order(small):
+    examples = small.task([5]).retain
+    features, logits = infer(small.base, examples)
+    model = copy.deepcopy(small.base).eval()
+    with torch.no_grad():
+        expected = model.features(examples.pixels())
+    assert torch.equal(features, expected)
+    assert torch.equal(logits, model.head(expected))
+
+
+def test_infer_leaves_modes_statistics_and_gradients_as_they_were(small):
+    model = copy.deepcopy(small.base).train()
+    model.head.eval()
+    before, modes = weights(model), [module.training for module in model.modules()]
+    infer(model, small.test())
+    assert same(weights(model), before)
+    assert [module.training for module in model.modules()] == modes
+    assert torch.is_grad_enabled()
+
+
+def test_accuracy_is_the_share_of_right_predictions_and_undefined_without_examples(small):
+    examples = small.task([5]).retain.select(torch.arange(4))
+    predicted = infer(small.base, examples)[1].argmax(1)
+    three_right = predicted.clone()
+    three_right[2] = (predicted[2] + 1) % 4
+    assert accuracy(small.base, examples.relabelled(three_right)) == 0.75
+    nobody = examples.select(torch.arange(0))
+    assert accuracy(small.base, nobody) != accuracy(small.base, nobody)  # NaN
+
+
+def test_outputs_hold_what_the_float32_pass_says(small):
+    train_set = small.task([0]).retain
+    outputs, embeddings = outputs_of(small.base, train_set, small.test())
+    features, logits = infer(small.base, train_set)
+    p = F.softmax(logits, dim=1)[torch.arange(len(logits)), train_set.labels]
+    assert torch.equal(torch.from_numpy(outputs.train.confidence), p)
+    assert torch.equal(torch.from_numpy(outputs.train.prediction), logits.argmax(1))
+    assert torch.equal(torch.from_numpy(outputs.train.logits), logits.half())
+    assert torch.equal(torch.from_numpy(embeddings.train), features)
+    assert len(outputs.test.prediction) == len(embeddings.test) == len(small.test())
+
+
+def test_logits_beyond_float16_stay_finite(small):
+    model = copy.deepcopy(small.base)
+    with torch.no_grad():
+        model.head.bias[0] = 1e6
+    outputs, _ = outputs_of(model, small.test(), small.test())
+    assert outputs.test.logits.max() == 60000

@@ -65,9 +65,7 @@ def woodfisher(gradients, v, num_samples):
 
 
 def test_v_is_what_the_mean_gradient_changes_by(tiny, task):
-    of_forget, of_retain = (
-        per_sample_gradients(tiny, part) for part in (task.forget, task.retain)
-    )
+    of_forget, of_retain = (per_sample_gradients(tiny, part) for part in (task.forget, task.retain))
     of_all = torch.cat([of_forget, of_retain]).mean(0)
     torch.testing.assert_close(
         removal_gradient(tiny, task), of_all - of_retain.mean(0), rtol=1e-9, atol=1e-12

@@ -71,7 +71,9 @@ def test_held_weights_keep_every_bit_and_all_others_move(small, optimizer, memor
     method = small.method("salun")
     params = Params(optimizer=optimizer, ratio=0.3, **STRONG)
     scores, base = method.prepare(params, None).tensors, method.load_base()
-    laid_out = replace(method, load_base=lambda: copy.deepcopy(base).to(memory_format=memory_format))
+    laid_out = replace(
+        method, load_base=lambda: copy.deepcopy(base).to(memory_format=memory_format)
+    )
     model, _ = laid_out.unlearn(params, scores)
     is_salient = most_salient(base, scores, params.ratio)
     for (name, before), after in zip(base.named_parameters(), model.parameters(), strict=True):

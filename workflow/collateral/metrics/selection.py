@@ -24,7 +24,8 @@ def select(trials: Sequence[Trial]) -> int:
 
 def select_by_teacher(trials: Sequence[Trial]) -> int | None:
     """Return the trial whose UA is nearest to its teacher's accuracy on the forget set, if any."""
-    taught = [i for i, trial in enumerate(trials) if not isnan(trial["teacher_ua"])]
+    # Undefined without a teacher, and for a trial that diverged.
+    taught = [i for i, trial in enumerate(trials) if not isnan(trial["ua"] - trial["teacher_ua"])]
     taught = [i for i in taught if _is_good(trials[i])] or taught
     if not taught:
         return None

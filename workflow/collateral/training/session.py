@@ -58,7 +58,8 @@ class Session:
 def open_session(data: Path, threads: int) -> Session:
     """Choose the device, make torch deterministic, and put the data set there."""
     torch.set_num_threads(threads)
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # As use_deterministic_algorithms, without importing what torch.compile needs (2 s).
+    torch.set_deterministic_debug_mode("warn")
     device = choose_device()
     dataset = Dataset.load(data)
     return Session(device, dataset, train_examples(dataset, device), test_examples(dataset, device))

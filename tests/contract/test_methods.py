@@ -1,0 +1,405 @@
+"""The contract of every method, and of every control that has code, found by their folders.
+
+It holds for methods of your own as well:
+
+    pytest tests/contract/test_methods.py --plugins my_methods
+
+Each runs with its defaults, made small: see `tiny`. What a method is allowed to leave out (a
+learning rate, epochs, a phase) is not asked of it; everything else is.
+"""
+
+import copy
+import hashlib
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
+
+import collateral  # noqa: E402
+from collateral.config.lookup import module_of, names, params_class, prepare_class  # noqa: E402
+from collateral.config.params import MethodParams  # noqa: E402
+from collateral.training.checkpoints import Checkpoints  # noqa: E402
+from collateral.training.examples import Examples, Task  # noqa: E402
+from collateral.training.execution import Method, Prepared  # noqa: E402
+from collateral.training.inference import outputs_of  # noqa: E402
+from collateral.training.run import Run  # noqa: E402
+from collateral.training.session import status_of  # noqa: E402
+
+CPU = torch.device("cpu")
+DATA = ("retain", "forget images", "forget labels")
+MOST = 40  # of any whole number among the parameters
+ABSURD = 1e38  # close to the largest float32
+HALTS = {"lr": 0.0, "alpha": 0.0}  # a step of this length is none
+
+
+def has_code(name: str) -> bool:
+    """Tell whether a control is run by the rule `unlearn`; `original` needs no code."""
+    return Path(import_module(module_of(name, "params")).__file__).with_name("method.py").exists()
+
+
+NAMES = [*names("method"), *filter(has_code, names("control"))]
+UNTOUCHED = [(name, d) for name in NAMES for d in DATA if d not in params_class(name).touches]
+TWO_PHASES = [name for name in NAMES if prepare_class(name)]
+every_method = pytest.mark.parametrize("name", NAMES)
+
+
+def having(*fields: str):
+    """Parametrise over the methods that have one of these parameters, by the first they have."""
+    found = [(name, field) for name in NAMES for field in fields if field in fields_of(name)]
+    assert found, f"no method has any of {fields}"
+    return pytest.mark.parametrize(("name", "field"), found)
+
+
+def fields_of(name: str):
+    return params_class(name).model_fields
+
+
+def tiny(name: str, **changes) -> MethodParams:
+    """Return the defaults with at most two epochs of each kind and no whole number above MOST."""
+    values = {}
+    for field, info in fields_of(name).items():
+        if type(info.default) is int:
+            values[field] = min(info.default, 2 if field.endswith("epochs") else MOST)
+    return params_class(name).model_validate({**values, **changes})
+
+
+def inputs_of(method: Method, params: MethodParams, checkpoints: Checkpoints | None = None) -> list:
+    """Return what `unlearn` is given besides the task."""
+    if method.has_prepare:
+        return [method.prepare(params, checkpoints).tensors]
+    if params.needs_retrain:
+        generator = torch.Generator().manual_seed(0)
+        shape = len(method.task.forget), method.task.num_classes
+        return [torch.rand(shape, generator=generator).softmax(1)]
+    return []
+
+
+def weights_after(method: Method, params: MethodParams) -> dict[str, torch.Tensor]:
+    """Run both phases."""
+    model, _ = method.unlearn(params, *inputs_of(method, params))
+    return model.state_dict()
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    """Tell whether two models are the same bits."""
+    assert one.keys() == other.keys()
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+@contextmanager
+def counting_steps(kill_after: int | None = None) -> Iterator[list[None]]:
+    """Count the steps of all optimisers inside; raise Killed after one of them."""
+    steps = []
+
+    def count(*_) -> None:
+        steps.append(None)
+        if len(steps) == kill_after:
+            raise Killed
+
+    hook = register_optimizer_step_post_hook(count)
+    try:
+        yield steps
+    finally:
+        hook.remove()
+
+
+class Killed(Exception):
+    """Ends a method as a kill does."""
+
+
+def spied(params: MethodParams) -> tuple[MethodParams, set[str]]:
+    """Return the same parameters, and the set of those that have been read."""
+    fields, reads = type(params).model_fields, set()
+
+    class Spy(type(params)):
+        def __getattribute__(self, name):
+            if name in fields:
+                reads.add(name)
+            return super().__getattribute__(name)
+
+    spy = Spy.model_construct(**{field: getattr(params, field) for field in fields})
+    reads.clear()
+    return spy, reads
+
+
+def surroundings() -> dict[str, object]:
+    """Return what no method may change: the state of every global generator, and torch's modes."""
+    return {
+        "torch": torch.get_rng_state().tolist(),
+        "numpy": np.random.get_state()[1].tolist(),  # noqa: NPY002
+        "random": random.getstate(),
+        "grad": torch.is_grad_enabled(),
+        "dtype": torch.get_default_dtype(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def digest(task: Task) -> str:
+    """Return a hash of everything that a method is shown."""
+    tensors = (task.retain.images.padded, task.retain.rows, task.retain.labels)
+    tensors += (task.forget.rows, task.forget.labels)
+    return hashlib.sha256(b"".join(tensor.numpy().tobytes() for tensor in tensors)).hexdigest()
+
+
+@dataclass
+class Observed:
+    """What was seen while a method's functions ran."""
+
+    weights: dict[str, torch.Tensor]
+    requires_grad: list[bool]
+    prepare_reads: set[str]
+    unlearn_reads: set[str]
+    surroundings: list[tuple[dict[str, object], dict[str, object]]]  # before and after each phase
+
+
+def observe(method: Method, params: MethodParams) -> Observed:
+    """Call both functions, each with parameters that tell when they are read."""
+    module, task = method.module, method.task
+    seen, prepare_reads = [], set()
+    inputs = [] if method.has_prepare else inputs_of(method, params)
+    if prepare := prepare_class(method.name):
+        values = {field: getattr(params, field) for field in prepare.model_fields}
+        spy, prepare_reads = spied(prepare.model_validate(values))
+        run, before = Run(CPU, 1), surroundings()
+        inputs = [module.prepare(method.load_base(), task, spy, run)]
+        seen.append((before, surroundings()))
+    spy, unlearn_reads = spied(params)
+    run, before = Run(CPU, 2), surroundings()
+    model = module.unlearn(method.load_base(), task, spy, run, *inputs)
+    seen.append((before, surroundings()))
+    learns = [weight.requires_grad for weight in model.parameters()]
+    return Observed(model.state_dict(), learns, prepare_reads, unlearn_reads, seen)
+
+
+@pytest.fixture(scope="module")
+def observed(small):
+    """Return a function that observes a method with tiny parameters, each only once."""
+    return cache(lambda name: observe(small.method(name), tiny(name)))
+
+
+@pytest.fixture(scope="module")
+def reference(small):
+    """Return a function that gives the weights after a method with tiny parameters, made once."""
+    return cache(lambda name: weights_after(small.method(name), tiny(name)))
+
+
+# Being found
+
+
+def test_every_folder_on_disk_is_a_method_or_control_that_is_tested(pytestconfig):
+    roots = [Path(collateral.__file__).parent / kind for kind in ("methods", "controls")]
+    roots += pytestconfig.getoption("method_folders")
+    folders = {file.parent.name for root in roots for file in root.glob("*/method.py")}
+    assert set(NAMES) == folders
+    assert {"ft", "ga", "rl"} <= folders
+
+
+@every_method
+def test_its_card_is_complete(name):
+    params = params_class(name)
+    assert params.label
+    assert params.__doc__
+    assert params.touches <= set(DATA)
+    assert all(info.description for info in params.model_fields.values())
+    assert tiny(name) is not None
+
+
+# What comes out
+
+
+@every_method
+def test_the_model_keeps_its_names_shapes_and_types_and_stays_finite(small, observed, name):
+    before, after = small.base.state_dict(), observed(name).weights
+    assert list(after) == list(before)
+    assert all(after[key].shape == before[key].shape for key in before)
+    assert all(after[key].dtype == before[key].dtype for key in before)
+    assert all(torch.isfinite(after[key]).all() for key in before)
+
+
+@every_method
+def test_the_same_seed_gives_the_same_bits(small, reference, name):
+    torch.rand(3), np.random.random(3), random.random()  # noqa: NPY002
+    assert same(weights_after(small.method(name), tiny(name)), reference(name))
+
+
+@having(*HALTS)
+def test_a_step_of_length_zero_leaves_the_weights_unchanged(small, name, field):
+    method, params = small.method(name), tiny(name, **{field: HALTS[field]})
+    model, _ = method.unlearn(params, *inputs_of(method, params))
+    for weight, start in zip(model.parameters(), small.base.parameters(), strict=True):
+        assert torch.equal(weight, start)
+
+
+@having(*HALTS)
+def test_a_run_that_explodes_is_a_result_called_diverged(small, name, field):
+    method, params = small.method(name), tiny(name, **{field: ABSURD})
+    model, _ = method.unlearn(params, *inputs_of(method, params))
+    train, test = small.task([0]).retain, small.test()
+    everything = Examples(train.images, torch.arange(len(train.images.padded)), labels(small))
+    outputs, _ = outputs_of(model, everything, test)
+    assert status_of(outputs, small.data.labels) == "diverged"
+
+
+def labels(small) -> torch.Tensor:
+    return torch.from_numpy(small.data.labels.train)
+
+
+# What goes in
+
+
+@every_method
+def test_data_and_base_model_are_left_alone(small, name):
+    method = small.method(name)
+    shown, base = digest(method.task), copy.deepcopy(small.base.state_dict())
+    weights_after(method, tiny(name))
+    assert digest(method.task) == shown
+    assert same(small.base.state_dict(), base)
+
+
+@every_method
+def test_generators_and_modes_are_left_as_found(observed, name):
+    for before, after in observed(name).surroundings:
+        assert after == before
+    assert all(observed(name).requires_grad)
+
+
+def scrambled(task: Task, what: str) -> Task:
+    """Return the task with that part of the data made senseless."""
+    if what == "forget labels":
+        return replace(task, forget=task.forget.relabelled(other_labels(task.forget, task)))
+    part = task.retain if what == "retain" else task.forget
+    padded, generator = task.retain.images.padded.clone(), torch.Generator().manual_seed(0)
+    noise = torch.randint(256, padded.shape, generator=generator, dtype=padded.dtype)
+    padded[part.rows] = noise[part.rows]
+    images = replace(task.retain.images, padded=padded)
+    retain, forget = replace(task.retain, images=images), replace(task.forget, images=images)
+    if what == "retain":
+        retain = retain.relabelled(other_labels(retain, task))
+    return replace(task, retain=retain, forget=forget)
+
+
+def other_labels(examples: Examples, task: Task) -> torch.Tensor:
+    return (examples.labels + 1) % task.num_classes
+
+
+@pytest.mark.parametrize(("name", "what"), UNTOUCHED)
+def test_data_that_it_does_not_claim_to_touch_has_no_say(small, reference, name, what):
+    method = small.method(name)
+    blind = replace(method, task=scrambled(method.task, what))
+    assert digest(blind.task) != digest(method.task)
+    assert same(weights_after(blind, tiny(name)), reference(name))
+
+
+def test_the_papers_methods_claim_what_the_paper_says():
+    assert {("ft", "forget images"), ("ft", "forget labels"), ("ga", "retain")} <= set(UNTOUCHED)
+    assert {("ltd", "forget labels"), ("neighbor", "forget labels")} <= set(UNTOUCHED)
+
+
+@every_method
+@pytest.mark.parametrize("forget", ["one example", "more than a batch", "a whole class"])
+def test_it_works_on_any_forget_set(small, name, forget):
+    of_class = np.flatnonzero(small.data.labels.train == 0).tolist()
+    chosen = {"one example": of_class[:1]}.get(forget, of_class)
+    changes = {"batch_size": 16, "epochs": 1} if forget == "more than a batch" else {}
+    params = tiny(name, **{key: value for key, value in changes.items() if key in fields_of(name)})
+    after = weights_after(small.method(name, chosen), params)
+    assert all(torch.isfinite(weight).all() for weight in after.values())
+
+
+# How it runs
+
+
+def steps_of(method: Method, params: MethodParams) -> int:
+    """Return how many steps `unlearn` takes."""
+    inputs = inputs_of(method, params)
+    with counting_steps() as steps:
+        method.unlearn(params, *inputs)
+    return len(steps)
+
+
+@having("epochs")
+def test_it_takes_as_many_steps_as_it_has_epochs(small, name, field):
+    one, three = (steps_of(small.method(name), tiny(name, epochs=count)) for count in (1, 3))
+    assert one > 0
+    assert three == 3 * one
+
+
+BUDGETS = [name for name in NAMES if getattr(fields_of(name).get("steps"), "default", 0) is None]
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_a_budget_in_steps_is_kept(small, name):
+    assert steps_of(small.method(name), tiny(name, steps=5, batch_size=8)) == 5
+
+
+def variants(name: str) -> Iterator[MethodParams]:
+    """Yield the tiny parameters, then all that differ from them in one choice."""
+    yield tiny(name)
+    for field, info in fields_of(name).items():
+        choices = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+        choices = (True, False) if info.annotation is bool else choices
+        yield from (tiny(name, **{field: choice}) for choice in choices if choice != info.default)
+
+
+@every_method
+def test_every_parameter_is_read_and_by_the_right_phase(small, observed, name):
+    prepare = prepare_class(name)
+    unread = {
+        "prepare": set(prepare.model_fields) if prepare else set(),
+        "any": set(fields_of(name)),
+    }
+    for params in variants(name):
+        is_first = params == tiny(name)
+        seen = observed(name) if is_first else observe(small.method(name), params)
+        unread["prepare"] -= seen.prepare_reads
+        unread["any"] -= seen.prepare_reads | seen.unlearn_reads
+        if not any(unread.values()):
+            return
+    assert unread == {"prepare": set(), "any": set()}
+
+
+@pytest.mark.parametrize("name", TWO_PHASES)
+def test_it_does_not_matter_which_job_prepared(small, reference, tmp_path, name):
+    method, params = small.method(name), tiny(name)
+    method.prepare(params, None).save(tmp_path, CPU)
+    model, _ = method.unlearn(params, Prepared.load(tmp_path).tensors)
+    assert same(model.state_dict(), reference(name))
+
+
+@every_method
+def test_a_run_that_was_killed_in_either_phase_ends_in_the_same_bits(
+    small, reference, tmp_path, name
+):
+    params = tiny(name)
+
+    def whole(phase: str = "", kill_after: int | None = None) -> dict[str, torch.Tensor]:
+        method, checkpoints = small.method(name), Checkpoints(tmp_path, "job", 0)
+        with counting_steps(kill_after if phase == "prepare" else None) as steps:
+            inputs = inputs_of(method, params, checkpoints.within("prepare"))
+        taken["prepare"] = len(steps)
+        with counting_steps(kill_after if phase == "unlearn" else None) as steps:
+            model, _ = method.unlearn(params, *inputs, checkpoints=checkpoints)
+        taken["unlearn"] = len(steps)
+        return model.state_dict()
+
+    taken: dict[str, int] = {}
+    whole()
+    for phase, count in dict(taken).items():
+        if count:
+            Checkpoints(tmp_path, "job").clear()
+            with pytest.raises(Killed):
+                whole(phase, kill_after=math.ceil(0.75 * count))
+            assert same(whole(), reference(name))
+            assert taken[phase] < count

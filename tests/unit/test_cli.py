@@ -1,0 +1,148 @@
+"""The command `collateral STAGE`: help, bad input in one line, and nothing written."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from collateral.cli import main, stages
+
+COMMAND = "from collateral.cli import main; main()"
+
+
+def collateral(*arguments):
+    """Run the command in a process of its own."""
+    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
+
+
+def leave(*arguments):
+    """Run the command here, which must stop it; return what it stops with: a code or a message."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    return stop.value.code
+
+
+def data_stage(folder, **options):
+    """Return the arguments of the data stage for a user's own file."""
+    out, labels = folder / "out/dataset.npz", folder / "out/labels.npz"
+    given = json.dumps({"path": str(folder / "own.npz"), **options})
+    return ["data", "--name", "arrays", "--options", given, "--out", out, "--labels", labels]
+
+
+def write_arrays(folder, **changes):
+    """Write own.npz: four images of two classes to train, two to test."""
+    arrays = {
+        "train_images": np.zeros((4, 2, 2), np.uint8),
+        "train_labels": np.array([0, 1, 0, 1]),
+        "test_images": np.zeros((2, 2, 2), np.uint8),
+        "test_labels": np.array([0, 1]),
+    }
+    np.savez(folder / "own.npz", **(arrays | changes))
+
+
+def test_help_names_the_stages(capsys):
+    assert leave("--help") == 0
+    said = capsys.readouterr().out
+    assert "usage: collateral" in said
+    assert {"data", "split", "train", "unlearn", "metrics", "report"} <= set(stages())
+    assert all(stage in said for stage in stages())
+
+
+def test_help_of_a_stage_says_what_it_does_and_takes(capsys):
+    assert leave("split", "--help") == 0
+    said = capsys.readouterr().out
+    assert "usage: collateral split" in said
+    assert "Choose the forget set of a cell and write its split." in said
+    assert "--params PARAMS" in said
+
+
+def test_an_unknown_stage_is_told_the_known_ones(capsys):
+    assert leave("splitt") == 2
+    said = capsys.readouterr().err
+    assert "'splitt'" in said
+    assert all(stage in said for stage in stages())
+
+
+def test_no_stage_is_told_the_known_ones(capsys):
+    assert leave() == 2
+    assert "split" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_refused(capsys):
+    assert leave("split", "--seed", 3) == 2
+    assert "collateral split: error:" in capsys.readouterr().err
+
+
+def test_what_is_no_stage_is_not_offered():
+    assert not {"__init__", "options"} & set(stages())
+
+
+def test_no_stage_is_imported_before_it_is_asked_for():
+    code = "import sys; from collateral.cli import stages; stages(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "collateral.cli" in done.stdout.split()
+    assert "collateral.stages" not in done.stdout
+    assert "numpy" not in done.stdout.split()
+
+
+def test_a_stage_that_succeeds_writes_its_files(tmp_path):
+    write_arrays(tmp_path)
+    main([str(argument) for argument in data_stage(tmp_path)])
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"dataset.npz", "labels.npz"}
+
+
+def test_bad_input_is_one_line_and_the_code_1(tmp_path):
+    write_arrays(tmp_path, test_labels=np.array([0, 7]))
+    done = collateral(*data_stage(tmp_path))
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"collateral data: data.path: {tmp_path / 'own.npz'}: test_labels: ")
+    assert "found label 7; expected 0 to 1" in line
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"train_images": np.zeros((4, 2), np.uint8)}, "train_images"),
+        ({"train_labels": np.array([0, 1, 0])}, "train_labels"),
+        ({"train_labels": np.array([0, 1, 0, -1])}, "train_labels"),
+        ({"test_images": np.full((2, 2, 2), 1.5)}, "test_images"),
+    ],
+    ids=["shape", "length", "range", "pixels"],
+)
+def test_bad_arrays_write_nothing(tmp_path, changes, named):
+    write_arrays(tmp_path, **changes)
+    message = leave(*data_stage(tmp_path))
+    assert message.startswith(f"collateral data: data.path: {tmp_path / 'own.npz'}: {named}: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["own.npz"]
+
+
+def test_a_file_that_is_not_there_writes_nothing(tmp_path):
+    message = leave(*data_stage(tmp_path))
+    assert message == f"collateral data: data.path: there is no file {tmp_path / 'own.npz'}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_input_leaves_what_was_there_before(tmp_path):
+    write_arrays(tmp_path, test_labels=np.array([0, 7]))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/dataset.npz").write_text("before")
+    leave(*data_stage(tmp_path))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["dataset.npz"]
+    assert (tmp_path / "out/dataset.npz").read_text() == "before"
+
+
+def test_an_error_inside_a_library_keeps_its_traceback(tmp_path):
+    labels = tmp_path / "labels.npz"
+    labels.write_text("no zip file")
+    split = ["split", "--labels", labels, "--kind", "class_part", "--params", "{}"]
+    done = collateral(*split, "--out", tmp_path / "split.json")
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback (most recent call last):")
+    assert "ValueError" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "split.json").exists()

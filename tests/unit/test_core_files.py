@@ -1,0 +1,283 @@
+"""What crosses stages: atomic writes, seeds, hashes, spelling; splits, outputs and data sets."""
+
+import json
+
+import numpy as np
+import pytest
+
+from collateral.core.dataset import Dataset, Labels
+from collateral.core.files import atomic, read_json, write_json, write_rows
+from collateral.core.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.core.record import cost, file_hash, versions
+from collateral.core.seeds import seed_of
+from collateral.core.spelling import nearest, unknown
+from collateral.core.split import Split
+
+LABELS = Labels(np.array([0, 1, 2, 0, 1]), np.array([2, 0]), ("cat", "dog", "Löwe"))
+DATASET = Dataset(
+    train_images=np.arange(60, dtype=np.uint8).reshape(5, 2, 2, 3),
+    test_images=np.arange(24, dtype=np.uint8).reshape(2, 2, 2, 3),
+    labels=LABELS,
+    mean=(0.1, 0.2, 0.3),
+    std=(0.4, 0.5, 0.6),
+    padding=4,
+    flip=True,
+)
+SPLIT = Split(np.array([0, 3]), 5, (0,), {"kind": "class_part", "class": "cat", "fraction": 1.0})
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# Atomic writes.
+
+
+def test_a_file_is_there_after_the_block_and_nothing_else(tmp_path):
+    path = tmp_path / "new/folder/table.csv"
+    with atomic(path) as temporary:
+        temporary.write_text("whole")
+        assert not path.exists()
+    assert path.read_text() == "whole"
+    assert names_in(path.parent) == ["table.csv"]
+
+
+def test_a_block_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(KeyError), atomic(tmp_path / "table.csv") as temporary:
+        temporary.write_text("half")
+        raise KeyError
+    assert names_in(tmp_path) == []
+
+
+def test_a_block_that_fails_leaves_the_old_file(tmp_path):
+    (tmp_path / "table.csv").write_text("old")
+    with pytest.raises(KeyboardInterrupt), atomic(tmp_path / "table.csv") as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+    assert names_in(tmp_path) == ["table.csv"]
+    assert (tmp_path / "table.csv").read_text() == "old"
+
+
+def test_the_temporary_file_is_hidden_beside_it_and_has_its_suffix(tmp_path):
+    with atomic(tmp_path / "outputs.npz") as temporary:
+        assert temporary.parent == tmp_path
+        assert temporary.name.startswith(".")
+        assert temporary.suffix == ".npz"
+        temporary.touch()
+
+
+def test_json_has_sorted_keys_and_a_newline_at_its_end(tmp_path):
+    write_json(tmp_path / "a.json", {"b": [1, 2.5], "a": {"d": None, "c": "x"}})
+    assert (tmp_path / "a.json").read_text() == (
+        '{\n  "a": {\n    "c": "x",\n    "d": null\n  },\n  "b": [\n    1,\n    2.5\n  ]\n}\n'
+    )
+
+
+def test_equal_contents_are_equal_files(tmp_path):
+    write_json(tmp_path / "a.json", {"a": 1, "b": 0.1})
+    write_json(tmp_path / "b.json", {"b": 0.1, "a": 1})
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert read_json(tmp_path / "a.json") == {"a": 1, "b": 0.1}
+
+
+def test_what_json_cannot_hold_leaves_nothing(tmp_path):
+    with pytest.raises(TypeError):
+        write_json(tmp_path / "a.json", {"a": {1, 2}})
+    assert names_in(tmp_path) == []
+
+
+def test_rows_have_a_header_and_empty_fields_for_what_is_missing(tmp_path):
+    write_rows(tmp_path / "t.csv", ["a", "b"], [{"a": 1, "b": "x, y"}, {"b": 0.5}])
+    assert (tmp_path / "t.csv").read_bytes() == b'a,b\n1,"x, y"\n,0.5\n'
+
+
+def test_a_row_with_an_unknown_column_leaves_nothing(tmp_path):
+    with pytest.raises(ValueError, match="'c'"):
+        write_rows(tmp_path / "t.csv", ["a", "b"], [{"a": 1}, {"c": 2}])
+    assert names_in(tmp_path) == []
+
+
+# Seeds. The values are for ever: with others, every result would be another.
+
+
+@pytest.mark.parametrize(
+    ("names", "seed"),
+    [
+        (("run", 0), 8106486117605159450),
+        (("forget", 0, "couch"), 9018704734136915018),
+        (("digits", 0), 3166584853297174131),
+    ],
+)
+def test_seeds_never_change(names, seed):
+    assert seed_of(*names) == seed
+
+
+def test_a_seed_depends_on_all_names_and_on_their_order():
+    seeds = {
+        seed_of("a", "b"),
+        seed_of("b", "a"),
+        seed_of("a"),
+        seed_of("ab"),
+        seed_of("a", "b", 0),
+        seed_of("a", "b", 1),
+    }
+    assert len(seeds) == 6
+
+
+def test_a_seed_fits_numpy_and_torch():
+    seeds = [seed_of("some", index) for index in range(1000)]
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert len(set(seeds)) == 1000
+
+
+# Splits.
+
+
+def test_retained_is_what_is_not_forgotten():
+    assert SPLIT.retain.tolist() == [1, 2, 4]
+
+
+def test_a_split_is_read_as_it_was_written(tmp_path):
+    SPLIT.save(tmp_path / "split.json", LABELS)
+    found = Split.load(tmp_path / "split.json")
+    assert found.forget.tolist() == [0, 3]
+    assert found.forget.dtype == np.int64
+    assert (found.num_train, found.affected, found.chosen) == (5, (0,), SPLIT.chosen)
+    assert found.hash == SPLIT.hash
+
+
+def test_a_split_says_what_was_chosen_with_true_names(tmp_path):
+    SPLIT.save(tmp_path / "split.json", LABELS)
+    content = read_json(tmp_path / "split.json")
+    assert content["num_forget"] == 2
+    assert content["affected_names"] == ["cat"]
+    assert content["chosen"] == {"kind": "class_part", "class": "cat", "fraction": 1.0}
+
+
+@pytest.mark.parametrize(("key", "value"), [("forget", [0, 4]), ("num_train", 6)])
+def test_a_split_that_was_tampered_with_is_refused(tmp_path, key, value):
+    path = tmp_path / "split.json"
+    SPLIT.save(path, LABELS)
+    path.write_text(json.dumps({**read_json(path), key: value}))
+    with pytest.raises(ValueError, match=r"split\.json: does not fit its own hash"):
+        Split.load(path)
+
+
+# Arrays.
+
+
+def equal(one, other):
+    return one.dtype == other.dtype and np.array_equal(one, other)
+
+
+def test_labels_are_read_as_they_were_written(tmp_path):
+    LABELS.save(tmp_path / "labels.npz")
+    found = Labels.load(tmp_path / "labels.npz")
+    assert equal(found.train, LABELS.train)
+    assert equal(found.test, LABELS.test)
+    assert found.class_names == ("cat", "dog", "Löwe")
+
+
+def test_a_data_set_is_read_as_it_was_written(tmp_path):
+    DATASET.save(tmp_path / "dataset.npz")
+    found = Dataset.load(tmp_path / "dataset.npz")
+    assert equal(found.train_images, DATASET.train_images)
+    assert equal(found.test_images, DATASET.test_images)
+    assert equal(found.labels.train, LABELS.train)
+    assert equal(found.labels.test, LABELS.test)
+    assert found.labels.class_names == LABELS.class_names
+    assert (found.mean, found.std) == (DATASET.mean, DATASET.std)
+    assert (found.padding, found.flip) == (4, True)
+    assert found.info == DATASET.info
+
+
+def test_a_data_set_tells_models_what_they_must_know():
+    info = DATASET.info
+    assert (info.num_classes, info.shape) == (3, (2, 2, 3))
+    assert (info.mean, info.std) == ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+
+
+def outputs(n):
+    return Outputs(
+        logits=np.linspace(-2, 2, 3 * n).reshape(n, 3).astype(np.float16),
+        confidence=np.linspace(0, 1, n).astype(np.float32),
+        prediction=np.arange(n) % 3,
+    )
+
+
+def test_outputs_are_read_as_they_were_written(tmp_path):
+    written = ModelOutputs(outputs(5), outputs(2))
+    written.save(tmp_path / "outputs.npz")
+    found = ModelOutputs.load(tmp_path / "outputs.npz")
+    for one, other in ((found.train, written.train), (found.test, written.test)):
+        assert equal(one.logits, other.logits)
+        assert equal(one.confidence, other.confidence)
+        assert equal(one.prediction, other.prediction)
+
+
+def test_outputs_of_some_examples_are_theirs():
+    some = outputs(5)[np.array([3, 1])]
+    assert some.prediction.tolist() == [0, 1]
+    assert some.confidence.tolist() == [0.75, 0.25]
+    assert equal(some.logits, outputs(5).logits[[3, 1]])
+
+
+def test_embeddings_are_read_as_they_were_written(tmp_path):
+    written = Embeddings(np.ones((5, 4), np.float32), np.zeros((2, 4), np.float32))
+    written.save(tmp_path / "embeddings.npz")
+    found = Embeddings.load(tmp_path / "embeddings.npz")
+    assert equal(found.train, written.train)
+    assert equal(found.test, written.test)
+
+
+@pytest.mark.parametrize("content", [LABELS, DATASET, ModelOutputs(outputs(5), outputs(2))])
+def test_equal_arrays_are_equal_files(tmp_path, content):
+    content.save(tmp_path / "a.npz")
+    content.save(tmp_path / "b.npz")
+    assert file_hash(tmp_path / "a.npz") == file_hash(tmp_path / "b.npz")
+
+
+# Records.
+
+
+def test_a_files_hash_is_its_sha256(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")
+    expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2
+    assert file_hash(tmp_path / "abc") == expected
+
+
+def test_versions_are_those_that_decide_the_numbers():
+    found = versions()
+    assert found["python"].startswith("3.")
+    assert found["numpy"] == np.__version__
+
+
+def test_a_cost_sums_its_phases_and_names_the_schedulers_job(monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    found = cost({"prepare": 1.5, "unlearn": 2.0}, device="cpu", threads=1, peak_device_mb=None)
+    assert found["seconds"] == {"prepare": 1.5, "unlearn": 2.0}
+    assert found["total_seconds"] == 3.5
+    assert found["job"] == "17"
+    # An interpreter with numpy: more than 10 MB, and less than what would be bytes or KiB.
+    assert 10 < found["peak_rss_mb"] < 100_000
+
+
+# Spelling.
+
+
+def test_the_nearest_spelling_is_offered_whatever_its_case():
+    assert nearest("SalUm", ["ft", "salun"]) == "; did you mean salun?"
+    assert nearest("zzz", ["ft", "salun"]) == ""
+    assert nearest(3, ["digit_3", "30"]) == "; did you mean 30?"
+
+
+def test_what_is_unknown_is_told_what_is_known():
+    assert unknown("method", "sdd", ["scrub", "ssd"]) == (
+        "no method 'sdd'; known: scrub, ssd; did you mean ssd?"
+    )
+
+
+def test_a_long_list_is_cut_but_the_nearest_is_found_in_all_of_it():
+    known = [f"class_{index}" for index in range(100)]
+    said = unknown("class", "class-99", known)
+    assert "class_19, ...; did you mean class_99?" in said

@@ -90,6 +90,7 @@ def run_stage(folder: Path, seeds: tuple[int, ...]) -> None:
     words += ["--labels", folder / "labels.npz", "--split", folder / "split.json"]
     words += ["--neighbours", folder / "neighbours.npz"]
     words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
+    words += ["--tuning", folder / "tuning.csv"]
     stage.run(parser.parse_args([str(word) for word in words]))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from functools import cache
 
 from collateral.config.lookup import module_of as method_module
@@ -15,7 +16,7 @@ def as_json(value):
 
 def plugins():
     """Return the option that names folders of plug-ins, or nothing."""
-    return " ".join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
+    return shlex.join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
 
 
 # The grid by wildcards.

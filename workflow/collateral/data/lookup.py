@@ -7,8 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from collateral.core.spelling import unknown
 from collateral.data.info import DataOptions
-from collateral.data.names import class_indices, unknown
+from collateral.data.names import class_indices
 
 # What stands beside the data sets and is none.
 SERVANTS = {"__init__", "cut", "info", "lookup", "names"}
@@ -35,7 +36,7 @@ FORGET = Kind("kind of forget set", HERE / "forget", "collateral.data.forget")
 def module_of(kind: Kind, name: str) -> ModuleType:
     """Return the module of a data set or of a kind of forget set."""
     if name not in kind.names():
-        raise unknown(kind.what, name, kind.names())
+        raise ValueError(unknown(kind.what, name, kind.names()))
     return import_module(f"{kind.package}.{name}")
 
 

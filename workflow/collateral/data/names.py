@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
-SHOWN_NAMES = 12
-
-
-def unknown(what: str, name: str, known: Sequence[str]) -> ValueError:
-    """Return an error that says what is known and gives the nearest spelling."""
-    spelling = {item.lower(): item for item in known}
-    close = get_close_matches(name.lower(), spelling, n=1)
-    hint = f"; did you mean {spelling[close[0]]}?" if close else ""
-    shown = ", ".join(known[:SHOWN_NAMES]) + (", ..." if len(known) > SHOWN_NAMES else "")
-    return ValueError(f"no {what} '{name}'; known: {shown}{hint}")
+from collateral.core.spelling import unknown
 
 
 def class_index(wanted: str | int, names: Sequence[str]) -> int:
     """Return the index of the class `wanted`, given by name or by index."""
     if isinstance(wanted, str):
         if wanted not in names:
-            raise unknown("class", wanted, names)
+            raise ValueError(unknown("class", wanted, names))
         return names.index(wanted)
     if not 0 <= wanted < len(names):
         raise ValueError(f"no class {wanted}; there are {len(names)}, 0 to {len(names) - 1}")

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from collateral.config.distillation import Count, StudentParams, count_or
-from collateral.config.params import MethodParams, TrainedParams
+from collateral.config.params import MethodParams
 from collateral.core.spelling import unknown
 from collateral.models.names import NAMES
 
@@ -69,16 +69,6 @@ class Prepare(MethodParams):
         if value not in TEACHERS:
             raise ValueError(unknown("teacher", value, TEACHERS))
         return value
-
-    @property
-    def teacher_training(self) -> TrainedParams:
-        """The teacher's parameters as any trained model has them."""
-        return TrainedParams(
-            lr=self.teacher_lr,
-            batch_size=self.teacher_batch_size,
-            momentum=self.teacher_momentum,
-            weight_decay=self.teacher_weight_decay,
-        )
 
 
 class Params(StudentParams, Prepare):

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from collateral.config.params import TrainedParams
 from collateral.core.dataset import ImageInfo
 from collateral.methods.ltd.params import Prepare
 from collateral.models.build import build_model
@@ -47,12 +48,12 @@ def new_teacher(name: str, base: nn.Module, info: ImageInfo, run: Run) -> nn.Mod
     with run.seeded():
         frozen = name == "mlp_frozen"
         teacher = FrozenBody(base, info.num_classes) if frozen else build_model(name, info)
-    return teacher.to(run.device, memory_format=torch.channels_last)
+    return teacher.to(run.device).to(memory_format=torch.channels_last)
 
 
 def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> Tensor:
     """Train until the threshold, or the end of the budget; return every epoch's accuracy."""
-    optimizer = start_training(teacher, params.teacher_training)
+    optimizer = start_training(teacher, _training(params))
     for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
         set_rate(optimizer, params.teacher_lr * _rate_factor(epoch, params))
         correct = torch.zeros((), device=run.device)
@@ -69,6 +70,16 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
             run.stop()
     accuracies = [row["teacher_accuracy"] for row in run.history if "teacher_accuracy" in row]
     return torch.tensor(accuracies)
+
+
+def _training(params: Prepare) -> TrainedParams:
+    """Return the teacher's parameters as any trained model has them."""
+    return TrainedParams(
+        lr=params.teacher_lr,
+        batch_size=params.teacher_batch_size,
+        momentum=params.teacher_momentum,
+        weight_decay=params.teacher_weight_decay,
+    )
 
 
 def _rate_factor(epoch: int, params: Prepare) -> float:

@@ -39,11 +39,8 @@ wildcard_constraints:
     prepared="[a-z0-9_.-]+",
 
 
-localrules:
-    all,
-
-
 include: "workflow/rules/lookup.smk"
+include: "workflow/rules/resources.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/unlearn.smk"

@@ -101,9 +101,13 @@ def main() -> None:
     model = build_model("resnet20", INFO).eval().to(memory_format=torch.channels_last)
     examples = random_examples(args.samples)
     per_sample_gradients(model, examples)  # the first call imports what torch.func needs
-    gradients: dict[str, Callable[[], object]] = {"batches of one": lambda: one_by_one(model, examples)}
+    gradients: dict[str, Callable[[], object]] = {
+        "batches of one": lambda: one_by_one(model, examples)
+    }
     for size in CHUNK_SIZES:
-        gradients[f"chunks of {size}"] = lambda size=size: per_sample_gradients(model, examples, size)
+        gradients[f"chunks of {size}"] = lambda size=size: per_sample_gradients(
+            model, examples, size
+        )
     compare(gradients, args.repeats)
     task = Task(examples, random_examples(32), INFO)
     for mode in ("public", "exact"):

@@ -3,7 +3,6 @@
 Jobs are killed for real: children of a server that has torch loaded, so that a start takes no time.
 """
 
-import json
 import logging
 import multiprocessing
 import os
@@ -18,12 +17,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from workshop import Workshop, without_seconds  # noqa: E402
+
 from collateral.cli import main  # noqa: E402
 from collateral.stages import tune  # noqa: E402
 from collateral.training.checkpoints import WARNINGS, Checkpoints, Saver  # noqa: E402
 
 PATIENCE_SECONDS = 120
-ALWAYS = "0"  # seconds between checkpoints
 KILLS = 20
 STAGES = ("collateral.stages.train", "collateral.stages.tune")
 
@@ -135,62 +135,6 @@ def test_a_warning_saves_the_latest_epoch_and_leaves(tmp_path, number):
 # Jobs that are killed
 
 
-class Workshop:
-    """A folder with a data set, a split, and command lines of jobs on them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        options = {"families": 2, "classes_per_family": 2, "num_train": 16, "channels": 3}
-        self.data, self.split = folder / "dataset.npz", folder / "split.json"
-        labels = folder / "labels.npz"
-        self.call("data", name="synthetic", options=options, out=self.data, labels=labels)
-        part = {"class": "family_0_class_0", "fraction": 0.5}
-        self.call("split", labels=labels, kind="class_part", params=part, out=self.split)
-
-    def command(self, stage: str, **options) -> list[str]:
-        """Return a command line; a dictionary or list is given as JSON."""
-        words = [stage]
-        for name, value in options.items():
-            text = json.dumps(value) if isinstance(value, dict | list) else str(value)
-            words += [f"--{name.replace('_', '-')}", text]
-        return words
-
-    def call(self, stage: str, **options) -> None:
-        main(self.command(stage, **options))
-
-    def train(self, name: str, epochs: int) -> list[str]:
-        """Return the command line of a training job."""
-        params = {"epochs": epochs, "batch_size": 32}
-        return self.command(
-            "train", data=self.data, model="small_cnn", params=params, **self.job(name)
-        )
-
-    def tune(self, name: str, base: Path, epochs: int) -> list[str]:
-        """Return the command line of a tuning job: three trials, and that of the default."""
-        return self.command(
-            "tune",
-            method="ft",
-            params={"epochs": epochs, "batch_size": 16},
-            trials=[{"lr": lr} for lr in (0.001, 0.003, 0.1)],
-            split=self.split,
-            model="small_cnn",
-            base=base,
-            data=self.data,
-            **self.job(name),
-        )
-
-    def job(self, name: str) -> dict[str, object]:
-        return {
-            "seed": 0,
-            "out": self.folder / name,
-            "checkpoints": self.checkpoints(name),
-            "checkpoint_seconds": ALWAYS,
-        }
-
-    def checkpoints(self, name: str) -> Path:
-        return self.folder / ".checkpoints" / name
-
-
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory) -> Workshop:
     return Workshop(tmp_path_factory.mktemp("workshop"))
@@ -222,14 +166,6 @@ def wait_for(condition, process) -> None:
         time.sleep(0.002)
 
 
-def results(folder: Path) -> dict[str, bytes]:
-    """Return the files of a job but its cost."""
-    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name[0] != "."}
-    del files["cost.json"]
-    assert files
-    return files
-
-
 def stamp(path: Path) -> int:
     return path.stat().st_mtime_ns if path.exists() else 0
 
@@ -250,14 +186,14 @@ def test_a_training_job_killed_twenty_times_ends_in_the_same_bits(workshop, serv
         assert process.exitcode == -signal.SIGKILL, "ended before it was killed"
     assert not (workshop.folder / "killed").exists()
     main(command)
-    assert results(workshop.folder / "killed") == results(workshop.folder / "undisturbed")
+    assert workshop.results("killed") == workshop.results("undisturbed")
     assert not workshop.checkpoints("killed").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", WARNINGS)
 def test_a_warned_training_job_leaves_a_checkpoint_and_is_finished_later(workshop, number):
-    name, epochs = f"warned-{number.name}", 60
+    name, epochs = f"warned-{number.name}", 100
     main(workshop.train(f"{name}-not", epochs))
     words = [sys.executable, "-c", "from collateral.cli import main; main()"]
     latest = workshop.checkpoints(name) / "loop-1.checkpoint"
@@ -272,16 +208,18 @@ def test_a_warned_training_job_leaves_a_checkpoint_and_is_finished_later(worksho
     assert latest.exists()
     assert not (workshop.folder / name / "model.safetensors").exists()
     main(workshop.train(name, epochs))
-    assert results(workshop.folder / name) == results(workshop.folder / f"{name}-not")
+    assert workshop.results(name) == workshop.results(f"{name}-not")
 
 
 @pytest.mark.slow
 def test_a_killed_tuning_job_does_not_run_its_finished_trials_again(workshop, server, monkeypatch):
-    main(workshop.train("base", 5))
-    base = workshop.folder / "base" / "model.safetensors"
-    undisturbed = workshop.folder / "tune-undisturbed"
-    main(workshop.tune(undisturbed.name, base, epochs=10))
-    command = workshop.tune("tune-killed", base, epochs=10)
+    def tuning(name: str) -> list[str]:
+        trials = [{"lr": lr} for lr in (0.001, 0.003, 0.1)]  # and the default
+        return workshop.method("tune", name, "ft", {"epochs": 20, "batch_size": 16}, trials=trials)
+
+    main(workshop.train("base", epochs=5))
+    main(tuning("tune-undisturbed"))
+    command = tuning("tune-killed")
     process = start(server, main, command)
     finished = workshop.checkpoints("tune-killed")
     wait_for((finished / "trial-1.checkpoint").exists, process)
@@ -295,9 +233,6 @@ def test_a_killed_tuning_job_does_not_run_its_finished_trials_again(workshop, se
     main(command)
     assert len(calls) == 4 - num_finished
 
-    def without_seconds(folder: Path) -> list[str]:
-        return [line.rsplit(",", 1)[0] for line in (folder / "trials.csv").read_text().splitlines()]
-
-    assert without_seconds(workshop.folder / "tune-killed") == without_seconds(undisturbed)
-    chosen = [f / "selected.json" for f in (undisturbed, workshop.folder / "tune-killed")]
-    assert chosen[0].read_bytes() == chosen[1].read_bytes()
+    killed, undisturbed = (workshop.results(f"tune-{name}") for name in ("killed", "undisturbed"))
+    assert killed["selected.json"] == undisturbed["selected.json"]
+    assert without_seconds(killed["trials.csv"]) == without_seconds(undisturbed["trials.csv"])

@@ -8,6 +8,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from collateral.core.dataset import ImageInfo  # noqa: E402
+from collateral.models.build import build_model  # noqa: E402
 from collateral.models.classifier import Classifier  # noqa: E402
 from collateral.training.examples import Examples, Images  # noqa: E402
 from collateral.training.gradients import (  # noqa: E402
@@ -92,6 +93,16 @@ def test_a_sum_over_more_than_a_batch_is_the_sum_of_all(small, double):
     examples = retain.joined(retain)  # 318 examples: two batches
     expected = one_by_one(double, examples).sum(0)
     torch.testing.assert_close(summed_gradient(double, examples), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("error:There is a performance drop")
+def test_attention_is_computed_for_all_examples_at_once():
+    info = ImageInfo(num_classes=2, shape=(8, 8, 1), mean=(0.5,), std=(0.5,))
+    pixels = torch.arange(192, dtype=torch.uint8).view(3, 8, 8, 1)
+    examples = Examples(Images(pixels, 0, False), torch.arange(3), torch.tensor([0, 1, 0]))
+    model = build_model("vit_tiny", info).double()
+    gradients = per_sample_gradients(model, examples)
+    torch.testing.assert_close(gradients, one_by_one(model, examples), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("gradient_of", [summed_gradient, per_sample_gradients])

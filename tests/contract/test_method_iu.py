@@ -95,11 +95,11 @@ def test_exact_draws_its_samples_by_the_seed(tiny, task):
     assert not torch.allclose(first, other)
 
 
-@pytest.mark.parametrize("rows", [1, 40, 70, 1000])
+@pytest.mark.parametrize("rows", [0.5, 15, 16, 1000])
 def test_the_gram_matrix_does_not_depend_on_the_memory_it_may_use(tiny, task, rows):
-    v = removal_gradient(tiny, task)
-    gradients = per_sample_gradients(tiny, task.retain)
-    gram, products = gram_and_products(tiny, task.retain, v, max_bytes=rows * 34 * 8)
+    v, examples = removal_gradient(tiny, task), task.retain.select(torch.arange(50))
+    gradients = per_sample_gradients(tiny, examples)
+    gram, products = gram_and_products(tiny, examples, v, max_bytes=int(rows * 34 * 8))
     torch.testing.assert_close(gram, gradients @ gradients.T, rtol=1e-9, atol=1e-12)
     torch.testing.assert_close(products, gradients @ v, rtol=1e-9, atol=1e-12)
 

@@ -38,6 +38,10 @@ class RunSpec:
 
     def params(self) -> MethodParams:
         """Return the parameters as far as the config tells: tuned ones have their first value."""
+        return self._params
+
+    @cached_property
+    def _params(self) -> MethodParams:
         return self.method.params({**self.method.trials()[0], **self.vary})
 
     @cached_property

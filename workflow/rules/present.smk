@@ -41,7 +41,9 @@ rule tables:
 
 
 rule figures:
-    """The similarity plot and the affected-class bars of every cell."""
+    """The similarity plot and the affected-class bars of every cell; where a whole class is
+    deleted, the other classes' losses too.
+    """
     input:
         metrics=paths.METRICS,
     output:

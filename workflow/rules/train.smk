@@ -21,6 +21,8 @@ rule base:
     threads: 1
     resources:
         gpu=1,
+        mem_mb=memory,
+        runtime=minutes(training_passes),
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,
@@ -50,6 +52,8 @@ rule retrain:
     threads: 1
     resources:
         gpu=1,
+        mem_mb=memory,
+        runtime=minutes(training_passes),
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,

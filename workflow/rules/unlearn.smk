@@ -23,6 +23,8 @@ rule prepare:
     threads: 1
     resources:
         gpu=1,
+        mem_mb=memory,
+        runtime=minutes(prepare_passes),
     params:
         method=lambda w: cell_of(w).preparations[w.prepared].method.uses,
         model=lambda w: benchmark_of(w).config.model,
@@ -59,6 +61,8 @@ rule tune:
     threads: 1
     resources:
         gpu=1,
+        mem_mb=memory,
+        runtime=minutes(tune_passes),
     params:
         method=lambda w: cell_of(w).tuned[w.method].uses,
         model=lambda w: benchmark_of(w).config.model,
@@ -98,6 +102,8 @@ rule unlearn:
     threads: 1
     resources:
         gpu=1,
+        mem_mb=memory,
+        runtime=minutes(run_passes),
     params:
         method=lambda w: run_of(w).method.uses,
         model=lambda w: benchmark_of(w).config.model,

@@ -1,6 +1,7 @@
 """Find methods and controls: the folder of that name, in the package or under `plugins:`."""
 
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -21,8 +22,13 @@ def add_plugins(folders: Iterable[Path]) -> None:
 
 def names(kind: str) -> list[str]:
     """Return the names of all methods or controls: the folders that hold a `params.py`."""
-    folders = [Path(path) for path in KINDS[kind].__path__]
-    return sorted({file.parent.name for path in folders for file in path.glob("*/params.py")})
+    return list(_folders_in(tuple(KINDS[kind].__path__)))
+
+
+@cache
+def _folders_in(paths: tuple[str, ...]) -> list[str]:
+    """Look once: a large grid asks for every run."""
+    return sorted({file.parent.name for path in paths for file in Path(path).glob("*/params.py")})
 
 
 def is_own(name: str) -> bool:

@@ -18,6 +18,7 @@ class Neighbours:
     seeds: NDArray[np.int64]  # (S,), one a row below
     train_similarity: NDArray[np.float32]  # (S, N)
     test_similarity: NDArray[np.float32]  # (S, M)
+    class_similarity: NDArray[np.float32]  # (S, C), of the mean of all its train examples
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
     shown_index: NDArray[np.int64]  # (K,), within the test set for "test", else the train set
     shown_images: NDArray[np.uint8]  # (K, H, W, C)

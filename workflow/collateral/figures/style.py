@@ -124,7 +124,9 @@ def save(fig: Figure, path: Path) -> None:
                 fig.savefig(temporary, dpi=200, metadata=metadata)
 
 
-def annotate(fig: Figure, axes: Axes, cell: Cell, reading: str) -> None:
+def annotate(
+    fig: Figure, axes: Axes, cell: Cell, reading: str, bars: str = "standard error"
+) -> None:
     """Put the title and the legend of `axes` above the figure, and below it how to read it."""
     handles, labels = axes.get_legend_handles_labels()
     noise_last = sorted(range(len(labels)), key=lambda place: labels[place] == NOISE_LABEL)
@@ -138,7 +140,7 @@ def annotate(fig: Figure, axes: Axes, cell: Cell, reading: str) -> None:
         title_fontproperties={"weight": "bold", "size": 9},
     )
     several = len(cell.seeds) > 1
-    spread = f"Error bars: standard error over {len(cell.seeds)} seeds." if several else "One seed."
+    spread = f"Error bars: {bars} over {len(cell.seeds)} seeds." if several else "One seed."
     lines = [f"{reading} {spread}", *_troubles(cell)]
     fig.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7, color="0.3")
 

@@ -32,6 +32,11 @@ def _attack(label: str, feature: str, group: Group = "membership") -> Metric:
     return Metric(label, text, "%", "retrain", group)
 
 
+def _end_of_slope(label: str, end: str) -> Metric:
+    text = f"{end} end of the slope's 95 % Student-t interval over seeds"
+    return Metric(label, text, "points", "retrain", "locality")
+
+
 METRICS: dict[str, Metric] = {
     "ua": Metric("UA", "accuracy on the forget set", "%", "retrain", "main"),
     "ra": Metric("RA", "accuracy on the retained examples", "%", "retrain", "main"),
@@ -112,6 +117,37 @@ METRICS: dict[str, Metric] = {
         "%",
         "low",
         "locality",
+    ),
+    "class_drop": Metric(
+        "Class drop",
+        "Retrain's accuracy minus the unlearned model's on the test examples of a class",
+        "points",
+        "retrain",
+        "locality",
+    ),
+    "class_slope": Metric(
+        "Class slope",
+        "slope of the class drop over the class similarity, of the classes not deleted: a line "
+        "through each seed's classes, mean over seeds",
+        "points",
+        "retrain",
+        "locality",
+    ),
+    "class_slope_low": _end_of_slope("Class slope from", "lower"),
+    "class_slope_high": _end_of_slope("Class slope to", "upper"),
+    "class_similarity": Metric(
+        "Class similarity",
+        "cosine of the base's mean features of a class with those of the deleted class",
+        "cosine",
+        None,
+        "reference",
+    ),
+    "floor_class": Metric(
+        "Noise of the class drop",
+        "standard deviation of the mean class drop between independent retrainings",
+        "points",
+        None,
+        "reference",
     ),
     "bin_low": Metric("Bin from", "least similarity of a bin", "cosine", None, "reference"),
     "bin_high": Metric("Bin to", "largest similarity of a bin", "cosine", None, "reference"),

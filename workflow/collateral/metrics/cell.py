@@ -1,9 +1,10 @@
 """All numbers of a cell: of every run and seed, and over all seeds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from collateral.metrics.classes import slope, slope_numbers
 from collateral.metrics.gaps import TERMS, BySeed, average_gaps, noise_floors
 from collateral.metrics.locality import bin_count, bin_floor
 from collateral.metrics.result import (
@@ -31,17 +32,19 @@ def cell_rows(cell: Cell, retrained: Iterable[Result], results: Iterable[Result]
     for result in retrained:
         reference = references[result.seed] = reference_of(cell, result, edges)
         own = own_numbers(cell, result, reference)
-        of_retrain.append(_numbers(result, own | _counts(reference)))
+        of_retrain.append(_numbers(result, own | _counts(reference) | _similarities(reference)))
     of_runs = []
     for result in results:
         reference = references[result.seed]
         own = own_numbers(cell, result, reference)
         of_runs.append(_numbers(result, own | numbers_against(cell, result, reference)))
-    scale = _edge_numbers(edges) | _bin_floors(list(references.values()))
+    everyone = list(references.values())
+    scale = _edge_numbers(edges) | _bin_floors(everyone) | _class_floors(everyone)
     pooled = [_pooled(of_retrain, scale | noise_floors(_by_seed(of_retrain)))]
     for run in dict.fromkeys(numbers.run for numbers in of_runs):
         seeds = [numbers for numbers in of_runs if numbers.run == run]
-        pooled.append(_pooled(seeds, average_gaps(_by_seed(seeds), _by_seed(of_retrain))))
+        gaps = average_gaps(_by_seed(seeds), _by_seed(of_retrain))
+        pooled.append(_pooled(seeds, gaps | _class_slopes(seeds, references)))
     return rows_of(cell.name, cell.split, [*of_retrain, *of_runs, *pooled])
 
 
@@ -68,6 +71,10 @@ def _counts(reference: Reference) -> dict[str, float]:
     return by_bin("bin_count:", {name: bin_count(bins) for name, bins in reference.bins.items()})
 
 
+def _similarities(reference: Reference) -> dict[str, float]:
+    return {f"class_similarity:{name}": value for name, value in reference.class_similarity.items()}
+
+
 def _edge_numbers(edges: ByName) -> dict[str, float]:
     low = by_bin("bin_low:", {name: points[:-1] for name, points in edges.items()})
     return low | by_bin("bin_high:", {name: points[1:] for name, points in edges.items()})
@@ -81,3 +88,24 @@ def _bin_floors(references: Sequence[Reference]) -> dict[str, float]:
         ]
         floors[name] = bin_floor(np.reshape(profiles, (-1, NUM_BINS)))
     return by_bin("floor_", floors)
+
+
+def _class_floors(references: Sequence[Reference]) -> dict[str, float]:
+    floors = {}
+    for name in references[0].class_accuracy:
+        rates = [r.class_accuracy[name] for r in references if not r.is_diverged]
+        floors[f"floor_class:{name}"] = float(bin_floor(np.reshape(rates, (-1, 1)))[0])
+    return floors
+
+
+def _class_slopes(runs: Sequence[Numbers], references: Mapping[int, Reference]) -> dict[str, float]:
+    """Return the mean slope of drop on similarity and its interval; nothing without classes."""
+    slopes = []
+    for numbers in runs:
+        assert numbers.seed is not None, "numbers over all seeds have no Retrain"
+        similarity = references[numbers.seed].class_similarity
+        drops = [numbers.values[f"class_drop:{name}"] for name in similarity]
+        slopes.append(slope(list(similarity.values()), drops))
+    if not similarity:
+        return {}
+    return slope_numbers(np.array(slopes))

@@ -13,6 +13,7 @@ from collateral.core.neighbours import Neighbours
 from collateral.core.outputs import ModelOutputs
 from collateral.core.split import Split
 from collateral.metrics.accuracy import accuracies
+from collateral.metrics.classes import class_accuracy, kept_classes
 from collateral.metrics.locality import bin_mean, disagreement
 from collateral.metrics.membership import Draw, draw, scores
 from collateral.metrics.similarity import bin_edges, bin_of
@@ -42,6 +43,15 @@ class Cell:
         """Similarity to the forget set by seed and example, of each set."""
         return self.sets(self.neighbours.train_similarity, self.neighbours.test_similarity)
 
+    @cached_property
+    def kept_classes(self) -> tuple[int, ...]:
+        """The classes that remain where whole classes are deleted; else none."""
+        return kept_classes(self.labels, self.split)
+
+    def row(self, seed: int) -> int:
+        """Return the place of a seed among the similarities."""
+        return int(np.flatnonzero(self.neighbours.seeds == seed)[0])
+
 
 @dataclass(frozen=True)
 class Result:
@@ -69,6 +79,9 @@ class Reference:
     is_diverged: bool  # Retrain is; then what follows means nothing
     profile: ByName
     predictions: dict[str, Array]  # by set
+    # By name of class; both are empty unless whole classes are deleted.
+    class_accuracy: dict[str, float]  # on the test set
+    class_similarity: dict[str, float]  # to what is deleted, of the classes that remain
 
 
 def edges_of(cell: Cell) -> ByName:
@@ -78,7 +91,7 @@ def edges_of(cell: Cell) -> ByName:
 
 def reference_of(cell: Cell, retrained: Result, edges: ByName) -> Reference:
     """Return what the runs of Retrain's seed are held against."""
-    row = cell.neighbours.seeds.tolist().index(retrained.seed)
+    row = cell.row(retrained.seed)
     bins = {name: bin_of(cell.similarity[name][row], edges[name]) for name in BINNED}
     return Reference(
         drawn=draw(cell.split, len(cell.labels.test), retrained.seed),
@@ -86,6 +99,11 @@ def reference_of(cell: Cell, retrained: Result, edges: ByName) -> Reference:
         is_diverged=retrained.is_diverged,
         profile=_profile(cell, retrained, bins),
         predictions=_predictions(cell, retrained),
+        class_accuracy=_class_accuracy(cell, retrained),
+        class_similarity={
+            cell.labels.class_names[c]: float(cell.neighbours.class_similarity[row, c])
+            for c in cell.kept_classes
+        },
     )
 
 
@@ -98,11 +116,13 @@ def own_numbers(cell: Cell, result: Result, reference: Reference) -> dict[str, f
 
 
 def numbers_against(cell: Cell, result: Result, reference: Reference) -> dict[str, float]:
-    """Return deltas by bin and disagreement by set; NaN where the run or Retrain diverged."""
+    """Return deltas by bin and class, disagreement by set; NaN where run or Retrain diverged."""
     profile = _profile(cell, result, reference.bins)
     values = by_bin("delta_", {name: reference.profile[name] - profile[name] for name in profile})
     for name, prediction in _predictions(cell, result).items():
         values[f"disagreement_{name}"] = disagreement(prediction, reference.predictions[name])
+    for name, rate in _class_accuracy(cell, result).items():
+        values[f"class_drop:{name}"] = reference.class_accuracy[name] - rate
     return _undefined(values) if result.is_diverged or reference.is_diverged else values
 
 
@@ -126,6 +146,15 @@ def _profile(cell: Cell, result: Result, bins: dict[str, NDArray[np.int64]]) -> 
         profile[f"acc:{name}"] = bin_mean(predictions[name] == labels[name], index)
         profile[f"conf:{name}"] = bin_mean(confidences[name], index)
     return profile
+
+
+def _class_accuracy(cell: Cell, result: Result) -> dict[str, float]:
+    """Return test accuracy by name of class; nothing unless whole classes are deleted."""
+    if not cell.kept_classes:
+        return {}
+    names, label = cell.labels.class_names, cell.labels.test
+    rates = class_accuracy(result.outputs.test.prediction, label, len(names))
+    return dict(zip(names, rates.tolist(), strict=True))
 
 
 def _undefined(values: Mapping[str, float]) -> dict[str, float]:

@@ -17,14 +17,14 @@ def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
     return _cosine(features.astype(np.float64), direction).astype(np.float32)
 
 
-def class_similarity(
+def class_means(
     features: Floats, label: NDArray[np.int64], num_classes: int
 ) -> NDArray[np.float64]:
-    """Return the cosine of every two classes' mean features (C, C); NaN for an absent class."""
+    """Return the mean features of every class (C, D); NaN for an absent class."""
     means = np.full((num_classes, features.shape[1]), np.nan)
     for c in np.unique(label):
         means[c] = features[label == c].mean(axis=0, dtype=np.float64)
-    return np.stack([_cosine(means, mean) for mean in means])
+    return means
 
 
 def most_similar(values: Floats, candidates: NDArray[np.int64], count: int) -> NDArray[np.int64]:

@@ -11,14 +11,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from collateral.core.dataset import Labels
 from collateral.core.files import read_json
-from collateral.figures import affected, similarity
+from collateral.figures import affected, classes, similarity
 from collateral.report.grids import Grid, of_costs, of_csv, of_locality, of_records, of_table
 from collateral.report.images import Strip, data_uri, strips
 from collateral.report.locality import finding
 from collateral.tables.compare import Protocol, tables
 from collateral.tables.results import REFERENCE, Cell, Runs, cells, read
 
-CAPTIONS = {"similarity": similarity.CAPTION, "affected": affected.CAPTION}
+CAPTIONS = {
+    "similarity": similarity.CAPTION,
+    "classes": classes.CAPTION,
+    "affected": affected.CAPTION,
+}
 
 
 @dataclass(frozen=True)

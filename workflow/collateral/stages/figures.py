@@ -4,11 +4,12 @@ import argparse
 import json
 from pathlib import Path
 
-from collateral.figures import affected, similarity
+from collateral.figures import affected, classes, similarity
 from collateral.figures.style import save
 from collateral.tables.results import cells, read
 
 FIGURES = {"similarity": similarity.draw, "affected": affected.draw}
+WHOLE_CLASS_FIGURES = {"classes": classes.draw}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,5 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Draw every figure of every cell."""
     for cell in cells(read(args.metrics), args.runs):
-        for name, draw in FIGURES.items():
+        whole = WHOLE_CLASS_FIGURES if classes.kept_names(cell) else {}
+        for name, draw in (FIGURES | whole).items():
             save(draw(cell, args.runs), args.out / cell.name / name)

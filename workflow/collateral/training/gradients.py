@@ -51,7 +51,8 @@ def per_sample_gradients(
     model: nn.Module, examples: Examples, chunk_size: int = CHUNK_SIZE
 ) -> Tensor:
     """Return the gradient of every example's loss, (n, P), computed a chunk at a time."""
-    weights = {name: weight.detach() for name, weight in trainable(model).items()}
+    # Contiguous: of channels_last weights, vmap's convolutions are a tenth slower.
+    weights = {name: weight.detach().contiguous() for name, weight in trainable(model).items()}
 
     def loss(weights: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
         return F.cross_entropy(functional_call(model, weights, (x[None],)), y[None])

@@ -55,9 +55,7 @@ def inner_products(model: nn.Module, examples: Examples, directions: Tensor) -> 
     return result
 
 
-def corrected_by_first(
-    model: nn.Module, retain: Examples, v: Tensor, params: Prepare
-) -> Tensor:
+def corrected_by_first(model: nn.Module, retain: Examples, v: Tensor, params: Prepare) -> Tensor:
     """Return what the public code's WoodFisher recursion makes of v.
 
     The recursion carries k, from v, and o, from the first example's gradient g_0, through

@@ -43,9 +43,7 @@ def unlearn(
     return model
 
 
-def most_salient(
-    model: nn.Module, scores: Mapping[str, Tensor], ratio: float
-) -> dict[str, Tensor]:
+def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -> dict[str, Tensor]:
     """Mark the top `ratio` of all weights by rank; of equal ones, the first in the model."""
     # In the model's order: a saved mapping comes back in another one.
     flat = torch.cat([scores[name].flatten() for name in trainable(model)])

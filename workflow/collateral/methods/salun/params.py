@@ -25,7 +25,10 @@ class Params(TrainedParams, Prepare):
     epochs: int = Field(20, ge=0, description="Passes over the examples; paper: 20.")
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
     ratio: float = Field(
-        0.5, gt=0, le=1, description="Share of the weights that train; paper tunes it in [0.1, 0.9]."
+        0.5,
+        gt=0,
+        le=1,
+        description="Share of the weights that train; paper tunes it in [0.1, 0.9].",
     )
     labels: Literal["any", "wrong"] = Field(
         "any", description="Draw from all classes (public code), or from all but the true one."

@@ -1,0 +1,281 @@
+"""The stages that train, from data set to unlearned model, called as their command lines."""
+
+import csv
+import json
+from argparse import ArgumentParser
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from workshop import Workshop, call, without_seconds  # noqa: E402
+
+from collateral.cli import main  # noqa: E402
+from collateral.config.lookup import names, params_class, prepare_class  # noqa: E402
+from collateral.config.methods import prepared_name  # noqa: E402
+from collateral.core.dataset import Labels  # noqa: E402
+from collateral.core.outputs import ModelOutputs, Outputs  # noqa: E402
+from collateral.core.record import file_hash  # noqa: E402
+from collateral.core.split import Split  # noqa: E402
+from collateral.stages import train, tune  # noqa: E402
+from collateral.training import fit as engine  # noqa: E402
+from collateral.training.examples import Examples  # noqa: E402
+from collateral.training.session import status_of  # noqa: E402
+
+FT = {"epochs": 2, "batch_size": 16, "lr": 0.003}
+GRID = [{"lr": 0.001}, {"lr": 0.02}]
+RUN_FILES = {"model.safetensors", "outputs.npz", "history.csv", "record.json"}
+FILES = {
+    "base": RUN_FILES | {"embeddings.npz"},
+    "retrain": RUN_FILES,
+    "ft": RUN_FILES,
+    "tune": {"trials.csv", "selected.json"},
+    "ft-tuned": RUN_FILES,
+}
+TWO_PHASES = [name for name in names("method") if prepare_class(name)]
+
+
+def run_all(folder) -> Workshop:
+    """Run every stage once."""
+    workshop = Workshop(folder)
+    main(workshop.train("base", epochs=4))
+    main(workshop.train("retrain", epochs=4, split=workshop.split))
+    main(workshop.method("unlearn", "ft", "ft", FT, run="ft"))
+    main(workshop.method("tune", "tune", "ft", FT, trials=GRID))
+    selected = folder / "tune" / "selected.json"
+    main(workshop.method("unlearn", "ft-tuned", "ft", FT, run="ft", selected=selected))
+    return workshop
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory) -> Workshop:
+    return run_all(tmp_path_factory.mktemp("first"))
+
+
+def read(workshop: Workshop, name: str, file: str):
+    return json.loads((workshop.folder / name / file).read_text())
+
+
+def trials(workshop: Workshop, name: str) -> list[dict[str, str]]:
+    with (workshop.folder / name / "trials.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+# Files
+
+
+def test_a_second_run_of_everything_gives_the_same_bits(workshop, tmp_path):
+    again = run_all(tmp_path)
+    assert again.data.read_bytes() == workshop.data.read_bytes()
+    assert again.split.read_bytes() == workshop.split.read_bytes()
+    for name, files in FILES.items():
+        one, other = workshop.results(name), again.results(name)
+        assert one.keys() == other.keys() == files
+        for results in (one, other):
+            if name == "tune":
+                results["trials.csv"] = without_seconds(results["trials.csv"])
+        assert [file for file in files if one[file] != other[file]] == []
+
+
+def test_finished_jobs_leave_no_checkpoints(workshop):
+    assert list((workshop.folder / ".checkpoints").iterdir()) == []
+
+
+def test_the_record_says_what_the_run_is(workshop):
+    record = read(workshop, "ft", "record.json")
+    versions = record.pop("versions")
+    inputs = {"data": workshop.data, "split": workshop.split, "base": workshop.base}
+    assert record == {
+        "run": "ft",
+        "kind": "method",
+        "method": "ft",
+        "model": "small_cnn",
+        "params": params_class("ft").model_validate(FT).model_dump(),
+        "seed": 0,
+        "code": "",
+        "inputs": {name: file_hash(path) for name, path in inputs.items()},
+        "status": "ok",
+        "extra": {},
+    }
+    assert {"python", "torch", "numpy"} <= versions.keys()
+
+
+@pytest.mark.parametrize(("name", "inputs"), [("base", {"data"}), ("retrain", {"data", "split"})])
+def test_the_record_of_a_reference_names_its_inputs(workshop, name, inputs):
+    record = read(workshop, name, "record.json")
+    assert (record["run"], record["kind"]) == (name, "reference")
+    assert record["inputs"].keys() == inputs
+
+
+def test_the_record_says_that_the_test_set_chose_the_epoch(workshop):
+    params = {"epochs": 1, "checkpoint": "best_test"}
+    main(workshop.train("best-test", 1, params=params))
+    assert read(workshop, "best-test", "record.json")["params"]["checkpoint"] == "best_test"
+
+
+def test_the_cost_has_seconds_by_phase(workshop):
+    cost = read(workshop, "ft", "cost.json")
+    assert cost["seconds"].keys() == {"unlearn"}
+    assert cost["total_seconds"] == sum(cost["seconds"].values()) > 0
+    assert cost["threads"] == 1
+
+
+def test_retrain_is_trained_on_exactly_what_is_retained(workshop, monkeypatch):
+    seen, batches = [], Examples.batches
+
+    def spy(self, *args, **options):
+        seen.extend(self.rows.tolist())
+        return batches(self, *args, **options)
+
+    monkeypatch.setattr(Examples, "batches", spy)
+    main(workshop.train("spied", epochs=1, split=workshop.split))
+    split = Split.load(workshop.split)
+    assert (len(split.forget), split.num_train) == (8, 64)
+    assert seen == split.retain.tolist()
+
+
+def test_a_job_that_fails_while_it_writes_does_not_train_again(workshop, monkeypatch):
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(train, "write_results", fail)
+    with pytest.raises(OSError, match="no space"):
+        main(workshop.train("interrupted", epochs=4))
+    monkeypatch.undo()
+    monkeypatch.setattr(engine, "_epoch", fail)
+    main(workshop.train("interrupted", epochs=4))
+    assert workshop.results("interrupted") == workshop.results("base")
+
+
+# Tuning
+
+
+def test_tuning_has_no_option_for_anything_of_retrain(workshop, capsys):
+    parser = ArgumentParser()
+    tune.add_arguments(parser)
+    assert "retrain" not in parser.format_help().lower()
+    with pytest.raises(SystemExit):
+        main([*workshop.method("tune", "x", "ft", FT, trials=GRID), "--retrained", "outputs.npz"])
+    assert "unrecognized arguments: --retrained" in capsys.readouterr().err
+
+
+def test_trials_are_the_grid_and_then_the_defaults(workshop):
+    rows = trials(workshop, "tune")
+    assert [row["lr"] for row in rows] == ["0.001", "0.02", "0.01"]
+    assert [row["is_candidate"] for row in rows] == ["True", "True", "False"]
+    assert sum(row["is_chosen"] == "True" for row in rows) == 1
+    assert all(0 <= float(row[name]) <= 1 for row in rows for name in ("ra", "ua", "ta", "mia"))
+    assert all(row["teacher_ua"] == "" for row in rows)
+
+
+@pytest.fixture(scope="module")
+def wild(workshop) -> list[dict[str, str]]:
+    """Return the trials of a rate that diverges and of the default."""
+    main(workshop.method("tune", "wild", "ft", FT, trials=[{"lr": 1e38}, {"lr": 0.01}]))
+    return trials(workshop, "wild")
+
+
+def test_defaults_among_the_candidates_are_not_tried_twice(wild):
+    assert [(row["is_candidate"], row["is_default"]) for row in wild] == [
+        ("True", "False"),
+        ("True", "True"),
+    ]
+
+
+def test_a_trial_that_diverges_is_a_row_and_not_chosen(workshop, wild):
+    assert wild[0]["ra"] == wild[0]["mia"] == ""
+    assert [row["is_chosen"] for row in wild] == ["False", "True"]
+    assert read(workshop, "wild", "selected.json")["params"] == {"lr": 0.01}
+
+
+def test_a_trial_measures_what_the_run_of_the_same_values_has(workshop):
+    split, labels = Split.load(workshop.split), Labels.load(workshop.labels)
+    outputs = ModelOutputs.load(workshop.folder / "ft-tuned" / "outputs.npz")
+    (chosen,) = (row for row in trials(workshop, "tune") if row["is_chosen"] == "True")
+    for name, rows in (("ra", split.retain), ("ua", split.forget)):
+        is_right = outputs.train.prediction[rows] == labels.train[rows]
+        assert float(chosen[name]) == is_right.mean()
+
+
+# Unlearning
+
+
+def test_a_run_takes_the_tunings_choice(workshop):
+    chosen = read(workshop, "tune", "selected.json")["params"]["lr"]
+    assert chosen != FT["lr"]
+    assert read(workshop, "ft-tuned", "record.json")["params"]["lr"] == chosen
+
+
+def test_what_a_sweep_varies_goes_before_the_tunings_choice(workshop):
+    selected, vary = workshop.folder / "tune" / "selected.json", {"lr": 0.5}
+    command = workshop.method("unlearn", "swept", "ft", FT, selected=selected, run="x", vary=vary)
+    main(command)
+    assert read(workshop, "swept", "record.json")["params"]["lr"] == 0.5
+
+
+def test_a_run_that_diverges_is_a_result(workshop):
+    main(workshop.method("unlearn", "diverged", "ft", {**FT, "lr": 1e38}, run="ft"))
+    assert read(workshop, "diverged", "record.json")["status"] == "diverged"
+
+
+@pytest.mark.parametrize("method", TWO_PHASES)
+def test_it_does_not_matter_which_job_prepared(workshop, method):
+    counts = {"epochs": 1, "batch_size": 16, "k": 20, "teacher_epochs": 2, "samples": 9, "steps": 5}
+    params = params_class(method).model_validate(
+        {key: value for key, value in counts.items() if key in params_class(method).model_fields}
+    )
+    values = params.model_dump(mode="json", include=set(prepare_class(method).model_fields))
+    folder = prepared_name(method, params)
+    main(workshop.method("prepare", folder, method, values))
+    assert workshop.results(folder).keys() == {"prepared.safetensors", "report.json"}
+    everything = params.model_dump(mode="json")
+    for name, options in (("alone", {}), ("shared", {"prepared": workshop.folder / folder})):
+        main(workshop.method("unlearn", f"{method}-{name}", method, everything, run="x", **options))
+    assert workshop.results(f"{method}-alone") == workshop.results(f"{method}-shared")
+    seconds = read(workshop, f"{method}-shared", "cost.json")["seconds"]
+    assert seconds.items() >= read(workshop, folder, "cost.json")["seconds"].items()
+
+
+def test_a_method_of_one_phase_has_nothing_to_prepare(workshop):
+    with pytest.raises(SystemExit, match="--method: ft has nothing to prepare"):
+        main(workshop.method("prepare", "x", "ft", FT))
+
+
+def test_a_control_is_given_retrains_outputs(workshop):
+    retrained = workshop.folder / "retrain" / "outputs.npz"
+    params = {"epochs": 1, "batch_size": 16}
+    main(workshop.method("unlearn", "ideal", "ideal", params, run="ideal", retrained=retrained))
+    record = read(workshop, "ideal", "record.json")
+    assert record["kind"] == "control"
+    assert record["inputs"]["retrained"] == file_hash(retrained)
+
+
+def test_a_stage_says_what_is_wrong_with_its_input(workshop, tmp_path):
+    with pytest.raises(SystemExit, match=r"fraction: 0\.01 of the 16 train examples"):
+        call(
+            "split",
+            labels=workshop.labels,
+            kind="class_part",
+            params={"class": 0, "fraction": 0.01},
+            out=tmp_path / "split.json",
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+# Status
+
+
+@pytest.mark.parametrize(
+    ("prediction", "confidence", "status"),
+    [
+        ([0, 1, 0, 1], [0.9] * 4, "ok"),
+        ([0, 0, 0, 0], [0.9] * 4, "collapsed"),
+        ([0, 1, 0, 1], [0.9, np.nan, 0.9, 0.9], "diverged"),
+    ],
+)
+def test_the_status_tells_a_model_that_is_lost(prediction, confidence, status):
+    labels = Labels(np.array([0, 1, 0, 1]), np.array([0]), ("a", "b"))
+    logits = np.zeros((4, 2), dtype=np.float16)
+    seen = Outputs(logits, np.array(confidence, dtype=np.float32), np.array(prediction))
+    assert status_of(ModelOutputs(seen, seen), labels) == status

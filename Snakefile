@@ -41,6 +41,7 @@ wildcard_constraints:
 
 include: "workflow/rules/lookup.smk"
 include: "workflow/rules/resources.smk"
+include: "workflow/rules/slurm.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/unlearn.smk"

@@ -3,6 +3,7 @@
 import csv
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,32 @@ def full_cell(
     return cell
 
 
+def whole_class_cell(num_seeds: int = 3, num_classes: int = 10, **options: Any) -> FakeCell:
+    """Return a cell whose last class is gone; a class drops by its own similarity, times a tenth.
+
+    Class i has similarity i / num_classes in the mean; seeds differ by 0.01 in both numbers.
+    """
+    names = [f"digit_{c}" for c in range(num_classes)]
+    cell = full_cell(f"{names[-1]}-100", num_seeds, **options)
+    spread = 0.01 * (np.arange(num_seeds) - (num_seeds - 1) / 2)
+    runs = dict.fromkeys(row["run"] for row in cell.metrics)
+    for c, name in enumerate(names):
+        similarity = c / num_classes
+        if name != names[-1]:
+            cell.add("retrain", f"class_similarity:{name}", *(similarity + spread))
+        if num_seeds > 1:
+            cell.add_overall("retrain", f"floor_class:{name}", 0.02)
+        for run in runs:
+            if run != "retrain":
+                cell.add(run, f"class_drop:{name}", *(similarity / 10 + spread))
+    for run in runs:
+        if run != "retrain":
+            cell.add_overall(run, "class_slope", 0.1)
+            cell.add_overall(run, "class_slope_low", 0.05 if num_seeds > 1 else np.nan)
+            cell.add_overall(run, "class_slope_high", 0.15 if num_seeds > 1 else np.nan)
+    return cell
+
+
 @dataclass
 class _Run:
     cell: FakeCell
@@ -135,6 +162,7 @@ def write_models(
         seeds=np.arange(num_seeds),
         train_similarity=np.ones((num_seeds, NUM_EXAMPLES), dtype=np.float32),
         test_similarity=np.ones((num_seeds, NUM_EXAMPLES), dtype=np.float32),
+        class_similarity=np.ones((num_seeds, len(names)), dtype=np.float32),
         shown_set=np.array(["train"] * 4 + ["test"] * NUM_EXAMPLES + ["forget"] * 2),
         shown_index=np.concatenate([index[:4], index, index[6:]]),
         shown_images=np.full((14, 3, 3, 1), 100, dtype=np.uint8),

@@ -27,6 +27,7 @@ def neighbours(num_seeds: int) -> Neighbours:
         seeds=np.arange(num_seeds),
         train_similarity=rng.random((num_seeds, N), dtype=np.float32),
         test_similarity=rng.random((num_seeds, M), dtype=np.float32),
+        class_similarity=rng.random((num_seeds, 2), dtype=np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing.astype(np.int64),
         shown_images=nothing.reshape(0, 1, 1, 1),

@@ -4,7 +4,7 @@ import pytest
 from collateral.metrics.similarity import (
     bin_edges,
     bin_of,
-    class_similarity,
+    class_means,
     most_similar,
     similarity,
 )
@@ -37,18 +37,17 @@ def test_similarity_is_invariant_to_the_order_of_the_forget_set():
     assert shuffled == pytest.approx(similarity(features, forget), abs=1e-6)  # float32
 
 
-def test_class_similarity_is_the_cosine_of_class_means():
+def test_the_features_of_a_class_are_the_mean_over_its_examples():
     features = np.array([[2.0, 0.0], [4.0, 8.0], [0.0, 5.0]])
-    # Means (3, 4) and (0, 5).
-    assert class_similarity(features, np.array([0, 0, 1]), 2) == pytest.approx(
-        np.array([[1, 0.8], [0.8, 1]])
-    )
+    assert class_means(features, np.array([0, 0, 1]), 2).tolist() == [[3, 4], [0, 5]]
 
 
-def test_class_similarity_of_an_absent_class_is_undefined():
-    values = class_similarity(np.eye(2), np.array([0, 2]), 3)
-    assert np.isnan(values[1]).all()
-    assert values[0, [0, 2]].tolist() == [1, 0]
+def test_the_features_of_an_absent_class_are_undefined():
+    means = class_means(np.eye(2), np.array([0, 2]), 3)
+    assert np.isnan(means[1]).all()
+    assert means[[0, 2]].tolist() == np.eye(2).tolist()
+    # Nor has it a similarity.
+    assert np.isnan(similarity(means, np.eye(2))).tolist() == [False, True, False]
 
 
 def test_the_most_similar_come_first_and_ties_in_order():

@@ -62,6 +62,7 @@ def cell_folder(tmp_path_factory) -> Path:
         seeds=np.array(SEEDS),
         train_similarity=np.array([TRAIN_SIMILARITY] * 3, dtype=np.float32),
         test_similarity=np.array([TEST_SIMILARITY] * 3, dtype=np.float32),
+        class_similarity=np.ones((3, 2), dtype=np.float32),
         shown_set=np.array(["train"]),
         shown_index=np.array([2]),
         shown_images=np.zeros((1, 2, 2, 1), dtype=np.uint8),

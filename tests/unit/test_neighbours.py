@@ -55,6 +55,14 @@ def test_similarities_are_the_cosines_to_the_forget_set_by_seed(tmp_path):
     assert found.test_similarity == pytest.approx(np.array([[0.5, 0, 1]] * 2), abs=1e-6)
 
 
+def test_the_similarity_of_a_class_is_that_of_its_mean_features(tmp_path):
+    run_stage(write_inputs(tmp_path, [TRAIN]), 0)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    # The first class lies at 90 and 60 degrees, its mean at 75; the other around the axis.
+    expected = np.array([[np.cos(np.radians(75)), 1]])
+    assert found.class_similarity == pytest.approx(expected, abs=1e-6)  # float32
+
+
 def test_the_nearest_are_shown_first_with_their_images(tmp_path):
     run_stage(write_inputs(tmp_path, [TRAIN]), 0)
     found = Neighbours.load(tmp_path / "neighbours.npz")

@@ -5,11 +5,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from fake_results import RUNS, FakeCell, full_cell, write_models
+from fake_results import RUNS, FakeCell, full_cell, whole_class_cell, write_models
 
 from collateral.cli import main
 from collateral.core.dataset import Labels
-from collateral.figures import affected, similarity
+from collateral.figures import affected, classes, similarity
 from collateral.figures.style import save
 from collateral.report.grids import of_costs, of_locality
 from collateral.report.images import strips
@@ -178,6 +178,16 @@ def test_figures_are_embedded_with_their_captions(benchmark_of):
     images = re.findall(r'<img src="data:image/png;base64,\w[^"]*" alt="(\w+)', page)
     assert images == ["similarity", "affected"]
     assert affected.CAPTION in unescape(page)
+
+
+def test_the_classes_are_shown_where_a_whole_class_is_deleted(benchmark_of):
+    folder = benchmark_of(whole_class_cell())
+    [cell] = cells_of(folder)
+    for name, draw in (("affected", affected.draw), ("classes", classes.draw)):
+        save(draw(cell, RUNS), folder / "figures" / cell.name / name)
+    page = page_of(folder)
+    assert re.findall(r'base64,\w[^"]*" alt="(\w+)', page) == ["classes", "affected"]
+    assert classes.CAPTION in unescape(page)
 
 
 @pytest.mark.parametrize(

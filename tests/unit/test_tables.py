@@ -234,7 +234,7 @@ def test_files_with_other_columns_are_refused_by_name(tmp_path):
         concatenate([tmp_path / "one.csv", tmp_path / "two.csv"], tmp_path / "all.csv")
 
 
-def test_the_stage_writes_two_tables_a_cell(tmp_path):
+def test_the_stage_writes_three_tables_a_cell(tmp_path):
     names = ("digit_3-50", "digit_8-90")
     for name in names:
         full_cell(name).write(tmp_path / name)
@@ -253,7 +253,8 @@ def test_the_stage_writes_two_tables_a_cell(tmp_path):
         ]
     )  # fmt: skip
     written = sorted(str(p.relative_to(tmp_path / "tables")) for p in tmp_path.glob("tables/*/*"))
-    kinds = ("affected.csv", "affected.md", "affected.tex", "main.csv", "main.md", "main.tex")
+    tables = ("affected", "main", "reported")
+    kinds = [f"{table}.{suffix}" for table in tables for suffix in ("csv", "md", "tex")]
     assert written == [f"{name}/{kind}" for name in names for kind in kinds]
     with (tmp_path / "tables/digit_3-50/main.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 6 * 6  # six rows, six columns

@@ -41,9 +41,7 @@ rule tables:
 
 
 rule figures:
-    """The similarity plot and the affected-class bars of every cell; where a whole class is
-    deleted, the other classes' losses too.
-    """
+    """The figures of every cell; one more where a whole class is forgotten."""
     input:
         metrics=paths.METRICS,
     output:

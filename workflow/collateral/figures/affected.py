@@ -12,7 +12,8 @@ from collateral.tables.results import REFERENCE, Cell, Runs, mean, standard_erro
 METRIC_NAMES = next(layout.metrics for layout in LAYOUTS if layout.name == "affected")
 CAPTION = (
     "Accuracy on the affected class minus Retrain's: on its retained (RA), forgotten (UA) and test "
-    "examples (TA). Zero: as Retrain. Grey: where 95 % of differences between retrainings lie."
+    "examples (TA). Zero: as Retrain. Grey: where 95 % of differences between retrainings lie. "
+    "RA is undefined where the whole class is forgotten."
 )
 GROUP_WIDTH = 0.84
 
@@ -29,7 +30,7 @@ def draw(cell: Cell, runs: Runs) -> Figure:
         for index, (run, look) in enumerate(drawn.items()):
             _draw_bars(axes, cell, run, look, (index, len(drawn)))
         axes.axhline(0, color="0.3", linewidth=0.8)
-        labels = [METRICS[metric].label for metric in METRIC_NAMES]
+        labels = [_tick(cell, metric) for metric in METRIC_NAMES]
         axes.set_xticks(range(len(labels)), labels)
         axes.tick_params(axis="x", length=0)
         axes.set_xlim(-0.55, len(labels) - 0.45)
@@ -38,6 +39,11 @@ def draw(cell: Cell, runs: Runs) -> Figure:
         axes.set_ylabel("Unlearned − Retrain (points)")
         annotate(fig, axes, cell, "Below zero: less accurate than Retrain.")
     return fig
+
+
+def _tick(cell: Cell, metric: str) -> str:
+    is_undefined = np.isnan(cell.values(REFERENCE, metric)).all()
+    return METRICS[metric].label + ("\n(undefined)" if is_undefined else "")
 
 
 def _draw_noise(axes: Axes, cell: Cell, metric: str, group: int) -> None:

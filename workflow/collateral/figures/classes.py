@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation, Text
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
@@ -24,22 +25,23 @@ CAPTION = (
     "mean features in the base model. Mean over seeds and its 95 % Student-t interval. Dashed: "
     "linear fit over these classes; its slope is the mean of the slopes of single seeds, in points "
     "per 0.1 of similarity, with a 95 % Student-t interval over seeds. Grey: where 95 % of "
-    "differences between retrainings lie. Original shows what retraining alone changes."
+    "differences between retrainings lie. The panels' scales differ."
 )
 MOST_COLUMNS = 4
 MOST_NAMES = 12  # those with the largest drop or gain: more would not be legible
 # Where a name may stand, in points from its mark; the first that is free is taken.
 PLACES = (
-    *((5, 0), (-5, 0), (0, 6), (0, -6), (4, 5), (4, -5), (-4, 5), (-4, -5)),
-    *((9, 9), (9, -9), (-9, 9), (-9, -9), (0, 15), (0, -15)),
+    *((4, 0), (-4, 0), (3, 3), (3, -3), (-3, 3), (-3, -3), (0, 4), (0, -4)),
+    *((6, 7), (6, -7), (-6, 7), (-6, -7), (0, 11), (0, -11)),
 )
+HALO = [withStroke(linewidth=1.5, foreground="white")]
 
 
 @dataclass(frozen=True)
 class Points:
-    """The classes in a run's panel: mean over seeds."""
+    """The classes in a run's panel, by similarity; means over seeds."""
 
-    names: NDArray[np.str_]
+    names: list[str]
     similarity: NDArray[np.float64]
     drop: NDArray[np.float64]  # in points
     error: NDArray[np.float64]  # half an interval; NaN with one seed
@@ -53,19 +55,21 @@ def kept_names(cell: Cell) -> list[str]:
 
 
 def points_of(cell: Cell, run: str) -> Points:
-    """Return the classes of which both numbers are known, by similarity."""
+    """Return the classes of which both similarity and drop are known."""
     names = kept_names(cell)
-    similarity = [mean(cell.values(REFERENCE, f"{SIMILARITY}{name}")) for name in names]
     drops = [100 * cell.values(run, f"class_drop:{name}") for name in names]
     floors = [cell.number(REFERENCE, f"floor_class:{name}") for name in names]
-    columns = (
-        np.array(similarity),
-        np.array([mean(values) for values in drops]),
-        np.array([half_width(values) for values in drops]),
-        100 * NORMAL_95 * np.array(floors),
+    columns = np.array(
+        [
+            [mean(cell.values(REFERENCE, f"{SIMILARITY}{name}")) for name in names],
+            [mean(values) for values in drops],
+            [half_width(values) for values in drops],
+            [100 * NORMAL_95 * floor for floor in floors],
+        ]
     )
-    order = [i for i in np.argsort(similarity) if not np.isnan(columns[0][i] + columns[1][i])]
-    return Points(np.array(names)[order], *(column[order] for column in columns))
+    known = ~np.isnan(columns[:2]).any(axis=0)
+    order = [i for i in np.argsort(columns[0], kind="stable") if known[i]]
+    return Points([names[i] for i in order], *columns[:, order])
 
 
 def draw(cell: Cell, runs: Runs) -> Figure:
@@ -74,19 +78,18 @@ def draw(cell: Cell, runs: Runs) -> Figure:
     columns = min(max(len(drawn), 1), MOST_COLUMNS)
     rows = max(math.ceil(len(drawn) / columns), 1)
     with style():
-        fig = Figure(figsize=(WIDTH, 0.9 + 2.3 * rows), layout="constrained")
+        fig = Figure(figsize=(WIDTH, 0.9 + 2.2 * rows), layout="constrained")
         grid = fig.subplots(rows, columns, squeeze=False, sharex=True)
-        panels = [(run, axes) for run, axes in zip(drawn, grid.flat, strict=False)]
-        for run, axes in panels:
+        panels = dict(zip(drawn, grid.flat, strict=False))
+        for run, axes in panels.items():
             _draw_panel(axes, cell, run, drawn[run])
         for axes in grid.flat[len(panels) :]:
-            axes.remove()
-        for axes in grid[:, 0]:
-            axes.set_ylabel("Retrain − unlearned (points)")
-        reading = "Above zero: less accurate than Retrain."
+            axes.set_visible(False)
+        fig.supylabel("Retrain − unlearned (points)", fontsize=8)
+        reading = "Above zero: less accurate than Retrain. Right: more like the deleted class."
         annotate(fig, grid[0, 0], cell, reading, "95 % Student-t interval")
-        fig.draw_without_rendering()  # names are placed where the layout has put the points
-        for run, axes in panels:
+        fig.draw_without_rendering()  # names are placed where the layout has put the marks
+        for run, axes in panels.items():
             _write_names(axes, points_of(cell, run))
     return fig
 
@@ -100,56 +103,60 @@ def _draw_panel(axes: Axes, cell: Cell, run: str, look: Look) -> None:
     axes.vlines(x, y - points.error, y + points.error, color=look.colour, linewidth=0.8)
     axes.plot(x, y, linestyle="", marker=look.marker or "o", color=look.colour)
     if not math.isnan(slope):
-        # Through the mean of all classes, as every fitted line goes.
+        # Through the mean of the classes, as each seed's line goes through its own.
         fit = y.mean() + slope * (x - x.mean())
-        axes.plot(x, fit, "--", color="0.35", linewidth=1, label="linear fit")
-        axes.text(0.03, 0.98, _slope(cell, run), transform=axes.transAxes, va="top", fontsize=7)
-    axes.margins(0.12, 0.2)
+        axes.plot(x, fit, "--", color="0.35", linewidth=1, label="Linear fit")
+        axes.text(0.03, 0.99, _slope(cell, run), transform=axes.transAxes, va="top", fontsize=7)
+    axes.margins(0.12, 0.1)
+    bottom, top = axes.get_ylim()
+    # No difference is beyond 100 points, though an interval may be; room for the slope above.
+    bottom, top = max(bottom, -105), min(top, 105)
+    axes.set_ylim(bottom, top + 0.3 * (top - bottom))
     axes.set_title(cell.labels[run])
-    axes.set_xlabel("Similarity to the deleted class")
+    axes.set_xlabel("Class similarity")
 
 
 def _slope(cell: Cell, run: str) -> str:
     names = ("class_slope", "class_slope_low", "class_slope_high")
-    # Points are a hundred, and a step is a tenth of the cosine.
-    center, low, high = (f"{10 * cell.number(run, n):+.1f}".replace("-", "−") for n in names)
-    interval = "" if "nan" in low else f" [{low}, {high}]"
+    # From a rate per unit of cosine to points per tenth.
+    center, low, high = (f"{10 * cell.number(run, n):.2g}".replace("-", "−") for n in names)
+    interval = f" [{low}, {high}]" if low != "nan" else ""
     return f"slope {center}{interval}\npoints per 0.1"
 
 
 def _write_names(axes: Axes, points: Points) -> None:
-    """Write the names where they hide neither a point nor one another, as far as there is room."""
-    marks = zip(points.similarity, points.drop, np.nan_to_num(points.error), strict=True)
-    taken = [_box_of_mark(axes, *mark) for mark in marks]
+    """Write names where they hide neither a mark nor one another, as far as there is room."""
+    places = list(zip(points.similarity, points.drop, strict=True))
+    taken = [Bbox([axes.transData.transform(place)] * 2).padded(3) for place in places]
     taken += [text.get_window_extent() for text in axes.texts]
+    texts = _short(points.names)
     for i in np.argsort(-abs(points.drop), kind="stable")[:MOST_NAMES]:
-        place = (points.similarity[i], points.drop[i])
-        name = axes.annotate(points.names[i], place, textcoords="offset points", fontsize=6.5)
-        name.set_in_layout(False)
-        best = min(PLACES, key=lambda at: _hidden(_moved(name, at), taken, axes.bbox))
-        taken.append(_moved(name, best))
+        name = axes.annotate(texts[i], places[i], (0, 0), textcoords="offset points", fontsize=7)
+        name.set(in_layout=False, path_effects=HALO)
+        hidden = [_hidden(_moved(name, at), taken, axes.bbox) for at in PLACES]
+        taken.append(_moved(name, PLACES[int(np.argmin(hidden))]))
+
+
+def _short(names: list[str]) -> list[str]:
+    """Leave away what all names begin with: digit_3, digit_8 are 3, 8."""
+    parts = [name.rpartition("_") for name in names]
+    is_shared = len({head for head, _, _ in parts}) == 1
+    return [tail for _, _, tail in parts] if is_shared else names
 
 
 def _moved(name: Annotation, at: tuple[float, float]) -> Bbox:
-    """Put a name beside its mark; return the box it fills."""
+    """Put a name at a place beside its mark; return the box it fills."""
     name.set_position(at)
     name.set_horizontalalignment(("center", "left", "right")[int(np.sign(at[0]))])
-    name.set_verticalalignment(("center", "bottom", "top")[int(np.sign(at[1]))])
+    name.set_verticalalignment(("center_baseline", "bottom", "top")[int(np.sign(at[1]))])
     return name.get_window_extent()
 
 
-def _hidden(box: Bbox, taken: list[Bbox], inside: Bbox) -> float:
-    """Return the area that a box at this place shares with others, or has outside its panel."""
+def _hidden(box: Bbox, taken: list[Bbox], panel: Bbox) -> float:
+    """Return the area that a box shares with others, or has outside its panel."""
     shared = [Bbox.intersection(box, other) for other in taken]
-    within = Bbox.intersection(box, inside)
-    lost = _area(box) - (_area(within) if within else 0)
-    return lost + sum(_area(part) for part in shared if part)
+    return _area(box) - _area(Bbox.intersection(box, panel)) + sum(map(_area, shared))
 
 
-def _area(box: Bbox) -> float:
-    return float(box.width * box.height)
-
-
-def _box_of_mark(axes: Axes, x: float, y: float, error: float) -> Bbox:
-    ends = axes.transData.transform([(x, y - error), (x, y + error)])
-    return Bbox(ends).padded(3)
+def _area(box: Bbox | None) -> float:
+    return float(box.width * box.height) if box else 0.0

@@ -12,7 +12,11 @@ from collateral.metrics.catalogue import METRICS
 from collateral.report.locality import distance, near_and_far
 from collateral.tables.compare import Row, Table
 from collateral.tables.display import EMPTY, Shown, heading, show, signed
+from collateral.tables.reported import reported
 from collateral.tables.results import REFERENCE, Cell, mean, std
+from collateral.tables.tuning import CAPTION as TUNING
+from collateral.tables.tuning import COLUMNS as TUNING_COLUMNS
+from collateral.tables.tuning import tuning_rows
 from collateral.tables.write import GROUPS
 
 
@@ -136,6 +140,34 @@ def _cost(cell: Cell, run: str, metric: str) -> Field:
 def _phases(cell: Cell, run: str) -> str:
     metrics = [m for r, m in cell.by_seed.index if r == run and m.startswith("seconds:")]
     return ", ".join(f"{m.removeprefix('seconds:')} {_mean(cell, run, m):.2f}" for m in metrics)
+
+
+def of_tuning(path: Path, cell: Cell) -> Grid:
+    """Return what tuning chose in this cell, and what another choice would have given."""
+    rows = tuning_rows(path, cell.labels) if path.exists() else []
+    # The first two columns are the cell, which the page says already, and the label.
+    lines = [Line(row[1], "", [Field(Shown(text)) for text in row[2:]]) for row in rows]
+    headings = list(TUNING_COLUMNS.values())[2:]
+    return Grid("Tuning", headings, [lines] if lines else [], TUNING, corner="Run")
+
+
+def of_reported(cell: Cell) -> Grid:
+    """Return the numbers that methods report of themselves."""
+    lines = [
+        Line(
+            str(record["label"]),
+            "",
+            [Field(Shown(str(record["metric"]))), *(_number(record[n]) for n in ("mean", "std"))],
+        )
+        for record in reported(cell)
+    ]
+    headings = ["Number", "Mean", "Std"]
+    return Grid("What methods report", headings, [lines] if lines else [], corner="Run")
+
+
+def _number(value: object) -> Field:
+    assert isinstance(value, float)
+    return Field(Shown(EMPTY if math.isnan(value) else f"{value:.4g}"), value)
 
 
 def of_records(folder: Path, cell: Cell) -> Grid:

@@ -12,7 +12,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from collateral.core.dataset import Labels
 from collateral.core.files import read_json
 from collateral.figures import affected, classes, similarity
-from collateral.report.grids import Grid, of_costs, of_csv, of_locality, of_records, of_table
+from collateral.report.grids import (
+    Grid,
+    of_costs,
+    of_csv,
+    of_locality,
+    of_records,
+    of_reported,
+    of_table,
+    of_tuning,
+)
 from collateral.report.images import Strip, data_uri, strips
 from collateral.report.locality import finding
 from collateral.tables.compare import Protocol, tables
@@ -90,7 +99,12 @@ def _benchmark(name: str, source: Source) -> BenchmarkSection:
 
 def _cell(anchor: str, source: Source, cell: Cell) -> CellSection:
     folder = source.folder / cell.name
-    records = of_records(folder, cell)
+    details = [
+        of_costs(cell),
+        of_tuning(folder / "tuning.csv", cell),
+        of_reported(cell),
+        of_records(folder, cell),
+    ]
     return CellSection(
         anchor=anchor,
         title=cell.title,
@@ -99,7 +113,7 @@ def _cell(anchor: str, source: Source, cell: Cell) -> CellSection:
         tables=[of_table(table) for table in tables(cell, source.protocol)],
         pictures=_pictures(source.folder / "figures" / cell.name, CAPTIONS),
         strips=_strips(source.folder, cell),
-        details=[of_costs(cell), *([records] if records.groups else [])],
+        details=[grid for grid in details if grid.groups],
     )
 
 

@@ -12,8 +12,8 @@ from collateral.core.outputs import ModelOutputs
 from collateral.core.split import Split
 from collateral.metrics.cell import cell_rows
 from collateral.metrics.cost import costs
-from collateral.metrics.result import Cell, Result
 from collateral.metrics.regret import regret
+from collateral.metrics.result import Cell, Result
 from collateral.metrics.rows import COLUMNS, COST_COLUMNS, Numbers, Row, rows_of
 from collateral.paths import COST, SELECTED, TRIALS
 

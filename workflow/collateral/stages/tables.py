@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from collateral.tables.compare import tables
+from collateral.tables.reported import write_reported
 from collateral.tables.results import cells, concatenate, read
 from collateral.tables.tuning import write_tuning
 from collateral.tables.write import write
@@ -23,10 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Concatenate the cells' files and write two tables a cell."""
+    """Concatenate the cells' files; write the tables of each cell, and what tuning chose."""
     concatenate(args.metrics, args.out_metrics)
     concatenate(args.costs, args.out_costs)
     for cell in cells(read(args.out_metrics, args.out_costs), args.runs):
         for table in tables(cell, args.protocol):
             write(table, args.out / cell.name)
+        write_reported(cell, args.out / cell.name)
     write_tuning(args.tuning, args.runs, args.out)

@@ -32,14 +32,19 @@ CAPTION = (
 def write_tuning(cells: Sequence[Path], labels: Mapping[str, str], folder: Path) -> None:
     """Write the benchmark's tuning table as CSV, Markdown and LaTeX."""
     concatenate(cells, folder / "tuning.csv")
-    frame = pd.read_csv(folder / "tuning.csv", keep_default_na=False, na_values=[""])
-    rows = [_texts(row, labels) for _, row in frame.iterrows()]
+    rows = tuning_rows(folder / "tuning.csv", labels)
     heads = list(COLUMNS.values())
     marks = ["---:" if name in NUMBERS else "---" for name in COLUMNS]
     text = "\n".join([line(heads), line(marks), *map(line, rows), "", CAPTION, ""])
     for suffix, content in (("md", text), ("tex", latex_table("tuning", CAPTION, heads, rows))):
         with atomic(folder / f"tuning.{suffix}") as temporary:
             temporary.write_text(content)
+
+
+def tuning_rows(path: Path, labels: Mapping[str, str]) -> list[list[str]]:
+    """Return a tuning.csv as texts, a column for each of `COLUMNS`."""
+    frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    return [_texts(row, labels) for _, row in frame.iterrows()]
 
 
 def _texts(row: pd.Series, labels: Mapping[str, str]) -> list[str]:

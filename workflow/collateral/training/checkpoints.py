@@ -149,7 +149,7 @@ def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _with_strides(tensor: Tensor, strides: list[int]) -> Tensor:
-    """Lay a tensor out as it was: a fused optimiser steps through its buffers as the weights lie."""
+    """Lay a tensor out as it was: a fused optimiser wants its buffers as the weights lie."""
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype).copy_(tensor)
 
 

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
 # Rules whose jobs import torch: each such process costs seconds before it works.
 TORCH_RULES = ("data", "base", "retrain", "prepare", "tune", "unlearn")
@@ -24,18 +25,23 @@ class Project:
 
     def snakemake(self, *options: str, path: tuple[Path, ...] = ()) -> subprocess.CompletedProcess:
         """Run snakemake in the checkout, with the checkout's own package."""
-        search = os.pathsep.join(map(str, [*path, self.folder / "workflow"]))
-        binaries = Path(sys.executable).parent
-        environment = {
+        return subprocess.run(
+            [SNAKEMAKE, "--cores", "2", *options],
+            cwd=self.folder,
+            env=self.environment(*path),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def environment(self, *path: Path) -> dict[str, str]:
+        """Return variables under which the checkout's own package is found, after `path`."""
+        return {
             **os.environ,
-            "PYTHONPATH": search,
-            "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(map(str, [*path, self.folder / "workflow"])),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "OMP_NUM_THREADS": "1",
         }
-        command = [str(binaries / "snakemake"), "--cores", "2", *options]
-        return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
-        )
 
     def planned(self, *options: str) -> dict[str, int]:
         """Return how many jobs of each rule would run."""

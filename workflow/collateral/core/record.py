@@ -44,4 +44,5 @@ def cost(
         "device": device,
         "threads": threads,
         "job": os.environ.get("SLURM_JOB_ID"),
+        "visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
     }

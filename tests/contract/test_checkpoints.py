@@ -17,7 +17,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workshop import Workshop, without_seconds  # noqa: E402
+from workshop import Workshop  # noqa: E402
 
 from collateral.cli import main  # noqa: E402
 from collateral.stages import tune  # noqa: E402
@@ -235,4 +235,4 @@ def test_a_killed_tuning_job_does_not_run_its_finished_trials_again(workshop, se
 
     killed, undisturbed = (workshop.results(f"tune-{name}") for name in ("killed", "undisturbed"))
     assert killed["selected.json"] == undisturbed["selected.json"]
-    assert without_seconds(killed["trials.csv"]) == without_seconds(undisturbed["trials.csv"])
+    assert killed["trials.csv"] == undisturbed["trials.csv"]

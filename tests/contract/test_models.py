@@ -9,14 +9,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.core.dataset import ImageInfo
-from collateral.models.build import build_model
-from collateral.models.classifier import Classifier
-from collateral.models.names import NAMES
 from safetensors.torch import load, save
 from torch import nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
+
+from collateral.core.dataset import ImageInfo
+from collateral.models.build import build_model
+from collateral.models.classifier import Classifier
+from collateral.models.names import NAMES
 
 DIGITS = ImageInfo(10, (8, 8, 1), (0.3,), (0.4,))
 MNIST = ImageInfo(10, (28, 28, 1), (0.13,), (0.31,))

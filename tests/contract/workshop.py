@@ -67,10 +67,3 @@ class Workshop:
         files = {path.name: path.read_bytes() for path in (self.folder / name).iterdir()}
         assert files.keys() > NEVER_ALIKE
         return {file: content for file, content in files.items() if file not in NEVER_ALIKE}
-
-
-def without_seconds(trials: bytes) -> list[list[str]]:
-    """Return the rows of trials.csv without the time that each took."""
-    header, *rows = [line.split(",") for line in trials.decode().splitlines()]
-    place = header.index("seconds")
-    return [row[:place] + row[place + 1 :] for row in (header, *rows)]

@@ -514,7 +514,7 @@ def test_a_plug_in_is_found_and_runs_in_every_cell(plugins):
     assert list(cell.runs) == ["mine", "other", "original"]
     assert [run.label for run in cell.runs.values()] == ["Mine", "Mine (other)", "Original"]
     assert list(cell.tuned) == ["mine"]
-    assert cell.runs["other"].params().kind == "hard"
+    assert cell.runs["other"].params.kind == "hard"
 
 
 def test_parameters_of_a_plug_in_are_checked(plugins):

@@ -252,12 +252,14 @@ def test_versions_are_those_that_decide_the_numbers():
     assert found["numpy"] == np.__version__
 
 
-def test_a_cost_sums_its_phases_and_names_the_schedulers_job(monkeypatch):
+def test_a_cost_sums_its_phases_and_names_the_schedulers_job_and_devices(monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
     found = cost({"prepare": 1.5, "unlearn": 2.0}, device="cpu", threads=1, peak_device_mb=None)
     assert found["seconds"] == {"prepare": 1.5, "unlearn": 2.0}
     assert found["total_seconds"] == 3.5
     assert found["job"] == "17"
+    assert found["visible_devices"] == "1"
     # An interpreter with numpy: more than 10 MB, and less than what would be bytes or KiB.
     assert 10 < found["peak_rss_mb"] < 100_000
 

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from fake_results import RUNS, full_cell
@@ -5,8 +7,9 @@ from fake_results import RUNS, full_cell
 from collateral.cli import main
 from collateral.figures import affected, similarity
 from collateral.figures.style import NOISE_LABEL, looks, save
-from collateral.tables.compare import CHANCE_95, NORMAL_95
 from collateral.tables.results import cells, read
+
+STUDENT_95 = 4.302653  # t of two degrees of freedom: three seeds
 
 EMPTY_BIN = 2  # of the fake cell
 
@@ -61,8 +64,8 @@ def test_points_lie_within_their_bins(cell_of):
 
 def test_the_noise_band_is_two_sided_and_covers_95_percent(cell_of):
     band = patches_of(similarity.draw(cell_of(), RUNS).axes[0], NOISE_LABEL)
-    assert band[9].get_y() == pytest.approx(-2 * NORMAL_95)  # the floor is 2 points
-    assert band[9].get_height() == pytest.approx(4 * NORMAL_95)
+    assert band[9].get_y() == pytest.approx(-2 * STUDENT_95)  # the floor is 2 points
+    assert band[9].get_height() == pytest.approx(4 * STUDENT_95)
 
 
 def test_the_noise_of_a_nearly_empty_bin_does_not_stretch_the_panel(cell_of):
@@ -91,7 +94,9 @@ def test_bars_are_the_deviations_of_the_affected_class(cell_of):
 def test_each_group_of_bars_has_its_noise(cell_of):
     axes = affected.draw(cell_of(), RUNS).axes[0]
     bands = [bars.patches[0] for bars in axes.containers if len(bars.patches) == 1]
-    assert [band.get_height() for band in bands] == pytest.approx([2 * CHANCE_95] * 3)  # 1 point
+    assert [band.get_height() for band in bands] == pytest.approx(
+        [2 * STUDENT_95 * math.sqrt(math.pi / 2)] * 3  # a mean absolute deviation of 1 point
+    )
 
 
 def test_a_run_looks_the_same_in_every_cell(cell_of):

@@ -101,7 +101,7 @@ def test_shared_runs_have_the_first_seeds_base():
 
 
 def test_parameters_are_the_defaults_but_for_what_is_given():
-    params = runs(methods={"ft": {"lr": 0.3}})["ft"].params()
+    params = runs(methods={"ft": {"lr": 0.3}})["ft"].params
     assert params.lr == 0.3
     assert params.batch_size == 256
 
@@ -110,7 +110,7 @@ def test_a_cell_may_have_parameters_of_its_own():
     forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
     cells = {"ones": {"forget": forget, "methods": {"ft": {"lr": 0.7}}}}
     benchmark = grid(methods={"ft": {"lr": 0.3, "epochs": 4}}, cells=cells)
-    own, other = (benchmark.cells[name].runs["ft"].params() for name in ("ones", "digit_3-50"))
+    own, other = (benchmark.cells[name].runs["ft"].params for name in ("ones", "digit_3-50"))
     assert (own.lr, own.epochs) == (0.7, 4)
     assert (other.lr, other.epochs) == (0.3, 4)
 
@@ -140,7 +140,7 @@ def test_a_method_with_lists_is_tuned_over_all_combinations():
 
 
 def test_before_tuning_parameters_have_their_first_value():
-    assert runs(methods={"ft": {"lr": [0.2, 0.1]}})["ft"].params().lr == 0.2
+    assert runs(methods={"ft": {"lr": [0.2, 0.1]}})["ft"].params.lr == 0.2
 
 
 # Sweeps.
@@ -182,7 +182,7 @@ def test_a_sweep_runs_in_all_cells_or_in_those_it_names():
 def test_a_sweeps_run_varies_one_parameter_of_the_configured_method():
     sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
     run = runs(methods={"ft": {"epochs": 4}}, sweeps=sweeps)["ft@lr=0.5"]
-    assert (run.params().lr, run.params().epochs) == (0.5, 4)
+    assert (run.params.lr, run.params.epochs) == (0.5, 4)
     assert run.label == "FT, lr 0.5"
     assert run.tuned_by is None
 
@@ -295,14 +295,14 @@ def follow(plugins, methods, cell="digit_3-50", **changes):
 
 def test_a_control_takes_what_the_method_was_given(follower):
     run = follow(follower, {"two": {"lr": 0.3, "support": "random"}})
-    assert (run.params().lr, run.params().size) == (0.3, 70)
+    assert (run.params.lr, run.params.size) == (0.3, 70)
     assert run.needs_retrain
 
 
 def test_a_control_takes_what_the_method_was_given_in_this_cell(follower):
     forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
     cells = {"ones": {"forget": forget, "methods": {"two": {"lr": 0.9}}}}
-    assert follow(follower, {"two": {"lr": 0.3}}, cell="ones", cells=cells).params().lr == 0.9
+    assert follow(follower, {"two": {"lr": 0.3}}, cell="ones", cells=cells).params.lr == 0.9
 
 
 def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
@@ -313,5 +313,5 @@ def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
 
 def test_a_control_stands_alone_where_the_method_is_not_run(follower):
     run = follow(follower, {"ft": {"lr": 0.3}})
-    assert run.params().lr == 0.7
+    assert run.params.lr == 0.7
     assert run.tuned_by is None

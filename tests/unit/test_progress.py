@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
+
 from snakemake_logger_plugin_collateral import LogHandler, last_lines
 from snakemake_logger_plugin_collateral.progress import Progress, coarse, duration
 

@@ -36,21 +36,26 @@ class RunSpec:
         """Tell whether it is a control that is given Retrain's soft labels."""
         return params_class(self.method.uses).needs_retrain
 
+    @cached_property
     def params(self) -> MethodParams:
-        """Return the parameters as far as the config tells: tuned ones have their first value."""
-        return self._params
+        """The parameters as far as the config tells: tuned ones have their first value."""
+        return self._choices[0]
+
+    def words(self) -> set[str]:
+        """Return the texts among the values that this run may have, such as a teacher's model."""
+        values = [value for params in self._choices for value in params.model_dump().values()]
+        return {value for value in values if isinstance(value, str)}
 
     @cached_property
-    def _params(self) -> MethodParams:
-        return self.method.params({**self.method.trials()[0], **self.vary})
+    def _choices(self) -> list[MethodParams]:
+        return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @cached_property
     def candidates(self) -> dict[str, MethodParams]:
         """Return the prepared folders that this run may need, one for each possible choice."""
         if prepare_class(self.method.uses) is None:
             return {}
-        choices = [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
-        return {prepared_name(self.method.uses, params): params for params in choices}
+        return {prepared_name(self.method.uses, params): params for params in self._choices}
 
     def prepare_values(self, prepared: str) -> dict[str, Any]:
         """Return the values that `prepare` reads for one of the candidates."""
@@ -153,9 +158,10 @@ def _runs(cell: str, benchmark: BenchmarkConfig) -> Iterator[RunSpec]:
 def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
     """Return a control's run, with the parameters of the method that it inherits from."""
     params = params_class(name)
-    parent = specs.get(str(params.inherits))
-    if parent is None:
+    parents = [spec for spec in specs.values() if spec.uses == params.inherits]
+    if not parents:
         return RunSpec(name, MethodSpec(name, name, {}, {}))
+    parent = specs.get(str(params.inherits), parents[0])
     fixed = {key: value for key, value in parent.fixed.items() if key in params.model_fields}
     tuned_by = parent.name if parent.grid else None
     return RunSpec(name, MethodSpec(name, name, fixed, {}), tuned_by=tuned_by)

@@ -35,6 +35,7 @@ EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
 RECORD = "record.json"
 COST = "cost.json"
+PREPARED_OWN = "prepared"  # in a run's folder: what it prepared itself, because nobody shares it
 PREPARED_TENSORS = "prepared.safetensors"
 PREPARED_REPORT = "report.json"
 TRIALS = "trials.csv"

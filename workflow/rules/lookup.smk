@@ -5,6 +5,7 @@ import os
 import shlex
 from functools import cache
 
+from collateral.config.lookup import is_own
 from collateral.config.lookup import module_of as method_module
 from collateral.core.fingerprint import fingerprint
 from collateral.models.names import NAMES as MODEL_MODULES
@@ -14,9 +15,11 @@ def as_json(value):
     return json.dumps(value, sort_keys=True)
 
 
-def plugins():
-    """Return the option that names folders of plug-ins, or nothing."""
-    return shlex.join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
+def plugins(run):
+    """Return the option that names folders of plug-ins: for a method of one's own alone."""
+    if is_own(run.method.uses):
+        return ""
+    return shlex.join(["--plugins", *map(str, CONFIG.plugins)])
 
 
 # The grid by wildcards.
@@ -76,8 +79,7 @@ def model_module(w):
 
 def method_code(stage, w, run):
     """Return the fingerprint of a method's stage: its code, and the models it builds by name."""
-    values = run.params().model_dump().values()
-    models = {MODEL_MODULES[name] for name in values if name in list(MODEL_MODULES)}
+    models = {MODEL_MODULES[name] for name in run.words() if name in MODEL_MODULES}
     method = method_module(run.method.uses, "method")
     return code_of(stage, method, model_module(w), *sorted(models))
 
@@ -88,7 +90,7 @@ def method_code(stage, w, run):
 def own_files(w):
     """Return the user's own files of a data set; one that is missing is the data job's to name."""
     data = benchmark_of(w).config.data
-    files = [str(data[key]) for key in ("path", "test_path") if key in data]
+    files = [os.path.expanduser(data[key]) for key in ("path", "test_path") if key in data]
     return [file for file in files if os.path.exists(file)]
 
 

@@ -72,4 +72,4 @@ def tune_passes(w):
 
 def epochs_of(run):
     """Return a method's passes over the data; one that counts otherwise has none to tell."""
-    return getattr(run.params(), "epochs", 0)
+    return getattr(run.params, "epochs", 0)

@@ -31,7 +31,7 @@ rule prepare:
         knobs=lambda w: as_json(cell_of(w).preparations[w.prepared].prepare_values(w.prepared)),
         out=lambda w, output: os.path.dirname(output.tensors),
         checkpoints=lambda w: paths.checkpoints(paths.PREPARED).format(**w),
-        plugins=plugins(),
+        plugins=lambda w: plugins(cell_of(w).preparations[w.prepared]),
         code=lambda w: method_code("prepare", w, cell_of(w).preparations[w.prepared]),
     shell:
         """
@@ -67,17 +67,18 @@ rule tune:
         method=lambda w: cell_of(w).tuned[w.method].uses,
         model=lambda w: benchmark_of(w).config.model,
         seed=lambda w: benchmark_of(w).seeds[0],
-        knobs=lambda w: cell_of(w).runs[w.method].params().model_dump_json(),
+        knobs=lambda w: cell_of(w).runs[w.method].params.model_dump_json(),
         trials=lambda w: as_json(cell_of(w).tuned[w.method].trials()),
+        default=lambda w: as_json(cell_of(w).tuned[w.method].default_trial()),
         prepared=tune_prepared,
         out=lambda w, output: os.path.dirname(output.trials),
         checkpoints=lambda w: paths.checkpoints(paths.TUNE).format(**w),
-        plugins=plugins(),
+        plugins=lambda w: plugins(cell_of(w).runs[w.method]),
         code=lambda w: method_code("tune", w, cell_of(w).runs[w.method]),
     shell:
         """
         collateral tune --method {params.method} --params {params.knobs:q} \
-            --trials {params.trials:q} --data {input.data:q} --split {input.split:q} \
+            --trials {params.trials:q} --default {params.default:q} --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {params.seed} --threads {threads} --code {params.code} {params.plugins} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
@@ -107,12 +108,12 @@ rule unlearn:
     params:
         method=lambda w: run_of(w).method.uses,
         model=lambda w: benchmark_of(w).config.model,
-        knobs=lambda w: run_of(w).params().model_dump_json(),
+        knobs=lambda w: run_of(w).params.model_dump_json(),
         vary=lambda w: as_json(run_of(w).vary),
         prepared=run_prepared,
         out=lambda w, output: os.path.dirname(output.model),
         checkpoints=lambda w: paths.checkpoints(paths.RUN).format(**w),
-        plugins=plugins(),
+        plugins=lambda w: plugins(run_of(w)),
         code=lambda w: method_code("unlearn", w, run_of(w)),
     shell:
         """

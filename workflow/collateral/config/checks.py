@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
-from collateral.config.lookup import names
+from collateral.config.lookup import names, params_class
 from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.schema import BenchmarkConfig, SweepConfig
 from collateral.core.spelling import nearest, unknown
@@ -81,6 +81,15 @@ def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _caught(partial(resolve, name, raw, place))
 
 
+def _heir_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterator[str]:
+    """Check that a control finds the one method whose parameters it takes."""
+    parent = params_class(name).inherits
+    users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
+    if parent and parent not in users and len(users) != 1:
+        found = f"{len(users)} of them are under `methods:`"
+        yield f"{key_of(where)}: '{name}' takes its parameters from {parent}; {found}"
+
+
 def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for index, name in enumerate(benchmark.controls):
         key = key_of((*where, index))
@@ -88,6 +97,8 @@ def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             yield f"{key}: '{name}' is a method; list it under `methods:`"
         elif name not in names("control"):
             yield f"{key}: {unknown('control', name, names('control'))}"
+        else:
+            yield from _heir_errors(benchmark, name, (*where, index))
 
 
 def _cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:

@@ -42,6 +42,13 @@ class MethodSpec:
         """Return every combination of the tuned values, in the config's order."""
         return [dict(zip(self.grid, values, strict=True)) for values in self._products()]
 
+    def default_trial(self) -> dict[str, Any] | None:
+        """Return the method's own values of what is tuned; None where one has no default."""
+        fields = params_class(self.uses).model_fields
+        if any(fields[name].is_required() for name in self.grid):
+            return None
+        return {name: fields[name].default for name in self.grid}
+
     def params(self, overrides: Mapping[str, Any]) -> MethodParams:
         """Return validated parameters: defaults, fixed values, then `overrides`."""
         return params_class(self.uses).model_validate({**self.fixed, **overrides})

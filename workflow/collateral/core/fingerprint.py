@@ -11,6 +11,10 @@ from pathlib import Path
 import collateral
 
 PACKAGE = "collateral"
+# Names of files, options, costs and the wording of errors.
+BOOKKEEPING = frozenset(
+    f"{PACKAGE}.{name}" for name in ("core.record", "core.spelling", "paths", "stages.options")
+)
 
 
 def fingerprint(modules: Iterable[str]) -> str:
@@ -27,8 +31,11 @@ def fingerprint(modules: Iterable[str]) -> str:
 
 
 def _is_config(module: str) -> bool:
-    """Tell whether a module only declares parameters: their values are on the command line."""
-    return module.startswith(f"{PACKAGE}.config.") or module.endswith(".params")
+    """Tell whether no result depends on a module: it only declares parameters, whose values are on
+    the command line, or it keeps the books.
+    """
+    is_declaring = module.startswith(f"{PACKAGE}.config.") or module.endswith(".params")
+    return is_declaring or module in BOOKKEEPING
 
 
 @cache

@@ -30,7 +30,7 @@ class Options(DataOptions):
 
     families: int = Field(3, ge=2, description="Families of classes.")
     classes_per_family: int = Field(3, ge=1, description="Classes in each family.")
-    size: int = Field(8, ge=4, description="Height and width of the images.")
+    size: int = Field(8, ge=8, description="Height and width of the images.")
     channels: Literal[1, 3] = Field(1, description="Channels of the images.")
     num_train: int = Field(60, ge=1, description="Train examples of each class.")
     num_test: int = Field(20, ge=1, description="Test examples of each class.")

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from collateral.figures.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
 from collateral.metrics.catalogue import METRICS
-from collateral.tables.compare import CHANCE_95, LAYOUTS
+from collateral.tables.compare import LAYOUTS, chance
 from collateral.tables.results import REFERENCE, Cell, Runs, mean, standard_error
 
 METRIC_NAMES = next(layout.metrics for layout in LAYOUTS if layout.name == "affected")
@@ -47,7 +47,7 @@ def _tick(cell: Cell, metric: str) -> str:
 
 
 def _draw_noise(axes: Axes, cell: Cell, metric: str, group: int) -> None:
-    limit = 100 * CHANCE_95 * cell.number(REFERENCE, f"floor:{metric}")
+    limit = 100 * chance(cell, metric)
     if not np.isnan(limit):
         label = NOISE_LABEL if group == 0 else None
         axes.bar(group, 2 * limit, 0.96, -limit, label=label, **NOISE)

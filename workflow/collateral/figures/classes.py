@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from collateral.figures.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
 from collateral.metrics.classes import half_width
-from collateral.tables.compare import NORMAL_95
+from collateral.metrics.gaps import student_95
 from collateral.tables.results import REFERENCE, Cell, Runs, mean
 
 SIMILARITY = "class_similarity:"
@@ -28,7 +28,7 @@ CAPTION = (
     "differences between retrainings lie. The panels' scales differ."
 )
 MOST_COLUMNS = 4
-MOST_NAMES = 12  # those with the largest drop or gain: more would not be legible
+MOST_NAMES = 12  # of more classes, those with the largest drop or gain that find room
 # Where a name may stand, in points from its mark; the first that is free is taken.
 PLACES = (
     *((4, 0), (-4, 0), (3, 3), (3, -3), (-3, 3), (-3, -3), (0, 4), (0, -4)),
@@ -64,7 +64,7 @@ def points_of(cell: Cell, run: str) -> Points:
             [mean(cell.values(REFERENCE, f"{SIMILARITY}{name}")) for name in names],
             [mean(values) for values in drops],
             [half_width(values) for values in drops],
-            [100 * NORMAL_95 * floor for floor in floors],
+            [100 * student_95(len(cell.seeds)) * floor for floor in floors],
         ]
     )
     known = ~np.isnan(columns[:2]).any(axis=0)
@@ -89,6 +89,7 @@ def draw(cell: Cell, runs: Runs) -> Figure:
         reading = "Above zero: less accurate than Retrain. Right: more like the deleted class."
         annotate(fig, grid[0, 0], cell, reading, "95 % Student-t interval")
         fig.draw_without_rendering()  # names are placed where the layout has put the marks
+        fig.set_layout_engine("none")
         for run, axes in panels.items():
             _write_names(axes, points_of(cell, run))
     return fig
@@ -101,19 +102,21 @@ def _draw_panel(axes: Axes, cell: Cell, run: str, look: Look) -> None:
         axes.fill_between(x, -points.noise, points.noise, label=NOISE_LABEL, **NOISE)
     axes.axhline(0, color="0.3", linewidth=0.8)
     axes.vlines(x, y - points.error, y + points.error, color=look.colour, linewidth=0.8)
-    axes.plot(x, y, linestyle="", marker=look.marker or "o", color=look.colour)
+    size = 4 if len(x) <= MOST_NAMES else 2
+    axes.plot(x, y, linestyle="", marker=look.marker or "o", color=look.colour, markersize=size)
     if not math.isnan(slope):
         # Through the mean of the classes, as each seed's line goes through its own.
         fit = y.mean() + slope * (x - x.mean())
         axes.plot(x, fit, "--", color="0.35", linewidth=1, label="Linear fit")
         axes.text(0.03, 0.99, _slope(cell, run), transform=axes.transAxes, va="top", fontsize=7)
     axes.margins(0.12, 0.1)
-    bottom, top = axes.get_ylim()
-    # No difference is beyond 100 points, though an interval may be; room for the slope above.
-    bottom, top = max(bottom, -105), min(top, 105)
-    axes.set_ylim(bottom, top + 0.3 * (top - bottom))
+    # No difference is beyond 100 points, though an interval may be.
+    bottom, top = np.clip(axes.get_ylim(), -105, 105)
+    axes.set_ylim(bottom, top + 0.3 * (top - bottom))  # room for the slope
+    axes.set_yticks([tick for tick in axes.get_yticks() if bottom <= tick <= top])
     axes.set_title(cell.labels[run])
     axes.set_xlabel("Class similarity")
+    axes.tick_params(labelbottom=True)  # the panel below may be missing
 
 
 def _slope(cell: Cell, run: str) -> str:
@@ -134,7 +137,10 @@ def _write_names(axes: Axes, points: Points) -> None:
         name = axes.annotate(texts[i], places[i], (0, 0), textcoords="offset points", fontsize=7)
         name.set(in_layout=False, path_effects=HALO)
         hidden = [_hidden(_moved(name, at), taken, axes.bbox) for at in PLACES]
-        taken.append(_moved(name, PLACES[int(np.argmin(hidden))]))
+        if min(hidden) and len(texts) > MOST_NAMES:
+            name.remove()
+        else:
+            taken.append(_moved(name, PLACES[int(np.argmin(hidden))]))
 
 
 def _short(names: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from numpy.typing import NDArray
 
 from collateral.figures.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
-from collateral.tables.compare import NORMAL_95
+from collateral.metrics.gaps import student_95
 from collateral.tables.results import REFERENCE, Cell, Runs, mean, standard_error
 
 NUM_BINS = 10
@@ -77,7 +77,7 @@ def draw(cell: Cell, runs: Runs) -> Figure:
 
 def _draw_noise(axes: Axes, cell: Cell, place: str, bins: Bins) -> None:
     floors = [cell.number(REFERENCE, f"floor_{place}:{b:02}") for b in range(NUM_BINS)]
-    limits = 100 * NORMAL_95 * np.array(floors)
+    limits = 100 * student_95(len(cell.seeds)) * np.array(floors)
     if not np.isnan(limits).all():
         axes.bar(bins.centres, 2 * limits, bins.widths, -limits, label=NOISE_LABEL, **NOISE)
     axes.use_sticky_edges = False

@@ -81,12 +81,12 @@ def _edge_numbers(edges: ByName) -> dict[str, float]:
 
 
 def _bin_floors(references: Sequence[Reference]) -> dict[str, float]:
+    """Return the floors of the bins; `references` are in the order of the seeds."""
+    sound = [row for row, reference in enumerate(references) if not reference.is_diverged]
     floors = {}
     for name in references[0].profile:
-        profiles = [
-            reference.profile[name] for reference in references if not reference.is_diverged
-        ]
-        floors[name] = bin_floor(np.reshape(profiles, (-1, NUM_BINS)))
+        profiles = [[references[j].profile_on[i][name] for j in sound] for i in sound]
+        floors[name] = bin_floor(np.reshape(profiles, (len(sound), len(sound), NUM_BINS)))
     return by_bin("floor_", floors)
 
 
@@ -94,7 +94,9 @@ def _class_floors(references: Sequence[Reference]) -> dict[str, float]:
     floors = {}
     for name in references[0].class_accuracy:
         rates = [r.class_accuracy[name] for r in references if not r.is_diverged]
-        floors[f"floor_class:{name}"] = float(bin_floor(np.reshape(rates, (-1, 1)))[0])
+        # A class has the same examples for every seed.
+        profiles = np.broadcast_to(np.reshape(rates, (1, -1, 1)), (len(rates), len(rates), 1))
+        floors[f"floor_class:{name}"] = float(bin_floor(profiles)[0])
     return floors
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from collateral.core.dataset import Labels
 from collateral.core.split import Split
+from collateral.metrics.gaps import student_95
 
 Floats = NDArray[np.floating]
 
@@ -42,10 +42,9 @@ def slope(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float:
 def half_width(values: Floats) -> float:
     """Return half the 95 % Student-t interval of the mean of what is defined; NaN for n < 2."""
     defined = values[~np.isnan(values)]
-    n = len(defined)
-    if n < 2:
+    if len(defined) < 2:
         return float("nan")
-    return float(stdtrit(n - 1, 0.975) * defined.std(ddof=1) / np.sqrt(n))
+    return student_95(len(defined)) * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
 
 
 def slope_numbers(slopes: Floats) -> dict[str, float]:

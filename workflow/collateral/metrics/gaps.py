@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 BySeed = Mapping[str, NDArray[np.float64]]  # the values of each metric, one a seed
 
@@ -41,6 +42,11 @@ def gap_floor(values: NDArray[np.float64]) -> float:
     if n < 2:
         return float("nan")
     return float(np.mean([abs(a - b) for a, b in combinations(values, 2)]) / np.sqrt(n))
+
+
+def student_95(n: int) -> float:
+    """Return how many standard deviations, as known from n seeds, hold 95 % of what chance does."""
+    return float(stdtrit(n - 1, 0.975)) if n >= 2 else float("nan")
 
 
 def mean_of_defined(values: Iterable[float]) -> float:

@@ -30,14 +30,17 @@ def disagreement(prediction: NDArray[np.int64], retrained: NDArray[np.int64]) ->
 def bin_floor(profiles: Floats) -> NDArray[np.float64]:
     """Return the standard deviation of a bin's mean delta between independent retrainings.
 
-    `profiles` (S, bins) is Retrain's own accuracy or confidence by seed and bin. A mean over n
-    seeds of differences of two independent retrainings deviates by sqrt(2/n) of one's own
-    deviation; n counts the seeds in which the bin is not empty. NaN for n < 2.
+    `profiles` (S, S, bins) has the accuracy or confidence of seed j's Retrain in seed i's bins. As
+    a delta is, each difference of i and j is taken in the bins of i. Its mean over n seeds, those
+    whose bin is not empty, deviates by the root of its mean square over n. NaN for n < 2.
     """
-    floors = [_floor(column[~np.isnan(column)]) for column in profiles.T]
+    seeds = np.arange(len(profiles))
+    own = profiles[seeds, seeds]  # (S, bins)
+    squares = (own[:, None] - profiles) ** 2
+    floors = []
+    for b in range(profiles.shape[2]):
+        has_bin = ~np.isnan(own[:, b])
+        n = np.count_nonzero(has_bin)
+        pairs = n * (len(profiles) - 1)  # a seed is no pair with itself
+        floors.append(np.sqrt(squares[has_bin, :, b].sum() / pairs / n) if n >= 2 else np.nan)
     return np.array(floors)
-
-
-def _floor(values: Floats) -> float:
-    n = len(values)
-    return float(np.sqrt(2 / n) * np.std(values, ddof=1)) if n >= 2 else float("nan")

@@ -1,7 +1,7 @@
 """What choosing without Retrain cost: the chosen trial against the one nearest to Retrain.
 
-Computed after the fact, from the trials of the tuning job, on the first seed alone. A trial's gap is
-the mean absolute deviation from that seed's Retrain over UA, RA, TA and MIA.
+Computed after the fact, from the trials of the tuning job, on the first seed alone. A trial's gap
+is the mean absolute deviation from that seed's Retrain over UA, RA, TA and MIA.
 """
 
 import math
@@ -39,9 +39,10 @@ def regret(trials: Sequence[Trial], retrained: Mapping[str, float]) -> Regret:
     gaps = [trial_gap(trial, retrained) for trial in trials]
     candidates = [i for i, trial in enumerate(trials) if trial["is_candidate"] == "True"]
     chosen = next(i for i, trial in enumerate(trials) if trial["is_chosen"] == "True")
-    default = next(i for i, trial in enumerate(trials) if trial["is_default"] == "True")
+    defaults = [gaps[i] for i, trial in enumerate(trials) if trial["is_default"] == "True"]
     nearest = min(candidates, key=lambda i: math.inf if math.isnan(gaps[i]) else gaps[i])
-    return Regret(gaps[chosen], gaps[default], gaps[nearest], trials[chosen], trials[nearest])
+    gap_default = defaults[0] if defaults else math.nan
+    return Regret(gaps[chosen], gap_default, gaps[nearest], trials[chosen], trials[nearest])
 
 
 def trial_gap(trial: Trial, retrained: Mapping[str, float]) -> float:

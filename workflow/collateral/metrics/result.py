@@ -77,7 +77,8 @@ class Reference:
     drawn: Draw
     bins: dict[str, NDArray[np.int64]]  # each example's bin, of the binned sets
     is_diverged: bool  # Retrain is; then what follows means nothing
-    profile: ByName
+    profile: ByName  # Retrain's accuracy and confidence by bin
+    profile_on: tuple[ByName, ...]  # the same on every seed's bins, for the noise floor
     predictions: dict[str, Array]  # by set
     # By name of class; both are empty unless whole classes are deleted.
     class_accuracy: dict[str, float]  # on the test set
@@ -92,12 +93,17 @@ def edges_of(cell: Cell) -> ByName:
 def reference_of(cell: Cell, retrained: Result, edges: ByName) -> Reference:
     """Return what the runs of Retrain's seed are held against."""
     row = cell.row(retrained.seed)
-    bins = {name: bin_of(cell.similarity[name][row], edges[name]) for name in BINNED}
+    bins_by_seed = [
+        {name: bin_of(cell.similarity[name][other], edges[name]) for name in BINNED}
+        for other in range(len(cell.neighbours.seeds))
+    ]
+    profiles = tuple(_profile(cell, retrained, bins) for bins in bins_by_seed)
     return Reference(
         drawn=draw(cell.split, len(cell.labels.test), retrained.seed),
-        bins=bins,
+        bins=bins_by_seed[row],
         is_diverged=retrained.is_diverged,
-        profile=_profile(cell, retrained, bins),
+        profile=profiles[row],
+        profile_on=profiles,
         predictions=_predictions(cell, retrained),
         class_accuracy=_class_accuracy(cell, retrained),
         class_similarity={

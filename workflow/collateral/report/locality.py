@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.figures.similarity import NUM_BINS
-from collateral.tables.compare import NORMAL_95
+from collateral.metrics.gaps import student_95
 from collateral.tables.results import REFERENCE, Cell, mean, std
 
 # "Near" is the fewest of the most similar bins that hold this share and this many of the examples:
@@ -52,7 +52,8 @@ class Pool:
         known = ~np.isnan(floors) & (weights > 0)
         if not known.any():
             return math.nan
-        return NORMAL_95 * float(np.average(np.array(floors)[known], weights=weights[known]))
+        floor = float(np.average(np.array(floors)[known], weights=weights[known]))
+        return student_95(len(cell.seeds)) * floor
 
 
 def near_and_far(cell: Cell, name: str) -> tuple[Pool, Pool]:

@@ -1,6 +1,7 @@
 """Turn the cached outputs of a cell's runs into its metrics and costs."""
 
 import csv
+import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,7 +62,7 @@ def run(args: Namespace) -> None:
 def _tuning(args: Namespace, rows: list[Row]) -> Iterator[dict[str, object]]:
     """Yield what every tuned method's choice was, and what it cost against Retrain."""
     first = {
-        str(row["metric"]): float(row["value"] or "nan")
+        str(row["metric"]): math.nan if row["value"] == "" else float(row["value"])
         for row in rows
         if row["run"] == RETRAIN and row["seed"] == args.seeds[0]
     }
@@ -74,12 +75,8 @@ def _tuning(args: Namespace, rows: list[Row]) -> Iterator[dict[str, object]]:
             ", ".join(f"{name} {trial[name]}" for name in names)
             for trial in (found.chosen, found.nearest)
         )
-        yield {
-            "cell": args.cell,
-            "run": method,
-            "chosen": chosen,
-            "nearest": nearest,
-        } | found.numbers
+        numbers = {name: "" if math.isnan(v) else v for name, v in found.numbers.items()}
+        yield {"cell": args.cell, "run": method, "chosen": chosen, "nearest": nearest} | numbers
 
 
 def _tuning_costs(cell_folder: Path, tuned: list[str], seed: int) -> Iterator[Numbers]:

@@ -29,13 +29,14 @@ from collateral.training.execution import Method, Prepared, method_of, prepared_
 from collateral.training.inference import outputs_of
 from collateral.training.session import Session, cost_of, open_session, status_of
 
-MEASURED = ("ra", "ra_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua", "seconds")
+MEASURED = ("ra", "ra_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
 Values = dict[str, Any]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line; it has no option for anything of Retrain."""
     parser.add_argument("--trials", required=True, help="values to try, a JSON list of objects")
+    parser.add_argument("--default", default="null", help="the defaults, a JSON object or null")
     add_method_options(parser)
     add_job_options(parser)
 
@@ -47,11 +48,14 @@ def run(args: argparse.Namespace) -> None:
     candidates: list[Values] = json.loads(args.trials)
     session, split = open_session(args.data, args.threads), Split.load(args.split)
     method = method_of(args, session, split)
-    checkpoints = job_checkpoints(args, {"trials": candidates, **record_of(args, params)})
+    checkpoints = job_checkpoints(
+        args, {"trials": [candidates, args.default], **record_of(args, params)}
+    )
     prepared = Preparations(method, args.prepared, checkpoints)
-    defaults = {name: type(params).model_fields[name].default for name in candidates[0]}
+    defaults: Values | None = json.loads(args.default)
+    extra = [defaults] if defaults and defaults not in candidates else []
     rows = []
-    for index, values in enumerate(candidates + [defaults] * (defaults not in candidates)):
+    for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
         inputs = prepared.of(trial)
         name = f"trial-{index}"
@@ -63,8 +67,8 @@ def run(args: argparse.Namespace) -> None:
         flags = {"is_candidate": index < len(candidates), "is_default": values == defaults}
         rows.append({"trial": index, **values, **flags, **row})
     write_choice(args.out, rows, candidates)
-    seconds = {"trials": sum(row["seconds"] for row in rows), "prepare": prepared.seconds}
-    write_json(args.out / paths.COST, cost_of(seconds, session.device))
+    seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
+    write_json(args.out / paths.COST, cost_of({**seconds, **prepared.seconds}, session.device))
     checkpoints.clear()
 
 
@@ -79,9 +83,9 @@ class Preparations:
         self._made: dict[str, Prepared] = {}
 
     @property
-    def seconds(self) -> float:
-        """How long what was made here took."""
-        return sum(sum(prepared.seconds.values()) for prepared in self._made.values())
+    def seconds(self) -> dict[str, float]:
+        """How long each that was made here took."""
+        return {name: sum(prepared.seconds.values()) for name, prepared in self._made.items()}
 
     def of(self, params: MethodParams) -> Prepared | None:
         """Return what is prepared for these parameters; None for a method of one phase."""
@@ -116,8 +120,8 @@ def measure(
         numbers = dict.fromkeys(numbers, math.nan)
     reported = {**(prepared.reported if prepared else {}), **run.reported}
     numbers["teacher_ua"] = reported.get("teacher_ua", math.nan)
-    numbers["seconds"] = sum(run.clock.seconds.values())
-    return {name: numbers[name] for name in MEASURED}
+    seconds = sum(run.clock.seconds.values())
+    return {**{name: numbers[name] for name in MEASURED}, "seconds": seconds}
 
 
 def write_choice(out: Path, rows: list[dict[str, Any]], candidates: list[Values]) -> None:

@@ -2,12 +2,14 @@
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from collateral import paths
 from collateral.config.lookup import add_plugins, kind_of, params_class
 from collateral.config.params import MethodParams
 from collateral.core.files import read_json
@@ -19,7 +21,8 @@ from collateral.stages.options import (
     job_checkpoints,
     record_of,
 )
-from collateral.training.execution import Prepared, method_of, prepared_in
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.execution import Method, Prepared, method_of, prepared_in
 from collateral.training.session import open_session, write_results
 
 
@@ -43,21 +46,31 @@ def run(args: argparse.Namespace) -> None:
     session, split = open_session(args.data, args.threads), Split.load(args.split)
     method = method_of(args, session, split)
     checkpoints = job_checkpoints(args, record)
-    prepared = Prepared({}, {}, {})
     inputs: list[Any] = []
-    if method.has_prepare:
-        prepared = prepared_in(args.prepared, args.method, params) or (
-            method.prepare(params, checkpoints.within("prepare"))
-        )
+    prepared = preparation(args, method, params, checkpoints) if method.has_prepare else None
+    if prepared:
         inputs = [prepared.tensors]
     elif args.retrained:
         inputs = [soft_labels(args.retrained, split).to(session.device)]
     model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
-    for phase, seconds in prepared.seconds.items():
-        this.clock.seconds[phase] += seconds
-    this.reported = {**prepared.reported, **this.reported}
+    if prepared:
+        prepared.add_to(this)
     write_results(args.out, model, session, this, record)
     checkpoints.clear()
+
+
+def preparation(
+    args: argparse.Namespace, method: Method, params: MethodParams, checkpoints: Checkpoints
+) -> Prepared:
+    """Return what another job prepared; where none did, prepare, and keep it beside the results."""
+    own = args.out / paths.PREPARED_OWN
+    shutil.rmtree(own, ignore_errors=True)
+    shared = prepared_in(args.prepared, args.method, params)
+    if shared:
+        return shared
+    prepared = method.prepare(params, checkpoints.within("prepare"))
+    prepared.save(own, method.device)
+    return prepared
 
 
 def final_params(args: argparse.Namespace) -> MethodParams:

@@ -10,13 +10,10 @@ from typing import Literal
 import numpy as np
 
 from collateral.metrics.catalogue import METRICS
+from collateral.metrics.gaps import student_95
 from collateral.tables.results import REFERENCE, Cell, mean, std
 
 Protocol = Literal["matched", "shared"]
-
-# 95 % of a normal law lie within 1.96 standard deviations, which are 2.46 mean absolute ones.
-NORMAL_95 = 1.96
-CHANCE_95 = NORMAL_95 * math.sqrt(math.pi / 2)
 
 FLOOR = "retrain_other_seeds"
 
@@ -33,8 +30,8 @@ RANKING = (
 )
 CHANCE = (
     "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
-    "groups of n retrained models. †: within about 2.5 times that floor, where 95 % of "
-    "chance deviations lie; not a finding."
+    "groups of n retrained models. †: within what 95 % of such deviations stay below (Student t, "
+    "as the floor is known from n seeds alone); not a finding."
 )
 DIVERGED = "A diverged seed gives no number: its row shows the mean of the other seeds."
 
@@ -147,8 +144,14 @@ def _entry(cell: Cell, run: str, metric: str) -> Entry:
     if run == REFERENCE or METRICS[metric].unit == "s":
         return entry
     deviation = entry.mean - mean(cell.values(REFERENCE, metric))
-    limit = CHANCE_95 * cell.number(REFERENCE, f"floor:{metric}")
-    return replace(entry, deviation=deviation, chance=abs(deviation) <= limit)
+    return replace(entry, deviation=deviation, chance=abs(deviation) <= chance(cell, metric))
+
+
+def chance(cell: Cell, metric: str) -> float:
+    """Return the bound within which 95 % of the deviations between retrainings lie."""
+    # The floor is a mean absolute deviation; a normal law's standard one is larger by this.
+    standard = math.sqrt(math.pi / 2) * cell.number(REFERENCE, f"floor:{metric}")
+    return student_95(len(cell.seeds)) * standard
 
 
 def _mark_best(rows: list[Row], metrics: tuple[str, ...]) -> Iterator[Row]:

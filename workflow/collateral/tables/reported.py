@@ -1,10 +1,13 @@
 """What the methods say of themselves: a teacher's accuracy, the size of a support, and the like."""
 
+import math
 from pathlib import Path
+from typing import Any
 
 from collateral.core.files import atomic, write_rows
 from collateral.metrics.catalogue import METRICS
-from collateral.tables.results import Cell, mean, std
+from collateral.tables.display import EMPTY
+from collateral.tables.results import REFERENCE, Cell, mean, std
 from collateral.tables.write import latex_table, line
 
 HEADS = ["Method", "Number", "Mean", "Std"]
@@ -15,7 +18,7 @@ CAPTION = (
 )
 
 
-def reported(cell: Cell) -> list[dict[str, object]]:
+def reported(cell: Cell) -> list[dict[str, Any]]:
     """Return a record for every number that is not one of ours."""
     return [
         {
@@ -39,7 +42,7 @@ def write_reported(cell: Cell, folder: Path) -> None:
         [str(r["label"]), str(r["metric"]), *map(_short, (r["mean"], r["std"]))] for r in records
     ]
     caption = CAPTION.format(
-        n=len(cell.seeds), title=cell.title, ua=mean(cell.values("retrain", "ua"))
+        n=len(cell.seeds), title=cell.title, ua=mean(cell.values(REFERENCE, "ua"))
     )
     text = "\n".join([line(HEADS), line(["---", "---", "---:", "---:"]), *map(line, rows)])
     contents = {
@@ -51,5 +54,5 @@ def write_reported(cell: Cell, folder: Path) -> None:
             temporary.write_text(content)
 
 
-def _short(number: object) -> str:
-    return f"{number:.4g}"
+def _short(number: float) -> str:
+    return EMPTY if math.isnan(number) else f"{number:.4g}"

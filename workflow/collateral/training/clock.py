@@ -30,6 +30,8 @@ class Clock:
     def _switch(self, name: str | None) -> str | None:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
+        elif self._device.type == "mps":
+            torch.mps.synchronize()
         now = time.perf_counter()
         if self._phase is not None:
             self.seconds[self._phase] += now - self._since

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -28,27 +29,39 @@ from collateral.training.session import Session, cost_of
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare` made: tensors by name, numbers for the tables, and what it cost."""
+    """What `prepare` made: tensors, numbers for the tables, its cost and its history."""
 
     tensors: dict[str, Tensor]
     reported: dict[str, float]
     seconds: dict[str, float]
+    history: list[dict[str, Any]]
 
     def save(self, folder: Path, device: torch.device) -> None:
         """Write the folder that trials, sweeps and runs share."""
         with atomic(folder / paths.PREPARED_TENSORS) as temporary:
             save_file(self.tensors, temporary)
-        write_json(folder / paths.PREPARED_REPORT, self.reported)
+        report = {"reported": self.reported, "history": self.history}
+        write_json(folder / paths.PREPARED_REPORT, report)
         write_json(folder / paths.COST, cost_of(self.seconds, device))
 
     @staticmethod
     def load(folder: Path) -> Prepared:
         """Read what `save` wrote."""
+        report = read_json(folder / paths.PREPARED_REPORT)
         return Prepared(
-            load_file(folder / paths.PREPARED_TENSORS),
-            read_json(folder / paths.PREPARED_REPORT),
-            read_json(folder / paths.COST)["seconds"],
+            tensors=load_file(folder / paths.PREPARED_TENSORS),
+            reported=report["reported"],
+            seconds=read_json(folder / paths.COST)["seconds"],
+            history=report["history"],
         )
+
+    def add_to(self, run: Run) -> None:
+        """Count the first phase for the run: its numbers, its seconds and its history."""
+        run.reported = {**self.reported, **run.reported}
+        for phase, seconds in self.seconds.items():
+            run.clock.seconds[phase] += seconds
+        first = [{"phase": "prepare", **row} for row in self.history]
+        run.history = [*first, *({"phase": "unlearn", **row} for row in run.history)]
 
 
 @dataclass(frozen=True)
@@ -83,7 +96,7 @@ class Method:
             made = self.module.prepare(model, self.task, values, run)
         # As a file gives them: the same bits follow, whichever job prepared.
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
-        prepared = Prepared(tensors, dict(run.reported), dict(run.clock.seconds))
+        prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
         if checkpoints:
             checkpoints.save("prepared", vars(prepared))
         return prepared

@@ -66,7 +66,7 @@ def fit(
         loss, correct = _epoch(model, batches, optimizer, precision)
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
-            with run.clock.phase("checkpoint choice"):
+            with run.clock.phase(None):
                 run.log(epoch=epoch, **{params.checkpoint: best.see()})
     if best:
         best.restore()

@@ -1,5 +1,6 @@
 """Where and how a method runs: device, randomness, clock, log, and epochs that survive a kill."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
@@ -88,8 +89,8 @@ class Run:
             self.history.append({**key, **values})
 
     def report(self, **numbers: float) -> None:
-        """Name numbers that belong into the tables, such as a teacher's accuracy."""
-        self.reported.update(numbers)
+        """Name numbers that belong into the tables; one that is not finite says nothing."""
+        self.reported |= {name: value for name, value in numbers.items() if math.isfinite(value)}
 
     def phase(self, name: str) -> AbstractContextManager[None]:
         """Count the seconds inside for the phase `name`."""

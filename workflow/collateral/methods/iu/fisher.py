@@ -19,9 +19,9 @@ def solved(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> T
     """
     gram, along_v = gram_and_products(model, examples, v)
     # In float64 on the CPU: N x N is small, and not every device has float64.
-    system = gram.double().cpu()
+    system = gram.cpu().double()
     system.diagonal().add_(len(examples) * damping)
-    factors = torch.linalg.solve(system, along_v.double().cpu())
+    factors = torch.linalg.solve(system, along_v.cpu().double())
     return (v - summed_gradient(model, examples, factors)) / damping
 
 

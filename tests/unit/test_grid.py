@@ -3,6 +3,7 @@
 import pytest
 from plug_ins import FOLLOWER, TWO_PHASES, forgotten_after, write_control, write_method
 
+from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.grid import build_grid
 
@@ -311,7 +312,10 @@ def test_a_control_takes_the_choice_of_the_methods_tuning(follower):
     assert run.method.trials() == [{}]
 
 
-def test_a_control_stands_alone_where_the_method_is_not_run(follower):
-    run = follow(follower, {"ft": {"lr": 0.3}})
-    assert run.params.lr == 0.7
-    assert run.tuned_by is None
+def test_a_control_finds_the_method_under_another_name(follower):
+    assert follow(follower, {"mine": {"uses": "two", "lr": 0.3}}).params.lr == 0.3
+
+
+def test_a_control_without_its_method_is_refused(follower):
+    with pytest.raises(ConfigError, match="'follower' takes its parameters from two; 0 of them"):
+        follow(follower, {"ft": {"lr": 0.3}})

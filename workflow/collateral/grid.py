@@ -41,8 +41,9 @@ class RunSpec:
         """The parameters as far as the config tells: tuned ones have their first value."""
         return self._choices[0]
 
+    @cached_property
     def words(self) -> set[str]:
-        """Return the texts among the values that this run may have, such as a teacher's model."""
+        """The texts among the values that this run may have, such as a teacher's model."""
         values = [value for params in self._choices for value in params.model_dump().values()]
         return {value for value in values if isinstance(value, str)}
 

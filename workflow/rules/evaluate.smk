@@ -18,7 +18,7 @@ rule neighbours:
         "../../envs/figures.yaml"
     params:
         seeds=lambda w: benchmark_of(w).seeds,
-        code=code_of("neighbours"),
+        code=lambda w: code_of("neighbours"),
     shell:
         """
         collateral neighbours --data {input.data:q} --split {input.split:q} \
@@ -48,7 +48,7 @@ rule metrics:
         seeds=lambda w: benchmark_of(w).seeds,
         runs=lambda w: list(cell_of(w).runs),
         tuned=lambda w: list(cell_of(w).tuned),
-        code=code_of("metrics"),
+        code=lambda w: code_of("metrics"),
     shell:
         """
         collateral metrics --labels {input.labels:q} --split {input.split:q} \

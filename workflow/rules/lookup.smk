@@ -79,7 +79,7 @@ def model_module(w):
 
 def method_code(stage, w, run):
     """Return the fingerprint of a method's stage: its code, and the models it builds by name."""
-    models = {MODEL_MODULES[name] for name in run.words() if name in MODEL_MODULES}
+    models = {MODEL_MODULES[name] for name in run.words if name in MODEL_MODULES}
     method = method_module(run.method.uses, "method")
     return code_of(stage, method, model_module(w), *sorted(models))
 
@@ -116,7 +116,9 @@ def base_embeddings(w):
 def prepared_folders(w, run, seed):
     """Return the prepared folders that other jobs need too, and so a job of their own makes."""
     names = cell_of(w).shared(run, first_seed=seed == benchmark_of(w).seeds[0])
-    return expand(paths.PREPARED, benchmark=w.benchmark, cell=w.cell, seed=seed, prepared=names)
+    # Not `expand`, which is slow: this is asked twice for every run.
+    folder = paths.PREPARED.format(benchmark=w.benchmark, cell=w.cell, seed=seed, prepared="")
+    return [folder + name for name in names]
 
 
 def tune_prepared(w):

@@ -29,7 +29,7 @@ rule tables:
     params:
         runs=run_labels,
         protocol=lambda w: benchmark_of(w).config.base.sharing,
-        code=code_of("tables"),
+        code=lambda w: code_of("tables"),
     shell:
         """
         collateral tables --metrics {input.metrics:q} --costs {input.costs:q} \
@@ -59,7 +59,7 @@ rule figures:
         "../../envs/figures.yaml"
     params:
         runs=run_labels,
-        code=code_of("figures"),
+        code=lambda w: code_of("figures"),
     shell:
         """
         collateral figures --metrics {input.metrics:q} --runs {params.runs:q} \
@@ -84,7 +84,7 @@ rule report:
     params:
         sources=report_sources(),
         theory=lambda w, input: os.path.dirname(input.theory[0]),
-        code=code_of("report"),
+        code=lambda w: code_of("report"),
     shell:
         """
         collateral report --benchmarks {params.sources:q} --theory {params.theory:q} \

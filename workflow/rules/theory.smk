@@ -26,7 +26,7 @@ rule theory:
         out=lambda w, output: os.path.dirname(output.points),
         seed=0,
         runs=100,
-        code=code_of("theory"),
+        code=lambda w: code_of("theory"),
     shell:
         """
         collateral theory --seed {params.seed} --runs {params.runs} --out {params.out:q} >{log:q} 2>&1

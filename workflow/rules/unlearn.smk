@@ -141,7 +141,7 @@ rule original:
     params:
         base=base_folder,
         out=lambda w, output: os.path.dirname(output.model),
-        code=code_of("original"),
+        code=lambda w: code_of("original"),
     shell:
         """
         collateral original --base {params.base:q} --seed {wildcards.seed} \

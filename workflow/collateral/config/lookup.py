@@ -33,8 +33,7 @@ def _folders_in(paths: tuple[str, ...]) -> list[str]:
 
 def is_own(name: str) -> bool:
     """Tell whether a method or control is the package's own, which a plug-in cannot replace."""
-    folders = [Path(module.__path__[0]) for module in KINDS.values()]
-    return any((folder / name / "params.py").is_file() for folder in folders)
+    return any(name in _folders_in((module.__path__[0],)) for module in KINDS.values())
 
 
 def kind_of(name: str) -> str:

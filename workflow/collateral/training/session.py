@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
+
+# The first optimiser of a process imports it, for nearly two seconds: not on a method's clock.
+import torch._dynamo
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -19,6 +22,7 @@ from collateral.core.outputs import Embeddings, ModelOutputs
 from collateral.core.record import cost
 from collateral.core.split import Split
 from collateral.models.build import build_model
+from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Task, test_examples, train_examples
 from collateral.training.inference import outputs_of
 from collateral.training.run import Run
@@ -63,13 +67,6 @@ def open_session(data: Path, threads: int) -> Session:
     device = choose_device()
     dataset = Dataset.load(data)
     return Session(device, dataset, train_examples(dataset, device), test_examples(dataset, device))
-
-
-def choose_device() -> torch.device:
-    """Return the best device there is: cuda, mps, cpu."""
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
 def write_results(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from collateral.training.examples import Examples
-from collateral.training.inference import BATCH_SIZE, infer
+from collateral.training.gradients import by_parameter, summed_gradient
+from collateral.training.inference import infer
 
 NUM_BINS = 10
 MIN_DROP = 0.05
@@ -67,10 +67,8 @@ def diagnose(
 
 def _slope(model: nn.Module, forget: Examples) -> list[Tensor]:
     """Return the gradient of the mean loss on `forget` in eval mode."""
-    model = copy.deepcopy(model).eval().requires_grad_(True)
-    for x, y in forget.in_order(BATCH_SIZE):
-        (F.cross_entropy(model(x), y, reduction="sum") / len(forget)).backward()
-    return [weight.grad for weight in model.parameters()]
+    gradient = summed_gradient(model, forget) / len(forget)
+    return list(by_parameter(model, gradient).values())
 
 
 def _step(model: nn.Module, base: nn.Module, slope: list[Tensor], rate: float) -> None:

@@ -1,6 +1,7 @@
 """The teacher: a model of its own that learns the support's labels."""
 
 import copy
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,7 @@ from collateral.config.params import TrainedParams
 from collateral.core.dataset import ImageInfo
 from collateral.methods.ltd.params import Prepare
 from collateral.models.build import build_model
+from collateral.models.classifier import Classifier
 from collateral.training.examples import Examples
 from collateral.training.optimizers import cosine, descend, set_rate, start_training
 from collateral.training.run import Run
@@ -24,8 +26,8 @@ class FrozenBody(nn.Module):
     def __init__(self, base: nn.Module, num_classes: int) -> None:
         """Take a copy of `base`."""
         super().__init__()
-        self.base = copy.deepcopy(base).requires_grad_(False)
-        self.hidden = nn.Linear(base.head.in_features, HIDDEN_UNITS)
+        self.base = cast(Classifier, copy.deepcopy(base).requires_grad_(False))
+        self.hidden = nn.Linear(self.base.head.in_features, HIDDEN_UNITS)
         self.head = nn.Linear(HIDDEN_UNITS, num_classes)
 
     def train(self, mode: bool = True) -> "FrozenBody":

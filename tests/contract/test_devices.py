@@ -1,0 +1,190 @@
+"""A job has its device to itself; devices are stand-ins, jobs are processes that get killed."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from collateral.core.locks import claim
+
+torch = pytest.importorskip("torch")
+
+from collateral.training import devices  # noqa: E402
+
+# Takes a device, says which, and keeps it until it is told to go.
+HOLD = """
+import logging, sys
+from pathlib import Path
+from collateral.core.locks import claim
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+folder, *names = sys.argv[2:]
+print("took", names[claim(names, Path(folder), poll_seconds=0.02)], flush=True)
+sys.stdin.readline()
+"""
+# Takes a device and fails if another process is at work on it.
+WORK = """
+import sys, time
+from pathlib import Path
+from collateral.core.locks import claim
+folder, *names = sys.argv[1:]
+busy = Path(folder) / f"busy-{claim(names, Path(folder), poll_seconds=0.01)}"
+busy.touch(exist_ok=False)
+time.sleep(0.05)
+busy.unlink()
+"""
+PARENT = HOLD.replace(
+    "sys.stdin.readline()",
+    "import subprocess; subprocess.Popen(['sleep', '30']); sys.stdin.readline()",
+)
+
+
+class Job:
+    """A process that holds a device."""
+
+    def __init__(self, folder, *names, code=HOLD):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, "hold", str(folder), *names],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def says(self):
+        return self.process.stdout.readline().strip()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Return a function that starts a job; all are killed in the end."""
+    jobs = []
+
+    def start_job(*names, **options):
+        jobs.append(Job(tmp_path, *names, **options))
+        return jobs[-1]
+
+    yield start_job
+    for job in jobs:
+        job.kill()
+
+
+def test_each_job_takes_the_first_device_that_is_free(start):
+    said = [start("a", "b", "c").says() for _ in range(3)]
+    assert said == ["took a", "took b", "took c"]
+
+
+def test_a_job_waits_for_a_device_and_says_who_has_it(start):
+    first, second = start("a", "b"), start("b")
+    assert (first.says(), second.says()) == ("took a", "took b")
+    third = start("a", "b")
+    assert third.says() == (
+        f"waiting: a is held by process {first.process.pid} (-c hold); "
+        f"b is held by process {second.process.pid} (-c hold)"
+    )
+    second.kill()
+    assert third.says() == "took b"
+
+
+def test_a_killed_job_gives_its_device_back(start):
+    for _ in range(3):
+        job = start("a")
+        assert job.says() == "took a"
+        job.kill()
+
+
+def test_what_a_killed_job_started_does_not_keep_its_device(start):
+    parent = start("a", code=PARENT)
+    assert parent.says() == "took a"
+    parent.kill()
+    assert start("a").says() == "took a"
+
+
+def test_a_job_that_ends_gives_its_device_back(start):
+    job = start("a")
+    assert job.says() == "took a"
+    job.process.communicate("go\n")
+    assert start("a").says() == "took a"
+
+
+def test_jobs_that_see_other_devices_or_another_order_agree_on_who_has_what(start):
+    assert start("a", "b").says() == "took a"
+    assert start("b", "a").says() == "took b"
+    assert start("a").says().startswith("waiting: a is held by")
+
+
+def test_of_many_jobs_at_once_no_two_work_on_one_device(tmp_path):
+    command = [sys.executable, "-c", WORK, str(tmp_path), "a", "b"]
+    jobs = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(8)]
+    assert [job.wait() for job in jobs] == [0] * 8
+
+
+# The choice among torch's devices.
+
+
+@pytest.fixture
+def gpus(monkeypatch, tmp_path):
+    """Return a function that gives torch so many GPUs, named gpu-0, gpu-1, ..."""
+    monkeypatch.setattr(devices, "LOCKS", tmp_path)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    chosen = []
+
+    def set_gpus(count):
+        devices.choose_device.cache_clear()
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: count > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
+        monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+        monkeypatch.setattr(
+            torch.cuda, "get_device_properties", lambda i: SimpleNamespace(uuid=f"gpu-{i}")
+        )
+        return chosen
+
+    yield set_gpus
+    devices.choose_device.cache_clear()
+
+
+def test_without_a_gpu_nothing_is_locked(gpus, tmp_path, monkeypatch):
+    gpus(0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    assert devices.choose_device() == torch.device("cpu")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_job_takes_the_gpu_that_others_left(gpus, start):
+    assert start("gpu-0").says() == "took gpu-0"
+    chosen = gpus(2)
+    assert devices.choose_device() == torch.device("cuda", 1)
+    assert chosen == [1]  # so that plain "cuda" means it too
+
+
+def test_the_only_gpu_is_locked_too(gpus, start):
+    gpus(1)
+    assert devices.choose_device() == torch.device("cuda", 0)
+    assert start("gpu-0").says().startswith("waiting: gpu-0")
+
+
+def test_asked_again_a_job_stays_where_it_is(gpus):
+    gpus(2)
+    assert devices.choose_device() == devices.choose_device() == torch.device("cuda", 0)
+
+
+def test_a_gpu_that_slurm_assigned_is_not_locked(gpus, tmp_path, monkeypatch):
+    gpus(1)
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    assert devices.choose_device() == torch.device("cuda", 0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_of_several_gpus_in_one_allocation_jobs_take_one_each(gpus, start, monkeypatch):
+    assert start("gpu-0").says() == "took gpu-0"
+    gpus(4)
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    assert devices.choose_device() == torch.device("cuda", 1)
+
+
+def test_the_folder_of_locks_is_made(tmp_path):
+    assert claim(["a"], tmp_path / "user" / "locks") == 0
+    assert (tmp_path / "user" / "locks" / "a.lock").is_file()

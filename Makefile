@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics tables figures theory report
 
-.PHONY: help setup run figures test lint schema bench clean-results
+.PHONY: help setup run figures test slurm-test lint schema bench clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ figures: $(FIGURES_ENV) ## tables, figures and the page from cached outputs: no 
 
 test: setup lint ## all there is to test
 	pytest
+
+slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
+	pytest tests/workflow/test_slurm.py
 
 lint: setup
 	ruff check .

@@ -215,7 +215,8 @@ def test_a_warned_training_job_leaves_a_checkpoint_and_is_finished_later(worksho
 def test_a_killed_tuning_job_does_not_run_its_finished_trials_again(workshop, server, monkeypatch):
     def tuning(name: str) -> list[str]:
         trials = [{"lr": lr} for lr in (0.001, 0.003, 0.1)]  # and the default
-        return workshop.method("tune", name, "ft", {"epochs": 20, "batch_size": 16}, trials=trials)
+        params, default = {"epochs": 20, "batch_size": 16}, {"lr": 0.01}
+        return workshop.method("tune", name, "ft", params, trials=trials, default=default)
 
     main(workshop.train("base", epochs=5))
     main(tuning("tune-undisturbed"))

@@ -25,6 +25,7 @@ from collateral.training.session import status_of  # noqa: E402
 
 FT = {"epochs": 2, "batch_size": 16, "lr": 0.003}
 GRID = [{"lr": 0.001}, {"lr": 0.02}]
+DEFAULT = {"lr": 0.01}
 RUN_FILES = {"model.safetensors", "outputs.npz", "history.csv", "record.json"}
 FILES = {
     "base": RUN_FILES | {"embeddings.npz"},
@@ -42,7 +43,7 @@ def run_all(folder) -> Workshop:
     main(workshop.train("base", epochs=4))
     main(workshop.train("retrain", epochs=4, split=workshop.split))
     main(workshop.method("unlearn", "ft", "ft", FT, run="ft"))
-    main(workshop.method("tune", "tune", "ft", FT, trials=GRID))
+    main(workshop.method("tune", "tune", "ft", FT, trials=GRID, default=DEFAULT))
     selected = folder / "tune" / "selected.json"
     main(workshop.method("unlearn", "ft-tuned", "ft", FT, run="ft", selected=selected))
     return workshop
@@ -166,10 +167,16 @@ def test_trials_are_the_grid_and_then_the_defaults(workshop):
     assert all(row["teacher_ua"] == "" for row in rows)
 
 
+def test_without_defaults_only_the_grid_is_tried(workshop):
+    main(workshop.method("tune", "plain", "ft", FT, trials=GRID[:1]))
+    assert [row["is_default"] for row in trials(workshop, "plain")] == ["False"]
+
+
 @pytest.fixture(scope="module")
 def wild(workshop) -> list[dict[str, str]]:
     """Return the trials of a rate that diverges and of the default."""
-    main(workshop.method("tune", "wild", "ft", FT, trials=[{"lr": 1e38}, {"lr": 0.01}]))
+    rates = [{"lr": 1e38}, DEFAULT]
+    main(workshop.method("tune", "wild", "ft", FT, trials=rates, default=DEFAULT))
     return trials(workshop, "wild")
 
 

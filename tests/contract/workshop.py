@@ -64,6 +64,7 @@ class Workshop:
 
     def results(self, name: str) -> dict[str, bytes]:
         """Return the files of a job by their names, without those that are never alike."""
-        files = {path.name: path.read_bytes() for path in (self.folder / name).iterdir()}
+        paths = [path for path in (self.folder / name).iterdir() if path.is_file()]
+        files = {path.name: path.read_bytes() for path in paths}
         assert files.keys() > NEVER_ALIKE
         return {file: content for file, content in files.items() if file not in NEVER_ALIKE}

@@ -78,12 +78,19 @@ def write_results(
     with atomic(out / paths.MODEL) as temporary:
         save_file(weights, temporary)
     outputs.save(out / paths.OUTPUTS)
-    columns = list(dict.fromkeys(key for row in run.history for key in row))
-    write_rows(out / paths.HISTORY, columns or ["loop", "epoch"], run.history)
+    write_rows(out / paths.HISTORY, _columns(run.history), run.history)
     status = status_of(outputs, session.data.labels)
     write_json(out / paths.RECORD, {**record, "status": status, "extra": run.reported})
     write_json(out / paths.COST, cost_of(run.clock.seconds, run.device))
     return outputs, embeddings
+
+
+def _columns(history: list[dict[str, Any]]) -> list[str]:
+    """Return the columns of a history: which epoch, then what was logged, by name."""
+    place = (
+        ["phase", "loop", "epoch"] if any("phase" in row for row in history) else ["loop", "epoch"]
+    )
+    return [*place, *sorted({name for row in history for name in row}.difference(place))]
 
 
 def status_of(outputs: ModelOutputs, labels: Labels) -> str:

@@ -56,5 +56,10 @@ rule all:
         paths.REPORT,
 
 
+# Snakemake asks for the signature of each function again for each job: an eighth of a dry run.
+for rule_ in workflow.rules:
+    remember_signatures([*rule_.input, *rule_.params])
+
+
 onsuccess:
     print(f"Look at {paths.REPORT}; tables and figures are under {paths.RESULTS}/<benchmark>/.")

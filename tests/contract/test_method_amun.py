@@ -139,7 +139,7 @@ def test_it_trains_without_any_adversarial_image(small, variant):
     amun, params = small.method("amun"), Params(variant=variant, epochs=1, **HOPELESS)
     none = amun.prepare(params, None)
     assert none.reported["amun_unflipped"] == len(amun.task.forget)
-    assert math.isnan(none.reported["amun_epsilon_mean"])
+    assert "amun_epsilon_mean" not in none.reported  # the mean of nothing
     model, _ = amun.unlearn(params, none.tensors)
     assert not same_weights(model, small.base)
 

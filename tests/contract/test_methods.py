@@ -25,7 +25,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.optim.optimizer import register_optimizer_step_post_hook  # noqa: E402
 
 import collateral  # noqa: E402
 from collateral.config.lookup import module_of, names, params_class, prepare_class  # noqa: E402
@@ -34,6 +33,7 @@ from collateral.training.checkpoints import Checkpoints  # noqa: E402
 from collateral.training.examples import Examples, Task  # noqa: E402
 from collateral.training.execution import Method, Prepared  # noqa: E402
 from collateral.training.inference import outputs_of  # noqa: E402
+from collateral.training.optimizers import Optimizer  # noqa: E402
 from collateral.training.run import Run  # noqa: E402
 from collateral.training.session import status_of  # noqa: E402
 
@@ -106,16 +106,22 @@ def counting_steps(kill_after: int | None = None) -> Iterator[list[None]]:
     """Count the steps of all optimisers inside; raise Killed after one of them."""
     steps = []
 
-    def count(*_) -> None:
+    def count() -> None:
         steps.append(None)
         if len(steps) == kill_after:
             raise Killed
 
-    hook = register_optimizer_step_post_hook(count)
+    step = Optimizer.step
+
+    def counted(self) -> None:
+        step(self)
+        count()
+
+    Optimizer.step = counted
     try:
         yield steps
     finally:
-        hook.remove()
+        Optimizer.step = step
 
 
 class Killed(Exception):

@@ -83,7 +83,7 @@ def cluster() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def runs(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     local, remote = (copy_project(tmp_path_factory.mktemp(name)) for name in ("local", "remote"))
-    target = (f"{RESULTS}/figures", "--configfile", str(CONFIG))
+    target = (f"{RESULTS}/metrics.csv", "--configfile", str(CONFIG))
     here, there = start(local, *target), start(remote, *target, *PROFILE)
     try:
         cancelled, preempted = disturb(remote)
@@ -161,8 +161,13 @@ def running(rule: str) -> str:
 def costs(project: Project) -> dict[str, dict]:
     """Return what each job that trains wrote about itself, by its folder."""
     folder = project.folder / RESULTS
-    files = [file for file in folder.rglob("cost.json") if file.parent.name != "original"]
-    return {str(file.parent.relative_to(folder)): json.loads(file.read_text()) for file in files}
+    found = {file.parent: json.loads(file.read_text()) for file in folder.rglob("cost.json")}
+    return {
+        str(place.relative_to(folder)): cost
+        for place, cost in found.items()
+        # `original` trains nothing, and what a run prepared for itself is of the same job.
+        if place.name != "original" and place.parent not in found
+    }
 
 
 def outcome(project: Project) -> dict[str, object]:

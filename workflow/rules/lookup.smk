@@ -1,5 +1,6 @@
 """From wildcards to what the rules need: the grid's entries, inputs, values and fingerprints."""
 
+import inspect
 import json
 import os
 import shlex
@@ -20,6 +21,11 @@ def plugins(run):
     if is_own(run.method.uses):
         return ""
     return shlex.join(["--plugins", *map(str, CONFIG.plugins)])
+
+
+def remember_signatures(functions):
+    for function in filter(inspect.isfunction, functions):
+        function.__signature__ = inspect.signature(function)
 
 
 # The grid by wildcards.

@@ -26,8 +26,8 @@ rule base:
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,
-        out=lambda w, output: os.path.dirname(output.model),
-        checkpoints=lambda w: paths.checkpoints(paths.BASE).format(**w),
+        out=paths.BASE,
+        checkpoints=paths.checkpoints(paths.BASE),
         code=lambda w: code_of("train", model_module(w)),
     shell:
         """
@@ -57,8 +57,8 @@ rule retrain:
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,
-        out=lambda w, output: os.path.dirname(output.model),
-        checkpoints=lambda w: paths.checkpoints(paths.RETRAIN).format(**w),
+        out=paths.RETRAIN,
+        checkpoints=paths.checkpoints(paths.RETRAIN),
         code=lambda w: code_of("train", model_module(w)),
     shell:
         """

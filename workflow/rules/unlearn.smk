@@ -29,8 +29,8 @@ rule prepare:
         method=lambda w: cell_of(w).preparations[w.prepared].method.uses,
         model=lambda w: benchmark_of(w).config.model,
         knobs=lambda w: as_json(cell_of(w).preparations[w.prepared].prepare_values(w.prepared)),
-        out=lambda w, output: os.path.dirname(output.tensors),
-        checkpoints=lambda w: paths.checkpoints(paths.PREPARED).format(**w),
+        out=paths.PREPARED,
+        checkpoints=paths.checkpoints(paths.PREPARED),
         plugins=lambda w: plugins(cell_of(w).preparations[w.prepared]),
         code=lambda w: method_code("prepare", w, cell_of(w).preparations[w.prepared]),
     shell:
@@ -71,8 +71,8 @@ rule tune:
         trials=lambda w: as_json(cell_of(w).tuned[w.method].trials()),
         default=lambda w: as_json(cell_of(w).tuned[w.method].default_trial()),
         prepared=tune_prepared,
-        out=lambda w, output: os.path.dirname(output.trials),
-        checkpoints=lambda w: paths.checkpoints(paths.TUNE).format(**w),
+        out=paths.TUNE,
+        checkpoints=paths.checkpoints(paths.TUNE),
         plugins=lambda w: plugins(cell_of(w).runs[w.method]),
         code=lambda w: method_code("tune", w, cell_of(w).runs[w.method]),
     shell:
@@ -111,8 +111,8 @@ rule unlearn:
         knobs=lambda w: run_of(w).params.model_dump_json(),
         vary=lambda w: as_json(run_of(w).vary),
         prepared=run_prepared,
-        out=lambda w, output: os.path.dirname(output.model),
-        checkpoints=lambda w: paths.checkpoints(paths.RUN).format(**w),
+        out=paths.RUN,
+        checkpoints=paths.checkpoints(paths.RUN),
         plugins=lambda w: plugins(run_of(w)),
         code=lambda w: method_code("unlearn", w, run_of(w)),
     shell:
@@ -140,7 +140,7 @@ rule original:
         "../../envs/figures.yaml"
     params:
         base=base_folder,
-        out=lambda w, output: os.path.dirname(output.model),
+        out=paths.ORIGINAL,
         code=lambda w: code_of("original"),
     shell:
         """

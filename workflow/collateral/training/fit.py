@@ -8,12 +8,11 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.optim import Optimizer
 
 from collateral.config.schema import TrainingParams
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
-from collateral.training.optimizers import cosine, make_optimizer, set_rate
+from collateral.training.optimizers import Optimizer, cosine, make_optimizer, set_rate
 from collateral.training.precision import Precision
 from collateral.training.run import Run, Stateful
 

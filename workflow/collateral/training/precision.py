@@ -5,9 +5,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
 
-from collateral.training.optimizers import descend
+from collateral.training.optimizers import Optimizer, descend
 
 
 class Precision:
@@ -34,7 +33,8 @@ class Precision:
             return
         optimizer.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()
-        self._scaler.step(optimizer)
+        # It reads `param_groups` and calls `step`, which ours has as torch's own.
+        self._scaler.step(optimizer)  # type: ignore[arg-type]
         self._scaler.update()
 
     def state_dict(self) -> dict[str, Any]:

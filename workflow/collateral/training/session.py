@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-
-# The first optimiser of a process imports it, for nearly two seconds: not on a method's clock.
-import torch._dynamo
 from safetensors.torch import load_file, save_file
 from torch import nn
 

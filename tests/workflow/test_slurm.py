@@ -28,7 +28,7 @@ RESULTS = "results/slurm"
 CELL = f"{RESULTS}/digit_3-50"
 # Jobs of seconds: look at the queue after 3 s, not 10.
 PROFILE = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "3")
-PATIENCE_SECONDS = 600
+PATIENCE_SECONDS = 1200
 TUNED = "salun"
 TRAINING = {"base": 1, "retrain": 1, "prepare": 1, "tune": 1, "unlearn": 3}
 # A method that cannot work.
@@ -56,7 +56,6 @@ class Runs:
 
     local: Project
     remote: Project
-    output: str
     jobs: Jobs
     cancelled: str
     preempted: str
@@ -92,7 +91,7 @@ def runs(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
         here.kill()
         there.kill()
     assert codes == [0, 0], output_of(local) + output_of(remote)
-    return Runs(local, remote, output_of(remote), all_jobs(), cancelled, preempted)
+    return Runs(local, remote, all_jobs(), cancelled, preempted)
 
 
 def disturb(remote: Project) -> tuple[str, str]:
@@ -249,4 +248,4 @@ def test_a_run_that_could_not_see_its_jobs_end_does_not_start(runs):
     before = all_jobs()
     assert start(runs.remote, *target, *PROFILE, *options).wait(PATIENCE_SECONDS) == 1
     assert "accounting is off" in output_of(runs.remote)
-    assert all_jobs().keys() == before.keys()
+    assert all_jobs().keys() <= before.keys()

@@ -12,8 +12,8 @@ MODEL_COST = {"resnet8": 0.15, "resnet14": 0.25, "resnet20": 0.4, "vit_tiny": 3}
 # Passes that a method may need besides its epochs: embeddings, teacher, attack, final outputs.
 OTHER_PASSES = 20
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
-# torch with CUDA takes 3 GB of main memory before it works. Images are there up to four times: as
-# read, as padded, and in parts as floats.
+# torch with CUDA may take 3 GB of main memory before it works. Images are there up to four times:
+# as read, as padded, and in parts as floats.
 LEAST_MB, COPIES = 4000, 4
 
 

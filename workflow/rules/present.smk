@@ -74,7 +74,6 @@ rule report:
         tables=expand(paths.TABLES, benchmark=GRID),
         figures=expand(paths.FIGURES, benchmark=GRID),
         theory=rules.theory.output,
-        templates=template_files(),
     output:
         report(paths.REPORT, caption="../report/page.rst", category="The page"),
     log:

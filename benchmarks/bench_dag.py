@@ -26,7 +26,8 @@ FAMILY = 10  # classes in a family
 
 def config_of(num_classes: int) -> dict:
     """Return the default config's first benchmark on so many classes of synthetic data."""
-    benchmark = next(iter(yaml.safe_load((ROOT / "config.yaml").read_text())["benchmarks"].values()))
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    benchmark = next(iter(default["benchmarks"].values()))
     benchmark["data"] = {
         "name": "synthetic",
         "families": max(2, ceil(num_classes / FAMILY)),

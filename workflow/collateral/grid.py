@@ -39,17 +39,16 @@ class RunSpec:
     @cached_property
     def params(self) -> MethodParams:
         """The parameters as far as the config tells: tuned ones have their first value."""
-        return self.choices[0]
+        return self._choices[0]
 
     @cached_property
     def words(self) -> set[str]:
         """The texts among the values that this run may have, such as a teacher's model."""
-        values = [value for params in self.choices for value in params.model_dump().values()]
+        values = [value for params in self._choices for value in params.model_dump().values()]
         return {value for value in values if isinstance(value, str)}
 
     @cached_property
-    def choices(self) -> list[MethodParams]:
-        """All parameters that tuning may choose; one where nothing is tuned."""
+    def _choices(self) -> list[MethodParams]:
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @cached_property
@@ -57,7 +56,7 @@ class RunSpec:
         """Return the prepared folders that this run may need, one for each possible choice."""
         if prepare_class(self.method.uses) is None:
             return {}
-        return {prepared_name(self.method.uses, params): params for params in self.choices}
+        return {prepared_name(self.method.uses, params): params for params in self._choices}
 
     def prepare_values(self, prepared: str) -> dict[str, Any]:
         """Return the values that `prepare` reads for one of the candidates."""

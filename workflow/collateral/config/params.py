@@ -4,11 +4,6 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-# How many images models train on, for `collateral estimate`; OWN is the model that is to forget.
-Images = dict[str, float]
-OWN = "own"
-FORWARD = 1 / 3  # what an image costs that is only looked at: training also goes back, twice the work
-
 
 class MethodParams(BaseModel):
     """Parameters of a method; the subclass's docstring cites the source and says what it does."""
@@ -20,16 +15,6 @@ class MethodParams(BaseModel):
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None
-
-    def prepare_images(self, num_retain: int, num_forget: int) -> Images:
-        """Return how many images `prepare` trains on, or on the like of how many it spends."""
-        return {}
-
-    def unlearn_images(self, num_retain: int, num_forget: int) -> Images:
-        """Return the same of `unlearn`: all epochs over all that the method touches."""
-        seen = num_retain if "retain" in self.touches else 0
-        seen += num_forget if "forget images" in self.touches else 0
-        return {OWN: getattr(self, "epochs", 0) * seen}
 
 
 class TrainedParams(MethodParams):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.data.info import DataOptions, DatasetInfo, DatasetSize
+from collateral.data.info import DataOptions, DatasetInfo
 
 if TYPE_CHECKING:
     from collateral.core.dataset import Dataset
@@ -28,15 +28,6 @@ class Options(DataOptions):
     test_path: Path | None = Field(None, description="The .npz file of the test set, if separate.")
     flip: bool = Field(False, description="Train with random horizontal flips.")
     padding: int = Field(0, ge=0, description="Train with random crops after padding by so much.")
-
-
-def size(options: Options) -> DatasetSize:
-    """Return how much data the files hold; it takes reading them."""
-    from collateral.data.reading.npz import read
-
-    train, test, labels = read(options.path, options.test_path)
-    _, height, width, channels = train.shape
-    return DatasetSize(len(train), len(test), len(labels.class_names), (height, width, channels))
 
 
 def load(options: Options) -> Dataset:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo, DatasetSize
+from collateral.data.info import DatasetInfo
 from collateral.data.reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
     licence="none stated; research use is customary",
-    size=DatasetSize(50_000, 10_000, len(CLASS_NAMES), (32, 32, 3)),
 )
 FILES = Files(
     name="cifar100",

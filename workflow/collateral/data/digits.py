@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.core.seeds import seed_of
-from collateral.data.info import DataOptions, DatasetInfo, DatasetSize
+from collateral.data.info import DataOptions, DatasetInfo
 
 if TYPE_CHECKING:
     from collateral.core.dataset import Dataset
@@ -22,7 +22,6 @@ INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="scikit-learn; from UCI, Optical Recognition of Handwritten Digits",
     licence="CC BY 4.0",
-    size=DatasetSize(1_347, 450, len(CLASS_NAMES), (8, 8, 1)),
 )
 TEST_SHARE = 0.25
 

@@ -8,23 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 
 @dataclass(frozen=True)
-class DatasetSize:
-    """How much data there is, for `collateral estimate`."""
-
-    num_train: int
-    num_test: int
-    num_classes: int
-    shape: tuple[int, int, int]  # H, W, C
-
-
-@dataclass(frozen=True)
 class DatasetInfo:
     """A data set's facts; `None` where only the data itself can tell."""
 
     class_names: tuple[str, ...] | None
     source: str
     licence: str
-    size: DatasetSize | None = None  # else the module's function `size(options)` tells
 
 
 class DataOptions(BaseModel):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from collateral.core.spelling import unknown
-from collateral.data.info import DataOptions, DatasetSize
+from collateral.data.info import DataOptions
 from collateral.data.names import class_indices
 
 # What stands beside the data sets and is none.
@@ -49,21 +49,3 @@ def known_classes(name: str, options: DataOptions) -> tuple[str, ...] | None:
     if names is None or options.classes is None:
         return names
     return tuple(names[index] for index in class_indices(options.classes, names))
-
-
-def size_of(name: str, options: DataOptions) -> DatasetSize:
-    """Return how much data `options` leave of a data set whose classes are all of one size."""
-    module = module_of(DATA, name)
-    size: DatasetSize = module.INFO.size or module.size(options)
-    kept = size.num_classes if options.classes is None else len(options.classes)
-
-    def cut(count: int, limit: int | None) -> int:
-        each = count / size.num_classes
-        return round(kept * (each if limit is None else min(each, limit)))
-
-    return replace(
-        size,
-        num_train=cut(size.num_train, options.per_class),
-        num_test=cut(size.num_test, options.test_per_class),
-        num_classes=kept,
-    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo, DatasetSize
+from collateral.data.info import DatasetInfo
 from collateral.data.reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="LeCun, Cortes, Burges, The MNIST database of handwritten digits",
     licence="CC BY-SA 3.0 (as commonly stated)",
-    size=DatasetSize(60_000, 10_000, len(CLASS_NAMES), (28, 28, 1)),
 )
 FILES = Files(
     name="mnist",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo, DatasetSize
+from collateral.data.info import DatasetInfo
 from collateral.data.reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="Netzer et al., Reading Digits in Natural Images, 2011",
     licence="non-commercial use only",
-    size=DatasetSize(73_257, 26_032, len(CLASS_NAMES), (32, 32, 3)),
 )
 FILES = Files(
     name="svhn",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from collateral.core.seeds import seed_of
-from collateral.data.info import DataOptions, DatasetInfo, DatasetSize
+from collateral.data.info import DataOptions, DatasetInfo
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,13 +43,6 @@ def class_names(options: Options) -> tuple[str, ...]:
     """Return family_0_class_0, family_0_class_1, ..."""
     families, members = range(options.families), range(options.classes_per_family)
     return tuple(f"family_{family}_class_{member}" for family in families for member in members)
-
-
-def size(options: Options) -> DatasetSize:
-    """Return how much data these options make."""
-    count = len(class_names(options))
-    shape = (options.size, options.size, options.channels)
-    return DatasetSize(count * options.num_train, count * options.num_test, count, shape)
 
 
 def load(options: Options) -> Dataset:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.core.dataset import Labels
-    from collateral.data.info import DatasetSize
 
 
 class Params(BaseModel):
@@ -52,11 +51,6 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
             members
         )
     return np.sort(members[:count])
-
-
-def num_forget(params: Params, size: DatasetSize) -> int:
-    """Return how many examples are forgotten where all classes are of one size."""
-    return _share(size.num_train // size.num_classes, params.fraction)
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:

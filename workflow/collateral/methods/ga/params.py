@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.config.params import OWN, Images, TrainedParams
+from collateral.config.params import TrainedParams
 
 
 class Params(TrainedParams):
@@ -22,9 +22,3 @@ class Params(TrainedParams):
         None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 120."
     )
     lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-2].")
-
-    def unlearn_images(self, num_retain: int, num_forget: int) -> Images:
-        """Count steps, where they are given."""
-        if self.steps is None:
-            return {OWN: self.epochs * num_forget}
-        return {OWN: self.steps * min(self.batch_size, num_forget)}

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.config.params import OWN, Images, TrainedParams
+from collateral.config.params import TrainedParams
 
 
 class Params(TrainedParams):
@@ -26,10 +26,3 @@ class Params(TrainedParams):
     labels: Literal["any", "wrong"] = Field(
         "any", description="Draw from all classes (public code), or from all but the true one."
     )
-
-    def unlearn_images(self, num_retain: int, num_forget: int) -> Images:
-        """Count steps, where they are given, and retained examples, where they are trained on."""
-        seen = num_forget + (num_retain if self.retain else 0)
-        if self.steps is None:
-            return {OWN: self.epochs * seen}
-        return {OWN: self.steps * min(self.batch_size, seen)}

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.config.params import OWN, Images, MethodParams, TrainedParams
+from collateral.config.params import MethodParams, TrainedParams
 
 
 class Prepare(MethodParams):

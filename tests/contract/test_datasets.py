@@ -363,10 +363,10 @@ def test_synthetic_closeness_is_the_correlation_of_a_familys_prototypes():
 
 def test_synthetic_counts_sizes_and_names_follow_the_options():
     dataset = synthetic(
-        families=2, classes_per_family=2, size=6, channels=3, num_train=5, num_test=2
+        families=2, classes_per_family=2, size=12, channels=3, num_train=5, num_test=2
     )
-    assert dataset.train_images.shape == (20, 6, 6, 3)
-    assert dataset.test_images.shape == (8, 6, 6, 3)
+    assert dataset.train_images.shape == (20, 12, 12, 3)
+    assert dataset.test_images.shape == (8, 12, 12, 3)
     assert np.bincount(dataset.labels.train).tolist() == [5, 5, 5, 5]
     assert dataset.labels.class_names == (
         "family_0_class_0",

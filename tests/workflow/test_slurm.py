@@ -96,10 +96,13 @@ def runs(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 def disturb(remote: Project) -> tuple[str, str]:
     """Cancel the job of the base and preempt that of Retrain; return their ids."""
-    wait_until(remote.folder.joinpath("logs/base/slurm/0.log").exists)
+    logs = remote.folder / "logs"
+    base, retrain = logs / "base/slurm/0.log", logs / "retrain/slurm/digit_3-50/0.log"
+    # With its log a training begins. Do not wait for the base's while Retrain's comes to its end.
+    wait_until(lambda: base.exists() or retrain.exists())
     cancelled = running("base")
     assert command("scancel", cancelled).returncode == 0
-    wait_until(remote.folder.joinpath("logs/retrain/slurm/digit_3-50/0.log").exists)
+    wait_until(retrain.exists)
     preempted = running("retrain")
     urgent = ("--partition=urgent", "--gpus=2", "--output=/dev/null", "--wrap=true")
     assert command("sbatch", *urgent).returncode == 0

@@ -119,7 +119,12 @@ def on_terminal(folder, interrupt_at=None, **variables):
     """Run on a terminal, with Ctrl-C once `interrupt_at` is on it; return all it received."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        command(), **settings(folder, **variables), stderr=slave, start_new_session=True
+        command(),
+        **settings(folder, **variables),
+        stderr=slave,
+        start_new_session=True,
+        # A test run in the background ignores Ctrl-C, and so would all that it starts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(slave)
     received = ""

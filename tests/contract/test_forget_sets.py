@@ -1,3 +1,4 @@
+import hashlib
 import json
 from argparse import ArgumentParser
 
@@ -6,6 +7,7 @@ import pytest
 
 from collateral.core.dataset import Labels
 from collateral.core.split import Split
+from collateral.data.forget import classes_part, index_file, random_part
 from collateral.data.forget.class_part import Params, select
 from collateral.data.lookup import FORGET, module_of
 from collateral.stages import split
@@ -22,8 +24,28 @@ SETTINGS = {
         {"class": "dog", "fraction": 1},
         {"class": "cat", "fraction": 0.9, "order": "random", "split_seed": 3},
     ],
+    "classes_part": [
+        {"classes": {"cat": 0.5, "dog": 0.1}},
+        {"classes": {"1": 0.3, "cat": 1}, "order": "random", "split_seed": 3},
+    ],
+    "index_file": [{"path": f"places{suffix}"} for suffix in index_file.SUFFIXES],
+    "random_part": [{"fraction": 0.1}, {"fraction": 0.5, "split_seed": 3}],
 }
+KINDS = {"class_part", "classes_part", "index_file", "random_part"}
+PLACES = [7, 0, 201, 4]
 CASES = [(kind, params) for kind in FORGET.names() for params in SETTINGS[kind]]
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path, monkeypatch):
+    """Stand in a folder that has the listed places in every format."""
+    folder = tmp_path / "lists"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "places.txt").write_text("7\n0 # the first\n\n201\n4\n")
+    (folder / "places.json").write_text(json.dumps(PLACES))
+    np.save(folder / "places.npy", np.array(PLACES, dtype=np.uint16))
+    return folder
 
 
 def part(**values):
@@ -40,7 +62,7 @@ def run_stage(folder, kind, params, labels=LABELS):
 
 
 def test_every_kind_on_disk_has_settings_here():
-    assert set(FORGET.names()) == set(SETTINGS) == {"class_part"}
+    assert set(FORGET.names()) == set(SETTINGS) == KINDS
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
@@ -135,12 +157,26 @@ def test_the_split_seed_is_recorded_where_it_was_used(tmp_path):
         ("class_part", {"class": "cat", "fraction": 0.009}, r"fraction: 0.009 of the 101 .*'cat'"),
         ("class_part", {"class": "cat", "fraction": 0.5, "order": "last"}, "order"),
         ("class_part", {"class": "cat", "fractoin": 0.5}, "fractoin"),
+        ("classes_part", {"classes": {"cat": 0.5}}, "classes"),
+        ("classes_part", {"classes": {"cat": 0.5, "dgo": 0.5}}, r"classes: no class 'dgo'.*dog\?"),
+        ("classes_part", {"classes": {"cat": 0.5, "2": 0.5}}, r"classes: no class 2; there are 2"),
+        ("classes_part", {"classes": {"cat": 0.5, "0": 0.1}}, "classes: class 'cat' is .* twice"),
+        ("classes_part", {"classes": {"cat": 0.5, "dog": 0}}, "dog"),
+        (
+            "classes_part",
+            {"classes": {"cat": 0.5, "dog": 0.009}},
+            r"classes: fraction: 0.009 of the 101 .*'dog' is no example",
+        ),
+        ("random_part", {"fraction": 0.004}, "fraction: 0.004 of the 202 .* is no example"),
+        ("random_part", {"fraction": 1}, "fraction"),
+        ("index_file", {"path": "other.txt"}, r"path: 'other.txt': there is no such file"),
+        ("index_file", {"path": "places.csv"}, r"should end in .txt, .json, .npy"),
     ],
 )
 def test_bad_input_is_named_and_nothing_is_written(tmp_path, kind, params, message):
     with pytest.raises(ValueError, match=message):
         run_stage(tmp_path, kind, params)
-    assert [path.name for path in tmp_path.iterdir()] == ["labels.npz"]
+    assert {path.name for path in tmp_path.iterdir()} == {"labels.npz", "lists"}
 
 
 def test_a_forget_set_that_leaves_nothing_is_refused(tmp_path):
@@ -148,3 +184,109 @@ def test_a_forget_set_that_leaves_nothing_is_refused(tmp_path):
     with pytest.raises(ValueError, match="all 4 train examples, none is retained"):
         run_stage(tmp_path, "class_part", {"class": "cat", "fraction": 1}, only_cats)
     assert not (tmp_path / "split.json").exists()
+
+
+def parts(**values):
+    return classes_part.select(LABELS, classes_part.Params.model_validate(values)).tolist()
+
+
+@pytest.mark.parametrize("order", ["first", "random"])
+def test_parts_of_classes_are_the_parts_of_each(order):
+    alone = [
+        part(**{"class": name}, fraction=fraction, order=order)
+        for name, fraction in (("cat", 0.05), ("dog", 0.5))
+    ]
+    both = parts(classes={"cat": 0.05, "dog": 0.5}, order=order)
+    assert both == sorted([*alone[0], *alone[1]])
+
+
+def test_a_class_of_several_may_be_given_by_its_index():
+    by_name = parts(classes={"cat": 0.05, "dog": 0.5})
+    assert parts(classes={0: 0.05, "dog": 0.5}) == by_name  # as YAML reads it
+    assert parts(classes={"0": 0.05, "dog": 0.5}) == by_name  # as JSON hands it on
+
+
+def test_a_class_whose_name_is_a_number_is_meant_by_it():
+    labels = Labels(np.array([0, 0, 1, 1]), np.array([0]), ("1", "0"))
+    params = classes_part.Params.model_validate({"classes": {"1": 0.5, "0": 1}})
+    assert classes_part.select(labels, params).tolist() == [0, 2, 3]
+
+
+def test_yes_is_no_class():
+    with pytest.raises(ValueError, match="classes"):
+        parts(classes={True: 0.5, "dog": 0.5})
+
+
+def test_several_classes_are_recorded_by_name(tmp_path):
+    written = run_stage(tmp_path, "classes_part", {"classes": {"1": 0.5, "cat": 0.1}})
+    assert written.chosen == {
+        "kind": "classes_part",
+        "classes": {"dog": 0.5, "cat": 0.1},
+        "order": "first",
+    }
+    assert written.affected == (0, 1)
+
+
+def random_places(fraction, split_seed=0):
+    params = random_part.Params(fraction=fraction, split_seed=split_seed)
+    return random_part.select(LABELS, params).tolist()
+
+
+def test_a_random_part_is_a_share_of_all():
+    assert len(random_places(0.5)) == 101
+    assert len(random_places(0.29)) == 58  # of 202: 58.58
+
+
+def test_a_random_part_depends_on_the_split_seed_only():
+    assert random_places(0.5) == random_places(0.5) != random_places(0.5, split_seed=1)
+    assert set(random_places(0.2)) < set(random_places(0.6))
+    assert set(TRAIN[random_places(0.2)]) == {0, 1}
+
+
+@pytest.mark.parametrize("suffix", index_file.SUFFIXES)
+def test_listed_places_are_taken_in_order_and_the_file_is_hashed(tmp_path, places, suffix):
+    written = run_stage(tmp_path, "index_file", {"path": f"places{suffix}"})
+    assert written.forget.tolist() == sorted(PLACES)
+    content = (places / f"places{suffix}").read_bytes()
+    assert written.chosen == {
+        "kind": "index_file",
+        "path": f"places{suffix}",
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "", "no index in it; expected at least one"),
+        ("a.txt", "# nothing\n\n", "no index in it"),
+        ("a.txt", "1\n2\n1\n", "1 stands there twice"),
+        ("a.txt", "1\n202\n", "202: no train example has this index; there are 202, 0 to 201"),
+        ("a.txt", "-1\n5\n", "-1: no train example has this index"),
+        ("a.txt", "1\n2.5\n", "line 2: '2.5' is not a whole number"),
+        ("a.txt", "1 2\n", "line 1: '1 2' is not a whole number"),
+        ("a.txt", "99999999999999999999\n", "too large"),
+        ("a.json", "[]", "no index in it"),
+        ("a.json", "[1, 1]", "1 stands there twice"),
+        ("a.json", "[1, true]", "true is not a whole number"),
+        ("a.json", '{"a": 1}', "a dict; expected a list of whole numbers"),
+        ("a.json", "[1, ", "Expecting value"),
+        ("a.npy", b"", "No data left"),
+        ("a.npy", b"nothing of numpy's", "pickled"),
+    ],
+)
+def test_a_list_that_is_not_sound_is_refused(tmp_path, places, name, content, message):
+    data = content if isinstance(content, bytes) else content.encode()
+    (places / name).write_bytes(data)
+    with pytest.raises(ValueError, match=f"path: '{name}': .*{message}"):
+        run_stage(tmp_path, "index_file", {"path": name})
+    assert not (tmp_path / "split.json").exists()
+
+
+@pytest.mark.parametrize(
+    "array", [np.array([[1, 2]]), np.array([1.0]), np.array([True, False]), np.array(3)]
+)
+def test_an_array_of_another_shape_or_type_is_refused(tmp_path, places, array):
+    np.save(places / "a.npy", array)
+    with pytest.raises(ValueError, match="expected an array of integers with one axis"):
+        run_stage(tmp_path, "index_file", {"path": "a.npy"})

@@ -379,10 +379,38 @@ def test_a_cell_may_not_have_the_name_of_a_class_and_fraction():
 
 def test_an_unknown_kind_of_forget_set_is_named():
     assert complaint(cells={"c": {"forget": {"kind": "class_par"}}}) == (
-        "cells.c.forget.kind: no kind of forget set 'class_par'; known: class_part; "
+        "cells.c.forget.kind: no kind of forget set 'class_par'; known: class_part, "
+        "classes_part, index_file, random_part; "
         "did you mean class_part?"
     )
     assert complaint(cells={"c": {"forget": {}}}).startswith("cells.c.forget.kind: missing; known:")
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ({"digit_1": 0.5, "digit_x": 0.5}, "cells.c.forget.classes: no class 'digit_x'; known:"),
+        ({"digit_1": 0.5, 10: 0.5}, "cells.c.forget.classes: no class 10; there are 10, 0 to 9"),
+        ({"digit_1": 0.5, 1: 0.5}, "cells.c.forget.classes: class 'digit_1' is listed twice"),
+        ({"digit_1": 0.5}, "cells.c.forget.classes: {'digit_1': 0.5}: too few entries"),
+        ({"digit_1": 0.5, 2: 1.5}, "cells.c.forget.classes.2: 1.5: should be less than or equal"),
+        (["digit_1"], "cells.c.forget.classes: ['digit_1']: should be a mapping"),
+    ],
+)
+def test_classes_of_a_forget_set_are_checked(classes, said):
+    forget = {"kind": "classes_part", "classes": classes}
+    assert complaint(cells={"c": {"forget": forget}}).startswith(said)
+
+
+def test_classes_that_only_the_data_knows_are_left_to_the_split():
+    forget = {"kind": "classes_part", "classes": {"any": 0.5, "other": 0.1}}
+    data = {"name": "arrays", "path": "mine.npz"}
+    load(config(data=data, classes=["any"], cells={"c": {"forget": forget}}))
+
+
+def test_a_list_of_indices_ends_in_a_known_way():
+    forget = {"kind": "index_file", "path": "places.csv"}
+    assert complaint(cells={"c": {"forget": forget}}).endswith("should end in .txt, .json, .npy")
 
 
 def test_parameters_of_a_forget_set_are_checked():

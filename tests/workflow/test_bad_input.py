@@ -37,6 +37,35 @@ def test_a_forget_set_without_an_example_stops_before_training(fresh):
     assert not list((fresh.folder / "results").rglob("model.safetensors"))
 
 
+LISTED = {"listed": {"forget": {"kind": "index_file", "path": "listed.txt"}}}
+
+
+def test_a_list_of_indices_that_is_not_there_is_named_before_any_job(fresh):
+    said = run_with(fresh, lambda benchmark: benchmark.update(cells=LISTED))
+    assert "benchmarks.smoke.cells.listed.forget.path: 'listed.txt': there is no such file" in said
+    assert not (fresh.folder / "results").exists()
+
+
+def test_an_index_out_of_range_stops_before_training(fresh):
+    (fresh.folder / "listed.txt").write_text("3\n240\n")
+    said = run_with(fresh, lambda benchmark: benchmark.update(cells=LISTED))
+    assert "path: 'listed.txt': 240: no train example has this index" in said
+    assert not list((fresh.folder / "results").rglob("model.safetensors"))
+
+
+def test_a_changed_list_of_indices_is_split_again(fresh):
+    config = read_yaml(fresh.folder / "configs/smoke.yaml")
+    config["benchmarks"]["smoke"].update(cells=LISTED)
+    (fresh.folder / "changed.yaml").write_text(yaml.safe_dump(config))
+    options = ("results/smoke/listed/split.json", "--configfile", "changed.yaml")
+    (fresh.folder / "listed.txt").write_text("3\n4\n")
+    done = fresh.snakemake(*options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert fresh.planned(*options) == {}
+    (fresh.folder / "listed.txt").write_text("3\n5\n")
+    assert fresh.planned(*options) == {"split": 1}
+
+
 def test_labels_out_of_range_stop_the_data_job(fresh):
     images, labels = np.zeros((8, 8, 8), np.uint8), np.array([0, 1] * 4)
     np.savez(

@@ -1,6 +1,6 @@
 """The data set, and which of its examples are forgotten.
 
-In: the config alone. Out: dataset.npz and labels.npz per benchmark, split.json per cell.
+In: the config, and the user's own files where it names some. Out: dataset.npz and labels.npz per benchmark, split.json per cell.
 """
 
 
@@ -30,6 +30,7 @@ rule split:
     """The forget set of a cell."""
     input:
         labels=paths.LABELS,
+        files=forget_files,
     output:
         split=paths.SPLIT,
     log:

@@ -101,6 +101,20 @@ def own_files(w):
     return [file for file in files if os.path.exists(file)]
 
 
+def forget_files(w):
+    """Return the user's own file of a forget set; one that is missing is named before any job."""
+    path = cell_of(w).forget.params.get("path")
+    if path is None:
+        return []
+    file = os.path.expanduser(path)
+    if os.path.exists(file):
+        return [file]
+    if not os.path.exists(paths.SPLIT.format(benchmark=w.benchmark, cell=w.cell)):
+        key = f"benchmarks.{w.benchmark}.cells.{w.cell}.forget.path"
+        raise WorkflowError(f"{key}: '{path}': there is no such file")
+    return []  # figures come from the cache, without it
+
+
 def base_folder(w):
     """Return the folder of the base model; tuning starts from the first seed's."""
     benchmark = benchmark_of(w)

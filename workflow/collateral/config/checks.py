@@ -19,13 +19,16 @@ from collateral.paths import RESERVED, is_slug, short
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Yield a message for each thing that is wrong with a benchmark."""
     yield from _name_errors(where)
-    yield from _data_errors(benchmark, (*where, "data"))
+    messages, classes = _data_errors(benchmark, (*where, "data"))
+    yield from messages
+    if classes is not None:
+        yield from _class_errors(benchmark, classes, (*where, "classes"))
     yield from _method_errors(benchmark, where)
     yield from _control_errors(benchmark, (*where, "controls"))
     if len(class_cells(benchmark)) < len(benchmark.classes) * len(benchmark.fractions):
         yield f"{key_of((*where, 'classes'))}: two of them, or two fractions, make one cell's name"
     for name in benchmark.cells:
-        yield from _cell_errors(benchmark, (*where, "cells", name))
+        yield from _cell_errors(benchmark, (*where, "cells", name), classes)
     for name in benchmark.sweeps:
         yield from _sweep_errors(benchmark, (*where, "sweeps", name))
 
@@ -39,39 +42,32 @@ def _name_errors(where: Place) -> Iterator[str]:
         )
 
 
-def _data_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _data_errors(
+    benchmark: BenchmarkConfig, where: Place
+) -> tuple[list[str], tuple[str, ...] | None]:
+    """Return what is wrong with the data set, and its classes where the config alone can tell."""
     name = benchmark.data.get("name")
     if name not in DATA.names():
-        yield _no_such(DATA, name, (*where, "name"))
-        return
+        return [_no_such(DATA, name, (*where, "name"))], None
     given = {key: value for key, value in benchmark.data.items() if key != "name"}
     messages, options = _parsed(module_of(DATA, name).Options, given, where)
-    yield from messages
     if options is None:
-        return
+        return messages, None
     try:
-        classes = known_classes(name, options)
+        return [], known_classes(name, options)
     except ValueError as error:
-        yield f"{key_of((*where, 'classes'))}: {error}"
-        return
-    if classes is not None:
-        yield from _class_errors(benchmark, classes, where[:-1])
+        return [f"{key_of((*where, 'classes'))}: {error}"], None
 
 
 def _class_errors(
     benchmark: BenchmarkConfig, classes: tuple[str, ...], where: Place
 ) -> Iterator[str]:
-    listed = [((*where, "classes", i), c) for i, c in enumerate(benchmark.classes)]
-    listed += [
-        ((*where, "cells", cell, "forget", "class"), config.forget["class"])
-        for cell, config in benchmark.cells.items()
-        if "class" in config.forget
-    ]
-    for place, value in listed:
+    for index, value in enumerate(benchmark.classes):
+        key = key_of((*where, index))
         if isinstance(value, int) and not 0 <= value < len(classes):
-            yield f"{key_of(place)}: {value}: should be a name, or an index below {len(classes)}"
+            yield f"{key}: {value}: should be a name, or an index below {len(classes)}"
         elif isinstance(value, str) and value not in classes:
-            yield f"{key_of(place)}: {unknown('class', value, classes)}"
+            yield f"{key}: {unknown('class', value, classes)}"
 
 
 def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -101,17 +97,14 @@ def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             yield from _heir_errors(benchmark, name, (*where, index))
 
 
-def _cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+def _cell_errors(
+    benchmark: BenchmarkConfig, where: Place, classes: tuple[str, ...] | None
+) -> Iterator[str]:
     cell = benchmark.cells[str(where[-1])]
     yield from _name_errors(where)
     if where[-1] in class_cells(benchmark):
         yield f"{key_of(where)}: `classes` and `fractions` make a cell of this name already"
-    kind = cell.forget.get("kind")
-    if kind in FORGET.names():
-        given = {key: value for key, value in cell.forget.items() if key != "kind"}
-        yield from _parsed(module_of(FORGET, str(kind)).Params, given, (*where, "forget"))[0]
-    else:
-        yield _no_such(FORGET, kind, (*where, "forget", "kind"))
+    yield from _forget_errors(cell.forget, (*where, "forget"), classes)
     for name, raw in cell.methods.items():
         place = (*where, "methods", name)
         if name not in benchmark.methods:
@@ -119,6 +112,22 @@ def _cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             continue
         merged = {**benchmark.methods[name], **raw}
         yield from _caught(partial(resolve, name, merged, place))
+
+
+def _forget_errors(
+    forget: Mapping[str, Any], where: Place, classes: tuple[str, ...] | None
+) -> Iterator[str]:
+    kind = forget.get("kind")
+    if kind not in FORGET.names():
+        yield _no_such(FORGET, kind, (*where, "kind"))
+        return
+    module = module_of(FORGET, kind)
+    given = {key: value for key, value in forget.items() if key != "kind"}
+    messages, params = _parsed(module.Params, given, where)
+    yield from messages
+    if params is not None and classes is not None and hasattr(module, "problems"):
+        for key, problem in module.problems(params, classes):
+            yield f"{key_of((*where, key))}: {problem}"
 
 
 def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:

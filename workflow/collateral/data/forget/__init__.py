@@ -1,1 +1,4 @@
-"""One file a kind of forget set: `Params`, `select` and `chosen`; numpy is imported in `select`."""
+"""One file a kind of forget set: `Params`, `select`, `chosen`, and `problems` if it names classes.
+
+The Snakefile reads `Params` and `problems`; numpy is imported in `select`.
+"""

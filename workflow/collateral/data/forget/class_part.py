@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from collateral.core.seeds import seed_of
+from collateral.core.shares import share_of
 from collateral.data.names import class_index
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ class Params(BaseModel):
     split_seed: int = Field(0, ge=0, description="Seed of the random choice.")
 
 
+def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield a key and what is wrong with its value, as far as the classes' names can tell."""
+    try:
+        class_index(params.class_, class_names)
+    except ValueError as error:
+        yield "class", str(error)
+
+
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending.
 
@@ -42,7 +51,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     index = _index(labels, params)
     name = labels.class_names[index]
     members = np.flatnonzero(labels.train == index)
-    count = _share(len(members), params.fraction)
+    count = share_of(len(members), params.fraction)
     if not count:
         found = f"{params.fraction:g} of the {len(members)} train examples of '{name}'"
         raise ValueError(f"fraction: {found} is no example; expected at least one")
@@ -67,11 +76,3 @@ def _index(labels: Labels, params: Params) -> int:
         return class_index(params.class_, labels.class_names)
     except ValueError as error:
         raise ValueError(f"class: {error}") from None
-
-
-def _share(count: int, fraction: float) -> int:
-    """Return floor(count * fraction) for the decimal that the user wrote.
-
-    In binary, 0.29 * 100 is just below 29 and would lose an example.
-    """
-    return int(count * Decimal(str(fraction)))

@@ -1,0 +1,89 @@
+"""Shares of several classes: the first examples of each in data-set order, or random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from collateral.data.forget import class_part
+from collateral.data.names import class_indices
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.core.dataset import Labels
+
+Fraction = Annotated[float, Field(gt=0, le=1)]
+
+
+class Params(BaseModel):
+    """Which classes, how much of each, and which examples."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    classes: dict[str, Fraction] = Field(
+        min_length=2,
+        description="The share of each class's train examples, rounded down, by the class's name "
+        "or index.",
+    )
+    order: Literal["first", "random"] = Field(
+        "first", description="The first examples in data-set order, or random ones."
+    )
+    split_seed: int = Field(0, ge=0, description="Seed of the random choice.")
+
+    @field_validator("classes", mode="before")
+    @classmethod
+    def _keys_are_text(cls, value: Any) -> Any:
+        """Take indices as text, which is what JSON makes of a key."""
+        if not isinstance(value, Mapping):
+            return value
+        return {str(key) if type(key) is int else key: share for key, share in value.items()}
+
+
+def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield a key and what is wrong with its value, as far as the classes' names can tell."""
+    try:
+        _indices(params, class_names)
+    except ValueError as error:
+        yield "classes", str(error)
+
+
+def select(labels: Labels, params: Params) -> NDArray[np.int64]:
+    """Return the train examples to forget, ascending; of each class what `class_part` takes."""
+    import numpy as np
+
+    parts = []
+    for name, fraction in _fractions(labels, params).items():
+        part = {"class": name, "fraction": fraction, **params.model_dump(exclude={"classes"})}
+        try:
+            parts.append(class_part.select(labels, class_part.Params.model_validate(part)))
+        except ValueError as error:
+            raise ValueError(f"classes: {error}") from None
+    return np.sort(np.concatenate(parts))
+
+
+def chosen(labels: Labels, params: Params) -> dict[str, Any]:
+    """Return `params` for the record: the classes by their names, the seed where it was used."""
+    content = params.model_dump() | {"classes": _fractions(labels, params)}
+    if params.order == "first":
+        del content["split_seed"]
+    return content
+
+
+def _fractions(labels: Labels, params: Params) -> dict[str, float]:
+    """Return the share of each class by its name."""
+    try:
+        indices = _indices(params, labels.class_names)
+    except ValueError as error:
+        raise ValueError(f"classes: {error}") from None
+    names = [labels.class_names[index] for index in indices]
+    return dict(zip(names, params.classes.values(), strict=True))
+
+
+def _indices(params: Params, names: Sequence[str]) -> list[int]:
+    """Return the classes' indices; a number is one, unless a class has it for a name."""
+    is_index = {key: key.isdecimal() and key not in names for key in params.classes}
+    return class_indices([int(key) if is_index[key] else key for key in params.classes], names)

@@ -1,0 +1,101 @@
+"""Train examples listed in a file by their places in the data set, counted from 0.
+
+A .txt file has one a line (empty lines, and what follows a #, do not count), a .json file a list,
+a .npy file an array of integers with one axis.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from collateral.core.record import file_hash
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.core.dataset import Labels
+
+SUFFIXES = (".txt", ".json", ".npy")
+
+
+class Params(BaseModel):
+    """Which file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: Path = Field(description="The list of places in the train set: .txt, .json or .npy.")
+
+    @field_validator("path")
+    @classmethod
+    def _known_suffix(cls, value: Path) -> Path:
+        if value.suffix not in SUFFIXES:
+            raise ValueError(f"should end in {', '.join(SUFFIXES)}")
+        return value
+
+
+def select(labels: Labels, params: Params) -> NDArray[np.int64]:
+    """Return the listed train examples, ascending; refuse a list that is not sound."""
+    import numpy as np
+
+    path = params.path.expanduser()
+    if not path.exists():
+        raise ValueError(f"path: '{path}': there is no such file")
+    try:
+        found = np.array(_READERS[path.suffix](path), dtype=np.int64)
+    except (ValueError, EOFError, OverflowError) as error:
+        raise ValueError(f"path: '{path}': {error}") from None
+    places, counts = np.unique(found, return_counts=True)
+    if not len(places):
+        raise ValueError(f"path: '{path}': no index in it; expected at least one")
+    if (counts > 1).any():
+        raise ValueError(f"path: '{path}': {places[counts > 1][0]} stands there twice")
+    if places[0] < 0 or places[-1] >= len(labels.train):
+        bad = places[0] if places[0] < 0 else places[-1]
+        raise ValueError(
+            f"path: '{path}': {bad}: no train example has this index; "
+            f"there are {len(labels.train)}, 0 to {len(labels.train) - 1}"
+        )
+    return places
+
+
+def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
+    """Return the file's name and the hash of its content for the record."""
+    return {"path": str(params.path), "sha256": file_hash(params.path.expanduser())}
+
+
+def _read_text(path: Path) -> list[int]:
+    lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
+    for number, line in enumerate(lines, start=1):
+        # Of ASCII alone, because "²" is a digit too, and no number.
+        if line and not (line.isascii() and line.removeprefix("-").isdecimal()):
+            raise ValueError(f"line {number}: '{line}' is not a whole number")
+    return [int(line) for line in lines if line]
+
+
+def _read_json(path: Path) -> list[int]:
+    content = json.loads(path.read_text())
+    if not isinstance(content, list):
+        raise ValueError(f"a {type(content).__name__}; expected a list of whole numbers")
+    for item in content:
+        if type(item) is not int:  # True is an int to isinstance
+            raise ValueError(f"{json.dumps(item)} is not a whole number")
+    return content
+
+
+def _read_npy(path: Path) -> list[int]:
+    import numpy as np
+
+    array = np.load(path, allow_pickle=False)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        found = f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"{found}; expected an array of integers with one axis")
+    numbers: list[int] = array.tolist()
+    return numbers
+
+
+_READERS = {".txt": _read_text, ".json": _read_json, ".npy": _read_npy}

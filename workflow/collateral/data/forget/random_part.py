@@ -1,0 +1,48 @@
+"""A random share of the train set, whatever the classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from collateral.core.seeds import seed_of
+from collateral.core.shares import share_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.core.dataset import Labels
+
+
+class Params(BaseModel):
+    """How much, and which draw."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    fraction: float = Field(
+        gt=0, lt=1, description="The share of all train examples, rounded down."
+    )
+    split_seed: int = Field(0, ge=0, description="Seed of the random choice.")
+
+
+def select(labels: Labels, params: Params) -> NDArray[np.int64]:
+    """Return the train examples to forget, ascending.
+
+    A smaller share is part of a larger one of the same split seed.
+    """
+    import numpy as np
+
+    total = len(labels.train)
+    count = share_of(total, params.fraction)
+    if not count:
+        found = f"{params.fraction:g} of the {total} train examples"
+        raise ValueError(f"fraction: {found} is no example; expected at least one")
+    rng = np.random.default_rng(seed_of("forget", params.split_seed))
+    return np.sort(rng.permutation(total)[:count])
+
+
+def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
+    """Return `params` for the record."""
+    return params.model_dump()

@@ -71,6 +71,10 @@ class Cell:
         self.name = name
         self.forget = forget
         self.runs = {run.name: run for run in _runs(name, benchmark)}
+        sizes = benchmark.support_size
+        is_diagnosed = sizes is not None and (sizes.cells is None or name in sizes.cells)
+        # The run whose teacher is trained on supports of every size.
+        self.diagnosed = self.runs[sizes.method] if sizes and is_diagnosed else None
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:

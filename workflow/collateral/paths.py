@@ -19,6 +19,7 @@ CELL_METRICS = f"{CELL}/metrics.csv"
 CELL_COSTS = f"{CELL}/costs.csv"
 CELL_TUNING = f"{CELL}/tuning.csv"
 TUNE = f"{CELL}/tune/{{method}}"
+DIAGNOSE = f"{CELL}/diagnose/seed-{{seed}}"
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = f"{CELL}/seed-{{seed}}/retrain"
 ORIGINAL = f"{CELL}/seed-{{seed}}/original"
@@ -40,6 +41,7 @@ PREPARED_TENSORS = "prepared.safetensors"
 PREPARED_REPORT = "report.json"
 TRIALS = "trials.csv"
 SELECTED = "selected.json"
+DIAGNOSIS = "diagnosis.npz"
 # What a job that makes a model writes, by the name of its command-line option.
 RUN_FILES = {
     "model": MODEL,

@@ -35,6 +35,7 @@ rule metrics:
         neighbours=paths.NEIGHBOURS,
         results=cell_results,
         choices=cell_choices,
+        diagnoses=cell_diagnoses,
     output:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,
@@ -48,12 +49,13 @@ rule metrics:
         seeds=lambda w: benchmark_of(w).seeds,
         runs=lambda w: list(cell_of(w).runs),
         tuned=lambda w: list(cell_of(w).tuned),
+        diagnosed=lambda w: [run.name for run in [cell_of(w).diagnosed] if run],
         code=lambda w: code_of("metrics"),
     shell:
         """
         collateral metrics --labels {input.labels:q} --split {input.split:q} \
             --neighbours {input.neighbours:q} --cell-folder {params.folder:q} \
             --cell {wildcards.cell} --seeds {params.seeds} --runs {params.runs:q} \
-            --tuned {params.tuned:q} --tuning {output.tuning:q} \
+            --tuned {params.tuned:q} --diagnosed {params.diagnosed:q} --tuning {output.tuning:q} \
             --out {output.metrics:q} --costs {output.costs:q} >{log:q} 2>&1
         """

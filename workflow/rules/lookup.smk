@@ -9,6 +9,7 @@ from functools import cache
 
 from collateral.config.lookup import is_own
 from collateral.config.lookup import module_of as method_module
+from collateral.config.methods import prepare_values
 from collateral.core.fingerprint import fingerprint
 from collateral.models.names import NAMES as MODEL_MODULES
 
@@ -180,6 +181,33 @@ def cell_choices(w):
     names = [paths.TRIALS, paths.SELECTED, paths.COST]
     pattern = f"{paths.TUNE}/{{name}}"
     return expand(pattern, benchmark=w.benchmark, cell=w.cell, method=cell_of(w).tuned, name=names)
+
+
+def diagnosed_values(w):
+    """Return what LTD's teachers are trained with, whatever k the runs have."""
+    run = cell_of(w).diagnosed
+    values = prepare_values(run.method.uses, run.params)
+    return as_json({k: v for k, v in values.items() if k not in ("k", "min_similarity")})
+
+
+def diagnosed_selected(w):
+    """Return the tuning's choice where it decides how the teacher is trained, or nothing."""
+    run = cell_of(w).diagnosed
+    pattern = f"{paths.TUNE}/{paths.SELECTED}"
+    is_open = len(run.candidates) > 1
+    return (
+        [pattern.format(benchmark=w.benchmark, cell=w.cell, method=run.tuned_by)] if is_open else []
+    )
+
+
+def cell_diagnoses(w):
+    """Return what the teachers of every support size say, where the config asks for them."""
+    if not cell_of(w).diagnosed:
+        return []
+    names = [paths.DIAGNOSIS, paths.COST]
+    seeds = benchmark_of(w).seeds
+    pattern = f"{paths.DIAGNOSE}/{{name}}"
+    return expand(pattern, benchmark=w.benchmark, cell=w.cell, seed=seeds, name=names)
 
 
 def templates_hash():

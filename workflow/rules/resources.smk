@@ -70,6 +70,10 @@ def tune_passes(w):
     return (len(run.method.trials()) + 1) * (epochs_of(run) + 2) + OTHER_PASSES
 
 
+def diagnose_passes(w):
+    return len(benchmark_of(w).config.support_size.k) * prepare_passes(w)
+
+
 def epochs_of(run):
     """Return a method's passes over the data; one that counts otherwise has none to tell."""
     return getattr(run.params, "epochs", 0)

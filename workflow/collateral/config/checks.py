@@ -15,6 +15,8 @@ from collateral.core.spelling import nearest, unknown
 from collateral.data.lookup import DATA, FORGET, Kind, known_classes, module_of
 from collateral.paths import RESERVED, is_slug, short
 
+TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
+
 
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Yield a message for each thing that is wrong with a benchmark."""
@@ -31,6 +33,8 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _cell_errors(benchmark, (*where, "cells", name), classes)
     for name in benchmark.sweeps:
         yield from _sweep_errors(benchmark, (*where, "sweeps", name))
+    if benchmark.support_size:
+        yield from _support_size_errors(benchmark, (*where, "support_size"))
 
 
 def _name_errors(where: Place) -> Iterator[str]:
@@ -132,10 +136,7 @@ def _forget_errors(
 
 def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     sweep = benchmark.sweeps[str(where[-1])]
-    cells = cells_of(benchmark)
-    for index, cell in enumerate(sweep.cells or ()):
-        if cell not in cells:
-            yield f"{key_of((*where, 'cells', index))}: {unknown('cell', cell, cells)}"
+    yield from _listed_cell_errors(benchmark, sweep.cells, (*where, "cells"))
     if sweep.method not in benchmark.methods:
         yield f"{key_of((*where, 'method'))}: " + unknown("method", sweep.method, benchmark.methods)
         return
@@ -144,6 +145,26 @@ def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     except ConfigError:
         return  # said already, under `methods:`
     yield from _vary_errors(spec, sweep, (*where, "vary"))
+
+
+def _support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    given = benchmark.support_size
+    assert given is not None
+    yield from _listed_cell_errors(benchmark, given.cells, (*where, "cells"))
+    key = key_of((*where, "method"))
+    if given.method not in benchmark.methods:
+        yield f"{key}: {unknown('method', given.method, benchmark.methods)}"
+    elif (uses := benchmark.methods[given.method].get("uses", given.method)) != TAUGHT:
+        yield f"{key}: '{given.method}' is {uses}, which has no teacher; only {TAUGHT} has"
+
+
+def _listed_cell_errors(
+    benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
+) -> Iterator[str]:
+    cells = cells_of(benchmark)
+    for index, cell in enumerate(listed or ()):
+        if cell not in cells:
+            yield f"{key_of((*where, index))}: {unknown('cell', cell, cells)}"
 
 
 def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """The shape of config.yaml; what a data set, a forget set or a method adds is in its own file."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -71,6 +72,27 @@ class SweepConfig(Strict):
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
 
 
+class SupportSizeConfig(Strict):
+    """LTD's teacher over a grid of support sizes, without Retrain (the paper, appendix C.5)."""
+
+    method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
+    # Strict, because YAML's `yes` would else be 1.
+    k: tuple[Annotated[StrictInt, Field(ge=1)], ...] = Field(
+        min_length=2,
+        description="Sizes, increasing; one that is larger than the retained set is left out. "
+        "Paper: from 100 to 2700 in equal steps.",
+    )
+    cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
+
+    @field_validator("k")
+    @classmethod
+    def _increasing(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        for smaller, larger in pairwise(value):
+            if larger <= smaller:
+                raise ValueError(f"should increase, but {larger} follows {smaller}")
+        return value
+
+
 class BenchmarkConfig(Strict):
     """One data set, one model, and everything that is done with them."""
 
@@ -98,6 +120,9 @@ class BenchmarkConfig(Strict):
     )
     controls: tuple[str, ...] = Field(("original",), description="Runs to compare with.")
     sweeps: dict[str, SweepConfig] = Field(default_factory=dict, description="Ablations.")
+    support_size: SupportSizeConfig | None = Field(
+        None, description="How large should LTD's support be? Teachers over a grid of sizes."
+    )
 
     @field_validator("methods", mode="before")
     @classmethod

@@ -6,9 +6,9 @@ A rate or a difference of rates is kept in [0, 1] or [-1, 1]; `factor` takes it 
 from dataclasses import dataclass
 from typing import Literal
 
-Unit = Literal["%", "points", "s", "MB", "examples", "cosine"]
+Unit = Literal["%", "points", "s", "MB", "examples", "cosine", "nats", "epochs", "classes", "rate"]
 Ideal = Literal["retrain", "high", "low"]
-Group = Literal["main", "affected", "membership", "locality", "reference", "cost"]
+Group = Literal["main", "affected", "membership", "locality", "support", "reference", "cost"]
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,89 @@ METRICS: dict[str, Metric] = {
         None,
         "reference",
     ),
+    "support_kl_previous": Metric(
+        "KL to the smaller support",
+        "KL divergence of the teacher's histogram of the forget set from that of the next smaller "
+        "support's teacher",
+        "nats",
+        None,
+        "reference",
+    ),
+    "support_floor": Metric(
+        "KL between seeds",
+        "mean KL divergence between the histograms of two seeds' teachers of one support size",
+        "nats",
+        None,
+        "reference",
+    ),
+    "support_teacher_ua": Metric(
+        "Teacher on D_f",
+        "the teacher's accuracy on the forget set",
+        "%",
+        "retrain",
+        "support",
+    ),
+    "support_top_mass": Metric(
+        "Mass kept",
+        "share of the teacher's probabilities that the largest few classes hold",
+        "%",
+        None,
+        "reference",
+    ),
+    "support_epochs": Metric(
+        "Teacher epochs", "epochs of the teacher's training", "epochs", None, "reference"
+    ),
+    "support_accuracy": Metric(
+        "Teacher on support",
+        "the teacher's accuracy on its support over its last epoch, as trained",
+        "%",
+        None,
+        "reference",
+    ),
+    "support_least_similarity": Metric(
+        "Least similarity",
+        "least similarity to the forget set in a support",
+        "cosine",
+        None,
+        "reference",
+    ),
+    "support_num_classes": Metric("Classes", "classes in a support", "classes", None, "reference"),
+    "support_drop": Metric(
+        "Drop by one step",
+        "accuracy that the retained examples of a bin lose by one step of gradient ascent",
+        "points",
+        None,
+        "reference",
+    ),
+    "support_bin_low": Metric(
+        "Step's bin from", "least similarity of a seed's own bin", "cosine", None, "reference"
+    ),
+    "support_bin_high": Metric(
+        "Step's bin to", "largest similarity of a seed's own bin", "cosine", None, "reference"
+    ),
+    "support_bin_count": Metric(
+        "Step's bin size", "retained examples in a seed's own bin", "examples", None, "reference"
+    ),
+    "support_step_rate": Metric(
+        "Step's rate", "learning rate of the step of gradient ascent", "rate", None, "reference"
+    ),
+    "support_auto": Metric(
+        "Auto's k", "retained examples that `k: auto` takes", "examples", None, "reference"
+    ),
+    "support_kl_retrain": Metric(
+        "KL to Retrain",
+        "KL divergence of the teacher's histogram of the forget set from Retrain's",
+        "nats",
+        "low",
+        "support",
+    ),
+    "support_floor_retrain": Metric(
+        "KL between Retrains",
+        "mean KL divergence between the histograms of two seeds' Retrains",
+        "nats",
+        None,
+        "reference",
+    ),
     "rte": Metric(
         "RTE",
         "seconds from the base model and the data to the unlearned model",
@@ -182,6 +265,9 @@ METRICS: dict[str, Metric] = {
     ),
     "seconds": Metric("Seconds", "seconds of one phase of the run", "s", "low", "cost"),
     "tuning_seconds": Metric("Tuning", "seconds of all trials of the tuning", "s", "low", "cost"),
+    "diagnosis_seconds": Metric(
+        "Diagnosis", "seconds of the teachers of all support sizes", "s", "low", "cost"
+    ),
     "peak_rss_mb": Metric("Memory", "largest resident memory of the job", "MB", "low", "cost"),
     "peak_device_mb": Metric("GPU memory", "largest memory on the device", "MB", "low", "cost"),
 }

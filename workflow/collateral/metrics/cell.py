@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from collateral.core.diagnosis import Diagnosis
 from collateral.metrics.classes import slope, slope_numbers
 from collateral.metrics.gaps import TERMS, BySeed, average_gaps, noise_floors
 from collateral.metrics.locality import bin_count, bin_floor
@@ -17,9 +18,11 @@ from collateral.metrics.result import (
     numbers_against,
     own_numbers,
     reference_of,
+    support_size_numbers,
 )
 from collateral.metrics.rows import Numbers, Row, rows_of
 from collateral.metrics.similarity import NUM_BINS
+from collateral.metrics.support import support_floors
 
 STATUSES = ("ok", "collapsed", "diverged")  # from good to bad
 
@@ -34,17 +37,24 @@ def cell_rows(cell: Cell, retrained: Iterable[Result], results: Iterable[Result]
         own = own_numbers(cell, result, reference)
         of_retrain.append(_numbers(result, own | _counts(reference) | _similarities(reference)))
     of_runs = []
+    diagnoses: dict[str, dict[int, Diagnosis]] = {}
     for result in results:
         reference = references[result.seed]
-        own = own_numbers(cell, result, reference)
-        of_runs.append(_numbers(result, own | numbers_against(cell, result, reference)))
+        own = own_numbers(cell, result, reference) | numbers_against(cell, result, reference)
+        own |= support_size_numbers(cell, result, reference)
+        of_runs.append(_numbers(result, own))
+        if result.diagnosis is not None:
+            diagnoses.setdefault(result.run, {})[result.seed] = result.diagnosis
     everyone = list(references.values())
     scale = _edge_numbers(edges) | _bin_floors(everyone) | _class_floors(everyone)
     pooled = [_pooled(of_retrain, scale | noise_floors(_by_seed(of_retrain)))]
     for run in dict.fromkeys(numbers.run for numbers in of_runs):
         seeds = [numbers for numbers in of_runs if numbers.run == run]
         gaps = average_gaps(_by_seed(seeds), _by_seed(of_retrain))
-        pooled.append(_pooled(seeds, gaps | _class_slopes(seeds, references)))
+        others = _class_slopes(seeds, references) | _support_floors(
+            diagnoses.get(run, {}), references
+        )
+        pooled.append(_pooled(seeds, gaps | others))
     return rows_of(cell.name, cell.split, [*of_retrain, *of_runs, *pooled])
 
 
@@ -98,6 +108,15 @@ def _class_floors(references: Sequence[Reference]) -> dict[str, float]:
         profiles = np.broadcast_to(np.reshape(rates, (1, -1, 1)), (len(rates), len(rates), 1))
         floors[f"floor_class:{name}"] = float(bin_floor(profiles)[0])
     return floors
+
+
+def _support_floors(
+    diagnoses: Mapping[int, Diagnosis], references: Mapping[int, Reference]
+) -> dict[str, float]:
+    """Return how far the seeds' teachers and Retrains are apart; nothing without teachers."""
+    if not diagnoses:
+        return {}
+    return support_floors(list(diagnoses.values()), [r.forget for r in references.values()])
 
 
 def _class_slopes(runs: Sequence[Numbers], references: Mapping[int, Reference]) -> dict[str, float]:

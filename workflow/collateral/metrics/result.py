@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from collateral.core.dataset import Labels
+from collateral.core.diagnosis import Diagnosis
 from collateral.core.neighbours import Neighbours
 from collateral.core.outputs import ModelOutputs
 from collateral.core.split import Split
@@ -17,6 +19,7 @@ from collateral.metrics.classes import class_accuracy, kept_classes
 from collateral.metrics.locality import bin_mean, disagreement
 from collateral.metrics.membership import Draw, draw, scores
 from collateral.metrics.similarity import bin_edges, bin_of
+from collateral.metrics.support import against_retrain, support_numbers
 
 BINNED = ("retain", "test")  # the sets whose examples are sorted into bins
 
@@ -63,6 +66,7 @@ class Result:
     status: str
     outputs: ModelOutputs
     extra: Mapping[str, float]
+    diagnosis: Diagnosis | None = None  # of LTD, where supports of several sizes were tried
 
     @property
     def is_diverged(self) -> bool:
@@ -80,6 +84,7 @@ class Reference:
     profile: ByName  # Retrain's accuracy and confidence by bin
     profile_on: tuple[ByName, ...]  # the same on every seed's bins, for the noise floor
     predictions: dict[str, Array]  # by set
+    forget: NDArray[np.float64]  # (F, C), Retrain's class probabilities of the forget set
     # By name of class; both are empty unless whole classes are deleted.
     class_accuracy: dict[str, float]  # on the test set
     class_similarity: dict[str, float]  # to what is deleted, of the classes that remain
@@ -105,6 +110,7 @@ def reference_of(cell: Cell, retrained: Result, edges: ByName) -> Reference:
         profile=profiles[row],
         profile_on=profiles,
         predictions=_predictions(cell, retrained),
+        forget=_forget_probability(cell, retrained),
         class_accuracy=_class_accuracy(cell, retrained),
         class_similarity={
             cell.labels.class_names[c]: float(cell.neighbours.class_similarity[row, c])
@@ -130,6 +136,14 @@ def numbers_against(cell: Cell, result: Result, reference: Reference) -> dict[st
     for name, rate in _class_accuracy(cell, result).items():
         values[f"class_drop:{name}"] = reference.class_accuracy[name] - rate
     return _undefined(values) if result.is_diverged or reference.is_diverged else values
+
+
+def support_size_numbers(cell: Cell, result: Result, reference: Reference) -> dict[str, float]:
+    """Return the numbers of LTD's teachers by size of the support; nothing of other runs."""
+    if result.diagnosis is None:
+        return {}
+    numbers = support_numbers(result.diagnosis, cell.labels.train[cell.split.forget])
+    return numbers | against_retrain(result.diagnosis, reference.forget)
 
 
 def by_bin(prefix: str, arrays: Mapping[str, Array]) -> dict[str, float]:
@@ -161,6 +175,12 @@ def _class_accuracy(cell: Cell, result: Result) -> dict[str, float]:
     names, label = cell.labels.class_names, cell.labels.test
     rates = class_accuracy(result.outputs.test.prediction, label, len(names))
     return dict(zip(names, rates.tolist(), strict=True))
+
+
+def _forget_probability(cell: Cell, result: Result) -> NDArray[np.float64]:
+    """Return the class probabilities of the forget set; NaN where the run diverged."""
+    logits = result.outputs.train.logits[cell.split.forget].astype(np.float64)
+    return np.full_like(logits, np.nan) if result.is_diverged else softmax(logits, axis=1)
 
 
 def _undefined(values: Mapping[str, float]) -> dict[str, float]:

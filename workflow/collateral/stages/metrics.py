@@ -3,10 +3,12 @@
 import csv
 import math
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from collateral.core.dataset import Labels
+from collateral.core.diagnosis import Diagnosis
 from collateral.core.files import read_json, write_rows
 from collateral.core.neighbours import Neighbours
 from collateral.core.outputs import ModelOutputs
@@ -16,9 +18,10 @@ from collateral.metrics.cost import costs
 from collateral.metrics.regret import regret
 from collateral.metrics.result import Cell, Result
 from collateral.metrics.rows import COLUMNS, COST_COLUMNS, Numbers, Row, rows_of
-from collateral.paths import COST, SELECTED, TRIALS
+from collateral.paths import COST, DIAGNOSIS, SELECTED, TRIALS
 
 RETRAIN = "retrain"
+DIAGNOSE = "diagnose"
 TUNING_COLUMNS = (
     *("cell", "run", "chosen", "nearest"),
     *("gap_chosen", "gap_default", "gap_nearest", "regret"),
@@ -35,6 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--runs", nargs="+", required=True, help="all but retrain")
     parser.add_argument("--tuned", nargs="*", default=[], help="methods that were tuned")
+    parser.add_argument("--diagnosed", nargs="*", default=[], help="LTD, if its support size was")
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
     parser.add_argument("--tuning", type=Path, required=True, help="tuning.csv")
@@ -48,13 +52,14 @@ def run(args: Namespace) -> None:
         found = cell.neighbours.seeds.tolist()
         raise ValueError(f"{args.neighbours}: of seeds {found}, not {args.seeds}; make it again")
     retrained = _results(args.cell_folder, [RETRAIN], args.seeds)
-    results = _results(args.cell_folder, args.runs, args.seeds)
+    results = _results(args.cell_folder, args.runs, args.seeds, args.diagnosed)
     rows = cell_rows(cell, retrained, results)
     write_rows(args.out, COLUMNS, rows)
     write_rows(args.tuning, TUNING_COLUMNS, _tuning(args, rows))
     numbers = [
         *_costs(args.cell_folder, [RETRAIN, *args.runs], args.seeds),
         *_tuning_costs(args.cell_folder, args.tuned, args.seeds[0]),
+        *_diagnosis_costs(args.cell_folder, args.diagnosed, args.seeds),
     ]
     write_rows(args.costs, COST_COLUMNS, rows_of(args.cell, split, numbers, COST_COLUMNS))
 
@@ -85,7 +90,16 @@ def _tuning_costs(cell_folder: Path, tuned: list[str], seed: int) -> Iterator[Nu
         yield Numbers(method, "method", seed, {"tuning_seconds": cost["total_seconds"]})
 
 
-def _results(cell_folder: Path, runs: list[str], seeds: list[int]) -> Iterator[Result]:
+def _diagnosis_costs(cell_folder: Path, runs: list[str], seeds: list[int]) -> Iterator[Numbers]:
+    for run in runs:
+        for seed in seeds:
+            cost = read_json(cell_folder / DIAGNOSE / f"seed-{seed}" / COST)
+            yield Numbers(run, "method", seed, {"diagnosis_seconds": cost["total_seconds"]})
+
+
+def _results(
+    cell_folder: Path, runs: list[str], seeds: list[int], diagnosed: Sequence[str] = ()
+) -> Iterator[Result]:
     for folder in _folders(cell_folder, runs, seeds):
         record = read_json(folder / "record.json")
         yield Result(
@@ -95,7 +109,12 @@ def _results(cell_folder: Path, runs: list[str], seeds: list[int]) -> Iterator[R
             status=record["status"],
             outputs=ModelOutputs.load(folder / "outputs.npz"),
             extra=record["extra"],
+            diagnosis=_diagnosis(cell_folder, record) if record["run"] in diagnosed else None,
         )
+
+
+def _diagnosis(cell_folder: Path, record: Mapping[str, Any]) -> Diagnosis:
+    return Diagnosis.load(cell_folder / DIAGNOSE / f"seed-{record['seed']}" / DIAGNOSIS)
 
 
 def _costs(cell_folder: Path, runs: list[str], seeds: list[int]) -> Iterator[Numbers]:

@@ -488,6 +488,61 @@ def test_a_value_of_a_sweep_must_do_in_a_files_name():
     assert said == "sweeps.s.vary.lr: 1000000.0: not usable in a file's name as '1e+06'"
 
 
+# Support sizes.
+
+LTD = {"ltd": {}, "mine": {"uses": "ltd"}, "ft": {}}
+
+
+def sizes_complaint(**given) -> str:
+    return complaint(methods=LTD, support_size={"k": [20, 50], **given})
+
+
+def test_support_sizes_are_of_ltd_unless_another_configuration_is_named():
+    found = load(config(methods=LTD, support_size={"k": [20, 50]})).benchmarks["b"].support_size
+    assert (found.method, found.k, found.cells) == ("ltd", (20, 50), None)
+    assert load(config(methods=LTD, support_size={"method": "mine", "k": [20, 50]}))
+
+
+def test_support_sizes_increase():
+    assert sizes_complaint(k=[20, 50, 50]) == (
+        "support_size.k: [20, 50, 50]: should increase, but 50 follows 50"
+    )
+    assert sizes_complaint(k=[50, 20]) == (
+        "support_size.k: [50, 20]: should increase, but 20 follows 50"
+    )
+
+
+def test_support_sizes_are_two_whole_numbers_at_least():
+    assert sizes_complaint(k=[20]) == "support_size.k: [20]: too few entries; at least 2"
+    assert sizes_complaint(k=20) == "support_size.k: 20: should be a list"
+    for wrong in (0, True, "auto", 2.5):
+        assert sizes_complaint(k=[wrong, 20]).startswith(f"support_size.k[0]: {wrong!r}: should be")
+
+
+def test_an_unknown_key_beside_support_sizes_is_named():
+    said = sizes_complaint(cell=["digit_3-50"])
+    assert said.startswith("support_size.cell: unknown key")
+    assert said.endswith("allowed: method, k, cells; did you mean cells?")
+
+
+def test_support_sizes_of_an_unknown_method_are_named():
+    assert sizes_complaint(method="ldt") == (
+        "support_size.method: no method 'ldt'; known: ltd, mine, ft; did you mean ltd?"
+    )
+
+
+def test_support_sizes_of_a_method_without_a_teacher_are_named():
+    assert sizes_complaint(method="ft") == (
+        "support_size.method: 'ft' is ft, which has no teacher; only ltd has"
+    )
+
+
+def test_support_sizes_in_an_unknown_cell_are_named():
+    assert sizes_complaint(cells=["digit_3-5"]) == (
+        "support_size.cells[0]: no cell 'digit_3-5'; known: digit_3-50; did you mean digit_3-50?"
+    )
+
+
 # All together.
 
 

@@ -319,3 +319,17 @@ def test_a_control_finds_the_method_under_another_name(follower):
 def test_a_control_without_its_method_is_refused(follower):
     with pytest.raises(ConfigError, match="'follower' takes its parameters from two; 0 of them"):
         follow(follower, {"ft": {"lr": 0.3}})
+
+
+# Support sizes
+
+
+def test_supports_of_every_size_are_tried_in_all_cells_or_in_those_named():
+    sizes = {"method": "mine", "k": [20, 50]}
+    methods = {"ltd": {}, "mine": {"uses": "ltd", "teacher_lr": 0.3}}
+    everywhere = grid(methods=methods, support_size=sizes).cells.values()
+    assert [cell.diagnosed.name for cell in everywhere] == ["mine"] * len(everywhere)
+    some = grid(methods=methods, support_size={**sizes, "cells": ["digit_8-50"]}).cells
+    assert [name for name, cell in some.items() if cell.diagnosed] == ["digit_8-50"]
+    assert some["digit_8-50"].diagnosed.params.teacher_lr == 0.3
+    assert not any(cell.diagnosed for cell in grid(methods=methods).cells.values())

@@ -7,6 +7,7 @@ of three seeds; `ft` makes none and remembers the forget set; `ga` diverges in t
 
 import csv
 import math
+import shutil
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from collateral.core.dataset import Labels
+from collateral.core.diagnosis import Diagnosis
 from collateral.core.files import write_json
 from collateral.core.neighbours import Neighbours
 from collateral.core.outputs import ModelOutputs, Outputs
@@ -84,14 +86,14 @@ def cell_folder(tmp_path_factory) -> Path:
     return folder
 
 
-def run_stage(folder: Path, seeds: tuple[int, ...]) -> None:
+def run_stage(folder: Path, seeds: tuple[int, ...], *more: str) -> None:
     parser = ArgumentParser()
     stage.add_arguments(parser)
     words = ["--cell", "three-50", "--cell-folder", folder, "--seeds", *seeds, "--runs", *RUNS]
     words += ["--labels", folder / "labels.npz", "--split", folder / "split.json"]
     words += ["--neighbours", folder / "neighbours.npz"]
     words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
-    words += ["--tuning", folder / "tuning.csv"]
+    words += ["--tuning", folder / "tuning.csv", *more]
     stage.run(parser.parse_args([str(word) for word in words]))
 
 
@@ -209,3 +211,72 @@ def test_a_second_run_writes_the_same_bytes(cell_folder):
 def test_neighbours_of_other_seeds_are_refused(cell_folder):
     with pytest.raises(ValueError, match=r"neighbours\.npz: of seeds \[0, 1, 2\], not \[0, 1\]"):
         run_stage(cell_folder, (0, 1))
+
+
+# Support sizes: the teachers of `ft`, sure of the first class and then torn between the two.
+
+
+@pytest.fixture
+def diagnosed(cell_folder, tmp_path):
+    """Return the numbers of all seeds, with those of the teachers, and the costs."""
+    folder = tmp_path / "three-50"
+    shutil.copytree(cell_folder, folder)
+    for seed in SEEDS:
+        Diagnosis(
+            sizes=np.array([2, 5]),
+            soft_labels=np.array([[[1, 0]] * 2, [[0.5, 0.5]] * 2], dtype=np.float32),
+            top=np.array(2),
+            epochs=np.array([1, 4]),
+            support_accuracy=np.array([1.0, 0.5]),
+            least_similarity=np.array([0.8, 0.0]),
+            num_classes=np.array([1, 2]),
+            step_rate=np.array(0.5),
+            step_edges=np.linspace(0, 0.9, 11),
+            step_counts=np.array([2, 2, 0, 0, 0, 0, 0, 0, 1, 1]),
+            step_drop=np.array([0.0, 0.0, *[np.nan] * 6, 0.2, 0.6]),
+            auto_size=np.array(1),
+        ).save(folder / "diagnose" / f"seed-{seed}" / "diagnosis.npz")
+        cost = {"total_seconds": 2.5, "seconds": {}}
+        write_json(folder / "diagnose" / f"seed-{seed}" / "cost.json", cost)
+    run_stage(folder, SEEDS, "--diagnosed", "ft")
+    rows = [*read(folder / "metrics.csv"), *read(folder / "costs.csv")]
+    table = {(row["run"], row["seed"], row["metric"]): row["value"] for row in rows}
+    assert len(table) == len(rows)
+    return lambda *key: table[tuple(map(str, key))]
+
+
+def test_the_teachers_numbers_are_rows_of_their_method(diagnosed):
+    for seed in SEEDS:
+        assert diagnosed("ft", seed, "support_kl_previous:00002") == ""
+        # Of two examples and one more: (1/2, 1/2) against (5/6, 1/6).
+        kl = float(diagnosed("ft", seed, "support_kl_previous:00005"))
+        assert kl == pytest.approx(0.5 * math.log(1.8))
+        assert float(diagnosed("ft", seed, "support_teacher_ua:00002")) == 1
+        assert float(diagnosed("ft", seed, "support_drop:09")) == 0.6
+        assert diagnosed("ft", seed, "support_drop:05") == ""
+        assert float(diagnosed("ft", seed, "support_auto")) == 1
+        assert float(diagnosed("ft", seed, "diagnosis_seconds")) == 2.5
+
+
+def test_retrain_is_looked_at_after_the_fact(diagnosed):
+    # Seed 0 predicts one of each class, with equal confidence.
+    assert float(diagnosed("ft", 0, "support_kl_retrain:00005")) == pytest.approx(0, abs=1e-6)
+    # Seed 1 predicts the second class twice: with e = exp(1), a histogram of (1, e) / (1 + e).
+    e = math.e
+    p, q = np.array([5, 1]) / 6, (2 * np.array([1, e]) / (1 + e) + 0.5) / 3
+    expected = float((p * np.log(p / q)).sum())
+    assert float(diagnosed("ft", 1, "support_kl_retrain:00002")) == pytest.approx(expected)
+
+
+def test_floors_are_numbers_over_all_seeds(diagnosed):
+    assert float(diagnosed("ft", "", "support_floor:00005")) == 0
+    # Retrain's histograms are (1/2, 1/2), (a, b) and (b, a), with the example that is added.
+    a, b = (2 / (1 + math.e) + 0.5) / 3, (2 * math.e / (1 + math.e) + 0.5) / 3
+    with_even = a * math.log(2 * a) + b * math.log(2 * b) - 0.5 * math.log(4 * a * b)
+    expected = (2 * with_even + 2 * (b - a) * math.log(b / a)) / 6
+    assert float(diagnosed("ft", "", "support_floor_retrain")) == pytest.approx(expected)
+
+
+def test_the_teachers_change_no_other_number(cell_folder, diagnosed):
+    for row in read(cell_folder / "metrics.csv"):
+        assert diagnosed(row["run"], row["seed"], row["metric"]) == row["value"]

@@ -32,7 +32,7 @@ def test_folders_beside_names_of_the_users_own_are_reserved():
     folders = {part for part in parts if "{" not in part and "." not in part}
     # A control: no method may have its name.
     assert folders - {"original"} <= paths.RESERVED
-    assert {"base", "figures", "prepared", "retrain", "tables", "tune"} <= folders
+    assert {"base", "diagnose", "figures", "prepared", "retrain", "tables", "tune"} <= folders
 
 
 def test_the_files_of_a_run_are_in_its_folder():

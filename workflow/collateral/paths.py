@@ -5,7 +5,9 @@ from typing import Any
 
 RESULTS = "results"
 LOGS = "logs"
-RESERVED = frozenset({"base", "figures", "tables", "theory", "logs", "tune", "prepared", "retrain"})
+RESERVED = frozenset(
+    {"base", "diagnose", "figures", "tables", "theory", "logs", "tune", "prepared", "retrain"}
+)
 
 BENCHMARK = f"{RESULTS}/{{benchmark}}"
 DATA = f"{BENCHMARK}/dataset.npz"

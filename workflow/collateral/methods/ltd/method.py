@@ -1,31 +1,35 @@
 """LTD: retained neighbours of the forget set teach a small model, which teaches the base model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
+from collateral.methods.ltd.lessons import Lesson, asking, lessons_of, weights_of
 from collateral.methods.ltd.params import Params, Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.methods.ltd.teacher import new_teacher, train_teacher
-from collateral.training.distillation import Online, distil
+from collateral.training.distillation import distil
 from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.run import Run
 
-TEACHER = "teacher."  # before the names of the teacher's weights among the prepared tensors
-
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return support, similarity and soft labels; the teacher's weights if `unlearn` needs them."""
+    """Return support, similarity and soft labels; the teachers' weights if `unlearn` needs them."""
     prepared = choose_support(model, task, params, run)
     with run.phase("teacher"):
-        support = task.retain.select(prepared["support"].to(run.device))
-        teacher = new_teacher(params.teacher, model, task.info, run)
-        prepared["teacher_accuracy"] = train_teacher(teacher, support, params, run)
-        prepared["soft_labels"] = infer(teacher, task.forget)[1].softmax(1)
-    if params.targets == "augmented":
-        prepared |= {f"{TEACHER}{name}": value for name, value in teacher.state_dict().items()}
+        lessons = lessons_of(prepared, task, params)
+        soft, accuracies = torch.empty(len(task.forget), task.num_classes), []
+        for number, lesson in enumerate(lessons):
+            teacher = new_teacher(params.teacher, model, task.info, run)
+            accuracies.append(train_teacher(teacher, lesson.support, params, run))
+            soft[lesson.pupils] = infer(teacher, lesson.taught)[1].softmax(1)
+            if params.targets == "augmented":
+                prepared |= weights_of(teacher, number, len(lessons))
+    prepared |= {"soft_labels": soft, "teacher_accuracy": torch.cat(accuracies)}
+    if len(lessons) > 1:
+        _report_teachers(lessons, accuracies, run)
     _report(prepared, task, run)
     return prepared
 
@@ -36,25 +40,18 @@ def unlearn(
     """Return `model`, updated in place."""
     online = None
     if params.targets == "augmented":
-        online = _asking(_restored_teacher(model, task, params, run, prepared))
+        online = asking(model, task, params, run, prepared)
     return distil(model, task, prepared["soft_labels"], params, run, online)
 
 
-def _restored_teacher(
-    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
-) -> nn.Module:
-    teacher = new_teacher(params.teacher, model, task.info, run)
-    weights = {name: value for name, value in prepared.items() if name.startswith(TEACHER)}
-    teacher.load_state_dict({name.removeprefix(TEACHER): w for name, w in weights.items()})
-    return teacher.eval()
-
-
-def _asking(teacher: nn.Module) -> Online:
-    @torch.no_grad()
-    def soft_labels(x: Tensor, _index: Tensor) -> Tensor:
-        return teacher(x).softmax(1)
-
-    return soft_labels
+def _report_teachers(lessons: Sequence[Lesson], accuracies: Sequence[Tensor], run: Run) -> None:
+    """Add up what each teacher has reported of itself: their epochs, and the mean accuracy."""
+    sizes = [len(lesson.support) for lesson in lessons]
+    right = [size * own[-1].item() for size, own in zip(sizes, accuracies, strict=True)]
+    run.report(
+        teacher_epochs=sum(map(len, accuracies)),
+        teacher_support_accuracy=sum(right) / sum(sizes),
+    )
 
 
 def _report(prepared: Mapping[str, Tensor], task: Task, run: Run) -> None:

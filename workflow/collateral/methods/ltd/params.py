@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from collateral.config.distillation import Count, StudentParams, count_or
 from collateral.config.params import MethodParams
@@ -21,17 +21,44 @@ class Prepare(MethodParams):
     support: Literal["closest", "random", "farthest"] = Field(
         "closest", description="Which retained examples, by similarity to D_f; paper: closest."
     )
+    support_by: Literal["mean", "example", "cluster"] = Field(
+        "mean",
+        description="What they are similar to: the mean of D_f, or (paper, appendix on "
+        "heterogeneous forget sets) each of its examples, or each of its clusters.",
+    )
     k: Annotated[Count | Literal["auto"], count_or("auto")] = Field(
         1000,
-        description="How many of them, at most all; auto: by a step of gradient ascent. "
-        "Paper: 1000; SVHN: 4500 at 50 %, 1200 at 90 %.",
+        description="How many of them in all, at most all; auto: by a step of gradient ascent. "
+        "Examples share it evenly, clusters by their size: each adds its next nearest until there "
+        "are k. Paper: 1000; SVHN: 4500 at 50 %, 1200 at 90 %.",
+    )
+    k_each: int | None = Field(
+        None,
+        ge=1,
+        description="Where given, replaces k: the union of so many nearest of each example or "
+        "cluster (the paper's N_k).",
     )
     min_similarity: float | None = Field(
         None,
         ge=-1,
         le=1,
-        description="Where given, replaces k: as many as are at least so similar to D_f. "
-        "Paper: 1000 is about 0.75.",
+        description="Where given, replaces k: as many as are at least so similar to D_f, or to one "
+        "of its examples or clusters. Paper: 1000 is about 0.75.",
+    )
+    clusters: Annotated[Count | Literal["auto"], count_or("auto")] = Field(
+        "auto",
+        description="How many clusters k-means makes of D_f's normalised features; auto: the "
+        "number up to 10 with the largest mean silhouette, or 1 where that is at most 0.5.",
+    )
+    teachers: Literal["one", "per_cluster"] = Field(
+        "one",
+        description="One teacher for all of the support, or one a cluster for its own part, which "
+        "teaches the examples of that cluster.",
+    )
+    search: Literal["exact", "approximate"] = Field(
+        "exact",
+        description="How each example's nearest are found; approximate: in the nearest cells of an "
+        "index (pip install 'collateral[ann]'). The mean and clusters are always searched exactly.",
     )
     teacher: str = Field(
         "resnet8",
@@ -62,6 +89,19 @@ class Prepare(MethodParams):
         description="The teacher's labels for D_f's clean images, or for every view as it is "
         "trained on (public code).",
     )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Prepare":
+        if self.support_by != "mean" and self.support != "closest":
+            raise ValueError(f"support: {self.support} goes with support_by: mean alone")
+        if self.support_by == "example" and self.teachers == "per_cluster":
+            raise ValueError("teachers: per_cluster needs support_by: cluster")
+        if self.k_each is not None and self.min_similarity is not None:
+            raise ValueError("k_each and min_similarity both replace k; give one of them")
+        asks_for_all = self.min_similarity is not None or (self.k == "auto" and not self.k_each)
+        if self.support_by == "example" and self.search == "approximate" and asks_for_all:
+            raise ValueError("search: approximate needs a number, k or k_each")
+        return self
 
     @field_validator("teacher")
     @classmethod

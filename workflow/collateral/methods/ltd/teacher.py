@@ -56,6 +56,7 @@ def new_teacher(name: str, base: nn.Module, info: ImageInfo, run: Run) -> nn.Mod
 def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> Tensor:
     """Train until the threshold, or the end of the budget; return every epoch's accuracy."""
     optimizer = start_training(teacher, _training(params))
+    others = len(_accuracies(run))
     for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
         set_rate(optimizer, params.teacher_lr * _rate_factor(epoch, params))
         correct = torch.zeros((), device=run.device)
@@ -70,8 +71,12 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
         run.report(teacher_epochs=epoch + 1, teacher_support_accuracy=accuracy)
         if accuracy >= params.threshold:
             run.stop()
-    accuracies = [row["teacher_accuracy"] for row in run.history if "teacher_accuracy" in row]
-    return torch.tensor(accuracies)
+    return torch.tensor(_accuracies(run)[others:])
+
+
+def _accuracies(run: Run) -> list[float]:
+    """Return every epoch's accuracy, of all teachers so far."""
+    return [row["teacher_accuracy"] for row in run.history if "teacher_accuracy" in row]
 
 
 def _training(params: Prepare) -> TrainedParams:

@@ -1,0 +1,57 @@
+"""Which examples of the forget set belong together: k-means on the directions of their features."""
+
+import torch
+from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
+from threadpoolctl import threadpool_limits
+from torch import Tensor
+from torch.nn.functional import normalize
+
+MOST = 10  # clusters that `auto` tries
+# Kaufman and Rousseeuw, Finding Groups in Data (1990): above it, "a reasonable structure".
+LEAST_SILHOUETTE = 0.5
+STARTS = 10
+SAMPLE = 2000  # examples of which a silhouette is taken: its time and memory go with their square
+
+
+def clusters_of(features: Tensor, number: int | str, seed: int) -> Tensor:
+    """Return the cluster of each row, (n,), numbered in order of appearance.
+
+    `number` clusters, at most one a row. `auto`: as many as have the largest mean silhouette, or
+    one where none has more than LEAST_SILHOUETTE.
+    """
+    units = normalize(features.double(), dim=1)
+    # Sums in the order of one thread: the same bits on any machine of the kind.
+    with threadpool_limits(1):
+        found = _best(units, seed) if number == "auto" else _split(units, int(number), seed)
+    return _in_order(found)
+
+
+def _best(units: Tensor, seed: int) -> Tensor:
+    best, highest = torch.zeros(len(units), dtype=torch.int64), LEAST_SILHOUETTE
+    for number in range(2, min(MOST, len(units) - 1) + 1):
+        cluster = _split(units, number, seed)
+        score = _silhouette(units, cluster, seed)
+        if score > highest:
+            best, highest = cluster, score
+    return best
+
+
+def _split(units: Tensor, number: int, seed: int) -> Tensor:
+    distinct = len(units.unique(dim=0))
+    means = KMeans(min(number, distinct), n_init=STARTS, random_state=seed)
+    return torch.from_numpy(means.fit_predict(units.numpy())).long()
+
+
+def _silhouette(units: Tensor, cluster: Tensor, seed: int) -> float:
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randperm(len(units), generator=generator)[:SAMPLE]
+    if not 2 <= len(cluster[rows].unique()) < len(rows):
+        return 0.0
+    return float(silhouette_score(units[rows].numpy(), cluster[rows].numpy()))
+
+
+def _in_order(cluster: Tensor) -> Tensor:
+    """Number the clusters by the first example of each."""
+    numbers = {old: new for new, old in enumerate(dict.fromkeys(cluster.tolist()))}
+    return torch.tensor([numbers[old] for old in cluster.tolist()])

@@ -63,7 +63,8 @@ def given_params(args: argparse.Namespace) -> Prepare:
     """Return what the teacher is trained with, the tuning's choice put in; k is not among it."""
     chosen = read_json(args.selected[0])["params"] if args.selected else {}
     taken = {key: value for key, value in chosen.items() if key in Prepare.model_fields}
-    return Prepare.model_validate({**json.loads(args.params), **taken, "min_similarity": None})
+    by_k = {"min_similarity": None, "k_each": None, "search": "exact"}  # what would replace k
+    return Prepare.model_validate({**json.loads(args.params), **taken, **by_k})
 
 
 def sizes_within(sizes: list[int], num_retained: int) -> list[int]:

@@ -93,10 +93,11 @@ def test_the_corner_tells_the_slope_and_its_interval(figure):
     assert "slope 1 [0.5, 1.5]\npoints per 0.1" in texts
 
 
-def test_the_noise_band_covers_95_percent(figure):
-    [band] = [c for c in figure.axes[0].collections if c.get_label() == NOISE_LABEL]
-    heights = band.get_paths()[0].vertices[:, 1]
-    assert (heights.min(), heights.max()) == pytest.approx((-2 * STUDENT_95, 2 * STUDENT_95))
+def test_the_noise_of_each_class_covers_95_percent(figure):
+    [bars] = [c for c in figure.axes[0].collections if c.get_label() == NOISE_LABEL]
+    assert len(bars.get_segments()) == 9
+    for (_, low), (_, high) in bars.get_segments():
+        assert (low, high) == pytest.approx((-2 * STUDENT_95, 2 * STUDENT_95))
 
 
 def test_names_are_told_without_what_they_share(figure):

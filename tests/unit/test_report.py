@@ -11,7 +11,7 @@ from collateral.cli import main
 from collateral.core.dataset import Labels
 from collateral.figures import affected, classes, similarity
 from collateral.figures.style import save
-from collateral.report.grids import of_costs, of_locality
+from collateral.report.grids import of_costs, of_locality, of_summary
 from collateral.report.images import strips
 from collateral.report.locality import finding, near_and_far
 from collateral.report.page import Source, render
@@ -112,6 +112,23 @@ def test_the_finding_names_the_method_that_hurts_most(benchmark_of):
         "retained examples most similar to the forgotten ones (20 %), against 1.0 points on all "
         "others. Chance explains ±25.4 points there. Within chance: FT (0.6)."
     )
+
+
+def test_several_cells_are_summed_up_first(benchmark_of):
+    folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-50"))
+    page = page_of(folder)
+    head, _, after = page.partition("<h3>All cells</h3>")
+    summary = after.partition('<section class="cell"')[0]
+    assert head and "Mean rank" not in head
+    # FT has the lowest gap of FT, GA and RL in both cells; Original is a control.
+    assert "2 of 2" in summary
+    assert summary.index("FT") < summary.index("GA") < summary.index("RL")
+    assert "Original" not in summary
+    assert [grid.groups[0][0].fields[3].order for grid in of_summary(cells_of(folder))] == [1, 1]
+
+
+def test_a_single_cell_needs_no_summary(benchmark_of):
+    assert "All cells" not in page_of(benchmark_of(full_cell()))
 
 
 def test_a_noise_floor_of_zero_is_put_into_words(benchmark_of):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,14 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
-from numpy.typing import NDArray
 
 from collateral.figures.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
-from collateral.metrics.classes import half_width
-from collateral.metrics.gaps import student_95
-from collateral.tables.results import REFERENCE, Cell, Runs, mean
+from collateral.tables.classes import Points, points_of, short_names, slope_text
+from collateral.tables.results import Cell, Runs
 
-SIMILARITY = "class_similarity:"
 CAPTION = (
     "The classes that were not deleted: Retrain's accuracy on a class's test examples minus the "
     "unlearned model's, over the similarity of the class to the deleted one, the cosine of their "
@@ -35,41 +31,6 @@ PLACES = (
     *((6, 7), (6, -7), (-6, 7), (-6, -7), (0, 11), (0, -11)),
 )
 HALO = [withStroke(linewidth=1.5, foreground="white")]
-
-
-@dataclass(frozen=True)
-class Points:
-    """The classes in a run's panel, by similarity; means over seeds."""
-
-    names: list[str]
-    similarity: NDArray[np.float64]
-    drop: NDArray[np.float64]  # in points
-    error: NDArray[np.float64]  # half an interval; NaN with one seed
-    noise: NDArray[np.float64]  # half the range of chance; NaN with one seed
-
-
-def kept_names(cell: Cell) -> list[str]:
-    """Return the classes that remain where whole classes are deleted; else none."""
-    metrics = [metric for run, metric in cell.by_seed.index if run == REFERENCE]
-    return [m.removeprefix(SIMILARITY) for m in metrics if m.startswith(SIMILARITY)]
-
-
-def points_of(cell: Cell, run: str) -> Points:
-    """Return the classes of which both similarity and drop are known."""
-    names = kept_names(cell)
-    drops = [100 * cell.values(run, f"class_drop:{name}") for name in names]
-    floors = [cell.number(REFERENCE, f"floor_class:{name}") for name in names]
-    columns = np.array(
-        [
-            [mean(cell.values(REFERENCE, f"{SIMILARITY}{name}")) for name in names],
-            [mean(values) for values in drops],
-            [half_width(values) for values in drops],
-            [100 * student_95(len(cell.seeds)) * floor for floor in floors],
-        ]
-    )
-    known = ~np.isnan(columns[:2]).any(axis=0)
-    order = [i for i in np.argsort(columns[0], kind="stable") if known[i]]
-    return Points([names[i] for i in order], *columns[:, order])
 
 
 def draw(cell: Cell, runs: Runs) -> Figure:
@@ -99,7 +60,9 @@ def _draw_panel(axes: Axes, cell: Cell, run: str, look: Look) -> None:
     points = points_of(cell, run)
     x, y, slope = points.similarity, points.drop, 100 * cell.number(run, "class_slope")
     if not np.isnan(points.noise).all():
-        axes.fill_between(x, -points.noise, points.noise, label=NOISE_LABEL, **NOISE)
+        # A bar a class: between classes there is nothing.
+        bars = {**NOISE, "linewidth": 5}
+        axes.vlines(x, -points.noise, points.noise, label=NOISE_LABEL, **bars)
     axes.axhline(0, color="0.3", linewidth=0.8)
     axes.vlines(x, y - points.error, y + points.error, color=look.colour, linewidth=0.8)
     size = 4 if len(x) <= MOST_NAMES else 2
@@ -108,7 +71,8 @@ def _draw_panel(axes: Axes, cell: Cell, run: str, look: Look) -> None:
         # Through the mean of the classes, as each seed's line goes through its own.
         fit = y.mean() + slope * (x - x.mean())
         axes.plot(x, fit, "--", color="0.35", linewidth=1, label="Linear fit")
-        axes.text(0.03, 0.99, _slope(cell, run), transform=axes.transAxes, va="top", fontsize=7)
+        text = f"slope {slope_text(cell, run)}\npoints per 0.1"
+        axes.text(0.03, 0.99, text, transform=axes.transAxes, va="top", fontsize=7)
     axes.margins(0.12, 0.1)
     # No difference is beyond 100 points, though an interval may be.
     bottom, top = np.clip(axes.get_ylim(), -105, 105)
@@ -119,20 +83,12 @@ def _draw_panel(axes: Axes, cell: Cell, run: str, look: Look) -> None:
     axes.tick_params(labelbottom=True)  # the panel below may be missing
 
 
-def _slope(cell: Cell, run: str) -> str:
-    names = ("class_slope", "class_slope_low", "class_slope_high")
-    # From a rate per unit of cosine to points per tenth.
-    center, low, high = (f"{10 * cell.number(run, n):.2g}".replace("-", "−") for n in names)
-    interval = f" [{low}, {high}]" if low != "nan" else ""
-    return f"slope {center}{interval}\npoints per 0.1"
-
-
 def _write_names(axes: Axes, points: Points) -> None:
     """Write names where they hide neither a mark nor one another, as far as there is room."""
     places = list(zip(points.similarity, points.drop, strict=True))
     taken = [Bbox([axes.transData.transform(place)] * 2).padded(3) for place in places]
     taken += [text.get_window_extent() for text in axes.texts]
-    texts = _short(points.names)
+    texts = short_names(points.names)
     for i in np.argsort(-abs(points.drop), kind="stable")[:MOST_NAMES]:
         name = axes.annotate(texts[i], places[i], (0, 0), textcoords="offset points", fontsize=7)
         name.set(in_layout=False, path_effects=HALO)
@@ -141,13 +97,6 @@ def _write_names(axes: Axes, points: Points) -> None:
             name.remove()
         else:
             taken.append(_moved(name, PLACES[int(np.argmin(hidden))]))
-
-
-def _short(names: list[str]) -> list[str]:
-    """Leave away what all names begin with: digit_3, digit_8 are 3, 8."""
-    parts = [name.rpartition("_") for name in names]
-    is_shared = len({head for head, _, _ in parts}) == 1
-    return [tail for _, _, tail in parts] if is_shared else names
 
 
 def _moved(name: Annotation, at: tuple[float, float]) -> Bbox:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collateral.core.files import read_json
 from collateral.metrics.catalogue import METRICS
 from collateral.report.locality import distance, near_and_far
-from collateral.tables.compare import Row, Table
+from collateral.tables.compare import LAYOUTS, Row, Table
 from collateral.tables.display import EMPTY, Shown, heading, show, signed
 from collateral.tables.reported import reported
 from collateral.tables.results import REFERENCE, Cell, mean, std
+from collateral.tables.summary import HEADS as SUMMARY_HEADS
+from collateral.tables.summary import Standing, standings
+from collateral.tables.summary import caption as summary_caption
 from collateral.tables.tuning import CAPTION as TUNING
 from collateral.tables.tuning import COLUMNS as TUNING_COLUMNS
 from collateral.tables.tuning import tuning_rows
@@ -64,6 +68,31 @@ def _field(row: Row, metric: str) -> Field:
     entry = row.entries[metric]
     order = entry.mean if math.isnan(entry.deviation) else abs(entry.deviation)
     return Field(show(row, metric), math.nan if row.kind == "floor" else order)
+
+
+def of_summary(cells: Sequence[Cell]) -> list[Grid]:
+    """Return the methods' standings over all cells by each gap; nothing for a single cell."""
+    if len(cells) < 2:
+        return []
+    grids = []
+    for layout in LAYOUTS:
+        lines = [_standing(standing, len(cells)) for standing in standings(cells, layout.gap)]
+        grids.append(Grid(layout.subject, list(SUMMARY_HEADS[1:]), [lines]))
+    grids[-1] = replace(grids[-1], caption=summary_caption(cells))
+    return grids
+
+
+def _standing(standing: Standing, count: int) -> Line:
+    label, *texts = standing.texts(count)
+    orders = (
+        standing.cells,
+        standing.lowest,
+        standing.within_noise,
+        standing.mean_rank,
+        standing.mean_gap,
+    )
+    fields = [Field(Shown(text), order) for text, order in zip(texts, orders, strict=True)]
+    return Line(label, "", fields)
 
 
 def of_locality(cell: Cell) -> Grid:

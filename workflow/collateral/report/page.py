@@ -19,6 +19,7 @@ from collateral.report.grids import (
     of_locality,
     of_records,
     of_reported,
+    of_summary,
     of_table,
     of_tuning,
 )
@@ -71,6 +72,7 @@ class BenchmarkSection:
     """What the page says of one benchmark."""
 
     name: str
+    summary: list[Grid]  # over all cells; empty for a single one
     cells: list[CellSection]
     versions: str
 
@@ -94,7 +96,7 @@ def _benchmark(name: str, source: Source) -> BenchmarkSection:
     frame = read(source.folder / "metrics.csv", source.folder / "costs.csv")
     found = cells(frame, source.runs)
     sections = [_cell(f"{name}-{cell.name}", source, cell) for cell in found]
-    return BenchmarkSection(name, sections, _versions(source.folder, found[0]))
+    return BenchmarkSection(name, of_summary(found), sections, _versions(source.folder, found[0]))
 
 
 def _cell(anchor: str, source: Source, cell: Cell) -> CellSection:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from collateral.figures import affected, classes, similarity
 from collateral.figures.style import save
+from collateral.tables.classes import kept_names
 from collateral.tables.results import cells, read
 
 FIGURES = {"similarity": similarity.draw, "affected": affected.draw}
@@ -22,6 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Draw every figure of every cell."""
     for cell in cells(read(args.metrics), args.runs):
-        whole = WHOLE_CLASS_FIGURES if classes.kept_names(cell) else {}
+        whole = WHOLE_CLASS_FIGURES if kept_names(cell) else {}
         for name, draw in (FIGURES | whole).items():
             save(draw(cell, args.runs), args.out / cell.name / name)

@@ -4,9 +4,11 @@ import argparse
 import json
 from pathlib import Path
 
+from collateral.tables.classes import kept_names, write_classes
 from collateral.tables.compare import tables
 from collateral.tables.reported import write_reported
-from collateral.tables.results import cells, concatenate, read
+from collateral.tables.results import cells, cells_and_sweeps, concatenate, read
+from collateral.tables.summary import write_summary
 from collateral.tables.tuning import write_tuning
 from collateral.tables.write import write
 
@@ -24,11 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Concatenate the cells' files; write the tables of each cell, and what tuning chose."""
+    """Concatenate the cells' files; write the tables of each cell and those over all of them."""
     concatenate(args.metrics, args.out_metrics)
     concatenate(args.costs, args.out_costs)
-    for cell in cells(read(args.out_metrics, args.out_costs), args.runs):
+    frame = read(args.out_metrics, args.out_costs)
+    found = cells(frame, args.runs)
+    for cell in found:
         for table in tables(cell, args.protocol):
             write(table, args.out / cell.name)
         write_reported(cell, args.out / cell.name)
+    for cell in cells_and_sweeps(frame, args.runs):
+        if kept_names(cell):
+            write_classes(cell, args.out / cell.name)
+    write_summary(found, args.out)
     write_tuning(args.tuning, args.runs, args.out)

@@ -104,7 +104,12 @@ def read(*paths: Path) -> pd.DataFrame:
 
 def cells(frame: pd.DataFrame, runs: Runs) -> list[Cell]:
     """Return the cells in order of appearance, with the runs named in `runs` but for sweeps."""
-    labels = {REFERENCE: "Retrain"} | {run: label for run, label in runs.items() if "@" not in run}
+    return cells_and_sweeps(frame, {run: text for run, text in runs.items() if "@" not in run})
+
+
+def cells_and_sweeps(frame: pd.DataFrame, runs: Runs) -> list[Cell]:
+    """Return the cells in order of appearance, with all runs named in `runs`."""
+    labels = {REFERENCE: "Retrain", **runs}
     frame = frame[frame["run"].isin(list(labels))]
     return [_cell(str(name), rows, labels) for name, rows in frame.groupby("cell", sort=False)]
 

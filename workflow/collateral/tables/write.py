@@ -125,6 +125,23 @@ def latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
+def write_texts(
+    path: Path, label: str, caption: str, heads: list[str], rows: list[list[str]], words: int = 1
+) -> None:
+    """Write a table of texts as `path`.md and .tex; all columns but the first `words` are numbers.
+
+    `label` is what LaTeX refers to it by.
+    """
+    marks = ["---" if place < words else "---:" for place in range(len(heads))]
+    contents = {
+        "md": "\n".join([line(heads), line(marks), *map(line, rows), "", caption, ""]),
+        "tex": latex_table(label, caption, heads, rows),
+    }
+    for suffix, content in contents.items():
+        with atomic(path.with_name(f"{path.name}.{suffix}")) as temporary:
+            temporary.write_text(content)
+
+
 def latex_table(name: str, caption: str, heads: list[str], rows: list[list[str]]) -> str:
     """Return a plain `table` environment of texts."""
     lines = [

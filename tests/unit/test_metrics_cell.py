@@ -207,3 +207,31 @@ def test_bins_are_counted_by_seed_and_share_their_edges():
     reference = values(rows, run="retrain", seed="")
     assert (reference["bin_low:test:00"], reference["bin_high:test:09"]) == (low, high)
     assert reference["bin_high:retain:03"] == reference["bin_low:retain:04"]
+
+
+def test_the_sizes_of_the_affected_classes_are_rows_of_retrain():
+    found = values(cell_rows(CELL, RETRAINED, RUNS), run="retrain", seed="")
+    sizes = {name: value for name, value in found.items() if "_count:" in name}
+    assert sizes == {"train_count:a": 20.0, "forget_count:a": 5.0}
+
+
+BOTH = Split(np.array([0, 1, 2, 4]), N, (0, 1), {"kind": "classes_part", "classes": {}})
+
+
+def test_several_affected_classes_are_taken_together():
+    rows = cell_rows(replace(CELL, split=BOTH), RETRAINED, RUNS)
+    assert {(row["class"], row["fraction"]) for row in rows} == {("", "")}
+    found = values(rows, run="retrain", seed="")
+    assert found["forget_count:a"] == 3.0
+    assert found["forget_count:b"] == 1.0
+    for seed in range(3):
+        # Both classes there are, are affected: what is affected is everything.
+        of_seed = values(rows, run="ft", seed=seed)
+        for name in ("ua", "ra", "ta"):
+            assert of_seed[f"{name}_affected"] == of_seed[name]
+
+
+def test_a_random_share_has_a_fraction_and_no_class():
+    split = replace(BOTH, chosen={"kind": "random_part", "fraction": 0.1, "split_seed": 0})
+    rows = cell_rows(replace(CELL, split=split), RETRAINED, RUNS)
+    assert {(row["class"], row["fraction"]) for row in rows} == {("", 0.1)}

@@ -163,3 +163,13 @@ def test_the_catalogue_knows_the_numbers_by_class(found):
     names = {metric for _, _, metric in found if "class" in metric}
     assert len(names) == 2 + 3 + 3 + 3  # similarities, drops, floors, slope and its ends
     assert {metric_of(name).unit for name in names} == {"points", "cosine"}
+
+
+def test_where_several_classes_are_deleted_the_rest_is_compared():
+    both = Split(np.arange(4, 10), 10, (NEAR, GONE), {"kind": "classes_part"})
+    part = Split(np.arange(5, 10), 10, (NEAR, GONE), {"kind": "classes_part"})
+    assert kept_classes(LABELS, both) == (FAR,)
+    assert kept_classes(LABELS, part) == ()  # one of them is only part gone
+    found = numbers(replace(CELL, split=both), RETRAINED, RUNS)
+    named = {key[-1] for key in found if "class_similarity" in str(key)}
+    assert {str(name).rpartition(":")[2] for name in named} == {"far"}

@@ -159,8 +159,8 @@ def test_rows_are_sorted_and_complete(cell_folder):
     assert keys == sorted(keys)
     assert len(set(keys)) == len(keys)
     # By seed: 11 own numbers, 43 against Retrain, 20 counts. Over all: 40 edges, 40 floors of
-    # bins, 7 of metrics, 2 of gaps; 2 gaps a run. And `steps` of ft.
-    assert len(keys) == 3 * (11 + 20) + 6 * (11 + 43) + 89 + 2 * 2 + 3
+    # bins, 7 of metrics, 2 of gaps, 2 sizes of the affected class; 2 gaps a run. And `steps` of ft.
+    assert len(keys) == 3 * (11 + 20) + 6 * (11 + 43) + 91 + 2 * 2 + 3
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")
     }

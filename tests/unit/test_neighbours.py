@@ -24,11 +24,11 @@ def features(angles: list[float]) -> np.ndarray:
     return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
 
 
-def write_inputs(folder: Path, train: list[list[float]]) -> list[str]:
+def write_inputs(folder: Path, train: list[list[float]], split: Split = SPLIT) -> list[str]:
     """Write a data set whose images are their own index, a split, and features by seed."""
     images = np.arange(8, dtype=np.uint8).reshape(8, 1, 1, 1)
     Dataset(images[:5], images[5:], LABELS, (0.5,), (0.5,)).save(folder / "dataset.npz")
-    SPLIT.save(folder / "split.json", LABELS)
+    split.save(folder / "split.json", LABELS)
     paths = [folder / f"embeddings-{seed}.npz" for seed in range(len(train))]
     for path, angles in zip(paths, train, strict=True):
         Embeddings(features(angles), features(TEST)).save(path)
@@ -72,6 +72,29 @@ def test_the_nearest_are_shown_first_with_their_images(tmp_path):
     assert sorted(indices[6:]) == [1, 2]
     # Images are numbered on from the train set into the test set.
     assert found.shown_images[:6].ravel().tolist() == [4, 3, 0, 7, 5, 6]
+
+
+def test_of_several_classes_the_nearest_counts(tmp_path):
+    # One example of each class is forgotten, at 90 and at 10 degrees.
+    both = Split(np.array([0, 1]), 5, (0, 1), {})
+    run_stage(write_inputs(tmp_path, [TRAIN], both), 0)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    cosines = np.cos(np.radians([0, 0, 20, 30, 10]))
+    assert found.train_similarity == pytest.approx(cosines[None], abs=1e-6)  # float32
+    # The mean of the first class is at 75 degrees, that of the second at 0.
+    classes = np.cos(np.radians([15, 10]))
+    assert found.class_similarity == pytest.approx(classes[None], abs=1e-6)
+
+
+def test_several_classes_take_turns_in_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr(stage, "NUM_SHOWN", {"train": 2, "test": 3, "forget": 2})
+    both = Split(np.array([0, 1]), 5, (0, 1), {})
+    run_stage(write_inputs(tmp_path, [TRAIN], both), 0)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    # The nearest to 90 degrees is at 60, the nearest to 10 at 0; each is shown once.
+    assert found.shown_index[found.shown_set == "train"].tolist() == [3, 4]
+    assert found.shown_index[found.shown_set == "forget"].tolist() == [0, 1]
+    assert sorted(found.shown_index[found.shown_set == "test"].tolist()) == [0, 1, 2]
 
 
 def test_only_so_many_are_shown(tmp_path, monkeypatch):

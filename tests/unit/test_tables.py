@@ -260,3 +260,43 @@ def test_the_stage_writes_three_tables_a_cell(tmp_path):
     assert written == [f"{name}/{kind}" for name in names for kind in kinds]
     with (tmp_path / "tables/digit_3-50/main.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 6 * 6  # six rows, six columns
+
+
+def mixed(**forgotten: tuple[int, int]) -> FakeCell:
+    """Return a cell of several classes: forgotten examples of each, and of how many."""
+    cell = full_cell()
+    cell.name, cell.class_name, cell.fraction = "mixed", "", ""
+    for name, (count, of) in forgotten.items():
+        cell.add_overall("retrain", f"forget_count:{name}", count)
+        cell.add_overall("retrain", f"train_count:{name}", of)
+    for row in cell.metrics:
+        row |= {"cell": "mixed", "class": "", "fraction": ""}
+    for row in cell.costs:
+        row |= {"cell": "mixed", "class": "", "fraction": ""}
+    return cell
+
+
+def test_several_affected_classes_are_named_in_title_and_caption(tables_of):
+    main, affected = tables_of(mixed(cat=(67, 135), dog=(1, 250)))
+    title = "mixed: 50 % of cat, 0.4 % of dog forgotten"
+    assert main.caption.startswith(f"All examples: {title}. Mean")
+    assert affected.subject == "Examples of the affected classes"
+    assert affected.caption.startswith(
+        f"Examples of the affected classes: {title}. "
+        "Affected are the 2 classes that have a forgotten example (cat, dog). Mean"
+    )
+
+
+def test_many_affected_classes_are_counted(tables_of):
+    _, affected = tables_of(mixed(**{f"class_{c}": (c + 1, 50) for c in range(5)}))
+    assert affected.caption.startswith(
+        "Examples of the affected classes: mixed: 15 examples of 5 classes forgotten. "
+        "Affected are the 5 classes that have a forgotten example. Mean"
+    )
+
+
+def test_one_affected_class_is_one(tables_of):
+    _, affected = tables_of(full_cell())
+    assert affected.caption.startswith(
+        "Examples of the affected class: digit_3, 50 % forgotten. Mean"
+    )

@@ -1,4 +1,4 @@
-"""The affected class: each run's accuracies minus Retrain's, as bars."""
+"""The affected classes: each run's accuracies minus Retrain's, as bars."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,15 +11,15 @@ from collateral.tables.results import REFERENCE, Cell, Runs, mean, standard_erro
 
 METRIC_NAMES = next(layout.metrics for layout in LAYOUTS if layout.name == "affected")
 CAPTION = (
-    "Accuracy on the affected class minus Retrain's: on its retained (RA), forgotten (UA) and test "
-    "examples (TA). Zero: as Retrain. Grey: where 95 % of differences between retrainings lie. "
-    "RA is undefined where the whole class is forgotten."
+    "Accuracy on the affected classes, those that have a forgotten example, minus Retrain's: on "
+    "their retained (RA), forgotten (UA) and test examples (TA). Zero: as Retrain. Grey: where "
+    "95 % of differences between retrainings lie. RA is undefined where all of them is forgotten."
 )
 GROUP_WIDTH = 0.84
 
 
 def draw(cell: Cell, runs: Runs) -> Figure:
-    """Draw a group of bars for RA, UA and TA of the affected class."""
+    """Draw a group of bars for RA, UA and TA of the affected classes."""
     drawn = looks(cell, runs)
     with style():
         fig = Figure(figsize=(WIDTH, 2.9), layout="constrained")

@@ -1,4 +1,4 @@
-"""A whole class deleted: the other classes' loss of accuracy by their similarity to it."""
+"""Whole classes deleted: the other classes' loss of accuracy by their similarity to them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from collateral.tables.results import Cell, Runs
 
 CAPTION = (
     "The classes that were not deleted: Retrain's accuracy on a class's test examples minus the "
-    "unlearned model's, over the similarity of the class to the deleted one, the cosine of their "
-    "mean features in the base model. Mean over seeds and its 95 % Student-t interval. Dashed: "
-    "linear fit over these classes; its slope is the mean of the slopes of single seeds, in points "
-    "per 0.1 of similarity, with a 95 % Student-t interval over seeds. Grey: where 95 % of "
-    "differences between retrainings lie. The panels' scales differ."
+    "unlearned model's, over the similarity of the class to the deleted one (of several, the most "
+    "similar), the cosine of their mean features in the base model. Mean over seeds and its 95 % "
+    "Student-t interval. Dashed: linear fit over these classes; its slope is the mean of the "
+    "slopes of single seeds, in points per 0.1 of similarity, with a 95 % Student-t interval over "
+    "seeds. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
 )
 MOST_COLUMNS = 4
 MOST_NAMES = 12  # of more classes, those with the largest drop or gain that find room
@@ -47,7 +47,8 @@ def draw(cell: Cell, runs: Runs) -> Figure:
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         fig.supylabel("Retrain − unlearned (points)", fontsize=8)
-        reading = "Above zero: less accurate than Retrain. Right: more like the deleted class."
+        one = "the" if len(cell.forgotten) < 2 else "a"
+        reading = f"Above zero: less accurate than Retrain. Right: more like {one} deleted class."
         annotate(fig, grid[0, 0], cell, reading, "95 % Student-t interval")
         fig.draw_without_rendering()  # names are placed where the layout has put the marks
         fig.set_layout_engine("none")

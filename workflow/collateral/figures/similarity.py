@@ -19,7 +19,8 @@ SETS = {"retain": "Retained examples", "test": "Test examples"}
 MEASURES = {"acc": "Accuracy", "conf": "True-class confidence"}
 CAPTION = (
     "Difference from Retrain as a function of similarity to the forget set, seed i against seed i, "
-    "in ten bins of equal width; an empty bin is a gap. Zero: as accurate, or as confident, as "
+    "in ten bins of equal width; an empty bin is a gap. Where several classes are affected, the "
+    "similarity to the nearest one's forgotten examples. Zero: as accurate, or as confident, as "
     "Retrain. Grey: where 95 % of differences between retrainings lie; a line inside it is no "
     "finding. Below: examples per bin, mean over seeds, on a logarithmic scale."
 )

@@ -137,7 +137,8 @@ METRICS: dict[str, Metric] = {
     "class_slope_high": _end_of_slope("Class slope to", "upper"),
     "class_similarity": Metric(
         "Class similarity",
-        "cosine of the base's mean features of a class with those of the deleted class",
+        "cosine of the base's mean features of a class with those of the deleted class, of several "
+        "with the most similar",
         "cosine",
         None,
         "reference",
@@ -148,6 +149,12 @@ METRICS: dict[str, Metric] = {
         "points",
         None,
         "reference",
+    ),
+    "train_count": Metric(
+        "Class size", "train examples of an affected class", "examples", None, "reference"
+    ),
+    "forget_count": Metric(
+        "Forgotten", "forgotten examples of an affected class", "examples", None, "reference"
     ),
     "bin_low": Metric("Bin from", "least similarity of a bin", "cosine", None, "reference"),
     "bin_high": Metric("Bin to", "largest similarity of a bin", "cosine", None, "reference"),

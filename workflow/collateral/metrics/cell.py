@@ -46,7 +46,7 @@ def cell_rows(cell: Cell, retrained: Iterable[Result], results: Iterable[Result]
         if result.diagnosis is not None:
             diagnoses.setdefault(result.run, {})[result.seed] = result.diagnosis
     everyone = list(references.values())
-    scale = _edge_numbers(edges) | _bin_floors(everyone) | _class_floors(everyone)
+    scale = _edge_numbers(edges) | _bin_floors(everyone) | _class_floors(everyone) | _sizes(cell)
     pooled = [_pooled(of_retrain, scale | noise_floors(_by_seed(of_retrain)))]
     for run in dict.fromkeys(numbers.run for numbers in of_runs):
         seeds = [numbers for numbers in of_runs if numbers.run == run]
@@ -83,6 +83,16 @@ def _counts(reference: Reference) -> dict[str, float]:
 
 def _similarities(reference: Reference) -> dict[str, float]:
     return {f"class_similarity:{name}": value for name, value in reference.class_similarity.items()}
+
+
+def _sizes(cell: Cell) -> dict[str, float]:
+    """Return how many examples each affected class had, and how many of them are forgotten."""
+    names, label = cell.labels.class_names, cell.labels.train
+    of_all, of_forget = (
+        np.bincount(x, minlength=len(names)) for x in (label, label[cell.split.forget])
+    )
+    sizes = {f"train_count:{names[c]}": float(of_all[c]) for c in cell.split.affected}
+    return sizes | {f"forget_count:{names[c]}": float(of_forget[c]) for c in cell.split.affected}
 
 
 def _edge_numbers(edges: ByName) -> dict[str, float]:

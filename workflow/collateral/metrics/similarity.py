@@ -17,6 +17,13 @@ def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
     return _cosine(features.astype(np.float64), direction).astype(np.float32)
 
 
+def similarity_by_class(
+    features: Floats, forget: Floats, label: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Return the similarity to the rows of `forget` of each class in `label`, (classes, N)."""
+    return np.stack([similarity(features, forget[label == c]) for c in np.unique(label)])
+
+
 def class_means(
     features: Floats, label: NDArray[np.int64], num_classes: int
 ) -> NDArray[np.float64]:
@@ -31,6 +38,17 @@ def most_similar(values: Floats, candidates: NDArray[np.int64], count: int) -> N
     """Return the `count` candidates with the largest `values`, largest first, ties in order."""
     order = np.argsort(-values[candidates], kind="stable")
     return candidates[order[:count]]
+
+
+def most_similar_in_turns(
+    by_class: Floats, candidates: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """Return `count` candidates: the most similar to each class, then the second, and so on."""
+    orders = [most_similar(values, candidates, count) for values in by_class]
+    turns = np.stack(orders, axis=1).ravel()
+    _, first = np.unique(turns, return_index=True)
+    found: NDArray[np.int64] = turns[np.sort(first)][:count]
+    return found
 
 
 def bin_edges(values: Floats) -> NDArray[np.float64]:

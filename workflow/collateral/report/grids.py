@@ -61,7 +61,7 @@ def of_table(table: Table) -> Grid:
         for kinds in GROUPS
         if (rows := table.rows_of(*kinds))
     ]
-    return Grid(table.layout.subject, [heading(c) for c in columns], groups, table.caption)
+    return Grid(table.subject, [heading(c) for c in columns], groups, table.caption)
 
 
 def _field(row: Row, metric: str) -> Field:

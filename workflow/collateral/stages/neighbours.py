@@ -10,11 +10,16 @@ from collateral.core.dataset import Dataset, Labels
 from collateral.core.neighbours import Neighbours
 from collateral.core.outputs import Embeddings
 from collateral.core.split import Split
-from collateral.metrics.similarity import class_means, most_similar, similarity
+from collateral.metrics.similarity import (
+    class_means,
+    most_similar_in_turns,
+    similarity_by_class,
+)
 
 NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
 
-ByName = dict[str, NDArray[np.float32]]  # by field of Neighbours
+# By set, with the classes of the forget set on the first axis.
+BySet = dict[str, NDArray[np.float32]]
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,25 +40,26 @@ def run(args: Namespace) -> None:
             f"--embeddings: {len(args.embeddings)} files for {len(args.seeds)} seeds; give one each"
         )
     data, split = Dataset.load(args.data), Split.load(args.split)
-    seeds = [_similarities(path, data.labels, split) for path in args.embeddings]
-    by_name = {name: np.stack([of_seed[name] for of_seed in seeds]) for name in seeds[0]}
-    neighbours_of(data, split, args.seeds, by_name).save(args.out)
+    by_seed = [_similarities(path, data.labels, split) for path in args.embeddings]
+    neighbours_of(data, split, args.seeds, by_seed).save(args.out)
 
 
 def neighbours_of(
-    data: Dataset, split: Split, seeds: list[int], similarities: ByName
+    data: Dataset, split: Split, seeds: list[int], by_seed: list[BySet]
 ) -> Neighbours:
-    """Add to the similarities the examples that are most similar in the mean over seeds."""
-    train = similarities["train_similarity"].mean(axis=0)
-    test = similarities["test_similarity"].mean(axis=0)
+    """Take of every example the similarity to the nearest class, and the images of the nearest."""
+    nearest = {name: np.stack([of[name].max(axis=0) for of in by_seed]) for name in by_seed[0]}
+    mean = {name: np.mean([of[name] for of in by_seed], axis=0) for name in by_seed[0]}
     shown = {
-        "train": most_similar(train, split.retain, NUM_SHOWN["train"]),
-        "test": most_similar(test, np.arange(len(test)), NUM_SHOWN["test"]),
-        "forget": most_similar(train, split.forget, NUM_SHOWN["forget"]),
+        "train": _shown(mean["train"], split.retain, "train"),
+        "test": _shown(mean["test"], np.arange(len(data.labels.test)), "test"),
+        "forget": _shown(mean["train"], split.forget, "forget"),
     }
     images = {"train": data.train_images, "test": data.test_images, "forget": data.train_images}
     return Neighbours(
-        **similarities,
+        train_similarity=nearest["train"],
+        test_similarity=nearest["test"],
+        class_similarity=nearest["class"],
         seeds=np.array(seeds),
         shown_set=np.repeat(list(shown), [len(index) for index in shown.values()]),
         shown_index=np.concatenate(list(shown.values())),
@@ -61,14 +67,20 @@ def neighbours_of(
     )
 
 
-def _similarities(path: Path, labels: Labels, split: Split) -> ByName:
+def _shown(
+    by_class: NDArray[np.float32], candidates: NDArray[np.int64], name: str
+) -> NDArray[np.int64]:
+    return most_similar_in_turns(by_class, candidates, NUM_SHOWN[name])
+
+
+def _similarities(path: Path, labels: Labels, split: Split) -> BySet:
     embeddings = Embeddings.load(path)
     if not (np.isfinite(embeddings.train).all() and np.isfinite(embeddings.test).all()):
         raise ValueError(f"{path}: features are not finite: the base model diverged; lower its lr")
-    forget = embeddings.train[split.forget]
-    means = class_means(embeddings.train, labels.train, len(labels.class_names))
-    return {
-        "train_similarity": similarity(embeddings.train, forget),
-        "test_similarity": similarity(embeddings.test, forget),
-        "class_similarity": similarity(means, forget),
+    forget, label = embeddings.train[split.forget], labels.train[split.forget]
+    features: dict[str, NDArray[np.floating]] = {
+        "train": embeddings.train,
+        "test": embeddings.test,
+        "class": class_means(embeddings.train, labels.train, len(labels.class_names)),
     }
+    return {name: similarity_by_class(rows, forget, label) for name, rows in features.items()}

@@ -11,7 +11,7 @@ import numpy as np
 
 from collateral.metrics.catalogue import METRICS
 from collateral.metrics.gaps import student_95
-from collateral.tables.results import REFERENCE, Cell, mean, std
+from collateral.tables.results import MOST_NAMED, REFERENCE, Cell, mean, std
 
 Protocol = Literal["matched", "shared"]
 
@@ -56,7 +56,7 @@ LAYOUTS = (
     Layout("main", "All examples", ("ua", "ra", "ta", "mia"), "avg_gap", ("rte",)),
     Layout(
         "affected",
-        "Examples of the affected class",
+        "Examples of the affected {classes}",
         ("ra_affected", "ua_affected", "ta_affected"),
         "avg_gap_affected",
     ),
@@ -95,6 +95,7 @@ class Table:
 
     cell: str
     layout: Layout
+    subject: str
     rows: tuple[Row, ...]
     caption: str  # what this table shows
     conventions: str  # what holds for every table of its kind
@@ -110,6 +111,7 @@ def tables(cell: Cell, protocol: Protocol | None = None) -> list[Table]:
         Table(
             cell.name,
             layout,
+            _subject(cell, layout),
             _rows(cell, layout),
             _caption(cell, layout, protocol),
             _conventions(cell, layout),
@@ -187,9 +189,22 @@ def _floor(cell: Cell, layout: Layout) -> list[Row]:
     return [Row(FLOOR, "Retrain, other seeds", "floor", "", entries | gap | empty)]
 
 
+def _subject(cell: Cell, layout: Layout) -> str:
+    return layout.subject.format(classes="classes" if len(cell.forgotten) > 1 else "class")
+
+
+def _affected(cell: Cell) -> str:
+    """Say which classes are affected, where the title does not."""
+    if len(cell.forgotten) < 2:
+        return ""
+    named = f" ({', '.join(cell.forgotten)})" if len(cell.forgotten) <= MOST_NAMED else ""
+    return f"Affected are the {len(cell.forgotten)} classes that have a forgotten example{named}."
+
+
 def _caption(cell: Cell, layout: Layout, protocol: Protocol | None) -> str:
     sentences = [
-        f"{layout.subject}: {cell.title}.",
+        f"{_subject(cell, layout)}: {cell.title}.",
+        _affected(cell) if layout.name == "affected" else "",
         SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED,
         "The deviation from Retrain, in points, is in parentheses.",
         PROTOCOLS[protocol],

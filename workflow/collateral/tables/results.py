@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from collateral.core.files import atomic
 
 REFERENCE = "retrain"
+MOST_NAMED = 4  # classes of a forget set, in a title or a caption
 Runs = Mapping[str, str]  # run -> label, in the order of the config
 
 
@@ -29,6 +30,7 @@ class Cell:
     seeds: tuple[int, ...]
     by_seed: pd.DataFrame  # (run, metric) x seed
     overall: pd.Series  # (run, metric): numbers over all seeds
+    forgotten: dict[str, tuple[int, int]]  # affected class -> examples forgotten, and of how many
 
     def values(self, run: str, metric: str) -> NDArray[np.float64]:
         """Return one value per seed; NaN where the metric is undefined."""
@@ -117,23 +119,48 @@ def cells_and_sweeps(frame: pd.DataFrame, runs: Runs) -> list[Cell]:
 def _cell(name: str, rows: pd.DataFrame, labels: dict[str, str]) -> Cell:
     kinds = dict(rows[["run", "kind"]].drop_duplicates("run").itertuples(index=False))
     per_seed = rows[rows["seed"].notna()]
-    over_all = rows[rows["seed"].isna()]
+    overall = rows[rows["seed"].isna()].set_index(["run", "metric"])["value"]
+    forgotten = _forgotten(overall)
     return Cell(
         name=name,
-        title=_title(name, rows.iloc[0]),
+        title=_title(name, rows.iloc[0], forgotten),
         labels={run: label for run, label in labels.items() if run in kinds},
         kinds=kinds,
         troubles={run: _troubles(per_seed[per_seed["run"] == run]) for run in kinds},
         seeds=tuple(sorted(per_seed["seed"].unique().tolist())),
         by_seed=per_seed.pivot(index=["run", "metric"], columns="seed", values="value"),
-        overall=over_all.set_index(["run", "metric"])["value"],
+        overall=overall,
+        forgotten=forgotten,
     )
 
 
-def _title(name: str, row: pd.Series) -> str:
-    if pd.isna(row["class"]) or pd.isna(row["fraction"]):
+def _forgotten(overall: pd.Series) -> dict[str, tuple[int, int]]:
+    start = "forget_count:"
+    metrics = [metric for run, metric in overall.index if run == REFERENCE]
+    names = [metric.removeprefix(start) for metric in metrics if metric.startswith(start)]
+    return {
+        name: (
+            int(overall[REFERENCE, f"{start}{name}"]),
+            int(overall[REFERENCE, f"train_count:{name}"]),
+        )
+        for name in names
+    }
+
+
+def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) -> str:
+    if not (pd.isna(row["class"]) or pd.isna(row["fraction"])):
+        return f"{row['class']}, {100 * row['fraction']:g} % forgotten"
+    if not forgotten:  # costs alone
         return name
-    return f"{row['class']}, {100 * row['fraction']:g} % forgotten"
+    if len(forgotten) <= MOST_NAMED:
+        parts = [f"{_percent(n / of)} of {label}" for label, (n, of) in forgotten.items()]
+        return f"{name}: {', '.join(parts)} forgotten"
+    total = sum(n for n, _ in forgotten.values())
+    return f"{name}: {total} examples of {len(forgotten)} classes forgotten"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1g} %"
 
 
 def _troubles(rows: pd.DataFrame) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""A whole class deleted: what that does to each class that remains, by its similarity to it."""
+"""Whole classes deleted: what that does to each that remains, by its similarity to them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SIMILARITY = "class_similarity:"
 COLUMNS = ("run", "label", "kind", "class", "similarity", "drop", "half_width", "chance")
 CAPTION = (
     "Retrain's accuracy on a class's test examples minus the unlearned model's, in points, of the "
-    "classes that were not deleted, by their similarity to the deleted one: {title}. Mean over "
-    "n = {n} seeds ± half its 95 % Student-t interval. Chance: where 95 % of differences between "
-    "retrainings lie. Slope: of a line through the classes of a seed, mean over seeds with its "
-    "95 % Student-t interval, in points per 0.1 of similarity."
+    "classes that were not deleted, by their similarity to the deleted one (of several, the "
+    "most similar): {title}. Mean over n = {n} seeds ± half its 95 % Student-t interval. Chance: "
+    "where 95 % of differences between retrainings lie. Slope: of a line through the classes of a "
+    "seed, mean over seeds with its 95 % Student-t interval, in points per 0.1 of similarity."
 )
 
 

@@ -34,9 +34,8 @@ wildcard_constraints:
     benchmark="|".join(GRID),
     cell="[a-z0-9_.-]+",
     seed=r"\d+",
-    run=r"(?!(retrain|original|prepared)/)[a-z0-9_.@=-]+",
+    run=r"(?!(retrain|original)/)[a-z0-9_.@=-]+",
     method="[a-z0-9_.-]+",
-    prepared="[a-z0-9_.-]+",
 
 
 include: "workflow/rules/lookup.smk"

@@ -21,6 +21,7 @@ from collateral.core.split import Split  # noqa: E402
 from collateral.stages import train, tune  # noqa: E402
 from collateral.training import fit as engine  # noqa: E402
 from collateral.training.examples import Examples  # noqa: E402
+from collateral.training.execution import Method  # noqa: E402
 from collateral.training.session import status_of  # noqa: E402
 
 FT = {"epochs": 2, "batch_size": 16, "lr": 0.003}
@@ -223,27 +224,42 @@ def test_a_run_that_diverges_is_a_result(workshop):
     assert read(workshop, "diverged", "record.json")["status"] == "diverged"
 
 
+COUNTS = {"epochs": 1, "batch_size": 16, "k": 20, "teacher_epochs": 2, "samples": 9, "steps": 5}
+
+
+@pytest.fixture
+def no_preparing(monkeypatch):
+    def fail(*_):
+        raise AssertionError("it was prepared already")
+
+    return lambda: monkeypatch.setattr(Method, "prepare", fail)
+
+
 @pytest.mark.parametrize("method", TWO_PHASES)
-def test_it_does_not_matter_which_job_prepared(workshop, method):
-    counts = {"epochs": 1, "batch_size": 16, "k": 20, "teacher_epochs": 2, "samples": 9, "steps": 5}
-    params = params_class(method).model_validate(
-        {key: value for key, value in counts.items() if key in params_class(method).model_fields}
-    )
-    values = params.model_dump(mode="json", include=set(prepare_class(method).model_fields))
-    folder = prepared_name(method, params)
-    main(workshop.method("prepare", folder, method, values))
-    assert workshop.results(folder).keys() == {"prepared.safetensors", "report.json"}
-    everything = params.model_dump(mode="json")
-    for name, options in (("alone", {}), ("shared", {"prepared": workshop.folder / folder})):
-        main(workshop.method("unlearn", f"{method}-{name}", method, everything, run="x", **options))
-    assert workshop.results(f"{method}-alone") == workshop.results(f"{method}-shared")
-    seconds = read(workshop, f"{method}-shared", "cost.json")["seconds"]
-    assert seconds.items() >= read(workshop, folder, "cost.json")["seconds"].items()
+def test_it_does_not_matter_which_job_prepared(workshop, method, no_preparing):
+    fields = params_class(method).model_fields
+    params = params_class(method).model_validate({k: v for k, v in COUNTS.items() if k in fields})
+    values = params.model_dump(mode="json")
+    main(workshop.method("tune", f"{method}-tuned", method, values, trials=[{}]))
+    main(workshop.method("unlearn", f"{method}-alone", method, values, run="x"))
+    seconds = read(workshop, f"{method}-alone", "cost.json")["seconds"]
+    no_preparing()
+    for source in ("tuned", "alone"):
+        kept = workshop.folder / f"{method}-{source}" / "prepared"
+        assert [path.name for path in kept.iterdir()] == [prepared_name(method, params)]
+        taker = f"{method}-as-{source}"
+        main(workshop.method("unlearn", taker, method, values, run="x", prepared=kept))
+        assert workshop.results(taker) == workshop.results(f"{method}-alone")
+        assert not (workshop.folder / taker / "prepared").exists()
+        assert read(workshop, taker, "cost.json")["seconds"].keys() == seconds.keys()
 
 
-def test_a_method_of_one_phase_has_nothing_to_prepare(workshop):
-    with pytest.raises(SystemExit, match="--method: ft has nothing to prepare"):
-        main(workshop.method("prepare", "x", "ft", FT))
+def test_what_is_prepared_otherwise_is_not_taken(workshop):
+    given = {key: value for key, value in COUNTS.items() if key not in ("samples", "steps")}
+    main(workshop.method("unlearn", "ltd-20", "ltd", given, run="x"))
+    kept, other = workshop.folder / "ltd-20" / "prepared", {**given, "k": 30}
+    main(workshop.method("unlearn", "ltd-30", "ltd", other, run="x", prepared=kept))
+    assert read(workshop, "ltd-30", "record.json")["extra"]["support_size"] == 30
 
 
 def test_a_control_is_given_retrains_outputs(workshop):

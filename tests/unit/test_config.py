@@ -328,14 +328,12 @@ def test_a_method_is_a_mapping():
 
 
 @pytest.mark.parametrize(
-    "name", ["Mine", "my method", "a/b", "-x", ".x", "", "retrain", "prepared"]
+    "name", ["Mine", "my method", "a/b", "-x", ".x", "", "retrain", "tune"]
 )
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
-    assert said.endswith(
-        "taken are base, diagnose, figures, logs, prepared, retrain, tables, theory, tune"
-    )
+    assert said.endswith("taken are base, diagnose, figures, logs, retrain, tables, theory, tune")
 
 
 def test_a_benchmark_and_a_cell_have_names_for_folders_too():

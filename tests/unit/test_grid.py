@@ -215,61 +215,89 @@ def cell_of(plugins, vary=None, **methods):
     return grid(plugins, methods=methods, sweeps=sweeps).cells["digit_3-50"]
 
 
-def shared(cell, run):
-    """Return how many prepared folders a run shares: on the first seed, and on another."""
-    return tuple(len(cell.shared(cell.runs[run], first_seed=first)) for first in (True, False))
+def sources(cell, run):
+    """Return which tunings on the first seed, and which run on any, prepare what a run needs."""
+    return cell.preparing_tunings(cell.runs[run]), cell.preparing_run(cell.runs[run])
 
 
 def test_a_method_of_one_phase_prepares_nothing():
-    cell = grid().cells["digit_3-50"]
-    assert cell.runs["ft"].candidates == {}
-    assert cell.preparations == {}
-    assert shared(cell, "ft") == (0, 0)
-
-
-def test_equal_prepare_values_are_one_folder(plugins):
-    cell = cell_of(plugins, two={"lr": 0.5}, same={"uses": "two", "size": "10"}, ft={})
-    assert list(cell.runs["two"].candidates) == list(cell.runs["same"].candidates)
-    (name,) = cell.preparations
-    assert name.startswith("two-")
-    assert cell.preparations[name].prepare_values(name) == {"size": 10, "support": "closest"}
-
-
-def test_other_prepare_values_are_another_folder(plugins):
-    cell = cell_of(plugins, two={}, other={"uses": "two", "size": 11})
-    assert len(cell.preparations) == 2
-    assert shared(cell, "two") == shared(cell, "other") == (0, 0)
+    cell = grid(sweeps={"s": {"method": "ft", "vary": {"lr": [0.5]}}}).cells["digit_3-50"]
+    assert cell.runs["ft"].candidates == ()
+    assert sources(cell, "ft") == sources(cell, "ft@lr=0.5") == ([], None)
 
 
 def test_what_one_run_alone_needs_it_makes_itself(plugins):
-    assert shared(cell_of(plugins, two={}), "two") == (0, 0)
+    assert sources(cell_of(plugins, two={}), "two") == ([], None)
 
 
-def test_two_runs_share_what_both_need_on_every_seed(plugins):
-    cell = cell_of(plugins, vary={"lr": [0.5]}, two={})
-    assert shared(cell, "two") == shared(cell, "two@lr=0.5") == (1, 1)
+def test_equal_prepare_values_are_prepared_by_the_first_run(plugins):
+    cell = cell_of(plugins, two={"lr": 0.5}, same={"uses": "two", "size": "10"}, ft={})
+    (name,) = cell.runs["two"].candidates
+    assert cell.runs["same"].candidates == (name,)
+    assert name.startswith("two-")
+    assert sources(cell, "two") == ([], None)
+    assert sources(cell, "same") == ([], "two")
+
+
+def test_other_prepare_values_are_prepared_apart(plugins):
+    cell = cell_of(plugins, two={}, other={"uses": "two", "size": 11})
+    assert cell.runs["two"].candidates != cell.runs["other"].candidates
+    assert sources(cell, "two") == sources(cell, "other") == ([], None)
+
+
+def test_a_sweeps_runs_take_what_the_plain_run_prepares(plugins):
+    cell = cell_of(plugins, vary={"lr": [0.5, 0.6]}, two={})
+    assert sources(cell, "two") == ([], None)
+    assert sources(cell, "two@lr=0.5") == sources(cell, "two@lr=0.6") == ([], "two")
 
 
 def test_a_sweep_of_a_prepare_value_shares_nothing(plugins):
     cell = cell_of(plugins, vary={"size": [10, 20]}, two={})
     assert list(cell.runs) == ["two", "original", "two@size=20"]
-    assert shared(cell, "two") == shared(cell, "two@size=20") == (0, 0)
+    assert sources(cell, "two") == sources(cell, "two@size=20") == ([], None)
 
 
-def test_tuning_shares_with_the_run_of_the_first_seed(plugins):
-    assert shared(cell_of(plugins, two={"lr": [0.1, 0.2]}), "two") == (1, 0)
+def test_on_the_first_seed_tuning_prepares(plugins):
+    cell = cell_of(plugins, vary={"size": [20]}, two={"lr": [0.1, 0.2]})
+    assert sources(cell, "two") == (["two"], None)
+    assert sources(cell, "two@size=20") == ([], None)
 
 
-def test_tuning_a_prepare_value_needs_all_folders_on_the_first_seed_alone(plugins):
-    cell = cell_of(plugins, two={"size": [10, 20]})
+def test_of_two_tunings_the_first_prepares(plugins):
+    rates = {"lr": [0.1, 0.2]}
+    cell = cell_of(plugins, two=rates, same={"uses": "two", **rates})
+    assert sources(cell, "two") == (["two"], None)
+    assert sources(cell, "same") == (["two"], "two")
+
+
+def test_tuning_prepares_every_value_that_may_be_chosen(plugins):
+    cell = cell_of(plugins, two={"size": [10, 20]}, small={"uses": "two", "size": 10})
     assert len(cell.runs["two"].candidates) == 2
-    # On another seed the run makes the one that was chosen.
-    assert shared(cell, "two") == (2, 0)
+    assert sources(cell, "two") == (["two"], None)
+    # On another seed `two` may prepare 20, so that `small` cannot rely on it.
+    assert sources(cell, "small") == (["two"], None)
 
 
-def test_two_runs_whose_choice_is_open_share_nothing_on_other_seeds(plugins):
+def test_a_sweep_of_a_run_whose_choice_is_open_takes_what_was_chosen(plugins):
     cell = cell_of(plugins, vary={"lr": [0.5]}, two={"size": [10, 20]})
-    assert shared(cell, "two") == shared(cell, "two@lr=0.5") == (2, 0)
+    assert sources(cell, "two@lr=0.5") == (["two"], "two")
+
+
+def test_two_tunings_may_choose_otherwise_and_share_nothing_on_other_seeds(plugins):
+    sizes = {"size": [10, 20]}
+    cell = cell_of(plugins, two=sizes, same={"uses": "two", **sizes})
+    assert sources(cell, "same") == (["two"], None)
+
+
+@pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"size": [10, 20]}])
+@pytest.mark.parametrize("vary", [{"lr": [0.5]}, {"size": [10, 30]}, {"support": ["random"]}])
+def test_one_more_sweep_changes_no_run_that_is_there(plugins, own, vary):
+    before = cell_of(plugins, two=own, same={"uses": "two", **own})
+    after = cell_of(plugins, vary=vary, two=own, same={"uses": "two", **own})
+    assert len(after.runs) > len(before.runs)
+    for name, run in before.runs.items():
+        assert after.runs[name] == run
+        assert sources(after, name) == sources(before, name)
 
 
 # Controls.

@@ -16,11 +16,9 @@ PATTERNS = {
 
 
 def test_patterns_are_filled_in_by_snakemakes_wildcards_alone():
-    assert {"DATA", "BASE", "SPLIT", "RUN", "PREPARED", "TUNE", "METRICS", "REPORT"} <= set(
-        PATTERNS
-    )
+    assert {"DATA", "BASE", "SPLIT", "RUN", "TUNE", "METRICS", "REPORT"} <= set(PATTERNS)
     wildcards = set(re.findall(r"{(.*?)}", " ".join(PATTERNS.values())))
-    assert wildcards == {"benchmark", "cell", "seed", "run", "method", "prepared"}
+    assert wildcards == {"benchmark", "cell", "seed", "run", "method"}
 
 
 def test_no_two_patterns_are_the_same():
@@ -32,7 +30,7 @@ def test_folders_beside_names_of_the_users_own_are_reserved():
     folders = {part for part in parts if "{" not in part and "." not in part}
     # A control: no method may have its name.
     assert folders - {"original"} <= paths.RESERVED
-    assert {"base", "diagnose", "figures", "prepared", "retrain", "tables", "tune"} <= folders
+    assert {"base", "diagnose", "figures", "retrain", "tables", "tune"} <= folders
 
 
 def test_the_files_of_a_run_are_in_its_folder():

@@ -14,7 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
 # Rules whose jobs import torch: each such process costs seconds before it works.
-TORCH_RULES = ("data", "base", "retrain", "prepare", "tune", "unlearn", "diagnose")
+TORCH_RULES = ("data", "base", "retrain", "tune", "unlearn", "diagnose")
 
 
 @dataclass(frozen=True)

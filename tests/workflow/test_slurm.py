@@ -30,7 +30,7 @@ CELL = f"{RESULTS}/digit_3-50"
 PROFILE = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "3")
 PATIENCE_SECONDS = 1200
 TUNED = "salun"
-TRAINING = {"base": 1, "retrain": 1, "prepare": 1, "tune": 1, "unlearn": 3}
+TRAINING = {"base": 1, "retrain": 1, "tune": 1, "unlearn": 3}
 # A method that cannot work.
 BROKEN = {
     "params.py": """
@@ -167,8 +167,8 @@ def costs(project: Project) -> dict[str, dict]:
     return {
         str(place.relative_to(folder)): cost
         for place, cost in found.items()
-        # `original` trains nothing, and what a run prepared for itself is of the same job.
-        if place.name != "original" and place.parent not in found
+        # `original` trains nothing, and what a job prepared is of the same job.
+        if place.name != "original" and place.parent.name != "prepared"
     }
 
 

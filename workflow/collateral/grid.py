@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from collateral.config.cells import ForgetSpec, cells_of
 from collateral.config.lookup import params_class, prepare_class
-from collateral.config.methods import MethodSpec, prepare_values, prepared_name, resolve
+from collateral.config.methods import MethodSpec, prepared_name, resolve
 from collateral.config.params import MethodParams
-from collateral.config.schema import BenchmarkConfig, Config
-from collateral.paths import short
+from collateral.config.schema import BenchmarkConfig, Config, SweepConfig
+from collateral.paths import short, varied
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,7 @@ class RunSpec:
     method: MethodSpec
     vary: Mapping[str, Any] = field(default_factory=dict)
     tuned_by: str | None = None  # the method whose tuning chooses some of its values
+    tracked: bool = False  # evaluated after every epoch
 
     @property
     def label(self) -> str:
@@ -52,15 +52,40 @@ class RunSpec:
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @cached_property
-    def candidates(self) -> dict[str, MethodParams]:
-        """Return the prepared folders that this run may need, one for each possible choice."""
+    def candidates(self) -> tuple[str, ...]:
+        """The names of what this run may have to prepare, one for each possible choice."""
         if prepare_class(self.method.uses) is None:
-            return {}
-        return {prepared_name(self.method.uses, params): params for params in self._choices}
+            return ()
+        names = [prepared_name(self.method.uses, params) for params in self._choices]
+        return tuple(dict.fromkeys(names))
 
-    def prepare_values(self, prepared: str) -> dict[str, Any]:
-        """Return the values that `prepare` reads for one of the candidates."""
-        return prepare_values(self.method.uses, self.candidates[prepared])
+    @property
+    def preparation(self) -> tuple[Any, ...]:
+        """What its first phase is known by: runs of equal ones prepare the same."""
+        # Where the choice is open, the tuning that makes it belongs to it.
+        return (*self.candidates, self.tuned_by if len(self.candidates) > 1 else None)
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """A method with one parameter varied, in a cell."""
+
+    method: MethodSpec
+    key: str
+    values: Mapping[str, Any]  # by run, in the config's order; the method's own run among them
+    along: Mapping[str, Mapping[str, Any]]  # by run: values of other parameters, which go along
+    is_tuned: bool  # tuning chooses the value of the method's own run
+
+    def described(self) -> dict[str, Any]:
+        """Return what tables and figures are told of it; JSON can hold it."""
+        return {
+            "method": self.method.label,
+            "key": self.key,
+            "own": self.method.name,
+            "values": dict(self.values),
+            "along": {run: dict(others) for run, others in self.along.items()},
+            "is_tuned": self.is_tuned,
+        }
 
 
 class Cell:
@@ -70,7 +95,13 @@ class Cell:
         """Expand methods, controls and sweeps."""
         self.name = name
         self.forget = forget
-        self.runs = {run.name: run for run in _runs(name, benchmark)}
+        specs = _specs(name, benchmark)
+        self.sweeps = {
+            key: _sweep(specs[sweep.method], sweep)
+            for key, sweep in benchmark.sweeps.items()
+            if sweep.cells is None or name in sweep.cells
+        }
+        self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
         sizes = benchmark.support_size
         is_diagnosed = sizes is not None and (sizes.cells is None or name in sizes.cells)
         # The run whose teacher is trained on supports of every size.
@@ -81,29 +112,33 @@ class Cell:
         """Return the methods with something to tune, by name."""
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
 
-    @cached_property
-    def preparations(self) -> dict[str, RunSpec]:
-        """Return for every prepared folder one of the runs that may need it."""
-        return {name: run for run in self.runs.values() for name in run.candidates}
+    @property
+    def tracked(self) -> list[str]:
+        """Return the runs that are evaluated after every epoch."""
+        return [name for name, run in self.runs.items() if run.tracked]
 
-    def shared(self, run: RunSpec, *, first_seed: bool) -> list[str]:
-        """Return the prepared folders that a run shares; what nobody shares it makes itself."""
-        count = self._consumers[0 if first_seed else 1]
-        return [name for name in run.candidates if count[name] > 1]
+    def preparing_tunings(self, run: RunSpec) -> list[str]:
+        """Return the tunings that prepare, on the first seed, what a run may need."""
+        makers = [self._tuned_preparations.get(name) for name in run.candidates]
+        return list(dict.fromkeys(name for name in makers if name is not None))
+
+    def preparing_run(self, run: RunSpec) -> str | None:
+        """Return the run before this one that prepares the same, or None."""
+        # Sweeps come last: one more of them takes from what is there, and changes no other run.
+        first = self._preparing_runs.get(run.preparation, run.name)
+        return None if first == run.name else first
 
     @cached_property
-    def _consumers(self) -> tuple[Counter[str], Counter[str]]:
-        """Count the jobs that need a prepared folder: on the first seed, and on any other."""
-        first: Counter[str] = Counter()
-        other: Counter[str] = Counter()
-        for run in self.runs.values():
-            first.update(run.candidates.keys())
-            if run.name in self.tuned:
-                first.update(run.candidates.keys())
-            # Where the choice is open, only the job itself knows which folder it needs.
-            if len(run.candidates) == 1:
-                other.update(run.candidates.keys())
-        return first, other
+    def _tuned_preparations(self) -> dict[str, str]:
+        """For everything that tunings prepare, the first that does."""
+        pairs = [(name, m) for m in self.tuned for name in self.runs[m].candidates]
+        return dict(reversed(pairs))
+
+    @cached_property
+    def _preparing_runs(self) -> dict[tuple[Any, ...], str]:
+        """For everything that runs prepare, the first that does."""
+        pairs = [(run.preparation, run.name) for run in self.runs.values() if run.candidates]
+        return dict(reversed(pairs))
 
 
 @dataclass(frozen=True)
@@ -131,6 +166,14 @@ class Benchmark:
         """Return the display name of every run, in the config's order."""
         return {run.name: run.label for cell in self.cells.values() for run in cell.runs.values()}
 
+    def sweeps(self) -> dict[str, dict[str, Any]]:
+        """Return what tables and figures are told of the sweeps of every cell that has some."""
+        return {
+            name: {key: sweep.described() for key, sweep in cell.sweeps.items()}
+            for name, cell in self.cells.items()
+            if cell.sweeps
+        }
+
 
 def build_grid(config: Config) -> dict[str, Benchmark]:
     """Return all benchmarks with their cells and runs."""
@@ -144,20 +187,28 @@ def build_grid(config: Config) -> dict[str, Benchmark]:
     }
 
 
-def _runs(cell: str, benchmark: BenchmarkConfig) -> Iterator[RunSpec]:
+def _specs(cell: str, benchmark: BenchmarkConfig) -> dict[str, MethodSpec]:
+    """Return the methods with the parameters that they have in this cell."""
     overrides = benchmark.cells[cell].methods if cell in benchmark.cells else {}
-    specs = {
+    return {
         name: resolve(name, {**raw, **overrides.get(name, {})}, ("methods", name))
         for name, raw in benchmark.methods.items()
     }
+
+
+def _runs(
+    specs: Mapping[str, MethodSpec], sweeps: Iterable[SweepSpec], benchmark: BenchmarkConfig
+) -> Iterator[RunSpec]:
     for spec in specs.values():
-        yield RunSpec(spec.name, spec, tuned_by=spec.name if spec.grid else None)
+        tracked = spec.name in benchmark.track
+        yield RunSpec(spec.name, spec, tuned_by=_tuned_by(spec), tracked=tracked)
     for name in benchmark.controls:
         yield _control(name, specs)
-    for sweep in benchmark.sweeps.values():
-        if sweep.cells is None or cell in sweep.cells:
-            key, values = next(iter(sweep.vary.items()))
-            yield from _sweep(specs[sweep.method], key, values)
+    for sweep in sweeps:
+        for name, value in sweep.values.items():
+            if name != sweep.method.name:
+                vary = {sweep.key: value, **sweep.along[name]}
+                yield RunSpec(name, sweep.method, vary, _tuned_by(sweep.method))
 
 
 def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
@@ -168,14 +219,28 @@ def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
         return RunSpec(name, MethodSpec(name, name, {}, {}))
     parent = specs.get(str(params.inherits), parents[0])
     fixed = {key: value for key, value in parent.fixed.items() if key in params.model_fields}
-    tuned_by = parent.name if parent.grid else None
-    return RunSpec(name, MethodSpec(name, name, fixed, {}), tuned_by=tuned_by)
+    return RunSpec(name, MethodSpec(name, name, fixed, {}), tuned_by=_tuned_by(parent))
 
 
-def _sweep(spec: MethodSpec, key: str, values: list[Any]) -> Iterator[RunSpec]:
-    """Yield a run for each value but the method's own, which is a run already."""
-    own = spec.values()[key]
-    tuned_by = spec.name if spec.grid else None
-    for value in (spec.values({key: given})[key] for given in values):
-        if key in spec.grid or value != own:
-            yield RunSpec(f"{spec.name}@{key}={short(value)}", spec, {key: value}, tuned_by)
+def _tuned_by(spec: MethodSpec) -> str | None:
+    return spec.name if spec.grid else None
+
+
+def _sweep(spec: MethodSpec, sweep: SweepConfig) -> SweepSpec:
+    """Name a run for each value; that of the method's own is a run already."""
+    key = next(iter(sweep.vary))
+    combinations = [
+        {name: spec.values(combination)[name] for name in combination}
+        for combination in sweep.combinations()
+    ]
+    is_tuned, own = any(name in spec.grid for name in combinations[0]), spec.values()
+    values, along = {}, {}
+    for combination in combinations:
+        is_own = combination.items() <= own.items() and not is_tuned
+        run = spec.name if is_own else "@".join([spec.name, *varied(combination)])
+        values[run] = combination.pop(key)
+        along[run] = combination
+    if spec.name not in values:
+        values[spec.name] = None if is_tuned else own[key]
+        along[spec.name] = {} if is_tuned else {name: own[name] for name in sweep.along}
+    return SweepSpec(spec, key, values, along, is_tuned)

@@ -1,12 +1,13 @@
 """Every file's name, in one place: patterns for the rules, with Snakemake's wildcards in braces."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 RESULTS = "results"
 LOGS = "logs"
 RESERVED = frozenset(
-    {"base", "diagnose", "figures", "tables", "theory", "logs", "tune", "prepared", "retrain"}
+    {"base", "diagnose", "figures", "tables", "theory", "logs", "tune", "retrain"}
 )
 
 BENCHMARK = f"{RESULTS}/{{benchmark}}"
@@ -25,7 +26,6 @@ DIAGNOSE = f"{CELL}/diagnose/seed-{{seed}}"
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = f"{CELL}/seed-{{seed}}/retrain"
 ORIGINAL = f"{CELL}/seed-{{seed}}/original"
-PREPARED = f"{CELL}/seed-{{seed}}/prepared/{{prepared}}"
 METRICS = f"{BENCHMARK}/metrics.csv"
 COSTS = f"{BENCHMARK}/costs.csv"
 TABLES = f"{BENCHMARK}/tables"
@@ -38,7 +38,7 @@ EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
 RECORD = "record.json"
 COST = "cost.json"
-PREPARED_OWN = "prepared"  # in a run's folder: what it prepared itself, because nobody shares it
+PREPARED = "prepared"  # in the folder of a run or a tuning: what it prepared, by name
 PREPARED_TENSORS = "prepared.safetensors"
 PREPARED_REPORT = "report.json"
 TRIALS = "trials.csv"
@@ -77,6 +77,11 @@ def slug(name: str) -> str:
 def short(value: Any) -> str:
     """Return a parameter's value as it stands in the name of a sweep's run."""
     return format(value, "g") if isinstance(value, float) else str(value).lower()
+
+
+def varied(values: Mapping[str, Any]) -> list[str]:
+    """Return what the name of a sweep's run has after the method's, part by part."""
+    return [f"{key}={short(value)}" for key, value in values.items()]
 
 
 def checkpoints(folder: str) -> str:

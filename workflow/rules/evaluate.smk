@@ -50,12 +50,14 @@ rule metrics:
         runs=lambda w: list(cell_of(w).runs),
         tuned=lambda w: list(cell_of(w).tuned),
         diagnosed=lambda w: [run.name for run in [cell_of(w).diagnosed] if run],
+        tracked=lambda w: cell_of(w).tracked,
         code=lambda w: code_of("metrics"),
     shell:
         """
         collateral metrics --labels {input.labels:q} --split {input.split:q} \
             --neighbours {input.neighbours:q} --cell-folder {params.folder:q} \
             --cell {wildcards.cell} --seeds {params.seeds} --runs {params.runs:q} \
-            --tuned {params.tuned:q} --diagnosed {params.diagnosed:q} --tuning {output.tuning:q} \
+            --tuned {params.tuned:q} --tracked {params.tracked:q} --diagnosed {params.diagnosed:q} \
+            --tuning {output.tuning:q} \
             --out {output.metrics:q} --costs {output.costs:q} >{log:q} 2>&1
         """

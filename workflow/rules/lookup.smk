@@ -59,12 +59,18 @@ def run_labels(w):
     return json.dumps(benchmark_of(w).labels())
 
 
+def sweeps_of(w):
+    # Not sorted either.
+    return json.dumps(benchmark_of(w).sweeps())
+
+
 def report_sources():
     """Return what the page is made of, by benchmark."""
     sources = {
         name: {
             "folder": paths.BENCHMARK.format(benchmark=name),
             "runs": benchmark.labels(),
+            "sweeps": benchmark.sweeps(),
             "protocol": benchmark.config.base.sharing,
         }
         for name, benchmark in GRID.items()
@@ -135,24 +141,33 @@ def base_embeddings(w):
     return [pattern.format(benchmark=w.benchmark, seed=seed) for seed in seeds]
 
 
-def prepared_folders(w, run, seed):
-    """Return the prepared folders that other jobs need too, and so a job of their own makes."""
-    names = cell_of(w).shared(run, first_seed=seed == benchmark_of(w).seeds[0])
-    # Not `expand`, which is slow: this is asked twice for every run.
-    folder = paths.PREPARED.format(benchmark=w.benchmark, cell=w.cell, seed=seed, prepared="")
-    return [folder + name for name in names]
+def tune_sources(w):
+    """Return the folders of tunings before this one that prepare what it may need."""
+    names = cell_of(w).preparing_tunings(cell_of(w).runs[w.method])
+    return tune_folders(w, [name for name in names if name != w.method])
 
 
-def tune_prepared(w):
-    return prepared_folders(w, cell_of(w).runs[w.method], benchmark_of(w).seeds[0])
+def run_sources(w):
+    """Return the folders of jobs that prepare what a run may need: a tuning, or another run."""
+    cell, run = cell_of(w), run_of(w)
+    if int(w.seed) == benchmark_of(w).seeds[0] and (names := cell.preparing_tunings(run)):
+        return tune_folders(w, names)
+    name = cell.preparing_run(run)
+    return [paths.RUN.format(**{**w, "run": name})] if name else []
 
 
-def run_prepared(w):
-    return prepared_folders(w, run_of(w), int(w.seed))
+def tune_folders(w, names):
+    return [paths.TUNE.format(benchmark=w.benchmark, cell=w.cell, method=name) for name in names]
 
 
-def tensors_in(folders):
-    return [f"{folder}/{paths.PREPARED_TENSORS}" for folder in folders]
+def costs_in(folders):
+    """Return the files that say that a job is done and has kept what it prepared."""
+    # Ancient: whatever changes what is prepared changes the inputs or values of all who need it.
+    return [ancient(f"{folder}/{paths.COST}") for folder in folders]
+
+
+def prepared_in(folders):
+    return [f"{folder}/{paths.PREPARED}" for folder in folders]
 
 
 def selected_of(w):
@@ -173,7 +188,9 @@ def cell_results(w):
     seeds = benchmark_of(w).seeds
     names = [paths.OUTPUTS, paths.RECORD, paths.COST]
     pattern = f"{paths.RUN}/{{name}}"
-    return expand(pattern, benchmark=w.benchmark, cell=w.cell, seed=seeds, run=runs, name=names)
+    place = {"benchmark": w.benchmark, "cell": w.cell, "seed": seeds}
+    histories = expand(pattern, **place, run=cell_of(w).tracked, name=paths.HISTORY)
+    return expand(pattern, **place, run=runs, name=names) + histories
 
 
 def cell_choices(w):

@@ -6,7 +6,7 @@ and one page over all of them.
 
 
 rule tables:
-    """Main and affected-class table of every cell, as CSV, Markdown and LaTeX."""
+    """Main, affected-class and sweeps' tables of every cell, as CSV, Markdown and LaTeX."""
     input:
         metrics=of_cells(paths.CELL_METRICS),
         costs=of_cells(paths.CELL_COSTS),
@@ -28,20 +28,21 @@ rule tables:
         "../../envs/figures.yaml"
     params:
         runs=run_labels,
+        sweeps=sweeps_of,
         protocol=lambda w: benchmark_of(w).config.base.sharing,
         code=lambda w: code_of("tables"),
     shell:
         """
         collateral tables --metrics {input.metrics:q} --costs {input.costs:q} \
             --tuning {input.tuning:q} \
-            --runs {params.runs:q} --protocol {params.protocol} \
+            --runs {params.runs:q} --sweeps {params.sweeps:q} --protocol {params.protocol} \
             --out-metrics {output.metrics:q} --out-costs {output.costs:q} \
             --out {output.tables:q} >{log:q} 2>&1
         """
 
 
 rule figures:
-    """The figures of every cell; one more where a whole class is forgotten."""
+    """The figures of every cell; more for whole classes, tracked runs and sweeps of numbers."""
     input:
         metrics=paths.METRICS,
     output:
@@ -59,11 +60,12 @@ rule figures:
         "../../envs/figures.yaml"
     params:
         runs=run_labels,
+        sweeps=sweeps_of,
         code=lambda w: code_of("figures"),
     shell:
         """
         collateral figures --metrics {input.metrics:q} --runs {params.runs:q} \
-            --out {output:q} >{log:q} 2>&1
+            --sweeps {params.sweeps:q} --out {output:q} >{log:q} 2>&1
         """
 
 

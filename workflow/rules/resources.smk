@@ -56,12 +56,10 @@ def training_passes(w):
     return benchmark_of(w).config.base.epochs + 1
 
 
-def prepare_passes(w):
-    return OTHER_PASSES
-
-
 def run_passes(w):
-    return epochs_of(run_of(w)) + OTHER_PASSES
+    run = run_of(w)
+    # A tracked run passes over all data once more an epoch, forward alone.
+    return epochs_of(run) * (2 if run.tracked else 1) + OTHER_PASSES
 
 
 def tune_passes(w):
@@ -71,7 +69,7 @@ def tune_passes(w):
 
 
 def diagnose_passes(w):
-    return len(benchmark_of(w).config.support_size.k) * prepare_passes(w)
+    return len(benchmark_of(w).config.support_size.k) * OTHER_PASSES
 
 
 def epochs_of(run):

@@ -1,46 +1,10 @@
 """Unlearning.
 
 In: the base model, the data and the forget set; never Retrain, but for controls that ask for it.
-Out: what trials and runs share (prepare), the values chosen by tuning (tune), and the unlearned
-model of a run with what it says of every example (unlearn).
+Out: the values chosen by tuning (tune), and the unlearned model of a run with what it says of every
+example (unlearn). What does not depend on tuned values is prepared by the first job that needs it,
+and kept in its folder for all others.
 """
-
-
-rule prepare:
-    """What does not depend on tuned values, once for all that share it."""
-    input:
-        data=paths.DATA,
-        split=paths.SPLIT,
-        base=base_weights,
-    output:
-        tensors=f"{paths.PREPARED}/{paths.PREPARED_TENSORS}",
-        report=f"{paths.PREPARED}/{paths.PREPARED_REPORT}",
-        cost=f"{paths.PREPARED}/{paths.COST}",
-    log:
-        paths.log("prepare", "benchmark", "cell", "seed", "prepared"),
-    conda:
-        "../../envs/torch.yaml"
-    threads: 1
-    resources:
-        gpu=1,
-        mem_mb=memory,
-        runtime=minutes(prepare_passes),
-    params:
-        method=lambda w: cell_of(w).preparations[w.prepared].method.uses,
-        model=lambda w: benchmark_of(w).config.model,
-        knobs=lambda w: as_json(cell_of(w).preparations[w.prepared].prepare_values(w.prepared)),
-        out=paths.PREPARED,
-        checkpoints=paths.checkpoints(paths.PREPARED),
-        plugins=lambda w: plugins(cell_of(w).preparations[w.prepared]),
-        code=lambda w: method_code("prepare", w, cell_of(w).preparations[w.prepared]),
-    shell:
-        """
-        collateral prepare --method {params.method} --params {params.knobs:q} \
-            --data {input.data:q} --split {input.split:q} \
-            --model {params.model} --base {input.base:q} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} {params.plugins} \
-            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
 
 
 rule tune:
@@ -49,7 +13,7 @@ rule tune:
         data=paths.DATA,
         split=paths.SPLIT,
         base=base_weights,
-        prepared=lambda w: tensors_in(tune_prepared(w)),
+        prepared=lambda w: costs_in(tune_sources(w)),
     output:
         trials=f"{paths.TUNE}/{paths.TRIALS}",
         selected=f"{paths.TUNE}/{paths.SELECTED}",
@@ -70,7 +34,7 @@ rule tune:
         knobs=lambda w: cell_of(w).runs[w.method].params.model_dump_json(),
         trials=lambda w: as_json(cell_of(w).tuned[w.method].trials()),
         default=lambda w: as_json(cell_of(w).tuned[w.method].default_trial()),
-        prepared=tune_prepared,
+        prepared=lambda w: prepared_in(tune_sources(w)),
         out=paths.TUNE,
         checkpoints=paths.checkpoints(paths.TUNE),
         plugins=lambda w: plugins(cell_of(w).runs[w.method]),
@@ -91,7 +55,7 @@ rule unlearn:
         data=paths.DATA,
         split=paths.SPLIT,
         base=base_weights,
-        prepared=lambda w: tensors_in(run_prepared(w)),
+        prepared=lambda w: costs_in(run_sources(w)),
         selected=selected_of,
         retrained=retrained_of,
     output:
@@ -110,7 +74,8 @@ rule unlearn:
         model=lambda w: benchmark_of(w).config.model,
         knobs=lambda w: run_of(w).params.model_dump_json(),
         vary=lambda w: as_json(run_of(w).vary),
-        prepared=run_prepared,
+        track=lambda w: "--track" if run_of(w).tracked else "",
+        prepared=lambda w: prepared_in(run_sources(w)),
         out=paths.RUN,
         checkpoints=paths.checkpoints(paths.RUN),
         plugins=lambda w: plugins(run_of(w)),
@@ -119,7 +84,7 @@ rule unlearn:
         """
         collateral unlearn --run {wildcards.run:q} --method {params.method} \
             --params {params.knobs:q} --selected {input.selected:q} --vary {params.vary:q} \
-            --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
+            --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} {params.track} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} {params.plugins} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1

@@ -13,7 +13,7 @@ from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.schema import BenchmarkConfig, SweepConfig
 from collateral.core.spelling import nearest, unknown
 from collateral.data.lookup import DATA, FORGET, Kind, known_classes, module_of
-from collateral.paths import RESERVED, is_slug, short
+from collateral.paths import RESERVED, is_slug, short, varied
 
 TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
 
@@ -35,6 +35,10 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _sweep_errors(benchmark, (*where, "sweeps", name))
     if benchmark.support_size:
         yield from _support_size_errors(benchmark, (*where, "support_size"))
+    for index, name in enumerate(benchmark.track):
+        if name not in benchmark.methods:
+            place = (*where, "track", index)
+            yield f"{key_of(place)}: {unknown('method', name, benchmark.methods)}"
 
 
 def _name_errors(where: Place) -> Iterator[str]:
@@ -136,15 +140,23 @@ def _forget_errors(
 
 def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     sweep = benchmark.sweeps[str(where[-1])]
+    yield from _name_errors(where)
     yield from _listed_cell_errors(benchmark, sweep.cells, (*where, "cells"))
     if sweep.method not in benchmark.methods:
         yield f"{key_of((*where, 'method'))}: " + unknown("method", sweep.method, benchmark.methods)
         return
-    try:
-        spec = resolve(sweep.method, benchmark.methods[sweep.method], where)
-    except ConfigError:
-        return  # said already, under `methods:`
-    yield from _vary_errors(spec, sweep, (*where, "vary"))
+    # A cell may have parameters of its own, with which a value may not go together.
+    listed = sweep.cells or benchmark.cells
+    own = [cell.methods for name, cell in benchmark.cells.items() if name in listed]
+    raws = [{}, *(methods[sweep.method] for methods in own if sweep.method in methods)]
+    messages: dict[str, None] = {}
+    for raw in raws:
+        try:
+            spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
+        except ConfigError:
+            continue  # said already, under `methods:`
+        messages |= dict.fromkeys(_vary_errors(spec, sweep, where))
+    yield from messages
 
 
 def _support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -169,19 +181,34 @@ def _listed_cell_errors(
 
 def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:
     """Check that every value is valid and gives the run a name that no other has."""
-    key, values = next(iter(sweep.vary.items()))
+    key = next(iter(sweep.vary))
     named: dict[str, Any] = {}
-    for value in values:
-        messages = list(_caught(partial(validate, spec, {**spec.trials()[0], key: value}, where)))
+    for given in sweep.combinations():
+        messages = list(_value_errors(spec, given, sweep, where))
         yield from messages
         if messages:
             continue
-        name = short(spec.values({key: value})[key])
-        if not is_slug(name.lstrip("-")):
-            yield f"{key_of((*where, key))}: {value!r}: not usable in a file's name as '{name}'"
-        if name in named:
-            yield f"{key_of((*where, key))}: {named[name]!r} and {value!r} make one run's name"
-        named[name] = value
+        exact = spec.values(given)
+        for name, value in given.items():
+            text, part = short(exact[name]), "vary" if name == key else "along"
+            if not is_slug(text.lstrip("-")):
+                place = key_of((*where, part, name))
+                yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
+        run = "@".join(varied({name: exact[name] for name in given}))
+        if run in named:
+            place = key_of((*where, "vary", key))
+            yield f"{place}: {named[run]!r} and {given[key]!r} make one run's name"
+        named[run] = given[key]
+
+
+def _value_errors(
+    spec: MethodSpec, values: Mapping[str, Any], sweep: SweepConfig, where: Place
+) -> Iterator[str]:
+    """Check what goes along first, so that each message is under the key that is wrong."""
+    along = {name: value for name, value in values.items() if name in sweep.along}
+    trial = spec.trials()[0]
+    messages = list(_caught(partial(validate, spec, {**trial, **along}, (*where, "along"))))
+    yield from messages or _caught(partial(validate, spec, {**trial, **values}, (*where, "vary")))
 
 
 def _no_such(kind: Kind, name: Any, where: Place) -> str:

@@ -69,7 +69,28 @@ class SweepConfig(Strict):
     vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
         min_length=1, max_length=1, description="One parameter and its values."
     )
+    along: dict[str, list[Any]] = Field(
+        default_factory=dict,
+        description="Parameters that must change with it, such as the rate that suits an "
+        "optimizer: as many values, in the same order.",
+    )
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """Return the values of each run: of what is varied, then of what goes along."""
+        lists = {**self.vary, **self.along}
+        return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+    @model_validator(mode="after")
+    def _all_of_one_length(self) -> "SweepConfig":
+        key, values = next(iter(self.vary.items()))
+        for other, others in self.along.items():
+            if other == key or len(others) != len(values):
+                raise ValueError(
+                    f"along.{other}: {others}: should be another parameter with a value for each "
+                    f"of the {len(values)} of {key}"
+                )
+        return self
 
 
 class SupportSizeConfig(Strict):
@@ -120,6 +141,9 @@ class BenchmarkConfig(Strict):
     )
     controls: tuple[str, ...] = Field(("original",), description="Runs to compare with.")
     sweeps: dict[str, SweepConfig] = Field(default_factory=dict, description="Ablations.")
+    track: tuple[str, ...] = Field(
+        (), description="Methods whose model is evaluated after every epoch, off the clock."
+    )
     support_size: SupportSizeConfig | None = Field(
         None, description="How large should LTD's support be? Teachers over a grid of sizes."
     )
@@ -138,7 +162,7 @@ class BenchmarkConfig(Strict):
             raise ValueError(unknown("model", value, MODEL_NAMES))
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls")
+    @field_validator("seeds", "classes", "fractions", "controls", "track")
     @classmethod
     def _no_value_twice(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) < len(value):

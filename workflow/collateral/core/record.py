@@ -10,6 +10,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+# Before the names of what is measured after every epoch, in history.csv and metrics.csv.
+TRACKED = "epoch_"
 PACKAGES = ("numpy", "scikit-learn", "timm", "torch", "torchvision")
 
 

@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 
 from collateral.figures.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
 from collateral.metrics.catalogue import METRICS
-from collateral.tables.compare import LAYOUTS, chance
+from collateral.tables.compare import AFFECTED, chance
 from collateral.tables.results import REFERENCE, Cell, Runs, mean, standard_error
 
-METRIC_NAMES = next(layout.metrics for layout in LAYOUTS if layout.name == "affected")
+METRIC_NAMES = AFFECTED.metrics
 CAPTION = (
     "Accuracy on the affected classes, those that have a forgotten example, minus Retrain's: on "
     "their retained (RA), forgotten (UA) and test examples (TA). Zero: as Retrain. Grey: where "

@@ -49,7 +49,7 @@ def draw(cell: Cell, runs: Runs) -> Figure:
         fig.supylabel("Retrain − unlearned (points)", fontsize=8)
         one = "the" if len(cell.forgotten) < 2 else "a"
         reading = f"Above zero: less accurate than Retrain. Right: more like {one} deleted class."
-        annotate(fig, grid[0, 0], cell, reading, "95 % Student-t interval")
+        annotate(fig, grid[0, 0], cell, reading, "Error bars: 95 % Student-t interval")
         fig.draw_without_rendering()  # names are placed where the layout has put the marks
         fig.set_layout_engine("none")
         for run, axes in panels.items():

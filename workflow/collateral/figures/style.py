@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -39,6 +40,7 @@ RC: dict[Any, Any] = {
     "pdf.fonttype": 42,
 }
 WIDTH = 6.75  # inches: the text width of a two-column paper
+CHARACTERS = 18  # of the note below a figure, an inch
 
 # Safe for the colour-blind: those of seaborn's `colorblind`, strong ones first, black for its grey.
 COLOURS = (
@@ -88,14 +90,15 @@ class Look:
 
 def looks(cell: Cell, runs: Runs) -> dict[str, Look]:
     """Return the look of each run to draw: those with a good seed, by their place in `runs`."""
-    places = [run for run in runs if "@" not in run]
-    of_methods = {run: _of_method(places.index(run)) for run in cell.runs("method")}
+    of_methods = {run: look_of(run, runs) for run in cell.runs("method")}
     of_controls = {run: _of_control(place) for place, run in enumerate(cell.runs("control"))}
     every = {**of_methods, **of_controls}
     return {run: look for run, look in every.items() if not cell.failed(run)}
 
 
-def _of_method(place: int) -> Look:
+def look_of(method: str, runs: Runs) -> Look:
+    """Return the look of a method by its place in `runs`."""
+    place = [run for run in runs if "@" not in run].index(method)
     turn, index = divmod(place, len(COLOURS))
     return Look(COLOURS[index], MARKERS[index], ("-", "-.", ":")[turn % 3], control=False)
 
@@ -126,7 +129,12 @@ def save(fig: Figure, path: Path) -> None:
 
 
 def annotate(
-    fig: Figure, axes: Axes, cell: Cell, reading: str, bars: str = "standard error"
+    fig: Figure,
+    axes: Axes,
+    cell: Cell,
+    reading: str,
+    spread: str = "Error bars: standard error",
+    title: str = "",
 ) -> None:
     """Put the title and the legend of `axes` above the figure, and below it how to read it."""
     handles, labels = axes.get_legend_handles_labels()
@@ -136,13 +144,15 @@ def annotate(
         [labels[place] for place in noise_last],
         loc="outside upper left",
         ncols=5,
-        title=cell.title,
+        title=f"{cell.title}: {title}" if title else cell.title,
         alignment="left",
         title_fontproperties={"weight": "bold", "size": 9},
     )
     several = len(cell.seeds) > 1
-    spread = f"Error bars: {bars} over {len(cell.seeds)} seeds." if several else "One seed."
-    lines = [f"{reading} {spread}", *_troubles(cell)]
+    seeds = f"{spread} over {len(cell.seeds)} seeds." if several else "One seed."
+    width = round(CHARACTERS * fig.get_figwidth())
+    notes = (f"{reading} {seeds}", *_troubles(cell))
+    lines = [line for note in notes for line in wrap(note, width)]
     fig.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7, color="0.3")
 
 

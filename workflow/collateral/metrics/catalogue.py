@@ -3,12 +3,17 @@
 A rate or a difference of rates is kept in [0, 1] or [-1, 1]; `factor` takes it to its unit.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from collateral.core.record import TRACKED
 
 Unit = Literal["%", "points", "s", "MB", "examples", "cosine", "nats", "epochs", "classes", "rate"]
 Ideal = Literal["retrain", "high", "low"]
-Group = Literal["main", "affected", "membership", "locality", "support", "reference", "cost"]
+Group = Literal[
+    *("main", "affected", "membership", "locality", "support", "epochs", "reported"),
+    *("reference", "cost"),
+]
 
 
 @dataclass(frozen=True)
@@ -277,6 +282,34 @@ METRICS: dict[str, Metric] = {
     ),
     "peak_rss_mb": Metric("Memory", "largest resident memory of the job", "MB", "low", "cost"),
     "peak_device_mb": Metric("GPU memory", "largest memory on the device", "MB", "low", "cost"),
+    # What methods report of themselves and sweeps show; other names are free.
+    "teacher_ua": Metric(
+        "Teacher UA",
+        "accuracy of LTD's teacher on the forget set, held against Retrain's UA",
+        "%",
+        "retrain",
+        "reported",
+    ),
+    "target_ua": Metric(
+        "Target UA",
+        "share of the forget set whose soft label is largest at the true class, held against "
+        "Retrain's UA",
+        "%",
+        "retrain",
+        "reported",
+    ),
+    "teacher_epochs": Metric(
+        "Teacher epochs", "epochs until LTD's teacher was done", "epochs", "low", "reported"
+    ),
+}
+METRICS |= {
+    f"{TRACKED}{name}": replace(
+        METRICS[name],
+        label=f"{METRICS[name].label} by epoch",
+        description=f"{METRICS[name].description} after an epoch; 00 is the base model",
+        group="epochs",
+    )
+    for name in ("ua", "ra", "ta", "ua_affected", "ra_affected", "ta_affected")
 }
 
 

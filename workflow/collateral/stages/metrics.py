@@ -15,10 +15,11 @@ from collateral.core.outputs import ModelOutputs
 from collateral.core.split import Split
 from collateral.metrics.cell import cell_rows
 from collateral.metrics.cost import costs
+from collateral.metrics.epochs import epoch_numbers
 from collateral.metrics.regret import regret
 from collateral.metrics.result import Cell, Result
 from collateral.metrics.rows import COLUMNS, COST_COLUMNS, Numbers, Row, rows_of
-from collateral.paths import COST, DIAGNOSIS, SELECTED, TRIALS
+from collateral.paths import COST, DIAGNOSIS, HISTORY, SELECTED, TRIALS
 
 RETRAIN = "retrain"
 DIAGNOSE = "diagnose"
@@ -39,6 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--runs", nargs="+", required=True, help="all but retrain")
     parser.add_argument("--tuned", nargs="*", default=[], help="methods that were tuned")
     parser.add_argument("--diagnosed", nargs="*", default=[], help="LTD, if its support size was")
+    parser.add_argument("--tracked", nargs="*", default=[], help="runs measured after every epoch")
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
     parser.add_argument("--tuning", type=Path, required=True, help="tuning.csv")
@@ -52,7 +54,7 @@ def run(args: Namespace) -> None:
         found = cell.neighbours.seeds.tolist()
         raise ValueError(f"{args.neighbours}: of seeds {found}, not {args.seeds}; make it again")
     retrained = _results(args.cell_folder, [RETRAIN], args.seeds)
-    results = _results(args.cell_folder, args.runs, args.seeds, args.diagnosed)
+    results = _results(args.cell_folder, args.runs, args.seeds, args.diagnosed, args.tracked)
     rows = cell_rows(cell, retrained, results)
     write_rows(args.out, COLUMNS, rows)
     write_rows(args.tuning, TUNING_COLUMNS, _tuning(args, rows))
@@ -98,19 +100,29 @@ def _diagnosis_costs(cell_folder: Path, runs: list[str], seeds: list[int]) -> It
 
 
 def _results(
-    cell_folder: Path, runs: list[str], seeds: list[int], diagnosed: Sequence[str] = ()
+    cell_folder: Path,
+    runs: list[str],
+    seeds: list[int],
+    diagnosed: Sequence[str] = (),
+    tracked: Sequence[str] = (),
 ) -> Iterator[Result]:
     for folder in _folders(cell_folder, runs, seeds):
         record = read_json(folder / "record.json")
+        epochs = _epochs(folder / HISTORY) if record["run"] in tracked else {}
         yield Result(
             run=record["run"],
             kind=record["kind"],
             seed=record["seed"],
             status=record["status"],
             outputs=ModelOutputs.load(folder / "outputs.npz"),
-            extra=record["extra"],
+            extra=record["extra"] | epochs,
             diagnosis=_diagnosis(cell_folder, record) if record["run"] in diagnosed else None,
         )
+
+
+def _epochs(history: Path) -> dict[str, float]:
+    with history.open(newline="") as file:
+        return epoch_numbers(csv.DictReader(file))
 
 
 def _diagnosis(cell_folder: Path, record: Mapping[str, Any]) -> Diagnosis:

@@ -36,7 +36,7 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="name of the architecture")
     parser.add_argument("--base", type=Path, required=True, help="the base model's weights")
     parser.add_argument(
-        "--prepared", type=Path, nargs="*", default=[], help="prepared folders that may fit"
+        "--prepared", type=Path, nargs="*", default=[], help="where others keep what they prepared"
     )
     parser.add_argument("--plugins", type=Path, nargs="*", default=[], help="folders of methods")
 

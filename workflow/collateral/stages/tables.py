@@ -9,6 +9,7 @@ from collateral.tables.compare import tables
 from collateral.tables.reported import write_reported
 from collateral.tables.results import cells, cells_and_sweeps, concatenate, read
 from collateral.tables.summary import write_summary
+from collateral.tables.sweeps import sweep_cell, sweep_table, sweeps_of
 from collateral.tables.tuning import write_tuning
 from collateral.tables.write import write
 
@@ -19,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--costs", type=Path, nargs="+", required=True, help="cells' costs.csv")
     parser.add_argument("--tuning", type=Path, nargs="+", required=True, help="cells' tuning.csv")
     parser.add_argument("--runs", type=json.loads, required=True, help="JSON: label of each run")
+    parser.add_argument(
+        "--sweeps", type=json.loads, default={}, help="JSON: the sweeps of each cell, by name"
+    )
     parser.add_argument("--protocol", choices=("matched", "shared"), help="for the captions")
     parser.add_argument("--out-metrics", type=Path, required=True)
     parser.add_argument("--out-costs", type=Path, required=True)
@@ -35,6 +39,9 @@ def run(args: argparse.Namespace) -> None:
         for table in tables(cell, args.protocol):
             write(table, args.out / cell.name)
         write_reported(cell, args.out / cell.name)
+        for sweep in sweeps_of(args.sweeps.get(cell.name, {})):
+            swept = sweep_cell(frame, cell.name, sweep)
+            write(sweep_table(swept, sweep, args.protocol), args.out / cell.name)
     for cell in cells_and_sweeps(frame, args.runs):
         if kept_names(cell):
             write_classes(cell, args.out / cell.name)

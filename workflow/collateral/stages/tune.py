@@ -6,6 +6,7 @@ The trial of the defaults is run too, to show later what tuning was worth; it is
 import argparse
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> None:
     checkpoints = job_checkpoints(
         args, {"trials": [candidates, args.default], **record_of(args, params)}
     )
-    prepared = Preparations(method, args.prepared, checkpoints)
+    prepared = Preparations(method, args.prepared, checkpoints, args.out / paths.PREPARED)
     defaults: Values | None = json.loads(args.default)
     extra = [defaults] if defaults and defaults not in candidates else []
     rows = []
@@ -75,11 +76,15 @@ def run(args: argparse.Namespace) -> None:
 class Preparations:
     """What trials need from the first phase: found in the given folders, or made once and kept."""
 
-    def __init__(self, method: Method, folders: list[Path], checkpoints: Checkpoints) -> None:
-        """Make nothing yet."""
+    def __init__(
+        self, method: Method, folders: list[Path], checkpoints: Checkpoints, out: Path
+    ) -> None:
+        """Make nothing yet; throw away what another run of the job left in `out`."""
+        shutil.rmtree(out, ignore_errors=True)
         self._method = method
         self._folders = folders
         self._checkpoints = checkpoints
+        self._out = out
         self._made: dict[str, Prepared] = {}
 
     @property
@@ -95,6 +100,7 @@ class Preparations:
         found = self._made.get(name) or prepared_in(self._folders, self._method.name, params)
         if found is None:
             found = self._method.prepare(params, self._checkpoints.within(name))
+            found.save(self._out / name, self._method.device)
             self._made[name] = found
         return found
 

@@ -2,19 +2,22 @@
 
 import argparse
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from collateral import paths
 from collateral.config.lookup import add_plugins, kind_of, params_class
+from collateral.config.methods import prepared_name
 from collateral.config.params import MethodParams
 from collateral.core.files import read_json
 from collateral.core.outputs import ModelOutputs
 from collateral.core.split import Split
+from collateral.metrics.accuracy import accuracies
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
@@ -23,7 +26,9 @@ from collateral.stages.options import (
 )
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.execution import Method, Prepared, method_of, prepared_in
-from collateral.training.session import open_session, write_results
+from collateral.training.inference import infer
+from collateral.training.run import Tracker
+from collateral.training.session import Session, open_session, write_results
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--selected", type=Path, nargs="*", default=[], help="the tuning's choice")
     parser.add_argument("--vary", default="{}", help="what a sweep varies, as JSON")
     parser.add_argument("--retrained", type=Path, nargs="*", default=[], help="Retrain's outputs")
+    parser.add_argument("--track", action="store_true", help="evaluate after every epoch")
     add_method_options(parser)
     add_job_options(parser)
 
@@ -45,14 +51,16 @@ def run(args: argparse.Namespace) -> None:
     record = {"run": args.run, "kind": kind, "method": args.method, **record_of(args, params)}
     session, split = open_session(args.data, args.threads), Split.load(args.split)
     method = method_of(args, session, split)
-    checkpoints = job_checkpoints(args, record)
+    # The history of a run that was not tracked is of no use to one that is.
+    checkpoints = job_checkpoints(args, {**record, "tracked": args.track})
+    tracker = tracker_of(session, split) if args.track else None
     inputs: list[Any] = []
     prepared = preparation(args, method, params, checkpoints) if method.has_prepare else None
     if prepared:
         inputs = [prepared.tensors]
     elif args.retrained:
         inputs = [soft_labels(args.retrained, split).to(session.device)]
-    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
+    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints, tracker=tracker)
     if prepared:
         prepared.add_to(this)
     write_results(args.out, model, session, this, record)
@@ -62,15 +70,28 @@ def run(args: argparse.Namespace) -> None:
 def preparation(
     args: argparse.Namespace, method: Method, params: MethodParams, checkpoints: Checkpoints
 ) -> Prepared:
-    """Return what another job prepared; where none did, prepare, and keep it beside the results."""
-    own = args.out / paths.PREPARED_OWN
+    """Return what another job prepared; where none did, prepare, and keep it for others."""
+    own = args.out / paths.PREPARED
     shutil.rmtree(own, ignore_errors=True)
     shared = prepared_in(args.prepared, args.method, params)
     if shared:
         return shared
     prepared = method.prepare(params, checkpoints.within("prepare"))
-    prepared.save(own, method.device)
+    prepared.save(own / prepared_name(args.method, params), method.device)
     return prepared
+
+
+def tracker_of(session: Session, split: Split) -> Tracker:
+    """Return a function: a model in, its accuracies out, on all and on the affected classes."""
+    labels = session.data.labels
+
+    def measure(model: nn.Module) -> dict[str, float]:
+        train, test = (infer(model, examples)[1] for examples in (session.train, session.test))
+        found = accuracies(train.argmax(1).numpy(), test.argmax(1).numpy(), labels, split)
+        is_defined = bool(train.isfinite().all() and test.isfinite().all())
+        return found if is_defined else dict.fromkeys(found, math.nan)
+
+    return measure
 
 
 def final_params(args: argparse.Namespace) -> MethodParams:

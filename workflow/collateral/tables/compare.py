@@ -25,7 +25,7 @@ PROTOCOLS = {
     None: "",
 }
 RANKING = (
-    "Bold: the method nearest to Retrain; controls, and runs that diverged or collapsed, "
+    "Bold: the {ranked} nearest to Retrain; controls, and runs that diverged or collapsed, "
     "are not ranked."
 )
 CHANCE = (
@@ -37,33 +37,59 @@ DIVERGED = "A diverged seed gives no number: its row shows the mean of the other
 
 
 @dataclass(frozen=True)
-class Layout:
-    """The columns of a table."""
+class Part:
+    """Columns that fit the width of a page: metrics, their gap, and what else there is."""
 
-    name: str
-    subject: str
     metrics: tuple[str, ...]
     gap: str
-    costs: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns from left to right."""
-        return (*self.metrics, self.gap, *self.costs)
+        return (*self.metrics, self.gap, *self.others)
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What a table shows: a row for each run, in one part or in several below each other."""
+
+    name: str
+    subject: str
+    parts: tuple[Part, ...]
+    corner: str = "Method"  # heading of the first column
+    ranked: str = "method"  # what its rows are
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all parts."""
+        return tuple(column for part in self.parts for column in part.columns)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """The gaps of all parts."""
+        return tuple(part.gap for part in self.parts)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The columns that are held against Retrain."""
+        return tuple(c for c in self.columns if c not in GAPS and METRICS[c].ideal == "retrain")
+
+    @property
+    def described(self) -> tuple[str, ...]:
+        """The columns whose meaning the caption tells."""
+        return tuple(name for part in self.parts for name in (part.gap, *part.others))
+
+
+MAIN = Part(("ua", "ra", "ta", "mia"), "avg_gap", ("rte",))
+AFFECTED = Part(("ra_affected", "ua_affected", "ta_affected"), "avg_gap_affected")
 LAYOUTS = (
-    Layout("main", "All examples", ("ua", "ra", "ta", "mia"), "avg_gap", ("rte",)),
-    Layout(
-        "affected",
-        "Examples of the affected {classes}",
-        ("ra_affected", "ua_affected", "ta_affected"),
-        "avg_gap_affected",
-    ),
+    Layout("main", "All examples", (MAIN,)),
+    Layout("affected", "Examples of the affected {classes}", (AFFECTED,)),
 )
-
-
-GAPS = {layout.gap for layout in LAYOUTS}
+GAPS = {MAIN.gap, AFFECTED.gap}
+# What a number of a method's own is held against, where Retrain has none of that name.
+COUNTERPARTS = {"teacher_ua": "ua", "target_ua": "ua"}
 
 
 @dataclass(frozen=True)
@@ -107,17 +133,19 @@ class Table:
 
 def tables(cell: Cell, protocol: Protocol | None = None) -> list[Table]:
     """Return the main and the affected-class table of a cell."""
-    return [
-        Table(
-            cell.name,
-            layout,
-            _subject(cell, layout),
-            _rows(cell, layout),
-            _caption(cell, layout, protocol),
-            _conventions(cell, layout),
-        )
-        for layout in LAYOUTS
-    ]
+    return [table(cell, layout, protocol) for layout in LAYOUTS]
+
+
+def table(cell: Cell, layout: Layout, protocol: Protocol | None = None) -> Table:
+    """Return a table of all runs of a cell."""
+    return Table(
+        cell.name,
+        layout,
+        _subject(cell, layout),
+        _rows(cell, layout),
+        _caption(cell, layout, protocol),
+        _conventions(cell, layout),
+    )
 
 
 def _rows(cell: Cell, layout: Layout) -> tuple[Row, ...]:
@@ -125,7 +153,7 @@ def _rows(cell: Cell, layout: Layout) -> tuple[Row, ...]:
     others = [_row(cell, run, layout) for run in cell.runs("control")]
     return (
         _row(cell, REFERENCE, layout),
-        *_mark_best(methods, (*layout.metrics, layout.gap)),
+        *_mark_best(methods, (*layout.compared, *layout.gaps)),
         *others,
         *_floor(cell, layout),
     )
@@ -133,20 +161,20 @@ def _rows(cell: Cell, layout: Layout) -> tuple[Row, ...]:
 
 def _row(cell: Cell, run: str, layout: Layout) -> Row:
     entries = {metric: _entry(cell, run, metric) for metric in layout.columns}
-    if run == REFERENCE:  # the number of this name in metrics.csv is the noise floor
-        entries[layout.gap] = Entry(mean=0.0)
-    else:
-        entries[layout.gap] = Entry(mean=cell.number(run, layout.gap))
+    for gap in layout.gaps:
+        # Retrain's number of this name in metrics.csv is the noise floor.
+        entries[gap] = Entry(mean=0.0 if run == REFERENCE else cell.number(run, gap))
     return Row(run, cell.labels[run], cell.kinds[run], cell.trouble(run), entries)
 
 
 def _entry(cell: Cell, run: str, metric: str) -> Entry:
-    values = cell.values(run, metric)
+    counterpart = COUNTERPARTS.get(metric, metric)
+    values = cell.values(run, counterpart if run == REFERENCE else metric)
     entry = Entry(mean(values), std(values), n=int(np.count_nonzero(~np.isnan(values))))
-    if run == REFERENCE or METRICS[metric].unit == "s":
+    if run == REFERENCE or METRICS[metric].ideal != "retrain":
         return entry
-    deviation = entry.mean - mean(cell.values(REFERENCE, metric))
-    return replace(entry, deviation=deviation, chance=abs(deviation) <= chance(cell, metric))
+    deviation = entry.mean - mean(cell.values(REFERENCE, counterpart))
+    return replace(entry, deviation=deviation, chance=abs(deviation) <= chance(cell, counterpart))
 
 
 def chance(cell: Cell, metric: str) -> float:
@@ -180,13 +208,13 @@ def _distance(row: Row, metric: str) -> float:
 def _floor(cell: Cell, layout: Layout) -> list[Row]:
     if len(cell.seeds) < 2:
         return []
-    entries = {
-        metric: Entry(deviation=cell.number(REFERENCE, f"floor:{metric}"))
-        for metric in layout.metrics
-    }
-    gap = {layout.gap: Entry(mean=cell.number(REFERENCE, layout.gap))}
-    empty = dict.fromkeys(layout.costs, Entry())
-    return [Row(FLOOR, "Retrain, other seeds", "floor", "", entries | gap | empty)]
+    entries = dict.fromkeys(layout.columns, Entry())
+    for metric in layout.compared:
+        floor = cell.number(REFERENCE, f"floor:{COUNTERPARTS.get(metric, metric)}")
+        entries[metric] = Entry(deviation=floor)
+    for gap in layout.gaps:
+        entries[gap] = Entry(mean=cell.number(REFERENCE, gap))
+    return [Row(FLOOR, "Retrain, other seeds", "floor", "", entries)]
 
 
 def _subject(cell: Cell, layout: Layout) -> str:
@@ -204,7 +232,7 @@ def _affected(cell: Cell) -> str:
 def _caption(cell: Cell, layout: Layout, protocol: Protocol | None) -> str:
     sentences = [
         f"{_subject(cell, layout)}: {cell.title}.",
-        _affected(cell) if layout.name == "affected" else "",
+        _affected(cell) if AFFECTED.gap in layout.gaps else "",
         SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED,
         "The deviation from Retrain, in points, is in parentheses.",
         PROTOCOLS[protocol],
@@ -214,11 +242,11 @@ def _caption(cell: Cell, layout: Layout, protocol: Protocol | None) -> str:
 
 
 def _conventions(cell: Cell, layout: Layout) -> str:
-    described = [METRICS[metric] for metric in (layout.gap, *layout.costs)]
+    described = [METRICS[metric] for metric in layout.described]
     sentences = [
         "UA is accuracy on the forget set (some literature prints 100 − UA).",
         *(f"{metric.label}: {metric.description}." for metric in described),
-        RANKING,
+        RANKING.format(ranked=layout.ranked),
         CHANCE if len(cell.seeds) > 1 else "",
         "–: undefined, or no seed gave a number; it is left out of the gap.",
     ]

@@ -32,7 +32,7 @@ def show(row: Row, metric: str) -> Shown:
         return _show_floor(entry)
     if math.isnan(entry.mean):
         return Shown(EMPTY)
-    if METRICS[metric].unit == "s":
+    if METRICS[metric].unit in ("s", "epochs"):
         return Shown(_spread(entry.mean, entry.std, digits=1 if entry.mean >= 10 else 2))
     if row.kind == "reference" and metric in GAPS:
         return Shown("0")

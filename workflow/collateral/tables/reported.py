@@ -30,8 +30,12 @@ def reported(cell: Cell) -> list[dict[str, Any]]:
         }
         for run, label in cell.labels.items()
         for metric in sorted(m for r, m in cell.by_seed.index if r == run)
-        if metric.split(":")[0] not in METRICS
+        if _is_reported(metric.split(":")[0])
     ]
+
+
+def _is_reported(family: str) -> bool:
+    return family not in METRICS or METRICS[family].group == "reported"
 
 
 def write_reported(cell: Cell, folder: Path) -> None:

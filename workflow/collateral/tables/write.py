@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from collateral.core.files import atomic, write_rows
-from collateral.tables.compare import Row, Table
+from collateral.tables.compare import Part, Row, Table
 from collateral.tables.display import Shown, heading, show
 
 COLUMNS = (
@@ -70,17 +70,18 @@ def _exact(number: float) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Return the table in Markdown, the caption below it."""
-    columns = table.layout.columns
-    lines = [
-        line(["Method", *(heading(metric) for metric in columns)]),
-        line(["---", *("---:" for _ in columns)]),
-    ]
+    """Return the table in Markdown, its parts below each other and the caption below them."""
+    lines = [text for part in table.layout.parts for text in (*_markdown_part(table, part), "")]
+    return "\n".join([*lines, f"{table.caption} {table.conventions}", ""])
+
+
+def _markdown_part(table: Table, part: Part) -> Iterator[str]:
+    yield line([table.layout.corner, *map(heading, part.columns)])
+    yield line(["---", *("---:" for _ in part.columns)])
     for kinds in GROUPS:
         for row in table.rows_of(*kinds):
             name = f"*{_label(row)}*" if row.kind in GROUPS[-1] else _label(row)
-            lines.append(line([name, *(_markdown(show(row, metric)) for metric in columns)]))
-    return "\n".join([*lines, "", f"{table.caption} {table.conventions}", ""])
+            yield line([name, *(_markdown(show(row, metric)) for metric in part.columns)])
 
 
 def line(parts: list[str]) -> str:
@@ -101,7 +102,6 @@ def _markdown(shown: Shown) -> str:
 
 def latex(table: Table) -> str:
     """Return a `table` environment; it needs the package booktabs and nothing else."""
-    columns = table.layout.columns
     lines = [
         r"\begin{table}[t]",
         rf"\caption{{{escape(f'{table.caption} {table.conventions}')}}}",
@@ -109,20 +109,29 @@ def latex(table: Table) -> str:
         r"\centering",
         r"\footnotesize",
         r"\setlength{\tabcolsep}{3pt}",
-        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
-        r"\toprule",
-        _latex_line(["Method", *(escape(heading(metric)) for metric in columns)]),
     ]
+    for part in table.layout.parts:
+        lines += _latex_part(table, part)
+        lines += [r"\par\medskip"] * (part is not table.layout.parts[-1])
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def _latex_part(table: Table, part: Part) -> Iterator[str]:
+    yield rf"\begin{{tabular}}{{l{'r' * len(part.columns)}}}"
+    yield r"\toprule"
+    heads = [table.layout.corner, *map(heading, part.columns)]
+    yield _latex_line([escape(text) for text in heads])
     for kinds in GROUPS:
         rows = table.rows_of(*kinds)
-        lines += [r"\midrule"] * bool(rows)
+        yield from [r"\midrule"] * bool(rows)
         for row in rows:
-            texts = [_latex(show(row, metric)) for metric in columns]
-            lines.append(_latex_line([escape(row.label), *texts]))
+            texts = [_latex(show(row, metric)) for metric in part.columns]
+            yield _latex_line([escape(row.label), *texts])
             if row.status:  # on a line of its own, or the first column would fill the page
                 status = rf"\quad\emph{{{escape(row.status)}}}"
-                lines.append(rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{{status}}} \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+                yield rf"\multicolumn{{{len(part.columns) + 1}}}{{l}}{{{status}}} \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
 
 
 def write_texts(

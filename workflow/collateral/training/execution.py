@@ -37,7 +37,7 @@ class Prepared:
     history: list[dict[str, Any]]
 
     def save(self, folder: Path, device: torch.device) -> None:
-        """Write the folder that trials, sweeps and runs share."""
+        """Write a folder that trials, sweeps and runs may share."""
         with atomic(folder / paths.PREPARED_TENSORS) as temporary:
             save_file(self.tensors, temporary)
         report = {"reported": self.reported, "history": self.history}
@@ -111,8 +111,11 @@ class Method:
         """Run the second phase; `inputs` are what the method is given besides the task."""
         run = self._new_run("unlearn", checkpoints, tracker)
         model = self.load_base()
+        run.track(model)
         with run.phase("unlearn"):
             model = self.module.unlearn(model, self.task, params, run, *inputs)
+        if run.num_tracked == 1:  # it has no epochs: its end is all there is to see
+            run.track(model, epoch=0)
         return model, run
 
     def _prepare_params(self, params: MethodParams) -> MethodParams:
@@ -142,5 +145,6 @@ def method_of(args: argparse.Namespace, session: Session, split: Split) -> Metho
 
 def prepared_in(folders: Sequence[Path], name: str, params: MethodParams) -> Prepared | None:
     """Return what is prepared for these parameters in one of the folders, if it is there."""
-    wanted = prepared_name(name, params)
-    return next((Prepared.load(folder) for folder in folders if folder.name == wanted), None)
+    places = [folder / prepared_name(name, params) for folder in folders]
+    # The cost is written last.
+    return next((Prepared.load(p) for p in places if (p / paths.COST).exists()), None)

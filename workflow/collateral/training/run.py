@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from collateral.core.record import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
 
@@ -67,20 +68,32 @@ class Run:
                 if self._stopped:
                     break
                 yield epoch
+                if not name:
+                    self.track(model, epoch)
                 with self.clock.phase(None):
-                    if self._tracker and not name:
-                        self.log(epoch=epoch, **self._tracker(model))
                     if self._checkpoints:
                         saver.note(self._state(epoch + 1, states))
             with self.clock.phase(None):
                 saver.save()
         self._stopped = False
 
+    def track(self, model: nn.Module, epoch: int | None = None) -> None:
+        """Add what the tracker makes of the model to the history, off the clock."""
+        if self._tracker:
+            with self.clock.phase(None):
+                numbers = self._tracker(model)
+                self.log(epoch=epoch, **{f"{TRACKED}{name}": n for name, n in numbers.items()})
+
+    @property
+    def num_tracked(self) -> int:
+        """Return how often the tracker was asked."""
+        return sum(any(name.startswith(TRACKED) for name in row) for row in self.history)
+
     def stop(self) -> None:
         """End the running loop after this epoch."""
         self._stopped = True
 
-    def log(self, **values: float) -> None:
+    def log(self, **values: float | None) -> None:
         """Add to the history; values of one epoch and loop share a row."""
         key = {"loop": self._loops, "epoch": values.pop("epoch", None)}
         if self.history and key.items() <= self.history[-1].items():

@@ -192,7 +192,7 @@ def test_only_the_unlearned_model_is_tracked_once_an_epoch(base, examples):
     student = Program(base, examples)(run)
     assert len(seen) == STUDENT_EPOCHS
     assert all(model is student for model in seen)
-    tracked = [row.get("tracked") for row in run.history]
+    tracked = [row.get("epoch_tracked") for row in run.history]
     assert tracked == [None] * TEACHER_EPOCHS + [1.0, 2.0, 3.0, 4.0]
 
 

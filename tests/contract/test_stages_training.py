@@ -18,7 +18,8 @@ from collateral.core.dataset import Labels  # noqa: E402
 from collateral.core.outputs import ModelOutputs, Outputs  # noqa: E402
 from collateral.core.record import file_hash  # noqa: E402
 from collateral.core.split import Split  # noqa: E402
-from collateral.stages import train, tune  # noqa: E402
+from collateral.metrics.accuracy import accuracies  # noqa: E402
+from collateral.stages import train, tune, unlearn  # noqa: E402
 from collateral.training import fit as engine  # noqa: E402
 from collateral.training.examples import Examples  # noqa: E402
 from collateral.training.execution import Method  # noqa: E402
@@ -260,6 +261,108 @@ def test_what_is_prepared_otherwise_is_not_taken(workshop):
     kept, other = workshop.folder / "ltd-20" / "prepared", {**given, "k": 30}
     main(workshop.method("unlearn", "ltd-30", "ltd", other, run="x", prepared=kept))
     assert read(workshop, "ltd-30", "record.json")["extra"]["support_size"] == 30
+
+
+# Tracking
+
+
+class Killed(Exception):
+    """Ends a job as a kill does."""
+
+
+LTD = {key: value for key, value in COUNTS.items() if key not in ("samples", "steps")}
+METHODS = {
+    "ltd": {**LTD, "epochs": 3},
+    "ga": {"steps": 3, "batch_size": 4, "lr": 0.001},  # two steps a pass over 8 forget examples
+    "iu": {"samples": 9},  # no epochs at all
+}
+POINTS = {"ltd": 4, "ga": 3, "iu": 2}  # the base and every epoch, or the end
+TRACKED = {f"epoch_{name}{on}" for name in ("ra", "ua", "ta") for on in ("", "_affected")}
+
+
+def tracked_rows(workshop: Workshop, name: str) -> list[dict[str, float]]:
+    with (workshop.folder / name / "history.csv").open() as file:
+        rows = [{k: v for k, v in row.items() if k in TRACKED} for row in csv.DictReader(file)]
+    return [{k: float(v) for k, v in row.items()} for row in rows if any(row.values())]
+
+
+@pytest.fixture(scope="module", params=list(METHODS))
+def tracked(workshop, request) -> str:
+    """Run a method with and without tracking; return its name."""
+    method = request.param
+    for folder, words in (("plain", []), ("tracked", ["--track"])):
+        command = workshop.method("unlearn", f"{method}-{folder}", method, METHODS[method], run="x")
+        main([*command, *words])
+    return method
+
+
+def test_tracking_changes_nothing_but_the_history(workshop, tracked):
+    plain, seen = (workshop.results(f"{tracked}-{name}") for name in ("plain", "tracked"))
+    assert plain.keys() == seen.keys()
+    assert plain.pop("history.csv") != seen.pop("history.csv")
+    assert plain == seen
+    assert tracked_rows(workshop, f"{tracked}-plain") == []
+
+
+def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
+    rows = tracked_rows(workshop, f"{tracked}-tracked")
+    assert len(rows) == POINTS[tracked]
+    assert all(row.keys() == TRACKED for row in rows)
+    labels, split = Labels.load(workshop.labels), Split.load(workshop.split)
+    for row, name in ((rows[0], "base"), (rows[-1], f"{tracked}-tracked")):
+        outputs = ModelOutputs.load(workshop.folder / name / "outputs.npz")
+        expected = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
+        assert row == {f"epoch_{metric}": value for metric, value in expected.items()}
+
+
+@pytest.mark.parametrize("killed_at", [1, 2, 3])
+def test_a_tracked_run_that_was_killed_ends_in_the_same_bits(
+    workshop, tracked, monkeypatch, killed_at
+):
+    if killed_at >= POINTS[tracked]:
+        pytest.skip("it is not measured so often")
+    name, calls = f"{tracked}-killed-{killed_at}", []
+
+    def dying(session, split):
+        measure = tracker_of(session, split)
+
+        def once_less(model):
+            calls.append(1)
+            if len(calls) > killed_at:
+                raise Killed
+            return measure(model)
+
+        return once_less
+
+    command = [*workshop.method("unlearn", name, tracked, METHODS[tracked], run="x"), "--track"]
+    tracker_of = unlearn.tracker_of
+    monkeypatch.setattr(unlearn, "tracker_of", dying)
+    with pytest.raises(Killed):
+        main(command)
+    monkeypatch.undo()
+    main(command)
+    assert workshop.results(name) == workshop.results(f"{tracked}-tracked")
+
+
+def test_a_tracked_run_does_not_go_on_from_one_that_was_not(workshop, monkeypatch):
+    def fail(*_):
+        raise OSError("no space left")
+
+    command = workshop.method("unlearn", "late", "ltd", METHODS["ltd"], run="x")
+    monkeypatch.setattr(unlearn, "write_results", fail)
+    with pytest.raises(OSError, match="no space"):
+        main(command)
+    monkeypatch.undo()
+    main([*command, "--track"])
+    assert len(tracked_rows(workshop, "late")) == POINTS["ltd"]
+
+
+def test_a_model_that_diverges_is_measured_as_undefined(workshop):
+    wild = {**FT, "lr": 1e38}
+    main([*workshop.method("unlearn", "tracked-wild", "ft", wild, run="x"), "--track"])
+    first, *others = tracked_rows(workshop, "tracked-wild")
+    assert 0 <= first["epoch_ra"] <= 1
+    assert len(others) == FT["epochs"] and all(np.isnan(row["epoch_ra"]) for row in others)
 
 
 def test_a_control_is_given_retrains_outputs(workshop):

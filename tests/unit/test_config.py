@@ -327,9 +327,7 @@ def test_a_method_is_a_mapping():
     assert complaint(methods={"ft": 3}) == "methods.ft: 3: should be a mapping"
 
 
-@pytest.mark.parametrize(
-    "name", ["Mine", "my method", "a/b", "-x", ".x", "", "retrain", "tune"]
-)
+@pytest.mark.parametrize("name", ["Mine", "my method", "a/b", "-x", ".x", "", "retrain", "tune"])
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
@@ -453,14 +451,52 @@ def test_a_sweep_of_an_unknown_method_is_named():
 
 
 def test_a_sweep_of_an_unknown_parameter_is_named():
-    said = complaint(sweeps=sweep(epoch=[1]))
+    said = complaint(sweeps=sweep(epoch=[1, 2]))
     assert said.startswith("sweeps.s.vary.epoch: unknown key (value 1); allowed: lr,")
     assert said.endswith("; did you mean epochs?")
 
 
 def test_a_wrong_value_of_a_sweep_is_named():
     said = complaint(sweeps=sweep(optimizer=["adam", "adamx"]))
-    assert said.startswith("sweeps.s.vary.optimizer: 'adamx' is not allowed; allowed: sgd, adam,")
+    assert said == (
+        "sweeps.s.vary.optimizer: 'adamx' is not allowed; allowed: sgd, adam, adamw; "
+        "did you mean adam?"
+    )
+
+
+def test_a_value_of_a_sweep_that_a_cells_own_parameters_do_not_allow_is_named_once():
+    forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.5}
+    cells = {f"ones-{i}": {"forget": forget, "methods": {"ft": {"lr": 0.5}}} for i in (1, 2)}
+    said = complaint(cells=cells, sweeps=sweep(lr=[0.1, -1]))
+    assert said == "sweeps.s.vary.lr: -1: should be greater than or equal to 0"
+
+
+def test_what_goes_along_with_a_sweep_is_checked_under_its_own_key():
+    vary = {"optimizer": ["sgd", "adamw"]}
+
+    def said(**along):
+        return complaint(sweeps={"s": {"method": "ft", "vary": vary, "along": along}})
+
+    assert said(lr=[0.1, -1]) == "sweeps.s.along.lr: -1: should be greater than or equal to 0"
+    assert said(rate=[0.1, 1]).startswith("sweeps.s.along.rate: unknown key (value 0.1); allowed:")
+    assert said(lr=[0.1, 1e6]) == (
+        "sweeps.s.along.lr: 1000000.0: not usable in a file's name as '1e+06'"
+    )
+    assert said(lr=[0.1]) == (
+        "sweeps.s: along.lr: [0.1]: should be another parameter with a value for each of the 2 of "
+        "optimizer"
+    )
+
+
+def test_a_sweeps_name_must_do_in_a_files_name():
+    said = complaint(sweeps={"My Sweep": {"method": "ft", "vary": {"lr": [0.1]}}})
+    assert said.startswith("sweeps.My Sweep: not usable as a folder's name; use a-z")
+
+
+def test_a_tracked_method_must_be_there():
+    said = complaint(track=["ft", "rll"])
+    assert said == "track[1]: no method 'rll'; known: ft, rl; did you mean rl?"
+    assert complaint(track=["ft", "ft"]) == "track: ['ft', 'ft']: a value stands there twice"
 
 
 def test_a_sweep_over_an_unknown_cell_is_named():

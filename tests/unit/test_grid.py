@@ -200,6 +200,74 @@ def test_where_the_choice_is_open_every_value_of_it_is_a_run():
     assert swept(methods={"ft": {"lr": [0.1, 0.2]}}, lr=[0.1, 0.2]) == ["ft@lr=0.1", "ft@lr=0.2"]
 
 
+def test_a_sweep_knows_its_values_in_the_configs_order_and_the_own_run_among_them():
+    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5, "1e-2", 0.001]}}}
+    assert grid(sweeps=sweeps).sweeps()["digit_3-50"] == {
+        "s": {
+            "method": "FT",
+            "key": "lr",
+            "own": "ft",
+            "values": {"ft@lr=0.5": 0.5, "ft": 0.01, "ft@lr=0.001": 0.001},
+            "along": {"ft@lr=0.5": {}, "ft": {}, "ft@lr=0.001": {}},
+            "is_tuned": False,
+        }
+    }
+
+
+def test_an_own_value_that_is_not_listed_comes_last():
+    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
+    values = grid(sweeps=sweeps).cells["digit_3-50"].sweeps["s"].values
+    assert list(values.items()) == [("ft@lr=0.5", 0.5), ("ft", 0.01)]
+
+
+def test_where_the_value_is_tuned_the_own_run_has_none_to_tell():
+    methods, sweeps = {"ft": {"lr": [0.1, 0.2]}}, {"s": {"method": "ft", "vary": {"lr": [0.1]}}}
+    sweep = grid(methods=methods, sweeps=sweeps).cells["digit_3-50"].sweeps["s"]
+    assert list(sweep.values.items()) == [("ft@lr=0.1", 0.1), ("ft", None)]
+    assert sweep.is_tuned
+
+
+def test_a_sweep_is_told_of_the_cells_that_have_it_with_their_own_values():
+    forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
+    cells = {"ones": {"forget": forget, "methods": {"ft": {"lr": 0.5}}}}
+    entry = {"method": "ft", "vary": {"lr": [0.5, 0.01]}, "cells": ["ones", "digit_3-50"]}
+    sweeps = grid(cells=cells, sweeps={"s": entry}).sweeps()
+    assert list(sweeps) == ["digit_3-50", "ones"]
+    assert sweeps["digit_3-50"]["s"]["values"] == {"ft@lr=0.5": 0.5, "ft": 0.01}
+    assert sweeps["ones"]["s"]["values"] == {"ft": 0.5, "ft@lr=0.01": 0.01}
+
+
+def test_what_goes_along_is_in_the_runs_name_and_values():
+    entry = {
+        "method": "ft",
+        "vary": {"optimizer": ["sgd", "adamw", "adam"]},
+        "along": {"lr": [0.01, 0.001, "1e-4"]},
+    }
+    cell = grid(sweeps={"s": entry}).cells["digit_3-50"]
+    names = ["ft", "ft@optimizer=adamw@lr=0.001", "ft@optimizer=adam@lr=0.0001"]
+    assert list(cell.sweeps["s"].values) == names
+    assert cell.runs[names[1]].vary == {"optimizer": "adamw", "lr": 0.001}
+    assert cell.sweeps["s"].along[names[2]] == {"lr": 0.0001}
+
+
+def test_a_run_is_the_methods_own_only_if_what_goes_along_is_too():
+    entry = {"method": "ft", "vary": {"optimizer": ["sgd"]}, "along": {"lr": [0.5]}}
+    sweep = grid(sweeps={"s": entry}).cells["digit_3-50"].sweeps["s"]
+    assert sweep.values == {"ft@optimizer=sgd@lr=0.5": "sgd", "ft": "sgd"}
+    assert sweep.along["ft"] == {"lr": 0.01}
+
+
+# Tracking.
+
+
+def test_the_methods_named_under_track_are_tracked_and_their_sweeps_are_not():
+    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
+    cell = grid(methods={"ft": {}, "ga": {}}, sweeps=sweeps, track=["ft"]).cells["digit_3-50"]
+    assert cell.tracked == ["ft"]
+    assert [name for name, run in cell.runs.items() if run.tracked] == ["ft"]
+    assert grid(methods={"ft": {}}).cells["digit_3-50"].tracked == []
+
+
 # Two phases: `two` prepares from `size` and `support`, and not from `lr`.
 
 

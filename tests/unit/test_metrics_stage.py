@@ -35,6 +35,13 @@ RETRAINED = [  # predictions of the train and the test set, by seed
 TRUTH = (LABELS.train, LABELS.test)
 SEEDS = (0, 1, 2)
 RUNS = ("ga", "ft")
+# The base, an epoch of another loop, and two epochs; affected RA is undefined.
+HISTORY = """loop,epoch,epoch_ra_affected,epoch_ua,loss
+0,,nan,0.5,
+1,0,,,0.7
+2,0,nan,0.25,0.6
+2,1,nan,0.0,0.5
+"""
 
 
 def outputs(predictions: list[int], confidence: list[float]) -> Outputs:
@@ -77,6 +84,7 @@ def cell_folder(tmp_path_factory) -> Path:
         # Members at 0.75: the boundary is at 0.375, and the forget set is beyond it.
         ft = ModelOutputs(outputs(TRUTH[0], [0.75] * 8), outputs(TRUTH[1], unsure))
         write_run(folder, "ft", seed, ft)
+        (folder / f"seed-{seed}" / "ft" / "history.csv").write_text(HISTORY)
         broken = seed == 1
         ga = ModelOutputs(
             outputs([0] * 8, [math.nan if broken else 0.5] * 8), outputs([0] * 4, unsure)
@@ -93,7 +101,7 @@ def run_stage(folder: Path, seeds: tuple[int, ...], *more: str) -> None:
     words += ["--labels", folder / "labels.npz", "--split", folder / "split.json"]
     words += ["--neighbours", folder / "neighbours.npz"]
     words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
-    words += ["--tuning", folder / "tuning.csv", *more]
+    words += ["--tuning", folder / "tuning.csv", "--tracked", "ft", *more]
     stage.run(parser.parse_args([str(word) for word in words]))
 
 
@@ -159,8 +167,9 @@ def test_rows_are_sorted_and_complete(cell_folder):
     assert keys == sorted(keys)
     assert len(set(keys)) == len(keys)
     # By seed: 11 own numbers, 43 against Retrain, 20 counts. Over all: 40 edges, 40 floors of
-    # bins, 7 of metrics, 2 of gaps, 2 sizes of the affected class; 2 gaps a run. And `steps` of ft.
-    assert len(keys) == 3 * (11 + 20) + 6 * (11 + 43) + 91 + 2 * 2 + 3
+    # bins, 7 of metrics, 2 of gaps, 2 sizes of the affected class; 2 gaps a run. And of ft `steps`
+    # and 2 numbers by 3 epochs.
+    assert len(keys) == 3 * (11 + 20) + 6 * (11 + 43) + 91 + 2 * 2 + 3 * (1 + 6)
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")
     }
@@ -186,6 +195,14 @@ def test_the_catalogue_knows_every_number(cell_folder):
     names = {row["metric"] for row in rows} - {"steps"}
     assert len(names) > 150
     assert all(metric_of(name).label for name in names)
+
+
+def test_what_was_tracked_is_counted_from_the_base(cell_folder):
+    rows = read(cell_folder / "metrics.csv")
+    found = [(r["run"], r["metric"], r["value"]) for r in rows if r["metric"].startswith("epoch_")]
+    expected = [("ft", f"epoch_ra_affected:0{epoch}", "") for epoch in range(3)]
+    expected += [("ft", f"epoch_ua:0{i}", ua) for i, ua in enumerate(("0.5", "0.25", "0.0"))]
+    assert found == expected * 3
 
 
 def test_costs_are_a_table_of_their_own(cell_folder):

@@ -76,6 +76,36 @@ def test_another_parameter_of_one_method_reruns_that_method_alone(project):
     assert project.planned(*SMOKE) == OF_ONE_METHOD
 
 
+def add_sweep_and_track(project):
+    project.edit(
+        "configs/smoke.yaml",
+        "    controls: [original, ideal]",
+        "    controls: [original, ideal]\n"
+        "    sweeps: {beta: {method: ltd, vary: {beta: [1, 2]}}}\n"
+        "    track: [ga]",
+    )
+
+
+def test_one_more_sweep_adds_its_runs_and_tracking_reruns_the_tracked_alone(project):
+    add_sweep_and_track(project)
+    done = project.snakemake("--dry-run", *SMOKE)
+    planned = set(re.findall(r"unlearn \(smoke, digit_3-50, seed (\d), (\S+)\)", done.stdout))
+    assert planned == {(seed, run) for seed in "01" for run in ("ltd@beta=1", "ga")}
+    before = contents(results(project))
+    assert project.snakemake(*SMOKE).returncode == 0
+    after = contents(results(project))
+    kept = [name for name in before if "/ga/history.csv" not in name and "/seed-" in name]
+    assert len(kept) > 100
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    folder = results(project)
+    for seed in "01":
+        # Taken from the plain run, not made again.
+        assert not (folder / f"digit_3-50/seed-{seed}/ltd@beta=1/prepared").exists()
+    assert (folder / "tables/digit_3-50/sweep-beta.md").stat().st_size
+    for figure in ("sweep-beta-standard", "sweep-beta-teacher_epochs", "epochs"):
+        assert (folder / f"figures/digit_3-50/{figure}.png").stat().st_size
+
+
 def test_a_comment_reruns_nothing(project):
     project.edit(
         "workflow/collateral/methods/ga/method.py",

@@ -186,6 +186,8 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
     for given in sweep.combinations():
         messages = list(_value_errors(spec, given, sweep, where))
         yield from messages
+        if not given.keys() <= params_class(spec.uses).model_fields.keys():
+            return  # said once, not for every value
         if messages:
             continue
         exact = spec.values(given)

@@ -11,7 +11,7 @@ from pathlib import Path
 from collateral.core.files import read_json
 from collateral.metrics.catalogue import METRICS
 from collateral.report.locality import distance, near_and_far
-from collateral.tables.compare import LAYOUTS, Row, Table
+from collateral.tables.compare import LAYOUTS, Part, Row, Table
 from collateral.tables.display import EMPTY, Shown, heading, show, signed
 from collateral.tables.reported import reported
 from collateral.tables.results import REFERENCE, Cell, mean, std
@@ -53,15 +53,21 @@ class Grid:
     is_prose: bool = False  # words rather than numbers: set to the left, and wrapped
 
 
-def of_table(table: Table) -> Grid:
-    """Return a main or affected-class table."""
-    columns = table.layout.columns
+def of_table(table: Table) -> list[Grid]:
+    """Return a grid for each part of a table, with the caption under the last."""
+    grids = [_of_part(table, part) for part in table.layout.parts]
+    return [*grids[:-1], replace(grids[-1], caption=table.caption)]
+
+
+def _of_part(table: Table, part: Part) -> Grid:
+    columns, layout = part.columns, table.layout
     groups = [
         [Line(row.label, row.status, [_field(row, c) for c in columns]) for row in rows]
         for kinds in GROUPS
         if (rows := table.rows_of(*kinds))
     ]
-    return Grid(table.subject, [heading(c) for c in columns], groups, table.caption)
+    corner = layout.corner if len(layout.parts) > 1 else ""
+    return Grid(table.subject, [heading(c) for c in columns], groups, corner=corner)
 
 
 def _field(row: Row, metric: str) -> Field:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from collateral.core.dataset import Labels
 from collateral.core.files import read_json
-from collateral.figures import affected, classes, similarity
+from collateral.figures import affected, classes, epochs, similarity, sweeps
 from collateral.report.grids import (
     Grid,
     of_costs,
@@ -27,12 +28,14 @@ from collateral.report.images import Strip, data_uri, strips
 from collateral.report.locality import finding
 from collateral.tables.compare import Protocol, tables
 from collateral.tables.results import REFERENCE, Cell, Runs, cells, read
+from collateral.tables.sweeps import sweep_cell, sweep_table, sweeps_of
 
 CAPTIONS = {
     "similarity": similarity.CAPTION,
     "classes": classes.CAPTION,
     "affected": affected.CAPTION,
 }
+EPOCHS = {"epochs": epochs.CAPTION}
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Source:
     folder: Path
     runs: Runs
     protocol: Protocol | None = None
+    sweeps: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of each cell, by name
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,15 @@ class Picture:
     name: str
     image: str  # a data URI
     caption: str
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A sweep, or the course of training: its tables and figures."""
+
+    title: str
+    tables: list[Grid]
+    pictures: list[Picture]
 
 
 @dataclass(frozen=True)
@@ -64,6 +77,7 @@ class CellSection:
     tables: list[Grid]
     pictures: list[Picture]
     strips: list[Strip]
+    ablations: list[Ablation]
     details: list[Grid]
 
 
@@ -95,12 +109,15 @@ def render(sources: Mapping[str, Source], theory: Path | None = None) -> str:
 def _benchmark(name: str, source: Source) -> BenchmarkSection:
     frame = read(source.folder / "metrics.csv", source.folder / "costs.csv")
     found = cells(frame, source.runs)
-    sections = [_cell(f"{name}-{cell.name}", source, cell) for cell in found]
+    sections = [_cell(f"{name}-{cell.name}", source, cell, frame) for cell in found]
     return BenchmarkSection(name, of_summary(found), sections, _versions(source.folder, found[0]))
 
 
-def _cell(anchor: str, source: Source, cell: Cell) -> CellSection:
+def _cell(anchor: str, source: Source, cell: Cell, frame: pd.DataFrame) -> CellSection:
     folder = source.folder / cell.name
+    ablations = list(_ablations(source, cell.name, frame))
+    shown_there = {picture.name for ablation in ablations for picture in ablation.pictures}
+    figures = source.folder / "figures" / cell.name
     details = [
         of_costs(cell),
         of_tuning(folder / "tuning.csv", cell),
@@ -112,20 +129,40 @@ def _cell(anchor: str, source: Source, cell: Cell) -> CellSection:
         title=cell.title,
         finding=finding(cell),
         near=of_locality(cell),
-        tables=[of_table(table) for table in tables(cell, source.protocol)],
-        pictures=_pictures(source.folder / "figures" / cell.name, CAPTIONS),
+        tables=[grid for table in tables(cell, source.protocol) for grid in of_table(table)],
+        pictures=_pictures(figures, CAPTIONS, shown_there),
         strips=_strips(source.folder, cell),
+        ablations=ablations,
         details=[grid for grid in details if grid.groups],
     )
 
 
-def _pictures(folder: Path, captions: Mapping[str, str]) -> list[Picture]:
+def _ablations(source: Source, cell: str, frame: pd.DataFrame) -> Iterator[Ablation]:
+    """Yield the sweeps of a cell in the config's order, and then the course of training."""
+    folder = source.folder / "figures" / cell
+    for sweep in sweeps_of(source.sweeps.get(cell, {})):
+        table = sweep_table(sweep_cell(frame, cell, sweep), sweep, source.protocol)
+        yield Ablation(sweep.title, of_table(table), _captioned(folder, sweeps.captions(sweep)))
+    if course := _captioned(folder, EPOCHS):
+        yield Ablation("Epochs", [], course)
+
+
+def _pictures(
+    folder: Path, captions: Mapping[str, str], hidden: Collection[str] = ()
+) -> list[Picture]:
     """Return the figures of a folder, those with a caption first and in its order."""
-    names = sorted(path.stem for path in folder.glob("*.png"))
-    known = [name for name in captions if name in names]
+    names = sorted({path.stem for path in folder.glob("*.png")}.difference(hidden))
+    others = {name: "" for name in names if name not in captions}
+    return _captioned(folder, {**captions, **others})
+
+
+def _captioned(folder: Path, captions: Mapping[str, str]) -> list[Picture]:
+    """Return the figures with these captions, as far as they are there."""
+    files = {name: folder / f"{name}.png" for name in captions}
     return [
-        Picture(name, data_uri((folder / f"{name}.png").read_bytes()), captions.get(name, ""))
-        for name in dict.fromkeys([*known, *names])
+        Picture(name, data_uri(file.read_bytes()), captions[name])
+        for name, file in files.items()
+        if file.exists()
     ]
 
 

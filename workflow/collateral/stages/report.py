@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Render the page and write it."""
     sources = {
-        name: Source(Path(given["folder"]), given["runs"], given.get("protocol"))
+        name: Source(
+            Path(given["folder"]), given["runs"], given.get("protocol"), given.get("sweeps", {})
+        )
         for name, given in args.benchmarks.items()
     }
     with atomic(args.out) as temporary:

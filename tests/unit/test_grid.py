@@ -208,8 +208,7 @@ def test_a_sweep_knows_its_values_in_the_configs_order_and_the_own_run_among_the
             "key": "lr",
             "own": "ft",
             "values": {"ft@lr=0.5": 0.5, "ft": 0.01, "ft@lr=0.001": 0.001},
-            "along": {"ft@lr=0.5": {}, "ft": {}, "ft@lr=0.001": {}},
-            "is_tuned": False,
+            "labels": {"ft@lr=0.5": "0.5", "ft": "0.01", "ft@lr=0.001": "0.001"},
         }
     }
 
@@ -224,7 +223,7 @@ def test_where_the_value_is_tuned_the_own_run_has_none_to_tell():
     methods, sweeps = {"ft": {"lr": [0.1, 0.2]}}, {"s": {"method": "ft", "vary": {"lr": [0.1]}}}
     sweep = grid(methods=methods, sweeps=sweeps).cells["digit_3-50"].sweeps["s"]
     assert list(sweep.values.items()) == [("ft@lr=0.1", 0.1), ("ft", None)]
-    assert sweep.is_tuned
+    assert sweep.described()["labels"] == {"ft@lr=0.1": "0.1", "ft": "as tuned"}
 
 
 def test_a_sweep_is_told_of_the_cells_that_have_it_with_their_own_values():
@@ -247,7 +246,11 @@ def test_what_goes_along_is_in_the_runs_name_and_values():
     names = ["ft", "ft@optimizer=adamw@lr=0.001", "ft@optimizer=adam@lr=0.0001"]
     assert list(cell.sweeps["s"].values) == names
     assert cell.runs[names[1]].vary == {"optimizer": "adamw", "lr": 0.001}
-    assert cell.sweeps["s"].along[names[2]] == {"lr": 0.0001}
+    assert list(cell.sweeps["s"].described()["labels"].values()) == [
+        "sgd, lr 0.01",
+        "adamw, lr 0.001",
+        "adam, lr 0.0001",
+    ]
 
 
 def test_a_run_is_the_methods_own_only_if_what_goes_along_is_too():

@@ -23,7 +23,7 @@ ACCURACIES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affecte
 STUDENT_95 = 4.302653  # t of two degrees of freedom: three seeds
 
 
-def given(key="lr", is_tuned=False, **values):
+def given(key="lr", **values):
     """Return a sweep of `ft` as the rules pass it; runs are named by the names of the values."""
     runs = {"ft" if name == "own" else f"ft@{key}={name}": v for name, v in values.items()}
     return {
@@ -31,8 +31,7 @@ def given(key="lr", is_tuned=False, **values):
         "key": key,
         "own": "ft",
         "values": runs,
-        "along": {run: {} for run in runs},
-        "is_tuned": is_tuned,
+        "labels": {run: str(value).removesuffix(".0") for run, value in runs.items()},
     }
 
 
@@ -102,19 +101,10 @@ def test_rows_are_retrain_the_values_in_order_and_the_floor(swept):
     assert list(rows_of(table)) == ["retrain", "ft", "ft@lr=1", "ft@lr=0.01", "retrain_other_seeds"]
 
 
-def test_a_value_chosen_by_tuning_is_called_so(swept):
-    content = given(is_tuned=True, **{"1": 1.0, "0.01": 0.01, "own": None})
-    cell, sweep = swept(numeric(), content)
-    table = sweep_table(cell, sweep)
-    assert rows_of(table)["ft"].label == "as tuned"
-    assert "“as tuned” is the method" in table.caption
+def test_a_value_that_is_not_known_is_a_row_and_not_a_number(swept):
+    cell, sweep = swept(numeric(), given(**{"1": 1.0, "0.01": 0.01, "own": None}))
+    assert rows_of(sweep_table(cell, sweep))["ft"].label == "None (own)"
     assert sweep.numbers == {"ft@lr=1": 1.0, "ft@lr=0.01": 0.01}
-
-
-def test_what_goes_along_stands_beside_the_value(swept):
-    content = WORDS | {"along": {"ft@kind=hard": {"lr": 0.5}, "ft": {"lr": 0.1}}}
-    table = sweep_table(*swept(words(), content))
-    assert [row.label for row in table.rows[1:3]] == ["hard, lr 0.5", "soft, lr 0.1 (own)"]
 
 
 def test_columns_are_all_metrics_both_gaps_and_the_cost(swept):

@@ -83,9 +83,15 @@ class SweepSpec:
             "key": self.key,
             "own": self.method.name,
             "values": dict(self.values),
-            "along": {run: dict(others) for run, others in self.along.items()},
-            "is_tuned": self.is_tuned,
+            "labels": {run: self._label(run) for run in self.values},
         }
+
+    def _label(self, run: str) -> str:
+        """Return what a table calls a value: what goes along stands beside it."""
+        if run == self.method.name and self.is_tuned:
+            return "as tuned"
+        others = [f"{key} {short(value)}" for key, value in self.along[run].items()]
+        return ", ".join([short(self.values[run]), *others])
 
 
 class Cell:

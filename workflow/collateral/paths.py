@@ -6,9 +6,7 @@ from typing import Any
 
 RESULTS = "results"
 LOGS = "logs"
-RESERVED = frozenset(
-    {"base", "diagnose", "figures", "tables", "theory", "logs", "tune", "retrain"}
-)
+RESERVED = frozenset({"base", "diagnose", "figures", "tables", "theory", "logs", "tune", "retrain"})
 
 BENCHMARK = f"{RESULTS}/{{benchmark}}"
 DATA = f"{BENCHMARK}/dataset.npz"

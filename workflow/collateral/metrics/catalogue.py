@@ -11,8 +11,15 @@ from collateral.core.record import TRACKED
 Unit = Literal["%", "points", "s", "MB", "examples", "cosine", "nats", "epochs", "classes", "rate"]
 Ideal = Literal["retrain", "high", "low"]
 Group = Literal[
-    *("main", "affected", "membership", "locality", "support", "epochs", "reported"),
-    *("reference", "cost"),
+    "main",
+    "affected",
+    "membership",
+    "locality",
+    "support",
+    "epochs",
+    "reported",
+    "reference",
+    "cost",
 ]
 
 
@@ -299,7 +306,7 @@ METRICS: dict[str, Metric] = {
         "reported",
     ),
     "teacher_epochs": Metric(
-        "Teacher epochs", "epochs until LTD's teacher was done", "epochs", "low", "reported"
+        "Teacher's epochs", "epochs until LTD's teacher was done", "epochs", "low", "reported"
     ),
 }
 METRICS |= {

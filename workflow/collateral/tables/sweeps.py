@@ -9,14 +9,12 @@ from typing import Any
 import pandas as pd
 
 from collateral.metrics.catalogue import METRICS
-from collateral.paths import short
 from collateral.tables.compare import AFFECTED, MAIN, Layout, Protocol, Table, table
 from collateral.tables.results import Cell, cell_with
 
 # Shown where the method reports them.
 REPORTED = tuple(name for name, metric in METRICS.items() if metric.group == "reported")
 OWN = "“own” marks the value that the method has in all other tables and figures."
-AS_TUNED = "“as tuned” is the method with the value that its tuning chose."
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,7 @@ class Sweep:
     key: str  # the parameter
     own: str  # the run with the method's own value
     values: Mapping[str, Any]  # by run, in the config's order
-    along: Mapping[str, Mapping[str, Any]]  # by run: values of other parameters, which go along
-    is_tuned: bool  # tuning chose the value of `own`
+    labels: Mapping[str, str]  # of the values
 
     @property
     def title(self) -> str:
@@ -37,22 +34,15 @@ class Sweep:
         return f"{self.method}: {self.key}"
 
     @property
-    def labels(self) -> dict[str, str]:
-        """What the rows are called."""
-        return {run: self._label(run) for run in self.values}
+    def rows(self) -> dict[str, str]:
+        """What the rows of the table are called, by run."""
+        return {**self.labels, self.own: f"{self.labels[self.own]} (own)"}
 
     @property
     def numbers(self) -> dict[str, float]:
         """The values by run, to draw a line through; empty where one is not a number."""
         known = {run: value for run, value in self.values.items() if value is not None}
         return known if all(type(value) in (int, float) for value in known.values()) else {}
-
-    def _label(self, run: str) -> str:
-        if run == self.own and self.is_tuned:
-            return "as tuned"
-        others = [f"{key} {short(value)}" for key, value in self.along[run].items()]
-        text = ", ".join([short(self.values[run]), *others])
-        return f"{text} (own)" if run == self.own else text
 
 
 def sweeps_of(given: Mapping[str, Mapping[str, Any]]) -> list[Sweep]:
@@ -62,7 +52,7 @@ def sweeps_of(given: Mapping[str, Mapping[str, Any]]) -> list[Sweep]:
 
 def sweep_cell(frame: pd.DataFrame, cell: str, sweep: Sweep) -> Cell:
     """Return the cell with Retrain and the runs of a sweep alone."""
-    return cell_with(frame, cell, sweep.labels)
+    return cell_with(frame, cell, sweep.rows)
 
 
 def sweep_table(cell: Cell, sweep: Sweep, protocol: Protocol | None = None) -> Table:
@@ -77,5 +67,4 @@ def sweep_table(cell: Cell, sweep: Sweep, protocol: Protocol | None = None) -> T
         ranked="value",
     )
     made = table(cell, layout, protocol)
-    mark = AS_TUNED if sweep.is_tuned else OWN
-    return replace(made, caption=f"{made.caption} {mark}")
+    return replace(made, caption=f"{made.caption} {OWN}")

@@ -10,10 +10,12 @@ import pytest
 from conftest import REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
 
 from collateral.config.lookup import names
+from collateral.figures.sweeps import KINDS
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # What is never the same twice: costs, and what shows them.
 COSTS = {"cost.json", "costs.csv", "main.csv", "main.md", "main.tex", "report.html"}
+SWEPT = "ltd@beta=1"
 # The rules that `make figures` considers.
 PRESENT = re.search(r"^PRESENT = (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)[1].split()
 # What runs again when one method that is not tuned changes.
@@ -29,16 +31,17 @@ def contents(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in COSTS
+        if path.is_file() and path.name not in COSTS and not path.name.startswith("sweep-")
     }
 
 
 def test_tables_figures_and_page_are_there(finished):
     folder = results(finished)
-    for table in ("main", "affected"):
+    for table in ("main", "affected", "sweep-beta"):
         for suffix in ("csv", "md", "tex"):
             assert (folder / f"tables/digit_3-50/{table}.{suffix}").stat().st_size
-    for figure in ("similarity", "affected"):
+    of_sweep = [f"sweep-beta-{kind}" for kind in KINDS]
+    for figure in ("similarity", "affected", "epochs", *of_sweep):
         for suffix in ("pdf", "png"):
             assert (folder / f"figures/digit_3-50/{figure}.{suffix}").stat().st_size
     assert (finished.folder / "results/report.html").stat().st_size
@@ -51,7 +54,7 @@ def test_every_run_and_seed_is_in_the_metrics(finished):
     runs = {run for run, _ in ua}
     on_disk = {p.parent.name for p in results(finished).glob("digit_3-50/seed-0/*/outputs.npz")}
     assert runs == on_disk
-    assert {"retrain", *names("method"), *names("control")} == runs
+    assert {"retrain", *names("method"), *names("control"), SWEPT} == runs
     assert ua == {(run, seed) for run in runs for seed in ("0", "1")}
 
 
@@ -76,34 +79,27 @@ def test_another_parameter_of_one_method_reruns_that_method_alone(project):
     assert project.planned(*SMOKE) == OF_ONE_METHOD
 
 
-def add_sweep_and_track(project):
-    project.edit(
-        "configs/smoke.yaml",
-        "    controls: [original, ideal]",
-        "    controls: [original, ideal]\n"
-        "    sweeps: {beta: {method: ltd, vary: {beta: [1, 2]}}}\n"
-        "    track: [ga]",
-    )
-
-
 def test_one_more_sweep_adds_its_runs_and_tracking_reruns_the_tracked_alone(project):
-    add_sweep_and_track(project)
+    project.edit("configs/smoke.yaml", "vary: {beta: [1, 2]}", "vary: {beta: [1, 2, 5]}")
+    project.edit("configs/smoke.yaml", "track: [ltd]", "track: [ltd, ga]")
     done = project.snakemake("--dry-run", *SMOKE)
-    planned = set(re.findall(r"unlearn \(smoke, digit_3-50, seed (\d), (\S+)\)", done.stdout))
-    assert planned == {(seed, run) for seed in "01" for run in ("ltd@beta=1", "ga")}
+    planned = set(re.findall(r"/seed-(\d)/([^/]+)/outputs.npz$", done.stdout, re.M))
+    assert planned == {(seed, run) for seed in "01" for run in ("ltd@beta=5", "ga")}
     before = contents(results(project))
     assert project.snakemake(*SMOKE).returncode == 0
     after = contents(results(project))
-    kept = [name for name in before if "/ga/history.csv" not in name and "/seed-" in name]
-    assert len(kept) > 100
+    kept = {name for name in before if "/seed-" in name and not name.endswith("/ga/history.csv")}
+    assert len(kept) > 50
     assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
-    folder = results(project)
+
+
+def test_a_sweeps_run_takes_what_the_plain_run_prepared(finished):
+    cell = results(finished) / "digit_3-50"
+    assert (cell / "tune/ltd/prepared").is_dir()
+    assert (cell / "seed-1/ltd/prepared").is_dir()
     for seed in "01":
-        # Taken from the plain run, not made again.
-        assert not (folder / f"digit_3-50/seed-{seed}/ltd@beta=1/prepared").exists()
-    assert (folder / "tables/digit_3-50/sweep-beta.md").stat().st_size
-    for figure in ("sweep-beta-standard", "sweep-beta-teacher_epochs", "epochs"):
-        assert (folder / f"figures/digit_3-50/{figure}.png").stat().st_size
+        assert not (cell / f"seed-{seed}/{SWEPT}/prepared").exists()
+    assert not (cell / "seed-0/ltd/prepared").exists()
 
 
 def test_a_comment_reruns_nothing(project):

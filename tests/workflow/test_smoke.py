@@ -83,7 +83,8 @@ def test_one_more_sweep_adds_its_runs_and_tracking_reruns_the_tracked_alone(proj
     project.edit("configs/smoke.yaml", "vary: {beta: [1, 2]}", "vary: {beta: [1, 2, 5]}")
     project.edit("configs/smoke.yaml", "track: [ltd]", "track: [ltd, ga]")
     done = project.snakemake("--dry-run", *SMOKE)
-    planned = set(re.findall(r"/seed-(\d)/([^/]+)/outputs.npz$", done.stdout, re.M))
+    made = r"^ +output: \S+/seed-(\d)/([^/]+)/model\.safetensors"
+    planned = set(re.findall(made, done.stdout + done.stderr, re.M))
     assert planned == {(seed, run) for seed in "01" for run in ("ltd@beta=5", "ga")}
     before = contents(results(project))
     assert project.snakemake(*SMOKE).returncode == 0

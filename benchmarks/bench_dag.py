@@ -33,6 +33,9 @@ def config_of(num_classes: int) -> dict:
         "families": max(2, ceil(num_classes / FAMILY)),
         "classes_per_family": FAMILY,
     }
+    # What names cells or classes of digits.
+    for key in ("cells", "sweeps", "support_size"):
+        benchmark.pop(key, None)
     benchmark["classes"] = list(range(num_classes))
     benchmark["fractions"] = FRACTIONS
     benchmark["seeds"] = list(range(NUM_SEEDS))

@@ -196,7 +196,7 @@ def test_a_value_that_is_no_number_makes_it_a_sweep_of_words(value):
 
 def test_a_line_goes_through_the_means_from_left_to_right(swept):
     axes = figures.draw_all(*swept(numeric()), RUNS)["sweep-s-standard"].axes
-    assert [panel.get_title() for panel in axes] == ["UA", "RA", "TA", "MIA"]
+    assert [panel.get_title() for panel in axes] == ["UA (%)", "RA (%)", "TA (%)", "MIA (%)"]
     line = lines_of(axes[0])["FT"]
     assert line.get_xdata().tolist() == [0.01, 0.1, 1.0]
     assert line.get_ydata() == pytest.approx([70, 60, 90])
@@ -284,7 +284,9 @@ def tracked(num_epochs: int = 12, runs: tuple[str, ...] = ("ft",)) -> FakeCell:
 def test_tracked_runs_are_drawn_from_the_base_to_the_last_epoch(frame_of):
     (cell,) = cells(frame_of(tracked()), RUNS)
     axes = epochs.draw(cell, RUNS).axes
-    assert [panel.get_title() for panel in axes[:4]] == ["RA", "UA", "TA", "RA affected"]
+    assert [panel.get_title() for panel in axes[:4]] == [
+        f"{name} (%)" for name in ("RA", "UA", "TA", "RA affected")
+    ]
     for panel in axes:
         lines = lines_of(panel)
         assert list(lines) == ["FT", "Retrain"]

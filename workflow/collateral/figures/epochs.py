@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from collateral.core.record import TRACKED
-from collateral.figures.panels import BAND, draw_level, draw_line, scale_to_lines
+from collateral.figures.panels import BAND, draw_level, draw_line, fit_rates
 from collateral.figures.style import WIDTH, Look, annotate, looks, style
 from collateral.metrics.catalogue import METRICS
 from collateral.tables.results import Cell, Runs
@@ -35,8 +35,6 @@ def draw(cell: Cell, runs: Runs) -> Figure:
             _draw_panel(axes, cell, metric, drawn)
         for axes in grid[1]:
             axes.set_xlabel("Epoch")
-        for axes in grid[:, 0]:
-            axes.set_ylabel("Accuracy (%)")
         annotate(fig, grid[0, 0], cell, "Epoch 0: the base model. Dashed: Retrain.", BAND)
     return fig
 
@@ -48,9 +46,9 @@ def _draw_panel(axes: Axes, cell: Cell, metric: str, drawn: dict[str, Look]) -> 
         values = [100 * cell.values(run, name) for name in names]
         draw_line(axes, range(len(names)), values, look, cell.labels[run])
     draw_level(axes, cell, metric)
-    scale_to_lines(axes)
+    fit_rates(axes)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.set_title(METRICS[metric].label)
+    axes.set_title(f"{METRICS[metric].label} (%)")
 
 
 def _epochs(cell: Cell, run: str, metric: str) -> list[str]:

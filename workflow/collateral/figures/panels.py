@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from collateral.figures.style import NOISE, NOISE_LABEL, Look
@@ -11,6 +12,7 @@ from collateral.tables.compare import chance
 from collateral.tables.results import REFERENCE, Cell, mean, standard_error
 
 BAND = "Bands: standard error"
+TICKS = MaxNLocator(5, steps=[1, 2, 5, 10])
 LEAST_HEIGHT = 5.0  # points that a panel covers at least, so that noise alone does not fill it
 
 
@@ -34,18 +36,16 @@ def draw_level(axes: Axes, cell: Cell, metric: str) -> None:
         return
     axes.axhline(level, color="0.3", linestyle="--", linewidth=1, label="Retrain")
     if not np.isnan(limit):
-        axes.axhspan(level - limit, level + limit, label=NOISE_LABEL, **NOISE)
+        # No rate is below 0 or above 100.
+        axes.axhspan(max(level - limit, 0), min(level + limit, 100), label=NOISE_LABEL, **NOISE)
 
 
-def scale_to_lines(axes: Axes) -> None:
-    """Fit a panel of rates to its lines and their bands; the noise may leave it."""
-    heights = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
-    paths = [path for band in axes.collections for path in band.get_paths()]
-    heights += [np.asarray(path.vertices)[:, 1] for path in paths]
-    known = np.concatenate(heights) if heights else np.array([])
-    known = known[~np.isnan(known)]
-    if not known.size:
-        return
-    middle = (known.min() + known.max()) / 2
-    half = 0.55 * max(known.max() - known.min(), LEAST_HEIGHT)
-    axes.set_ylim(max(middle - half, -2), min(middle + half, 102))
+def fit_rates(axes: Axes) -> None:
+    """Give a panel of rates some height, and no room above 100 or below 0."""
+    low, high = axes.get_ylim()
+    missing = max(LEAST_HEIGHT - (high - low), 0) / 2
+    low, high = low - missing, high + missing
+    low, high = max(low - max(high - 100, 0), 0), min(high, 100)
+    edge = 0.04 * (high - low)  # a mark at 0 or 100 is seen whole
+    axes.set_yticks([tick for tick in TICKS.tick_values(low, high) if low <= tick <= high])
+    axes.set_ylim(low - edge, high + edge)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, MaxNLocator
 
-from collateral.figures.panels import BAND, draw_level, draw_line, scale_to_lines
+from collateral.figures.panels import BAND, draw_level, draw_line, fit_rates
 from collateral.figures.style import WIDTH, annotate, look_of, style
 from collateral.metrics.catalogue import METRICS
 from collateral.tables.compare import AFFECTED, COUNTERPARTS, MAIN
@@ -70,9 +70,7 @@ def _draw(cell: Cell, sweep: Sweep, runs: Runs, metrics: Sequence[str]) -> Figur
         axes = fig.subplots(1, len(metrics), squeeze=False)[0]
         for panel, metric in zip(axes, metrics, strict=True):
             _draw_panel(panel, cell, sweep, runs, metric)
-        is_rate = METRICS[metrics[0]].unit == "%"
-        axes[0].set_ylabel("Accuracy (%)" if is_rate else "Epochs")
-        reading = "Dashed: Retrain." if is_rate else ""
+        reading = "Dashed: Retrain." if METRICS[metrics[0]].unit == "%" else ""
         annotate(fig, axes[0], cell, reading, BAND, title=f"{sweep.key} varied")
     return fig
 
@@ -85,18 +83,19 @@ def _draw_panel(axes: Axes, cell: Cell, sweep: Sweep, runs: Runs, metric: str) -
     x = [sweep.numbers[run] for run in drawn]
     values = [factor * cell.values(run, metric) for run in drawn]
     axes.grid(axis="y")
+    axes.margins(x=0.08)
     draw_line(axes, x, values, look, sweep.method)
     if sweep.own in drawn:
         place = drawn.index(sweep.own)
         (ring,) = axes.plot(x[place], mean(values[place]), "o", label="own value", markersize=9)
-        ring.set(markerfacecolor="none", markeredgecolor=look.colour)
+        ring.set(markerfacecolor="none", markeredgecolor=look.colour, clip_on=False)
     if factor == 100:
         draw_level(axes, cell, COUNTERPARTS.get(metric, metric))
-        scale_to_lines(axes)
+        fit_rates(axes)
     else:
         axes.set_ylim(bottom=0)
     _scale_across(axes, x)
-    axes.set_title(METRICS[metric].label)
+    axes.set_title(METRICS[metric].label + (" (%)" if factor == 100 else ""))
     axes.set_xlabel(sweep.key)
 
 
@@ -106,4 +105,4 @@ def _scale_across(axes: Axes, x: Sequence[float]) -> None:
         axes.xaxis.set_major_formatter(LogFormatter())
         axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))

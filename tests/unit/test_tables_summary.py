@@ -112,6 +112,7 @@ def test_the_files_have_both_gaps_in_the_order_of_the_config(cells_of, tmp_path)
     assert lines[1] == "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     assert lines[2] == "| All examples | FT | 2 of 2 | 1 | 1 | 2.2 | 10.0 |"
     assert [line.split(" | ")[1] for line in lines[2:8]] == ["FT", "GA", "LTD"] * 2
+    assert lines[5].startswith("| Examples of the affected class | FT |")
     assert "over the 2 cells" in lines[-1]
     with (tmp_path / "tables/summary.csv").open() as file:
         records = list(csv.DictReader(file))

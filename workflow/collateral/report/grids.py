@@ -11,7 +11,7 @@ from pathlib import Path
 from collateral.core.files import read_json
 from collateral.metrics.catalogue import METRICS
 from collateral.report.locality import distance, near_and_far
-from collateral.tables.compare import LAYOUTS, Part, Row, Table
+from collateral.tables.compare import LAYOUTS, Part, Row, Table, subject_of
 from collateral.tables.display import EMPTY, Shown, heading, show, signed
 from collateral.tables.reported import reported
 from collateral.tables.results import REFERENCE, Cell, mean, std
@@ -82,8 +82,8 @@ def of_summary(cells: Sequence[Cell]) -> list[Grid]:
         return []
     grids = []
     for layout in LAYOUTS:
-        lines = [_standing(standing, len(cells)) for standing in standings(cells, layout.gap)]
-        grids.append(Grid(layout.subject, list(SUMMARY_HEADS[1:]), [lines]))
+        lines = [_standing(standing, len(cells)) for standing in standings(cells, *layout.gaps)]
+        grids.append(Grid(subject_of(layout, *cells), list(SUMMARY_HEADS[1:]), [lines]))
     grids[-1] = replace(grids[-1], caption=summary_caption(cells))
     return grids
 

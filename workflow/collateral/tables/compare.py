@@ -141,7 +141,7 @@ def table(cell: Cell, layout: Layout, protocol: Protocol | None = None) -> Table
     return Table(
         cell.name,
         layout,
-        _subject(cell, layout),
+        subject_of(layout, cell),
         _rows(cell, layout),
         _caption(cell, layout, protocol),
         _conventions(cell, layout),
@@ -217,8 +217,10 @@ def _floor(cell: Cell, layout: Layout) -> list[Row]:
     return [Row(FLOOR, "Retrain, other seeds", "floor", "", entries)]
 
 
-def _subject(cell: Cell, layout: Layout) -> str:
-    return layout.subject.format(classes="classes" if len(cell.forgotten) > 1 else "class")
+def subject_of(layout: Layout, *cells: Cell) -> str:
+    """Return what a table of these cells is about."""
+    several = any(len(cell.forgotten) > 1 for cell in cells)
+    return layout.subject.format(classes="classes" if several else "class")
 
 
 def _affected(cell: Cell) -> str:
@@ -231,7 +233,7 @@ def _affected(cell: Cell) -> str:
 
 def _caption(cell: Cell, layout: Layout, protocol: Protocol | None) -> str:
     sentences = [
-        f"{_subject(cell, layout)}: {cell.title}.",
+        f"{subject_of(layout, cell)}: {cell.title}.",
         _affected(cell) if AFFECTED.gap in layout.gaps else "",
         SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED,
         "The deviation from Retrain, in points, is in parentheses.",

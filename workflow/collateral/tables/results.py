@@ -116,13 +116,6 @@ def cells_and_sweeps(frame: pd.DataFrame, runs: Runs) -> list[Cell]:
     return [_cell(str(name), rows, labels) for name, rows in frame.groupby("cell", sort=False)]
 
 
-def cell_with(frame: pd.DataFrame, name: str, runs: Runs) -> Cell:
-    """Return one cell with Retrain and just the runs named in `runs`, those of sweeps too."""
-    labels = {REFERENCE: "Retrain", **runs}
-    is_wanted = (frame["cell"] == name) & frame["run"].isin(list(labels))
-    return _cell(name, frame[is_wanted], labels)
-
-
 def _cell(name: str, rows: pd.DataFrame, labels: dict[str, str]) -> Cell:
     kinds = dict(rows[["run", "kind"]].drop_duplicates("run").itertuples(index=False))
     per_seed = rows[rows["seed"].notna()]

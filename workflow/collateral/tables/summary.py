@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from collateral.core.files import write_rows
-from collateral.tables.compare import LAYOUTS
+from collateral.tables.compare import LAYOUTS, subject_of
 from collateral.tables.display import EMPTY
 from collateral.tables.results import REFERENCE, Cell
 from collateral.tables.write import write_texts
@@ -83,8 +83,9 @@ def write_summary(cells: Sequence[Cell], folder: Path) -> None:
         return
     rows, records = [], []
     for layout in LAYOUTS:
-        found = standings(cells, layout.gap)
-        rows += [[layout.subject, *standing.texts(len(cells))] for standing in found]
+        found = standings(cells, *layout.gaps)
+        subject = subject_of(layout, *cells)
+        rows += [[subject, *standing.texts(len(cells))] for standing in found]
         records += [_exact(standing) for standing in found]
     write_rows(folder / "summary.csv", [field.name for field in fields(Standing)], records)
     write_texts(folder / "summary", "summary", caption(cells), ["Gap over", *HEADS], rows, words=2)

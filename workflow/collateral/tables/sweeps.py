@@ -10,7 +10,7 @@ import pandas as pd
 
 from collateral.metrics.catalogue import METRICS
 from collateral.tables.compare import AFFECTED, MAIN, Layout, Protocol, Table, table
-from collateral.tables.results import Cell, cell_with
+from collateral.tables.results import Cell, cells_and_sweeps
 
 # Shown where the method reports them.
 REPORTED = tuple(name for name, metric in METRICS.items() if metric.group == "reported")
@@ -52,7 +52,8 @@ def sweeps_of(given: Mapping[str, Mapping[str, Any]]) -> list[Sweep]:
 
 def sweep_cell(frame: pd.DataFrame, cell: str, sweep: Sweep) -> Cell:
     """Return the cell with Retrain and the runs of a sweep alone."""
-    return cell_with(frame, cell, sweep.rows)
+    (found,) = cells_and_sweeps(frame[frame["cell"] == cell], sweep.rows)
+    return found
 
 
 def sweep_table(cell: Cell, sweep: Sweep, protocol: Protocol | None = None) -> Table:

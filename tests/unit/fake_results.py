@@ -117,6 +117,41 @@ def whole_class_cell(num_seeds: int = 3, num_classes: int = 10, **options: Any) 
     return cell
 
 
+def supports_cell(num_seeds: int = 3, sizes: tuple[int, ...] = (20, 50, 80)) -> FakeCell:
+    """Return a cell with FT's teachers of three support sizes; a seed more, 0.001 more of all.
+
+    A step costs the top bin 40 points and the one below 30, of 30 examples each: auto takes 60.
+    """
+    cell = full_cell(num_seeds=num_seeds)
+    more = 0.001 * np.arange(num_seeds)
+    by_size = {
+        "kl_previous": (np.nan, 0.5, 0.02),
+        "teacher_ua": (1.0, 0.8, 0.7),
+        "top_mass": (0.4, 0.9, 0.95),
+        "epochs": (2, 20, 10),
+        "accuracy": (1.0, 0.99, 0.99),
+        "least_similarity": (0.9, 0.75, 0.5),
+        "num_classes": (1, 2, 4),
+        "kl_retrain": (1.5, 0.1, 0.2),
+    }
+    for name, values in by_size.items():
+        step = 0 * more if name in ("epochs", "num_classes") else more
+        for size, value in zip(sizes, values, strict=True):
+            cell.add("ft", f"support_{name}:{size:05d}", *(value + step))
+    for size in sizes:
+        cell.add_overall("ft", f"support_floor:{size:05d}", 0.05 if num_seeds > 1 else np.nan)
+    for b in range(10):
+        count = 0 if b == 2 else 30
+        drop = {9: 0.4, 8: 0.3, 2: np.nan}.get(b, 0.0)
+        for name, value in (("drop", drop), ("bin_low", b / 10), ("bin_high", (b + 1) / 10)):
+            cell.add("ft", f"support_{name}:{b:02d}", *(value + more))
+        cell.add("ft", f"support_bin_count:{b:02d}", *(count + 0 * more))
+    for name, value in (("auto", 60.0), ("step_rate", 0.25), ("size", 50.0)):
+        cell.add("ft", f"support_{name}", *(value + 0 * more))
+    cell.add_overall("ft", "support_floor_retrain", 0.01 if num_seeds > 1 else np.nan)
+    return cell
+
+
 @dataclass
 class _Run:
     cell: FakeCell

@@ -10,6 +10,7 @@ import pytest
 from conftest import REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
 
 from collateral.config.lookup import names
+from collateral.figures.support import FIGURES as SUPPORT_SIZES
 from collateral.figures.sweeps import KINDS
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -41,7 +42,7 @@ def test_tables_figures_and_page_are_there(finished):
         for suffix in ("csv", "md", "tex"):
             assert (folder / f"tables/digit_3-50/{table}.{suffix}").stat().st_size
     of_sweep = [f"sweep-beta-{kind}" for kind in KINDS]
-    for figure in ("similarity", "affected", "epochs", *of_sweep):
+    for figure in ("similarity", "affected", "epochs", *SUPPORT_SIZES, *of_sweep):
         for suffix in ("pdf", "png"):
             assert (folder / f"figures/digit_3-50/{figure}.{suffix}").stat().st_size
     assert (finished.folder / "results/report.html").stat().st_size
@@ -56,6 +57,21 @@ def test_every_run_and_seed_is_in_the_metrics(finished):
     assert runs == on_disk
     assert {"retrain", *names("method"), *names("control"), SWEPT} == runs
     assert ua == {(run, seed) for run in runs for seed in ("0", "1")}
+
+
+def test_every_support_size_is_in_the_metrics(finished):
+    with (results(finished) / "metrics.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["value"]]
+    for name in ("support_teacher_ua", "support_kl_retrain"):
+        found = {(row["metric"], row["seed"]) for row in rows if row["metric"].startswith(name)}
+        assert found == {(f"{name}:{k}", seed) for k in ("00020", "00060") for seed in ("0", "1")}
+
+
+def test_another_k_of_the_runs_trains_no_teacher_of_the_support_sizes(project):
+    project.edit("configs/smoke.yaml", "ltd: {k: 60,", "ltd: {k: 50,")
+    planned = project.planned(*SMOKE)
+    assert planned["unlearn"] > 0
+    assert "diagnose" not in planned
 
 
 def test_no_checkpoint_is_left(finished):

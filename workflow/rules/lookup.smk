@@ -204,7 +204,7 @@ def diagnosed_values(w):
     """Return what LTD's teachers are trained with, whatever k the runs have."""
     run = cell_of(w).diagnosed
     values = prepare_values(run.method.uses, run.params)
-    return as_json({k: v for k, v in values.items() if k not in ("k", "min_similarity")})
+    return as_json({k: v for k, v in values.items() if k not in ("k", "k_each", "min_similarity")})
 
 
 def diagnosed_selected(w):

@@ -1,6 +1,7 @@
 """A number of a run along an axis, with a band over seeds, held against Retrain's level."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +14,7 @@ from collateral.tables.results import REFERENCE, Cell, mean, standard_error
 
 BAND = "Bands: standard error"
 TICKS = MaxNLocator(5, steps=[1, 2, 5, 10])
+LEVEL: dict[str, Any] = {"color": "0.3", "linestyle": "--", "linewidth": 1}  # of Retrain
 LEAST_HEIGHT = 5.0  # points that a panel covers at least, so that noise alone does not fill it
 
 
@@ -34,7 +36,7 @@ def draw_level(axes: Axes, cell: Cell, metric: str) -> None:
         axes.text(0.5, 0.5, "undefined", transform=axes.transAxes, ha="center", color="0.5")
         axes.set_yticks([])
         return
-    axes.axhline(level, color="0.3", linestyle="--", linewidth=1, label="Retrain")
+    axes.axhline(level, label="Retrain", **LEVEL)
     if not np.isnan(limit):
         # No rate is below 0 or above 100.
         axes.axhspan(max(level - limit, 0), min(level + limit, 100), label=NOISE_LABEL, **NOISE)

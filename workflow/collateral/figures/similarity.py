@@ -64,7 +64,7 @@ def draw(cell: Cell, runs: Runs) -> Figure:
             for row, measure in enumerate(MEASURES):
                 _draw_noise(axes[row, column], cell, f"{measure}:{name}", bins)
                 _draw_lines(axes[row, column], cell, f"{measure}:{name}", bins, drawn)
-            _draw_counts(axes[2, column], bins, len(cell.seeds))
+            draw_counts(axes[2, column], bins, len(cell.seeds))
             axes[0, column].set_title(title)
         for row, label in enumerate(MEASURES.values()):
             axes[row, 0].set_ylabel(f"{label}:\nRetrain − unlearned (points)")
@@ -101,7 +101,8 @@ def _draw_lines(axes: Axes, cell: Cell, place: str, bins: Bins, drawn: dict[str,
         axes.vlines(x, means - errors, means + errors, color=look.colour, linewidth=0.8)
 
 
-def _draw_counts(axes: Axes, bins: Bins, num_seeds: int) -> None:
+def draw_counts(axes: Axes, bins: Bins, num_seeds: int) -> None:
+    """Draw how many examples each bin has, over the axis of similarity."""
     axes.bar(bins.centres, bins.counts, 0.92 * bins.widths, color="0.6")
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.5 / num_seeds)  # one example in one seed is a visible bar

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from collateral.core.dataset import Labels
 from collateral.core.files import read_json
-from collateral.figures import affected, classes, epochs, similarity, sweeps
+from collateral.figures import affected, classes, epochs, similarity, support, sweeps
 from collateral.report.grids import (
     Grid,
     of_costs,
@@ -26,8 +26,10 @@ from collateral.report.grids import (
 )
 from collateral.report.images import Strip, data_uri, strips
 from collateral.report.locality import finding
+from collateral.report.support import of_auto, of_retrain, of_sizes
 from collateral.tables.compare import Protocol, tables
 from collateral.tables.results import REFERENCE, Cell, Runs, cells, read
+from collateral.tables.support import auto_in_words, supports_of
 from collateral.tables.sweeps import sweep_cell, sweep_table, sweeps_of
 
 CAPTIONS = {
@@ -59,11 +61,12 @@ class Picture:
 
 @dataclass(frozen=True)
 class Ablation:
-    """A sweep, or the course of training: its tables and figures."""
+    """A sweep, the course of training, or support sizes: tables, figures and words."""
 
     title: str
     tables: list[Grid]
     pictures: list[Picture]
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def _benchmark(name: str, source: Source) -> BenchmarkSection:
 
 def _cell(anchor: str, source: Source, cell: Cell, frame: pd.DataFrame) -> CellSection:
     folder = source.folder / cell.name
-    ablations = list(_ablations(source, cell.name, frame))
+    ablations = [*_ablations(source, cell.name, frame), *_support_sizes(source, cell)]
     shown_there = {picture.name for ablation in ablations for picture in ablation.pictures}
     figures = source.folder / "figures" / cell.name
     details = [
@@ -145,6 +148,20 @@ def _ablations(source: Source, cell: str, frame: pd.DataFrame) -> Iterator[Ablat
         yield Ablation(sweep.title, of_table(table), _captioned(folder, sweeps.captions(sweep)))
     if course := _captioned(folder, EPOCHS):
         yield Ablation("Epochs", [], course)
+
+
+def _support_sizes(source: Source, cell: Cell) -> Iterator[Ablation]:
+    """Yield how large the support should be: without Retrain, and then after the fact."""
+    supports = supports_of(cell)
+    if supports is None:
+        return
+    pictures = _captioned(source.folder / "figures" / cell.name, support.CAPTIONS)
+    free = [picture for picture in pictures if picture.name != support.AFTER_THE_FACT]
+    after = [picture for picture in pictures if picture.name == support.AFTER_THE_FACT]
+    tables = [of_sizes(supports), of_auto(supports)]
+    yield Ablation("Support size, without Retrain", tables, free, auto_in_words(supports))
+    title = "Support size after the fact: this uses Retrain"
+    yield Ablation(title, [of_retrain(supports)], after)
 
 
 def _pictures(

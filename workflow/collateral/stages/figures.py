@@ -7,10 +7,11 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from collateral.figures import affected, classes, epochs, similarity, sweeps
+from collateral.figures import affected, classes, epochs, similarity, support, sweeps
 from collateral.figures.style import save
 from collateral.tables.classes import kept_names
 from collateral.tables.results import Cell, Runs, cells, read
+from collateral.tables.support import supports_of
 from collateral.tables.sweeps import sweep_cell, sweeps_of
 
 Draw = Callable[[Cell, Runs], Figure]
@@ -45,4 +46,5 @@ def _figures_of(cell: Cell) -> dict[str, Draw]:
     """Return how to draw each figure that makes sense for a cell."""
     whole = WHOLE_CLASS_FIGURES if kept_names(cell) else {}
     tracked = TRACKED_FIGURES if epochs.tracked_runs(cell) else {}
-    return FIGURES | whole | tracked
+    diagnosed = support.FIGURES if supports_of(cell) else {}
+    return FIGURES | whole | tracked | diagnosed

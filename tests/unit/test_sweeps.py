@@ -235,17 +235,24 @@ def test_values_that_span_a_decade_have_a_logarithmic_axis(swept, largest, scale
 
 def test_a_teachers_accuracy_and_epochs_have_figures_of_their_own(swept):
     cell = numeric()
-    for run in ("ft", "ft@lr=1", "ft@lr=0.01"):
-        cell.add(run, "teacher_ua", 0.3, 0.3, 0.3)
-        cell.add(run, "teacher_epochs", 4, 5, 6)
+    for place, run in enumerate(("ft@lr=0.01", "ft", "ft@lr=1")):
+        cell.add(run, "teacher_ua", *[0.3 + place / 10] * 3)
+        cell.add(run, "teacher_epochs", 4 + place, 5, 6)
     drawn = figures.draw_all(*swept(cell), RUNS)
     assert list(drawn)[2:] == ["sweep-s-teacher_accuracy", "sweep-s-teacher_epochs"]
     (accuracy,), (lasted,) = (drawn[name].axes for name in list(drawn)[2:])
-    assert lines_of(accuracy)["FT"].get_ydata() == pytest.approx([30] * 3)
+    assert lines_of(accuracy)["FT"].get_ydata() == pytest.approx([30, 40, 50])
     assert lines_of(accuracy)["Retrain"].get_ydata()[0] == pytest.approx(50)  # its UA
-    assert lines_of(lasted)["FT"].get_ydata() == pytest.approx([5] * 3)
+    assert lines_of(lasted)["FT"].get_ydata() == pytest.approx([5, 16 / 3, 17 / 3])
     assert "Retrain" not in lines_of(lasted)
     assert lasted.get_ylim()[0] == 0
+
+
+def test_a_teacher_that_all_values_share_is_not_drawn(swept):
+    cell = numeric()
+    for run in ("ft@lr=0.01", "ft", "ft@lr=1"):
+        cell.add(run, "teacher_ua", 0.3, 0.4, 0.5)
+    assert len(figures.draw_all(*swept(cell), RUNS)) == 2
 
 
 def test_a_value_whose_seeds_all_collapsed_is_named_and_not_drawn(swept):

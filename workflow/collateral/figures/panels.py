@@ -24,7 +24,9 @@ def draw_line(
     """Draw the mean over seeds at every place, and its standard error as a band."""
     means = np.array([mean(of_seeds) for of_seeds in values])
     errors = np.nan_to_num([standard_error(of_seeds) for of_seeds in values])
-    axes.fill_between(x, means - errors, means + errors, color=look.colour, alpha=0.2, linewidth=0)
+    # With an edge: the band of a black line is grey, as the noise is.
+    band = axes.fill_between(x, means - errors, means + errors, linewidth=0.6)
+    band.set(facecolor=(look.colour, 0.18), edgecolor=(look.colour, 0.5))
     axes.plot(x, means, label=label, **look.of_line)
 
 
@@ -44,10 +46,10 @@ def draw_level(axes: Axes, cell: Cell, metric: str) -> None:
 
 def fit_rates(axes: Axes) -> None:
     """Give a panel of rates some height, and no room above 100 or below 0."""
-    low, high = axes.get_ylim()
+    low, high = axes.dataLim.intervaly
     missing = max(LEAST_HEIGHT - (high - low), 0) / 2
     low, high = low - missing, high + missing
     low, high = max(low - max(high - 100, 0), 0), min(high, 100)
-    edge = 0.04 * (high - low)  # a mark at 0 or 100 is seen whole
+    edge = 0.05 * (high - low)
     axes.set_yticks([tick for tick in TICKS.tick_values(low, high) if low <= tick <= high])
     axes.set_ylim(low - edge, high + edge)

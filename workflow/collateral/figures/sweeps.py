@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, MaxNLocator
@@ -15,7 +16,8 @@ from collateral.tables.compare import AFFECTED, COUNTERPARTS, MAIN
 from collateral.tables.results import Cell, Runs, mean
 from collateral.tables.sweeps import Sweep
 
-# The numbers of each figure; one that no run reports is left out, and so is an empty figure.
+# The numbers of each figure. One that no run reports, or that all values share (a teacher's, where
+# the student is varied), is left out, and so is an empty figure.
 KINDS = {
     "standard": MAIN.metrics,
     "affected": AFFECTED.metrics,
@@ -54,13 +56,21 @@ def draw_all(cell: Cell, sweep: Sweep, runs: Runs) -> dict[str, Figure]:
     """Return the figures of a sweep by name, `cell` being the sweep's; none without numbers."""
     if len(sweep.numbers) < 2:
         return {}
-    measured = {metric for run, metric in cell.by_seed.index if run in sweep.numbers}
-    kept = {kind: [m for m in metrics if m in measured] for kind, metrics in KINDS.items()}
+    kept = {kind: [m for m in names if _says_much(cell, sweep, m)] for kind, names in KINDS.items()}
     return {
         figure_name(sweep, kind): _draw(cell, sweep, runs, metrics)
         for kind, metrics in kept.items()
         if metrics
     }
+
+
+def _says_much(cell: Cell, sweep: Sweep, metric: str) -> bool:
+    """Tell whether a number is worth a panel: what methods report may be the same for all."""
+    if METRICS[metric].group != "reported":
+        return True
+    values = np.array([cell.values(run, metric) for run in sweep.numbers])
+    known = values[~np.isnan(values).any(axis=1)]  # (runs, seeds)
+    return len(known) > 1 and bool(np.ptp(known, axis=0).any())
 
 
 def _draw(cell: Cell, sweep: Sweep, runs: Runs, metrics: Sequence[str]) -> Figure:
@@ -71,7 +81,7 @@ def _draw(cell: Cell, sweep: Sweep, runs: Runs, metrics: Sequence[str]) -> Figur
         for panel, metric in zip(axes, metrics, strict=True):
             _draw_panel(panel, cell, sweep, runs, metric)
         reading = "Dashed: Retrain." if METRICS[metrics[0]].unit == "%" else ""
-        annotate(fig, axes[0], cell, reading, BAND, title=f"{sweep.key} varied")
+        annotate(fig, axes[0], cell, reading, BAND, title=f"{sweep.method}, {sweep.key} varied")
     return fig
 
 

@@ -265,6 +265,27 @@ def test_a_value_whose_seeds_all_collapsed_is_named_and_not_drawn(swept):
     assert "1 collapsed (3 of 3 seeds): not drawn." in figure._supxlabel.get_text()
 
 
+def test_rates_have_room_for_the_noise_and_none_above_100(swept):
+    axes = figures.draw_all(
+        *swept(fake(retrain=0.99, ft=1, **{"ft@lr=1": 1, "ft@lr=0.01": 1})), RUNS
+    )
+    panel = axes["sweep-s-standard"].axes[0]
+    low, high = panel.get_ylim()
+    assert low < 99 - STUDENT_95 and 100 < high < 101
+    assert max(panel.get_yticks()) == 100
+
+
+def test_an_undefined_metric_is_an_empty_panel_that_says_so(swept):
+    cell = numeric()
+    for row in cell.metrics:
+        if row["metric"] == "ra_affected":
+            row["value"] = ""
+    first, *others = figures.draw_all(*swept(cell), RUNS)["sweep-s-affected"].axes
+    assert [text.get_text() for text in first.texts] == ["undefined"]
+    assert len(first.get_yticks()) == 0
+    assert all(len(panel.get_yticks()) > 1 for panel in others)
+
+
 def test_every_figure_has_a_caption_that_says_what_the_band_is(swept):
     _, sweep = swept(numeric())
     texts = figures.captions(sweep)

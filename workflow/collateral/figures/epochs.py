@@ -35,7 +35,9 @@ def draw(cell: Cell, runs: Runs) -> Figure:
             _draw_panel(axes, cell, metric, drawn)
         for axes in grid[1]:
             axes.set_xlabel("Epoch")
-        annotate(fig, grid[0, 0], cell, "Epoch 0: the base model. Dashed: Retrain.", BAND)
+        annotate(
+            fig, grid[0, 0], cell, "Epoch 0: the base model. Dashed: Retrain.", BAND, "by epoch"
+        )
     return fig
 
 

@@ -47,9 +47,13 @@ def draw_level(axes: Axes, cell: Cell, metric: str) -> None:
 def fit_rates(axes: Axes) -> None:
     """Give a panel of rates some height, and no room above 100 or below 0."""
     low, high = axes.dataLim.intervaly
+    if not np.isfinite(low):
+        return  # nothing is drawn
     missing = max(LEAST_HEIGHT - (high - low), 0) / 2
     low, high = low - missing, high + missing
     low, high = max(low - max(high - 100, 0), 0), min(high, 100)
     edge = 0.05 * (high - low)
-    axes.set_yticks([tick for tick in TICKS.tick_values(low, high) if low <= tick <= high])
-    axes.set_ylim(low - edge, high + edge)
+    low, high = low - edge, high + edge
+    ticks = TICKS.tick_values(low, high)
+    axes.set_yticks([tick for tick in ticks if max(low, 0) <= tick <= min(high, 100)])
+    axes.set_ylim(low, high)

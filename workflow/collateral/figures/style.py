@@ -143,7 +143,7 @@ def annotate(
         [handles[place] for place in noise_last],
         [labels[place] for place in noise_last],
         loc="outside upper left",
-        ncols=5,
+        ncols=5 if fig.get_figwidth() >= WIDTH else 3,
         title=f"{cell.title}: {title}" if title else cell.title,
         alignment="left",
         title_fontproperties={"weight": "bold", "size": 9},

@@ -65,6 +65,12 @@ def test_cells_listed_one_by_one_come_after():
     assert cells["ones"].forget.params == {"class": "digit_1", "fraction": 0.2, "order": "random"}
 
 
+def test_the_keys_of_a_forget_set_are_text_as_in_json():
+    forget = {"kind": "classes_part", "classes": {"digit_1": 0.2, 3: 0.5}}
+    params = grid(cells={"some": {"forget": forget}}).cells["some"].forget.params
+    assert params == {"classes": {"digit_1": 0.2, "3": 0.5}}
+
+
 def test_every_cell_has_every_method_and_control():
     benchmark = grid(methods={"ft": {}, "ga": {}, "rl_forget": {"uses": "rl"}})
     assert len(benchmark.cells) == len(CLASSES) * len(FRACTIONS)

@@ -21,7 +21,7 @@ def cells_of(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
     """Return all cells: those of classes x fractions, then those under `cells:`."""
     cells = class_cells(benchmark)
     for name, cell in benchmark.cells.items():
-        params = {key: value for key, value in cell.forget.items() if key != "kind"}
+        params = {key: _as_json(value) for key, value in cell.forget.items() if key != "kind"}
         cells[name] = ForgetSpec(str(cell.forget.get("kind")), params)
     return cells
 
@@ -49,3 +49,8 @@ def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
     except ValueError:
         return label  # `data:` is wrong, which is said where it is checked
     return known[label] if known is not None and 0 <= label < len(known) else label
+
+
+def _as_json(value: Any) -> Any:
+    """Return a mapping with its keys as JSON has them: YAML's may be numbers, in no order."""
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else value

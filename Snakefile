@@ -6,6 +6,8 @@ snakemake --configfile configs/smoke.yaml                    another experiment
 make figures                                                 tables, figures, page from the cache
 """
 
+import gc
+
 from snakemake.utils import min_version
 
 from collateral import paths
@@ -14,6 +16,8 @@ from collateral.config.load import load
 from collateral.grid import build_grid
 
 min_version("9.0")
+# A DAG is all live objects: looking through them for garbage is a ninth of a large dry run.
+gc.set_threshold(200_000, 20, 100)
 
 if "benchmarks" not in config:
 

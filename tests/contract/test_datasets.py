@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from collateral.core.dataset import Dataset, Labels
-from collateral.data.lookup import DATA, FORGET, known_classes, module_of
+from collateral.data.cut import cut
+from collateral.data.lookup import DATA, FORGET, known_classes, module_of, size_of
 from collateral.data.reading.pixels import statistics, to_uint8
 from collateral.stages import data
 
@@ -725,3 +726,61 @@ def test_the_documented_config_lines_are_valid():
     options = yaml.safe_load(block)["benchmarks"]["mine"]["data"]
     assert options.pop("name") == "arrays"
     module_of(DATA, "arrays").Options.model_validate(options)
+
+
+def check_size(size, dataset):
+    """Assert that a size is that of the data."""
+    num_classes = len(dataset.labels.class_names)
+    assert size.class_names == dataset.labels.class_names
+    for counts, labels in ((size.train, dataset.labels.train), (size.test, dataset.labels.test)):
+        assert counts == tuple(np.bincount(labels, minlength=num_classes))
+    assert size.shape == dataset.train_images.shape[1:]
+    assert size.num_train == len(dataset.train_images)
+    assert size.num_examples == len(dataset.train_images) + len(dataset.test_images)
+
+
+@pytest.mark.parametrize("name", [name for name in DATA.names() if name not in FROM_TORCHVISION])
+def test_the_size_is_known_without_the_images(name, options_of):
+    options = options_of(name)
+    check_size(size_of(name, options), module_of(DATA, name).load(options))
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [{"classes": [7, "digit_2"]}, {"per_class": 20}, {"classes": [1, 0], "test_per_class": 5}],
+)
+def test_the_size_of_a_cut_is_known(cuts):
+    module = module_of(DATA, "digits")
+    options = module.Options(**cuts)
+    check_size(size_of("digits", options), cut(module.load(options), options))
+
+
+@needs_real_files
+@pytest.mark.parametrize("name", ["cifar100", "mnist"])
+def test_the_size_of_the_real_files_is_known(name):
+    options = module_of(DATA, name).Options(root=REAL, download=False)
+    check_size(size_of(name, options), module_of(DATA, name).load(options))
+
+
+def test_the_sizes_of_what_is_not_here_are_the_published_ones():
+    assert {name: module_of(DATA, name).INFO.size.num_examples for name in FROM_TORCHVISION} == {
+        "cifar100": 60_000,
+        "mnist": 70_000,
+        "svhn": 73_257 + 26_032,
+    }
+    # Class 9 has 4,659 images in the paper's splits of SVHN.
+    assert module_of(DATA, "svhn").INFO.size.train[9] == 4659
+
+
+def test_the_size_of_two_files_of_grey_images_is_known(tmp_path):
+    np.savez(tmp_path / "train.npz", X=pixels(5, 4, 6), y=np.array([0, 1, 1, 0, 1]))
+    np.savez(tmp_path / "test.npz", X=pixels(2, 4, 6), y=np.array([1, 1]))
+    options = {"path": tmp_path / "train.npz", "test_path": tmp_path / "test.npz"}
+    size = size_of("arrays", module_of(DATA, "arrays").Options(**options))
+    assert (size.train, size.test, size.shape) == ((2, 3), (0, 2), (4, 6, 1))
+
+
+def test_the_size_of_a_missing_file_is_asked_in_vain(tmp_path):
+    options = module_of(DATA, "arrays").Options(path=tmp_path / "no.npz")
+    with pytest.raises(ValueError, match=r"data\.path: there is no file .*no\.npz"):
+        size_of("arrays", options)

@@ -9,6 +9,7 @@ from collateral.core.dataset import Labels
 from collateral.core.split import Split
 from collateral.data.forget import classes_part, index_file, random_part
 from collateral.data.forget.class_part import Params, select
+from collateral.data.info import DatasetSize
 from collateral.data.lookup import FORGET, module_of
 from collateral.stages import split
 
@@ -290,3 +291,11 @@ def test_an_array_of_another_shape_or_type_is_refused(tmp_path, places, array):
     np.save(places / "a.npy", array)
     with pytest.raises(ValueError, match="expected an array of integers with one axis"):
         run_stage(tmp_path, "index_file", {"path": "a.npy"})
+
+
+@pytest.mark.parametrize(("kind", "params"), CASES)
+def test_the_size_is_known_without_the_labels(kind, params):
+    module = module_of(FORGET, kind)
+    given = module.Params.model_validate(params)
+    size = DatasetSize(("cat", "dog"), train=(101, 101), test=(1, 1), shape=(1, 1, 1))
+    assert module.count(size, given) == len(module.select(LABELS, given))

@@ -39,25 +39,30 @@ class RunSpec:
     @cached_property
     def params(self) -> MethodParams:
         """The parameters as far as the config tells: tuned ones have their first value."""
-        return self._choices[0]
+        return self.choices[0]
 
     @cached_property
     def words(self) -> set[str]:
         """The texts among the values that this run may have, such as a teacher's model."""
-        values = [value for params in self._choices for value in params.model_dump().values()]
+        values = [value for params in self.choices for value in params.model_dump().values()]
         return {value for value in values if isinstance(value, str)}
 
     @cached_property
-    def _choices(self) -> list[MethodParams]:
+    def choices(self) -> list[MethodParams]:
+        """All parameters that tuning may choose among; one where nothing is tuned."""
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @cached_property
-    def candidates(self) -> tuple[str, ...]:
-        """The names of what this run may have to prepare, one for each possible choice."""
+    def preparations(self) -> dict[str, MethodParams]:
+        """What this run may have to prepare, by name: for each possible choice the parameters."""
         if prepare_class(self.method.uses) is None:
-            return ()
-        names = [prepared_name(self.method.uses, params) for params in self._choices]
-        return tuple(dict.fromkeys(names))
+            return {}
+        return {prepared_name(self.method.uses, params): params for params in self.choices}
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The names of what this run may have to prepare."""
+        return tuple(self.preparations)
 
     @property
     def preparation(self) -> tuple[Any, ...]:
@@ -125,7 +130,7 @@ class Cell:
 
     def preparing_tunings(self, run: RunSpec) -> list[str]:
         """Return the tunings that prepare, on the first seed, what a run may need."""
-        makers = [self._tuned_preparations.get(name) for name in run.candidates]
+        makers = [self.tuned_preparations.get(name) for name in run.candidates]
         return list(dict.fromkeys(name for name in makers if name is not None))
 
     def preparing_run(self, run: RunSpec) -> str | None:
@@ -135,7 +140,7 @@ class Cell:
         return None if first == run.name else first
 
     @cached_property
-    def _tuned_preparations(self) -> dict[str, str]:
+    def tuned_preparations(self) -> dict[str, str]:
         """For everything that tunings prepare, the first that does."""
         pairs = [(name, m) for m in self.tuned for name in self.runs[m].candidates]
         return dict(reversed(pairs))

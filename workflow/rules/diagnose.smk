@@ -24,7 +24,7 @@ rule diagnose:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(diagnose_passes),
+        runtime=minutes(diagnose_work),
     params:
         method=lambda w: cell_of(w).diagnosed.method.uses,
         model=lambda w: benchmark_of(w).config.model,

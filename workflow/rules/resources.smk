@@ -4,13 +4,13 @@ Limits, not estimates: enough for a GPU a quarter as fast as an A100, and double
 attempt, which goes on from the checkpoint of the one before. A workstation asks for none of it.
 """
 
-# One pass of a ResNet-56 over one MB of images. The paper's Retrain time on an A100 (200 epochs of
-# 49,750 images of 3 kB in 1,559 s) makes 0.05 s; a quarter of that speed is taken for granted.
-SECONDS_PER_MB = 0.2
-# Time of a pass, ResNet-56 being 1. A small network's time goes with its depth, not its arithmetic.
-MODEL_COST = {"resnet8": 0.15, "resnet14": 0.25, "resnet20": 0.4, "vit_tiny": 3}
-# Passes that a method may need besides its epochs: embeddings, teacher, attack, final outputs.
-OTHER_PASSES = 20
+from math import prod
+
+from collateral.estimate.rates import A100
+from collateral.estimate.workload import Workload
+
+WORKLOADS = {name: Workload(benchmark) for name, benchmark in GRID.items()}
+SLOWNESS = 4
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
 # torch with CUDA may take 3 GB of main memory before it works. Images are there up to four times:
 # as read, as padded, and in parts as floats.
@@ -32,46 +32,53 @@ localrules:
     report,
 
 
-def megabytes(file):
-    return os.path.getsize(file) / 2**20
+def workload_of(w):
+    return WORKLOADS[w.benchmark]
 
 
-def memory(wildcards, input, attempt):
+def memory(wildcards, attempt):
     """Return the main memory of a training job, in MB."""
-    return round(LEAST_MB + COPIES * megabytes(input.data)) * 2 ** (attempt - 1)
+    try:
+        size = workload_of(wildcards).size
+    except ValueError:  # the user's files are not sound, which the data job will say
+        return LEAST_MB
+    images = size.num_examples * prod(size.shape) / 2**20
+    return round(LEAST_MB + COPIES * images) * 2 ** (attempt - 1)
 
 
-def minutes(passes):
-    """Return a resource function: the time limit of a job that passes over the data so often."""
+remember_signatures([memory])
 
-    def limit(wildcards, input, attempt):
-        cost = MODEL_COST.get(benchmark_of(wildcards).config.model, 1)
-        seconds = passes(wildcards) * megabytes(input.data) * cost * SECONDS_PER_MB
-        return min(max(round(seconds / 60), LEAST_MINUTES) * 2 ** (attempt - 1), MOST_MINUTES)
 
+def minutes(work):
+    """Return a resource function: the time limit of a job that computes so much."""
+
+    def limit(wildcards, attempt):
+        try:
+            seconds = A100.seconds(work(wildcards), workload_of(wildcards).size.shape)
+        except ValueError:  # as above, or the forget set's
+            seconds = 0
+        planned = max(round(SLOWNESS * seconds / 60), LEAST_MINUTES)
+        return min(planned * 2 ** (attempt - 1), MOST_MINUTES)
+
+    remember_signatures([limit])
     return limit
 
 
-def training_passes(w):
-    return benchmark_of(w).config.base.epochs + 1
+def base_work(w):
+    return workload_of(w).base()
 
 
-def run_passes(w):
-    run = run_of(w)
-    # A tracked run passes over all data once more an epoch, forward alone.
-    return epochs_of(run) * (2 if run.tracked else 1) + OTHER_PASSES
+def retrain_work(w):
+    return workload_of(w).retrain(cell_of(w))
 
 
-def tune_passes(w):
-    run = cell_of(w).runs[w.method]
-    # The defaults are tried beside the grid; every trial is evaluated.
-    return (len(run.method.trials()) + 1) * (epochs_of(run) + 2) + OTHER_PASSES
+def diagnose_work(w):
+    return workload_of(w).diagnose(cell_of(w))
 
 
-def diagnose_passes(w):
-    return len(benchmark_of(w).config.support_size.k) * OTHER_PASSES
+def tune_work(w):
+    return workload_of(w).tune(cell_of(w), cell_of(w).runs[w.method])
 
 
-def epochs_of(run):
-    """Return a method's passes over the data; one that counts otherwise has none to tell."""
-    return getattr(run.params, "epochs", 0)
+def run_work(w):
+    return workload_of(w).run(cell_of(w), run_of(w), int(w.seed))

@@ -22,7 +22,7 @@ rule base:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(training_passes),
+        runtime=minutes(base_work),
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,
@@ -53,7 +53,7 @@ rule retrain:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(training_passes),
+        runtime=minutes(retrain_work),
     params:
         model=lambda w: benchmark_of(w).config.model,
         training=training_params,

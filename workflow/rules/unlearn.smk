@@ -26,7 +26,7 @@ rule tune:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(tune_passes),
+        runtime=minutes(tune_work),
     params:
         method=lambda w: cell_of(w).tuned[w.method].uses,
         model=lambda w: benchmark_of(w).config.model,
@@ -68,7 +68,7 @@ rule unlearn:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(run_passes),
+        runtime=minutes(run_work),
     params:
         method=lambda w: run_of(w).method.uses,
         model=lambda w: benchmark_of(w).config.model,

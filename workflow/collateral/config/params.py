@@ -4,6 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from collateral.config.work import Sizes, Work, training
+
 
 class MethodParams(BaseModel):
     """Parameters of a method; the subclass's docstring cites the source and says what it does."""
@@ -15,6 +17,25 @@ class MethodParams(BaseModel):
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Return what `prepare` computes; unless told, a pass over all that the method touches.
+
+        Time limits and `collateral estimate` follow from this and from `unlearn_work`.
+        """
+        return training(self._touched(sizes))
+
+    def prepared_numbers(self, sizes: Sizes) -> int:
+        """Return how many float32 numbers `prepare` keeps; unless told, one for each weight."""
+        return sizes.weights
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Return what `unlearn` computes; unless told, its epochs over all that it touches."""
+        return training(getattr(self, "epochs", 0) * self._touched(sizes))
+
+    def _touched(self, sizes: Sizes) -> int:
+        retain = sizes.retain if "retain" in self.touches else 0
+        return retain + (sizes.forget if "forget images" in self.touches else 0)
 
 
 class TrainedParams(MethodParams):
@@ -29,3 +50,9 @@ class TrainedParams(MethodParams):
     batchnorm: Literal["train", "frozen"] = Field(
         "train", description="`frozen` keeps the running statistics; published methods train them."
     )
+
+    def images_in(self, examples: int, epochs: int, steps: int | None) -> int:
+        """Return how many images there are in so many steps or, where they are None, epochs."""
+        if steps is None:
+            return epochs * examples
+        return steps * min(self.batch_size, examples)

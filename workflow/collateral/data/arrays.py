@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.data.info import DataOptions, DatasetInfo
+from collateral.data.info import DataOptions, DatasetInfo, DatasetSize
 
 if TYPE_CHECKING:
     from collateral.core.dataset import Dataset
@@ -28,6 +28,13 @@ class Options(DataOptions):
     test_path: Path | None = Field(None, description="The .npz file of the test set, if separate.")
     flip: bool = Field(False, description="Train with random horizontal flips.")
     padding: int = Field(0, ge=0, description="Train with random crops after padding by so much.")
+
+
+def size(options: Options) -> DatasetSize:
+    """Return how much data the files hold; no image is read."""
+    from collateral.data.reading.npz import read_size
+
+    return read_size(options.path, options.test_path)
 
 
 def load(options: Options) -> Dataset:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo
+from collateral.data.info import DatasetInfo, DatasetSize
 from collateral.data.reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
     licence="none stated; research use is customary",
+    size=DatasetSize(CLASS_NAMES, (500,) * 100, (100,) * 100, (32, 32, 3)),
 )
 FILES = Files(
     name="cifar100",

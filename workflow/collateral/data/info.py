@@ -8,12 +8,38 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 
 @dataclass(frozen=True)
+class DatasetSize:
+    """How much data there is."""
+
+    class_names: tuple[str, ...]
+    train: tuple[int, ...]  # examples of each class
+    test: tuple[int, ...]
+    shape: tuple[int, int, int]  # H, W, C
+
+    @property
+    def num_train(self) -> int:
+        """How many train examples there are."""
+        return sum(self.train)
+
+    @property
+    def num_examples(self) -> int:
+        """How many examples there are."""
+        return sum(self.train) + sum(self.test)
+
+    @property
+    def num_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.class_names)
+
+
+@dataclass(frozen=True)
 class DatasetInfo:
-    """A data set's facts; `None` where only the data itself can tell."""
+    """A data set's facts; `None` where its options or the data itself must tell."""
 
     class_names: tuple[str, ...] | None
     source: str
     licence: str
+    size: DatasetSize | None = None  # None: the module's function `size(options)` tells
 
 
 class DataOptions(BaseModel):

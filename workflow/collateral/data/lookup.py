@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from collateral.core.spelling import unknown
-from collateral.data.info import DataOptions
+from collateral.data.info import DataOptions, DatasetSize
 from collateral.data.names import class_indices
 
 # What stands beside the data sets and is none.
@@ -49,3 +49,23 @@ def known_classes(name: str, options: DataOptions) -> tuple[str, ...] | None:
     if names is None or options.classes is None:
         return names
     return tuple(names[index] for index in class_indices(options.classes, names))
+
+
+def size_of(name: str, options: DataOptions) -> DatasetSize:
+    """Return how much `options` leave of a data set, without loading it."""
+    module = module_of(DATA, name)
+    if module.INFO.size is None and not hasattr(module, "size"):
+        raise ValueError(f"data.name: '{name}' does not tell how much data it has")
+    size: DatasetSize = module.INFO.size or module.size(options)
+    wanted = range(size.num_classes) if options.classes is None else options.classes
+    kept = class_indices(wanted, size.class_names)
+
+    def cut(counts: tuple[int, ...], limit: int | None) -> tuple[int, ...]:
+        return tuple(counts[i] if limit is None else min(counts[i], limit) for i in kept)
+
+    return DatasetSize(
+        tuple(size.class_names[index] for index in kept),
+        cut(size.train, options.per_class),
+        cut(size.test, options.test_per_class),
+        size.shape,
+    )

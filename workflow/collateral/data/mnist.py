@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo
+from collateral.data.info import DatasetInfo, DatasetSize
 from collateral.data.reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
@@ -18,6 +18,12 @@ INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="LeCun, Cortes, Burges, The MNIST database of handwritten digits",
     licence="CC BY-SA 3.0 (as commonly stated)",
+    size=DatasetSize(
+        CLASS_NAMES,
+        train=(5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
+        test=(980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009),
+        shape=(28, 28, 1),
+    ),
 )
 FILES = Files(
     name="mnist",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo
+from collateral.data.info import DatasetInfo, DatasetSize
 from collateral.data.reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
@@ -19,6 +19,12 @@ INFO = DatasetInfo(
     class_names=CLASS_NAMES,
     source="Netzer et al., Reading Digits in Natural Images, 2011",
     licence="non-commercial use only",
+    size=DatasetSize(
+        CLASS_NAMES,
+        train=(4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659),
+        test=(1744, 5099, 4149, 2882, 2523, 2384, 1977, 2019, 1660, 1595),
+        shape=(32, 32, 3),
+    ),
 )
 FILES = Files(
     name="svhn",

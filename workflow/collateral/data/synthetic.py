@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from collateral.core.seeds import seed_of
-from collateral.data.info import DataOptions, DatasetInfo
+from collateral.data.info import DataOptions, DatasetInfo, DatasetSize
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +43,13 @@ def class_names(options: Options) -> tuple[str, ...]:
     """Return family_0_class_0, family_0_class_1, ..."""
     families, members = range(options.families), range(options.classes_per_family)
     return tuple(f"family_{family}_class_{member}" for family in families for member in members)
+
+
+def size(options: Options) -> DatasetSize:
+    """Return how much data these options make."""
+    names, shape = class_names(options), (options.size, options.size, options.channels)
+    train, test = ((each,) * len(names) for each in (options.num_train, options.num_test))
+    return DatasetSize(names, train, test, shape)
 
 
 def load(options: Options) -> Dataset:

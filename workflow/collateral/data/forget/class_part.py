@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.core.dataset import Labels
+    from collateral.data.info import DatasetSize
 
 
 class Params(BaseModel):
@@ -60,6 +61,12 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
             members
         )
     return np.sort(members[:count])
+
+
+def count(size: DatasetSize, params: Params) -> int:
+    """Return how many examples `select` returns."""
+    index = class_index(params.class_, size.class_names)
+    return share_of(size.train[index], params.fraction)
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from collateral.core.shares import share_of
 from collateral.data.forget import class_part
 from collateral.data.names import class_indices
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.core.dataset import Labels
+    from collateral.data.info import DatasetSize
 
 Fraction = Annotated[float, Field(gt=0, le=1)]
 
@@ -63,6 +65,12 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
         except ValueError as error:
             raise ValueError(f"classes: {error}") from None
     return np.sort(np.concatenate(parts))
+
+
+def count(size: DatasetSize, params: Params) -> int:
+    """Return how many examples `select` returns."""
+    members = [size.train[index] for index in _indices(params, size.class_names)]
+    return sum(map(share_of, members, params.classes.values()))
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:

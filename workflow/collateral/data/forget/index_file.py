@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.core.dataset import Labels
+    from collateral.data.info import DatasetSize
 
 SUFFIXES = (".txt", ".json", ".npy")
 
@@ -43,13 +44,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     path = params.path.expanduser()
-    if not path.exists():
-        raise ValueError(f"path: '{path}': there is no such file")
-    try:
-        found = np.array(_READERS[path.suffix](path), dtype=np.int64)
-    except (ValueError, EOFError, OverflowError) as error:
-        raise ValueError(f"path: '{path}': {error}") from None
-    places, counts = np.unique(found, return_counts=True)
+    places, counts = np.unique(_listed(path), return_counts=True)
     if not len(places):
         raise ValueError(f"path: '{path}': no index in it; expected at least one")
     if (counts > 1).any():
@@ -63,9 +58,26 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     return places
 
 
+def count(_size: DatasetSize, params: Params) -> int:
+    """Return how many examples `select` returns."""
+    return len(_listed(params.path.expanduser()))
+
+
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
     """Return the file's name and the hash of its content for the record."""
     return {"path": str(params.path), "sha256": file_hash(params.path.expanduser())}
+
+
+def _listed(path: Path) -> NDArray[np.int64]:
+    """Return what the file lists."""
+    import numpy as np
+
+    if not path.exists():
+        raise ValueError(f"path: '{path}': there is no such file")
+    try:
+        return np.array(_READERS[path.suffix](path), dtype=np.int64)
+    except (ValueError, EOFError, OverflowError) as error:
+        raise ValueError(f"path: '{path}': {error}") from None
 
 
 def _read_text(path: Path) -> list[int]:

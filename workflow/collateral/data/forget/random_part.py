@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.core.dataset import Labels
+    from collateral.data.info import DatasetSize
 
 
 class Params(BaseModel):
@@ -41,6 +42,11 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
         raise ValueError(f"fraction: {found} is no example; expected at least one")
     rng = np.random.default_rng(seed_of("forget", params.split_seed))
     return np.sort(rng.permutation(total)[:count])
+
+
+def count(size: DatasetSize, params: Params) -> int:
+    """Return how many examples `select` returns."""
+    return share_of(size.num_train, params.fraction)
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:

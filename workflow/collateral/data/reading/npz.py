@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.core.dataset import Labels
+from collateral.data.info import DatasetSize
 from collateral.data.reading.pixels import to_uint8
 
 IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
@@ -50,15 +51,51 @@ def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray
     return train.images, test.images, Labels(train.labels, test.labels, names)
 
 
+def read_size(path: Path, test_path: Path | None) -> DatasetSize:
+    """Return how much data one file holds, or a train and a test file; no image is read."""
+    own = test_path is not None
+    train_shape, train_labels, names = _part_size(
+        "data.path", path, OWN_FILE_KEYS if own else TRAIN_KEYS
+    )
+    _, test_labels, _ = _part_size(
+        "data.test_path" if own else "data.path",
+        test_path or path,
+        OWN_FILE_KEYS if own else TEST_KEYS,
+    )
+    class_names = _class_names(names, f"data.path: {path}: class_names", train_labels)
+    train, test = (
+        tuple(np.bincount(labels, minlength=len(class_names)).tolist())
+        for labels in (train_labels, test_labels)
+    )
+    height, width, channels = (*train_shape[1:], 1)[:3]
+    return DatasetSize(class_names, train, test, (height, width, channels))
+
+
+def _part_size(
+    key: str, path: Path, pairs: list[tuple[str, str]]
+) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[Any] | None]:
+    """Return the shape of the images, the labels, and the classes' names where there are some."""
+    with np.load(_checked(key, path), allow_pickle=False) as file:
+        at = f"{key}: {path}"
+        images_key, labels_key = _keys(file.files, at, pairs)
+        names = file["class_names"] if "class_names" in file.files else None
+        return _shape(file.zip, images_key), _labels(file[labels_key], at), names
+
+
+def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
+    """Return an array's shape from the head of its file."""
+    with archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        return read(file)[0]
+
+
 def _open(key: str, path: Path) -> dict[str, NDArray[Any]]:
     """Return all arrays of an .npz file; nothing is unpickled."""
-    path = path.expanduser()
-    if not path.is_file():
-        raise ValueError(f"{key}: there is no file {path}")
-    if not zipfile.is_zipfile(path):
-        raise ValueError(
-            f"{key}: {path} is not an .npz file (as numpy.savez writes it) or is cut off"
-        )
+    path = _checked(key, path)
     try:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
@@ -66,19 +103,35 @@ def _open(key: str, path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(f"{key}: cannot read {path}: {error}") from None
 
 
+def _checked(key: str, path: Path) -> Path:
+    """Return the path of an .npz file that is there."""
+    path = path.expanduser()
+    if not path.is_file():
+        raise ValueError(f"{key}: there is no file {path}")
+    if not zipfile.is_zipfile(path):
+        raise ValueError(
+            f"{key}: {path} is not an .npz file (as numpy.savez writes it) or is cut off"
+        )
+    return path
+
+
 def _part(file: dict[str, NDArray[Any]], at: str, pairs: list[tuple[str, str]]) -> Part:
     """Return the first of `pairs` that `file` has, checked."""
-    for images_key, labels_key in pairs:
-        if images_key in file and labels_key in file:
-            break
-    else:
-        wanted = " or ".join(f"{images} and {labels}" for images, labels in pairs)
-        raise ValueError(f"{at}: has {', '.join(file) or 'nothing'}; expected {wanted}")
+    images_key, labels_key = _keys(list(file), at, pairs)
     images_at, labels_at = f"{at}: {images_key}", f"{at}: {labels_key}"
     images, labels = _images(file[images_key], images_at), _labels(file[labels_key], labels_at)
     if len(images) != len(labels):
         raise ValueError(f"{labels_at}: {len(labels)} labels for {len(images)} {images_key}")
     return Part(images, labels, images_at, labels_at)
+
+
+def _keys(names: list[str], at: str, pairs: list[tuple[str, str]]) -> tuple[str, str]:
+    """Return the first of `pairs` that are both among `names`."""
+    for pair in pairs:
+        if set(pair) <= set(names):
+            return pair
+    wanted = " or ".join(f"{images} and {labels}" for images, labels in pairs)
+    raise ValueError(f"{at}: has {', '.join(names) or 'nothing'}; expected {wanted}")
 
 
 def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.config.params import MethodParams, TrainedParams
+from collateral.config.work import Sizes, Work, training
 
 
 class Prepare(MethodParams):
@@ -31,6 +32,14 @@ class Prepare(MethodParams):
         "left, would not flip the prediction; false: after all steps, as public code.",
     )
 
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Guess that an example takes as many steps as there are at one radius."""
+        return training(self.steps * sizes.forget)
+
+    def prepared_numbers(self, sizes: Sizes) -> int:
+        """Count the adversarial images."""
+        return sizes.forget * sizes.pixels
+
 
 class Params(TrainedParams, Prepare):
     """AMUN (Ebrahimpour-Boroojeny et al., ICML 2025): train on close adversarial examples.
@@ -48,3 +57,8 @@ class Params(TrainedParams, Prepare):
     lr_decay_epochs: int | None = Field(
         None, ge=1, description="Divide the rate by ten every so many epochs; paper states none."
     )
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count the adversarial examples beside the clean ones."""
+        copies = 2 if self.variant == "standard" else 1
+        return training(self.epochs * (sizes.retain + copies * sizes.forget))

@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from collateral.config.params import TrainedParams
+from collateral.config.work import Sizes, Work, training
 
 
 class Params(TrainedParams):
@@ -22,3 +23,7 @@ class Params(TrainedParams):
         None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 120."
     )
     lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-2].")
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count steps where they are given."""
+        return training(self.images_in(sizes.forget, self.epochs, self.steps))

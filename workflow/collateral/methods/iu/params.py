@@ -5,6 +5,10 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.config.params import MethodParams
+from collateral.config.work import Sizes, Work, training
+
+# A gradient of one example costs twice its share of a batch's (benchmarks/bench_gradients.py).
+PER_SAMPLE = 2
 
 
 class Prepare(MethodParams):
@@ -27,6 +31,11 @@ class Prepare(MethodParams):
     damping: float = Field(
         1.0, gt=0, description="lambda of lambda I + Fisher; 1 is implied in the public code."
     )
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Count the gradient of everything, and those of single examples."""
+        single = min(self.samples, sizes.retain)
+        return training(sizes.examples + PER_SAMPLE * single)
 
 
 class Params(Prepare):

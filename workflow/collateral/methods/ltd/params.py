@@ -6,10 +6,12 @@ from pydantic import Field, field_validator, model_validator
 
 from collateral.config.distillation import Count, StudentParams, count_or
 from collateral.config.params import MethodParams
+from collateral.config.work import Sizes, Work, looking, training
 from collateral.core.spelling import unknown
 from collateral.models.names import NAMES
 
 TEACHERS = (*NAMES, "mlp_frozen")
+UNKNOWN_SIZE = 1000  # what a support of unknown size is taken for, to estimate the teacher's work
 
 
 class Prepare(MethodParams):
@@ -109,6 +111,21 @@ class Prepare(MethodParams):
         if value not in TEACHERS:
             raise ValueError(unknown("teacher", value, TEACHERS))
         return value
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Count the embedding of everything, and the teacher's whole budget."""
+        size = min(self.k if isinstance(self.k, int) else UNKNOWN_SIZE, sizes.retain)
+        lessons = self.teacher_epochs * size
+        work = looking(sizes.examples)
+        if self.k == "auto":
+            work += training(sizes.forget) + looking(sizes.retain)
+        if self.teacher == "mlp_frozen":
+            return work + looking(lessons) + training(lessons, "mlp")
+        return work + training(lessons, self.teacher)
+
+    def prepared_numbers(self, sizes: Sizes) -> int:
+        """Count similarities and soft labels; a teacher that is kept is small beside them."""
+        return sizes.retain + sizes.forget * sizes.classes
 
 
 class Params(StudentParams, Prepare):

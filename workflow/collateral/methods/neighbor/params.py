@@ -6,6 +6,7 @@ from pydantic import Field
 
 from collateral.config.distillation import Count, StudentParams, count_or
 from collateral.config.params import MethodParams
+from collateral.config.work import Sizes, Work, looking
 
 
 class Prepare(MethodParams):
@@ -22,6 +23,14 @@ class Prepare(MethodParams):
         description="Search all retained examples, or only the k most similar to D_f as a whole "
         "(public code), which are then the neighbours of every example alike.",
     )
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Count the embedding of everything."""
+        return looking(sizes.examples)
+
+    def prepared_numbers(self, sizes: Sizes) -> int:
+        """Count the soft labels."""
+        return sizes.forget * sizes.classes
 
 
 class Params(StudentParams, Prepare):

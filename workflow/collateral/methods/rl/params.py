@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.config.params import TrainedParams
+from collateral.config.work import Sizes, Work, training
 
 
 class Params(TrainedParams):
@@ -26,3 +27,8 @@ class Params(TrainedParams):
     labels: Literal["any", "wrong"] = Field(
         "any", description="Draw from all classes (public code), or from all but the true one."
     )
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count steps where they are given, and retained examples where they are trained on."""
+        seen = sizes.forget + (sizes.retain if self.retain else 0)
+        return training(self.images_in(seen, self.epochs, self.steps))

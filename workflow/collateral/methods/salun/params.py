@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.config.params import MethodParams, TrainedParams
+from collateral.config.work import Sizes, Work, training
 
 
 class Prepare(MethodParams):
@@ -12,6 +13,10 @@ class Prepare(MethodParams):
 
     label: ClassVar[str] = "SalUn"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Count the forget set's gradient."""
+        return training(sizes.forget)
 
 
 class Params(TrainedParams, Prepare):

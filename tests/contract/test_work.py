@@ -1,0 +1,84 @@
+"""What methods say they compute, against the images that go through models when they run."""
+
+# ruff: noqa: E402 (where torch is absent, all is skipped before anything imports it)
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from test_methods import inputs_of, method_of, tiny
+
+from collateral.config.lookup import names
+from collateral.config.params import MethodParams
+from collateral.config.work import Sizes
+from collateral.models.classifier import Classifier
+from collateral.training.execution import Method
+
+# Parameters, besides the small defaults, that make a difference to the work.
+OTHERS = {
+    "amun": {"variant": "advonly"},
+    "ga": {"steps": 5},
+    "ltd": {"k": 30},
+    "rl": {"retain": False, "steps": 7},
+}
+CASES = [(name, {}) for name in [*names("method"), "ideal"]] + list(OTHERS.items())
+# IU's gradients of single examples and AMUN's attack are guesses, and said to be.
+EXACT = [case for case in CASES if case[0] in ("ltd", "neighbor", "salun")]
+
+
+@contextmanager
+def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """Count the images that models embed inside: trained on, or only seen."""
+    count: Counter[str] = Counter()
+    features = Classifier.features
+
+    def counted(model, x):
+        count["trained" if torch.is_grad_enabled() else "seen"] += len(x)
+        return features(model, x)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Classifier, "features", counted)
+        yield count
+
+
+def sizes_of(method: Method) -> Sizes:
+    weights = sum(value.numel() for value in method.load_base().parameters())
+    retain, forget = len(method.task.retain), len(method.task.forget)
+    return Sizes(retain, forget, method.task.num_classes, 8 * 8, weights)
+
+
+def given(name: str, values: dict) -> MethodParams:
+    # A threshold of 1: the teacher needs all its epochs.
+    return tiny(name, **values, **({"threshold": 1.0} if name == "ltd" else {}))
+
+
+@pytest.mark.parametrize(("name", "values"), CASES)
+def test_unlearning_is_as_much_work_as_the_method_says(small, monkeypatch, name, values):
+    method, params = method_of(small, name), given(name, values)
+    inputs = inputs_of(method, params)
+    with counting(monkeypatch) as count:
+        method.unlearn(params, *inputs)
+    said = params.unlearn_work(sizes_of(method))
+    if name == "amun":  # it cannot know how many examples will flip
+        unflipped = len(method.task.forget) - len(inputs[0]["images"])
+        count["trained"] += params.epochs * unflipped
+    assert count["trained"] == sum(said.trained.values())
+    assert count["seen"] == sum(said.seen.values()) == 0
+
+
+@pytest.mark.parametrize(("name", "values"), EXACT)
+def test_preparing_is_as_much_work_as_the_method_says(small, monkeypatch, name, values):
+    method, params = method_of(small, name), given(name, values)
+    with counting(monkeypatch) as count:
+        prepared = method.prepare(params, None)
+    sizes = sizes_of(method)
+    said = params.prepare_work(sizes)
+    assert count["trained"] == sum(said.trained.values())
+    # LTD's teacher looks at the forget set in the end, which is not worth counting.
+    assert 0 <= count["seen"] - sum(said.seen.values()) <= sizes.forget
+    kept = sum(value.numel() for value in prepared.tensors.values())
+    assert kept == pytest.approx(params.prepared_numbers(sizes), rel=0.2)

@@ -1,0 +1,267 @@
+"""`collateral estimate`: counts, hours and bytes by hand, and the paper's own times."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from collateral.cli import main
+from collateral.config.load import load, read
+from collateral.config.work import Work
+from collateral.estimate.disk import benchmark_bytes, run_bytes
+from collateral.estimate.jobs import benchmark_jobs
+from collateral.estimate.rates import A100, CPU, Rate, Rates, read_rates
+from collateral.estimate.total import START_SECONDS, estimate
+from collateral.estimate.workload import Workload
+from collateral.grid import build_grid
+from collateral.models.names import NAMES
+
+ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "configs/paper.yaml"
+IMAGES = (32, 32, 3)
+# 4 classes of 60 and 20 images of 8x8; 30 are forgotten.
+SYNTHETIC = {"name": "synthetic", "families": 2, "classes_per_family": 2}
+BENCHMARK = {
+    "data": SYNTHETIC,
+    "model": "resnet8",
+    "base": {"epochs": 3, "sharing": "shared"},
+    "seeds": [0, 1, 2],
+    "classes": [0],
+    "fractions": [0.5],
+    "methods": {"ft": {"epochs": 2, "lr": [0.1, 0.2, 0.3]}, "salun": {"epochs": 1}},
+}
+TRAIN, TEST, RETAIN, FORGET = 240, 80, 210, 30
+ALL = TRAIN + TEST
+
+
+def workload(**changes):
+    config = load({"benchmarks": {"tiny": BENCHMARK | changes}})
+    return Workload(build_grid(config)["tiny"])
+
+
+def cell_of(work):
+    return next(iter(work.benchmark.cells.values()))
+
+
+def only(trained=0.0, seen=0.0):
+    """Return the work of ResNet-8 alone."""
+    return Work({"resnet8": trained} if trained else {}, {"resnet8": seen} if seen else {})
+
+
+def test_training_from_scratch_is_counted_with_its_evaluation():
+    work = workload()
+    assert work.base() == only(3 * TRAIN, ALL)
+    assert work.retrain(cell_of(work)) == only(3 * RETAIN, ALL)
+
+
+def test_choosing_the_epoch_is_counted():
+    work = workload(base={"epochs": 3, "checkpoint": "best_test"})
+    assert work.base() == only(3 * TRAIN, 3 * TEST + ALL)
+    work = workload(base={"epochs": 3, "checkpoint": "best_validation", "validation_share": 0.1})
+    assert work.base() == only(3 * 0.9 * TRAIN, 3 * 0.1 * TRAIN + ALL)
+
+
+def test_trials_are_counted_with_the_defaults_and_runs_once():
+    work = workload()
+    cell = cell_of(work)
+    assert work.tune(cell, cell.runs["ft"]) == only(4 * 2 * RETAIN, 4 * ALL)
+    assert work.run(cell, cell.runs["ft"], 0) == only(2 * RETAIN, ALL)
+
+
+def test_a_run_that_shares_with_nobody_prepares_itself():
+    work = workload()
+    cell = cell_of(work)
+    assert work.run(cell, cell.runs["salun"], 0) == only(TRAIN + FORGET, ALL)
+
+
+def test_a_tuned_run_costs_the_mean_over_its_grid():
+    work = workload(methods={"ga": {"epochs": [1, 3], "lr": 0.1}})
+    cell = cell_of(work)
+    assert work.run(cell, cell.runs["ga"], 0) == only(2 * FORGET, ALL)
+
+
+def test_what_is_prepared_is_worked_for_once():
+    """Whatever jobs prepare, SalUn's gradient is taken once a seed."""
+    work = workload(methods={"salun": {"epochs": 1, "lr": [0.1, 0.2]}})
+    trained = Counter()
+    for job in benchmark_jobs(work):
+        trained[job.rule] += job.count * job.work.trained.get("resnet8", 0)
+    runs, trials, seeds = 3 * TRAIN, 3 * TRAIN, 3
+    methods = trained.total() - trained["base"] - trained["retrain"]
+    assert methods == pytest.approx(runs + trials + seeds * FORGET)
+
+
+def test_a_run_takes_what_its_files_take():
+    work = workload()
+    weights = 4 * (78_426 - 6 * 65)  # of ten classes, as tests/contract/test_models.py has them
+    outputs = ALL * (2 * 4 + 4 + 8)
+    assert run_bytes(work) == pytest.approx(weights + outputs + 9 * 4096)
+    taken = benchmark_bytes(work)
+    assert taken["retrain"] == 3 * run_bytes(work)
+    assert taken["base"] == run_bytes(work) + ALL * 64 * 4
+
+
+@pytest.mark.parametrize(
+    ("method", "seconds"), [("ft", 158.6), ("rl", 154.4), ("ltd", 226.5), ("amun", 171.0)]
+)
+def test_the_papers_times_are_within_a_factor_of_two(method, seconds):
+    """Couch, 50 %, on an A100; LTD's teacher is assumed to need all of its 250 epochs."""
+    work = Workload(build_grid(read(PAPER))["cifar100"])
+    cell = work.benchmark.cells["couch-50"]
+    params, sizes = cell.runs[method].params, work.sizes(cell)
+    computed = params.unlearn_work(sizes)
+    if cell.runs[method].candidates:
+        computed += params.prepare_work(sizes)
+    assert seconds / 2 < A100.seconds(computed.of("resnet56"), IMAGES) < 2 * seconds
+
+
+def test_the_shipped_rate_is_the_papers_retrain_time():
+    assert 200 * 49_750 / A100.of("resnet56", IMAGES).training == pytest.approx(1558.9, rel=0.01)
+    assert 100 * 70_928 / A100.of("vit_tiny", IMAGES).training == pytest.approx(2115.0, rel=0.01)
+
+
+def test_other_rates_are_in_proportion_to_multiply_adds():
+    rates = Rates("a", False, "", (Rate("resnet56", IMAGES, 100.0, 400.0),))
+    small = rates.of("resnet8", IMAGES)
+    assert small.training == pytest.approx(100 * 125_747_200 / 12_500_992)
+    assert small.looking == pytest.approx(4 * small.training)
+    assert rates.of("resnet56", (16, 16, 3)).training == pytest.approx(400, rel=0.01)
+
+
+def test_a_gpu_has_no_more_than_its_kernels_allow_unless_measured():
+    fast = Rate("mlp", (8, 8, 1), 9e6, 9e6)
+    rates = Rates("a", True, "", (Rate("resnet56", IMAGES, 6400.0, 19_200.0), fast))
+    assert rates.of("resnet8", IMAGES).training == 50_000
+    assert rates.of("mlp", (8, 8, 1)) == fast
+
+
+def test_every_model_has_a_rate_on_every_shipped_device():
+    for rates in (A100, CPU):
+        for model in NAMES:
+            for shape in (IMAGES, (28, 28, 1), (8, 8, 1)):
+                rate = rates.of(model, shape)
+                assert 0 < rate.training < rate.looking
+
+
+def test_hours_are_those_of_all_jobs():
+    config = load({"benchmarks": {"tiny": BENCHMARK | {"methods": {"ft": {"epochs": 2}}}}})
+    rates = Rates("a", True, "", (Rate("resnet8", (8, 8, 1), 10.0, 40.0),))
+    found = estimate(config, rates, in_flight=1)
+    seconds = 3 * (START_SECONDS + 2 * RETAIN / 10 + ALL / 40)
+    assert found.of_rule["unlearn"].jobs == 3
+    assert found.of_rule["unlearn"].gpu_seconds == pytest.approx(seconds)
+    assert found.of_rule["unlearn"].cpu_seconds == pytest.approx(seconds)
+    assert found.of_rule["metrics"].gpu_seconds == 0 < found.of_rule["metrics"].cpu_seconds
+    on_cpu = estimate(config, Rates("a", False, "", rates.measured), in_flight=1)
+    assert on_cpu.total.gpu_seconds == 0
+    assert on_cpu.total.cpu_seconds == found.total.cpu_seconds
+
+
+@pytest.fixture
+def config(tmp_path):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump({"benchmarks": {"tiny": BENCHMARK}}))
+    return str(path)
+
+
+def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
+    main(["estimate", config])
+    said = capsys.readouterr().out
+    assert "tiny: resnet8, 240 + 80 images of 8x8x1; cells: 1, seeds: 3" in said
+    assert "kind            jobs   GPU-hours   CPU-hours        disk" in said
+    assert [line.split()[1] for line in said.splitlines() if line.startswith("retrain ")] == ["3"]
+    assert "on A100 (implied by the paper's Retrain times)" in said
+    assert "LTD's teacher takes its whole budget of epochs" in said
+    assert "WARNING" not in said
+
+
+def test_a_disk_that_will_not_do_is_warned_of(config, capsys, monkeypatch):
+    monkeypatch.setattr("collateral.stages.estimate.free_bytes", lambda _: 10**6)
+    main(["estimate", config])
+    assert "WARNING: the disk will not do: " in capsys.readouterr().out
+    main(["estimate", config, "--json"])
+    assert json.loads(capsys.readouterr().out)["is_enough"] is False
+
+
+def test_machines_get_the_same_numbers(config, capsys):
+    main(["estimate", config, "--json", "--device", "cpu", "--jobs", "2"])
+    said = json.loads(capsys.readouterr().out)
+    found = estimate(read(Path(config)), CPU, in_flight=2)
+    assert (
+        said["total"]["jobs"] == found.total.jobs == sum(k["jobs"] for k in said["kinds"].values())
+    )
+    assert said["total"]["cpu_hours"] == pytest.approx(found.total.cpu_seconds / 3600)
+    assert said["peak_bytes"] == round(found.peak_bytes)
+    assert said["assumptions"]
+
+
+def test_saved_rates_can_be_used_elsewhere(config, tmp_path, capsys):
+    rates = Rates("my GPU", True, "measured", (Rate("resnet8", (8, 8, 1), 10.0, 40.0),))
+    (tmp_path / "rates.json").write_bytes(rates.to_json())
+    assert read_rates(tmp_path / "rates.json") == rates
+    main(["estimate", config, "--rates", str(tmp_path / "rates.json")])
+    assert "on my GPU (measured)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{}", "not a file that --calibrate --save wrote"),
+        ("measured: 3", "not a file that --calibrate --save wrote"),
+        ('{"resnet56": 3}', "not a file that --calibrate --save wrote"),
+    ],
+)
+def test_a_file_of_no_rates_is_refused(config, tmp_path, content, message):
+    (tmp_path / "rates.json").write_text(content)
+    with pytest.raises(SystemExit, match=message):
+        main(["estimate", config, "--rates", str(tmp_path / "rates.json")])
+
+
+def test_a_rate_of_an_unknown_model_or_of_nothing_is_refused(config, tmp_path):
+    for rate, message in (
+        (Rate("resnet57", IMAGES, 1.0, 1.0), "no model 'resnet57'.*did you mean resnet56"),
+        (Rate("resnet56", IMAGES, 0.0, 1.0), "not a file that"),
+    ):
+        (tmp_path / "rates.json").write_bytes(Rates("a", True, "", (rate,)).to_json())
+        with pytest.raises(SystemExit, match=message):
+            main(["estimate", config, "--rates", str(tmp_path / "rates.json")])
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(
+        SystemExit, match=r"collateral estimate: config: there is no file .*no\.yaml"
+    ):
+        main(["estimate", str(tmp_path / "no.yaml")])
+
+
+def test_data_that_are_not_there_are_named(tmp_path):
+    own = BENCHMARK | {"data": {"name": "arrays", "path": "no.npz"}}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump({"benchmarks": {"own": own}}))
+    with pytest.raises(SystemExit, match=r"data\.path: there is no file no\.npz"):
+        main(["estimate", str(tmp_path / "own.yaml")])
+
+
+def test_the_papers_setting_is_as_the_paper_states_it():
+    grid = build_grid(read(PAPER))
+    fractions = {
+        name: cell.forget.params["fraction"] for name, cell in grid["cifar100"].cells.items()
+    }
+    assert fractions == {"couch-50": 0.5, "couch-90": 0.9} | {
+        f"{name}-50": 0.5 for name in ("oak_tree", "apple", "hamster", "road", "shark")
+    }
+    supports = {name: cell.runs["ltd"].params.k for name, cell in grid["svhn"].cells.items()}
+    assert supports == {"digit_9-50": 4500, "digit_9-90": 1200}
+    ranges = {"rl": (1e-3, 0.1), "ft": (1e-3, 0.1), "ga": (1e-6, 1e-2), "ltd": (1e-6, 1e-3)}
+    ranges |= {"salun": (1e-3, 0.1), "amun": (1e-3, 0.1)}
+    for name, benchmark in grid.items():
+        assert benchmark.seeds == (0, 1, 2, 3, 4)
+        assert benchmark.config.base.sharing == "shared"
+        for cell in benchmark.cells.values():
+            for method, (low, high) in ranges.items():
+                rates = [params.lr for params in cell.runs[method].choices]
+                assert low <= min(rates) <= max(rates) <= high
+            epochs = {method: cell.runs[method].params.epochs for method in ranges}
+            assert set(epochs.values()) <= ({20, 5} if name == "cifar100" else {10})
+            assert {p.alpha for p in cell.runs["iu"].choices} == {1, 2, 5, 10, 20}

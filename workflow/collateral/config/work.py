@@ -1,0 +1,75 @@
+"""How much a job computes: images by model, trained on or only looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+OWN = "own"  # the benchmark's model, whatever it is
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the work of a method depends on besides its parameters."""
+
+    retain: int  # examples
+    forget: int
+    classes: int
+    pixels: int  # numbers of an image
+    weights: int  # numbers of the model
+
+    @property
+    def examples(self) -> int:
+        """Retained and forgotten examples together."""
+        return self.retain + self.forget
+
+
+@dataclass(frozen=True)
+class Work:
+    """Numbers of images by model: trained on (forward, backward, a step), or seen (forward)."""
+
+    trained: Mapping[str, float]
+    seen: Mapping[str, float]
+
+    def __add__(self, other: Work) -> Work:
+        """Return both."""
+        return Work(_sum(self.trained, other.trained), _sum(self.seen, other.seen))
+
+    def __mul__(self, times: float) -> Work:
+        """Return this, so many times."""
+        trained = {model: times * images for model, images in self.trained.items()}
+        return Work(trained, {model: times * images for model, images in self.seen.items()})
+
+    def of(self, own: str) -> Work:
+        """Return the same with the benchmark's model by its name."""
+        trained, seen = (
+            _sum(*({own if model == OWN else model: n} for model, n in part.items()))
+            for part in (self.trained, self.seen)
+        )
+        return Work(trained, seen)
+
+    @property
+    def models(self) -> set[str]:
+        """The models that do something."""
+        return {*self.trained, *self.seen}
+
+
+NOTHING = Work({}, {})
+
+
+def training(images: float, model: str = OWN) -> Work:
+    """Return the work of training on so many images."""
+    return Work({model: images}, {})
+
+
+def looking(images: float, model: str = OWN) -> Work:
+    """Return the work of a forward pass over so many images."""
+    return Work({}, {model: images})
+
+
+def _sum(*parts: Mapping[str, float]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for part in parts:
+        for model, images in part.items():
+            total[model] = total.get(model, 0) + images
+    return total

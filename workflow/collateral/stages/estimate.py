@@ -1,0 +1,68 @@
+"""Say what a config will cost before anything runs: jobs, GPU-hours, CPU-hours, disk."""
+
+import argparse
+import shutil
+from importlib import import_module
+from pathlib import Path
+
+from collateral import paths
+from collateral.config.load import read
+from collateral.config.schema import Config
+from collateral.core.files import atomic
+from collateral.estimate.rates import SHIPPED, Rate, Rates, read_rates
+from collateral.estimate.total import estimate
+from collateral.estimate.words import as_json, in_words
+
+IN_FLIGHT = 100  # as in profiles/slurm
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("config", type=Path, help="a config, as configs/paper.yaml")
+    rates = parser.add_mutually_exclusive_group()
+    rates.add_argument("--device", choices=SHIPPED, default="a100", help="whose rates to take")
+    rates.add_argument("--calibrate", action="store_true", help="measure the rates on this device")
+    rates.add_argument("--rates", type=Path, help="take the rates that --save wrote")
+    parser.add_argument("--save", type=Path, help="write the rates to this file")
+    parser.add_argument("--jobs", type=int, default=IN_FLIGHT, help="how many run at a time")
+    parser.add_argument("--results", type=Path, default=Path(paths.RESULTS), help="disk to look at")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Print the estimate."""
+    for option, path in (("config", args.config), ("--rates", args.rates)):
+        if path and not path.is_file():
+            raise ValueError(f"{option}: there is no file {path}")
+    config = read(args.config)
+    rates = chosen_rates(args, config)
+    if args.save:
+        with atomic(args.save) as temporary:
+            temporary.write_bytes(rates.to_json())
+    found, free = estimate(config, rates, args.jobs), free_bytes(args.results)
+    print(as_json(found, free) if args.json else in_words(found, free))
+
+
+def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:
+    """Return the rates that the command line asks for."""
+    if args.rates:
+        return read_rates(args.rates)
+    if not args.calibrate:
+        return SHIPPED[args.device]
+    # By name: without --calibrate no torch is needed.
+    calibration = import_module("collateral.training.calibration")
+    trained = estimate(config, SHIPPED["a100"], args.jobs).trained
+    return Rates(
+        calibration.device_name(),
+        calibration.is_gpu(),
+        "measured by --calibrate, on noise, in float32",
+        tuple(Rate(*item, *calibration.measure(*item)) for item in sorted(trained)),
+    )
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the free space where a folder is, or will be made."""
+    folder = folder.resolve()
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free

@@ -1,0 +1,88 @@
+"""How fast models train and look here, for `collateral estimate --calibrate`."""
+
+import logging
+import time
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional as F
+
+from collateral.config.schema import TrainingParams
+from collateral.core.dataset import ImageInfo
+from collateral.models.build import build_model
+from collateral.models.facts import Shape
+from collateral.training.devices import choose_device
+from collateral.training.examples import Examples, Images
+from collateral.training.inference import BATCH_SIZE, infer
+from collateral.training.optimizers import descend, make_optimizer
+
+LOG = logging.getLogger(__name__)
+PARAMS = TrainingParams()
+PADDING = 4  # as CIFAR's, whatever the data set's own is
+NUM_CLASSES = 100
+SECONDS = 2.0  # the shortest time that is believed; a measurement takes two or three times as long
+
+
+def device_name() -> str:
+    """Return what this machine computes on, in words."""
+    device = choose_device()
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def is_gpu() -> bool:
+    """Tell whether this machine computes on a GPU."""
+    return choose_device().type != "cpu"
+
+
+def measure(name: str, shape: Shape) -> tuple[float, float]:
+    """Return on how many images a second a model trains, and at how many it looks.
+
+    One thread or one GPU is at work; the images are noise, in float32.
+    """
+    torch.set_num_threads(1)
+    device, channels = choose_device(), shape[2]
+    info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
+    model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
+    examples = _noise(info, device)
+    optimizer = make_optimizer(model, PARAMS, nesterov=PARAMS.nesterov)
+    batches = examples.cycle(PARAMS.batch_size, torch.Generator())
+
+    def train() -> None:
+        x, y = next(batches)
+        descend(optimizer, F.cross_entropy(model(x), y))
+
+    def look() -> None:
+        infer(model, examples)
+
+    model.train()
+    training = PARAMS.batch_size / _seconds(train, device)
+    looking = len(examples) / _seconds(look, device)
+    LOG.info("%s: %.0f images/s in training, %.0f looked at", name, training, looking)
+    return training, looking
+
+
+def _seconds(action: Callable[[], None], device: torch.device) -> float:
+    """Return how long an action takes, from enough of them in a row."""
+    action()  # to warm up
+    # A thread's own seconds on a CPU, so that other jobs disturb little.
+    clock = time.process_time if device.type == "cpu" else time.perf_counter
+    count = 1
+    while True:
+        start = clock()
+        for _ in range(count):
+            action()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        taken = clock() - start
+        if taken >= SECONDS:
+            return taken / count
+        count *= 2  # not one by one: to look at the clock, a GPU has to stop
+
+
+def _noise(info: ImageInfo, device: torch.device) -> Examples:
+    """Return two batches of noise on the device."""
+    count, (height, width, channels) = 2 * BATCH_SIZE, info.shape
+    padded = (count, height + 2 * PADDING, width + 2 * PADDING, channels)
+    pixels = torch.randint(256, padded, dtype=torch.uint8).to(device)
+    labels = torch.randint(info.num_classes, (count,)).to(device)
+    return Examples(Images(pixels, PADDING, True), torch.arange(count, device=device), labels)

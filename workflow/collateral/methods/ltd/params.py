@@ -114,8 +114,10 @@ class Prepare(MethodParams):
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the embedding of everything, and the teacher's whole budget."""
-        size = min(self.k if isinstance(self.k, int) else UNKNOWN_SIZE, sizes.retain)
-        lessons = self.teacher_epochs * size
+        size = self.k if isinstance(self.k, int) else UNKNOWN_SIZE
+        if self.k_each is not None and self.support_by == "example":
+            size = self.k_each * sizes.forget
+        lessons = self.teacher_epochs * min(size, sizes.retain)
         work = looking(sizes.examples)
         if self.k == "auto":
             work += training(sizes.forget) + looking(sizes.retain)

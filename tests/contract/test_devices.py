@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import uuid
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,43 +17,47 @@ from collateral.training import devices  # noqa: E402
 # Takes a device, says which, and keeps it until it is told to go.
 HOLD = """
 import logging, sys
-from pathlib import Path
 from collateral.core.locks import claim
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-folder, *names = sys.argv[2:]
-print("took", names[claim(names, Path(folder), poll_seconds=0.02)], flush=True)
+names = sys.argv[2:]
+print("took", names[claim(names, poll_seconds=0.02)], flush=True)
 sys.stdin.readline()
 """
+# The same, and leaves a process behind.
+PARENT = HOLD.replace(
+    "sys.stdin.readline()",
+    "import subprocess; subprocess.Popen(['sleep', '30']); sys.stdin.readline()",
+)
 # Takes a device and fails if another process is at work on it.
 WORK = """
 import sys, time
 from pathlib import Path
 from collateral.core.locks import claim
 folder, *names = sys.argv[1:]
-busy = Path(folder) / f"busy-{claim(names, Path(folder), poll_seconds=0.01)}"
+busy = Path(folder) / f"busy-{claim(names, poll_seconds=0.01)}"
 busy.touch(exist_ok=False)
 time.sleep(0.05)
 busy.unlink()
 """
-PARENT = HOLD.replace(
-    "sys.stdin.readline()",
-    "import subprocess; subprocess.Popen(['sleep', '30']); sys.stdin.readline()",
-)
+
+
+PROGRAM = f"{Path(sys.executable).name} hold train"
 
 
 class Job:
     """A process that holds a device."""
 
-    def __init__(self, folder, *names, code=HOLD):
+    def __init__(self, script, machine, names):
+        self.machine = machine
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code, "hold", str(folder), *names],
+            [sys.executable, str(script), "train", *(machine + name for name in names)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
 
     def says(self):
-        return self.process.stdout.readline().strip()
+        return self.process.stdout.readline().strip().replace(self.machine, "")
 
     def kill(self):
         self.process.kill()
@@ -59,12 +65,20 @@ class Job:
 
 
 @pytest.fixture
-def start(tmp_path):
+def machine():
+    """A name: other machines have other devices."""
+    return uuid.uuid4().hex
+
+
+@pytest.fixture
+def start(machine, tmp_path):
     """Return a function that starts a job; all are killed in the end."""
     jobs = []
 
-    def start_job(*names, **options):
-        jobs.append(Job(tmp_path, *names, **options))
+    def start_job(*names, code=HOLD):
+        script = tmp_path / "hold"
+        script.write_text(code)
+        jobs.append(Job(script, machine, names))
         return jobs[-1]
 
     yield start_job
@@ -82,8 +96,8 @@ def test_a_job_waits_for_a_device_and_says_who_has_it(start):
     assert (first.says(), second.says()) == ("took a", "took b")
     third = start("a", "b")
     assert third.says() == (
-        f"waiting: a is held by process {first.process.pid} (-c hold); "
-        f"b is held by process {second.process.pid} (-c hold)"
+        f"waiting: a is held by process {first.process.pid} ({PROGRAM}); "
+        f"b is held by process {second.process.pid} ({PROGRAM})"
     )
     second.kill()
     assert third.says() == "took b"
@@ -116,8 +130,8 @@ def test_jobs_that_see_other_devices_or_another_order_agree_on_who_has_what(star
     assert start("a").says().startswith("waiting: a is held by")
 
 
-def test_of_many_jobs_at_once_no_two_work_on_one_device(tmp_path):
-    command = [sys.executable, "-c", WORK, str(tmp_path), "a", "b"]
+def test_of_many_jobs_at_once_no_two_work_on_one_device(machine, tmp_path):
+    command = [sys.executable, "-c", WORK, str(tmp_path), f"{machine}a", f"{machine}b"]
     jobs = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(8)]
     assert [job.wait() for job in jobs] == [0] * 8
 
@@ -126,9 +140,8 @@ def test_of_many_jobs_at_once_no_two_work_on_one_device(tmp_path):
 
 
 @pytest.fixture
-def gpus(monkeypatch, tmp_path):
+def gpus(monkeypatch, machine):
     """Return a function that gives torch so many GPUs, named gpu-0, gpu-1, ..."""
-    monkeypatch.setattr(devices, "LOCKS", tmp_path)
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     chosen = []
 
@@ -138,7 +151,7 @@ def gpus(monkeypatch, tmp_path):
         monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
         monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
         monkeypatch.setattr(
-            torch.cuda, "get_device_properties", lambda i: SimpleNamespace(uuid=f"gpu-{i}")
+            torch.cuda, "get_device_properties", lambda i: SimpleNamespace(uuid=f"{machine}gpu-{i}")
         )
         return chosen
 
@@ -146,11 +159,10 @@ def gpus(monkeypatch, tmp_path):
     devices.choose_device.cache_clear()
 
 
-def test_without_a_gpu_nothing_is_locked(gpus, tmp_path, monkeypatch):
+def test_without_a_gpu_a_job_computes_on_the_cpu(gpus, monkeypatch):
     gpus(0)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert devices.choose_device() == torch.device("cpu")
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_job_takes_the_gpu_that_others_left(gpus, start):
@@ -171,11 +183,11 @@ def test_asked_again_a_job_stays_where_it_is(gpus):
     assert devices.choose_device() == devices.choose_device() == torch.device("cuda", 0)
 
 
-def test_a_gpu_that_slurm_assigned_is_not_locked(gpus, tmp_path, monkeypatch):
+def test_a_gpu_that_slurm_assigned_is_not_locked(gpus, start, monkeypatch):
     gpus(1)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     assert devices.choose_device() == torch.device("cuda", 0)
-    assert not list(tmp_path.iterdir())
+    assert start("gpu-0").says() == "took gpu-0"
 
 
 def test_of_several_gpus_in_one_allocation_jobs_take_one_each(gpus, start, monkeypatch):
@@ -185,6 +197,6 @@ def test_of_several_gpus_in_one_allocation_jobs_take_one_each(gpus, start, monke
     assert devices.choose_device() == torch.device("cuda", 1)
 
 
-def test_the_folder_of_locks_is_made(tmp_path):
-    assert claim(["a"], tmp_path / "user" / "locks") == 0
-    assert (tmp_path / "user" / "locks" / "a.lock").is_file()
+def test_an_impossible_name_is_an_error_and_no_lock_to_wait_for():
+    with pytest.raises(OSError, match="too long"):
+        claim(["a" * 200])

@@ -11,9 +11,10 @@ from pathlib import Path
 import collateral
 
 PACKAGE = "collateral"
-# Names of files, options, costs and the wording of errors.
+# Names of files, options, costs, the wording of errors, and which of several GPUs is taken.
 BOOKKEEPING = frozenset(
-    f"{PACKAGE}.{name}" for name in ("core.record", "core.spelling", "paths", "stages.options")
+    f"{PACKAGE}.{name}"
+    for name in ("core.locks", "core.record", "core.spelling", "paths", "stages.options")
 )
 
 

@@ -1,51 +1,76 @@
-"""Locks on what this machine has several of; a process that dies, however it dies, gives its up."""
+"""Locks on what this machine has several of; a process that dies, however it dies, gives its up.
 
-import fcntl
+A lock is a socket bound to a name that exists nowhere in the file system: the kernel lets one
+process have it, whosever it is, and takes it back with the process. Linux only.
+"""
+
+import errno
 import logging
-import os
-import sys
+import socket
+import struct
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
 
 log = logging.getLogger(__name__)
-_held: list[IO[str]] = []  # open as long as the process lives: to close a file is to unlock it
+MOST_WAITING = 1024  # processes that may ask who has a lock
+_held: list[socket.socket] = []  # open as long as the process lives: to close one is to unlock
 
 
-def claim(names: Sequence[str], folder: Path, *, poll_seconds: float = 1.0) -> int:
-    """Return the place of the first of `names` that is free, and keep it; wait if none is.
-
-    A name's lock is a file in `folder`, which must be on a local file system.
-    """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files = [folder / f"{name}.lock" for name in names]
+def claim(names: Sequence[str], *, poll_seconds: float = 1.0) -> int:
+    """Return the place of the first of `names` that is free, and keep it; wait if none is."""
     is_waiting = False
-    while (place := _first_free(files)) is None:
+    while (place := _first_free(names)) is None:
         if not is_waiting:
-            holders = [f"{file.stem} is held by {file.read_text()}" for file in files]
-            log.info("waiting: %s", "; ".join(holders))
+            log.info(
+                "waiting: %s", "; ".join(f"{name} is held by {_holder(name)}" for name in names)
+            )
             is_waiting = True
         time.sleep(poll_seconds)
     return place
 
 
-def _first_free(files: Sequence[Path]) -> int | None:
-    """Lock the first file that nobody has locked and return its place, or None."""
-    return next((place for place, file in enumerate(files) if _is_locked(file)), None)
+def _first_free(names: Sequence[str]) -> int | None:
+    """Lock the first name that nobody has locked and return its place, or None."""
+    return next((place for place, name in enumerate(names) if _is_locked(name)), None)
 
 
-def _is_locked(path: Path) -> bool:
-    """Try to lock a file; if that succeeds, write into it who did it."""
-    file = path.open("a")  # not "w": what the holder wrote stays
+def _is_locked(name: str) -> bool:
+    """Try to lock a name, and answer those who ask who did."""
+    lock = socket.socket(socket.AF_UNIX)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
+        lock.bind(_address(name))
+    except OSError as error:
+        lock.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
         return False
-    file.truncate(0)
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
-    file.write(f"process {os.getpid()} ({command})")
-    file.flush()
-    _held.append(file)
+    lock.listen(MOST_WAITING)
+    _held.append(lock)
     return True
+
+
+def _holder(name: str) -> str:
+    """Describe the process that holds a lock."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.setblocking(False)
+        try:
+            asking.connect(_address(name))
+        except OSError:
+            return "a process that ends"
+        credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    process, _user, _group = struct.unpack("3i", credentials)
+    return f"process {process} ({_command(process)})"
+
+
+def _command(process: int) -> str:
+    """Return the first words of a process's command line, without folders."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    except OSError:
+        return "not to be seen from here"
+    return " ".join(Path(word).name for word in words[:3])
+
+
+def _address(name: str) -> str:
+    return f"\0collateral/{name}"

@@ -2,14 +2,10 @@
 
 import os
 from functools import cache
-from pathlib import Path
 
 import torch
 
 from collateral.core.locks import claim
-
-# Not under TMPDIR: two workflows may have different ones, and must see one another's locks.
-LOCKS = Path("/tmp") / f"collateral-{os.getuid()}"
 
 
 @cache
@@ -21,7 +17,7 @@ def choose_device() -> torch.device:
     """
     if not torch.cuda.is_available():
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    index = 0 if _is_assigned() else claim(gpu_names(), LOCKS)
+    index = 0 if _is_assigned() else claim(gpu_names())
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
 

@@ -1,0 +1,99 @@
+"""Two workflows at once on a machine with two GPUs. GPUs and training are stand-ins."""
+
+import json
+import subprocess
+import sys
+import uuid
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from conftest import SNAKEMAKE, Project, copy_project
+
+from collateral import paths
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+NUM_JOBS = 5
+CONFIG = f"""
+benchmarks:
+  toy:
+    data: {{name: digits}}
+    model: mlp
+    seeds: {list(range(NUM_JOBS))}
+    classes: [digit_3]
+    fractions: [0.5]
+    methods: {{ft: {{}}}}
+"""
+# In place of `collateral train`: takes a GPU as it would, then says when it had which.
+TRAIN = f"""#!{sys.executable}
+import json, sys, time
+from pathlib import Path
+from collateral.core.locks import claim
+started = time.time()
+device = claim(["MACHINE/gpu-0", "MACHINE/gpu-1"], poll_seconds=0.02)
+took = time.time()
+time.sleep(0.5)
+out = Path(sys.argv[sys.argv.index("--out") + 1])
+for name in {[*paths.RUN_FILES.values(), paths.EMBEDDINGS]}:
+    (out / name).touch()
+times = dict(device=device, started=started, took=took, ended=time.time())
+(out / "times.json").write_text(json.dumps(times))
+"""
+
+
+def start(project: Project, machine: str) -> subprocess.Popen[str]:
+    """Start the training of all bases, as if the data were there."""
+    (project.folder / "toy.yaml").write_text(CONFIG)
+    for pattern in (paths.DATA, paths.LABELS, paths.SPLITS_DONE):
+        file = project.folder / pattern.format(benchmark="toy")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    program = project.folder / "bin/collateral"
+    program.parent.mkdir()
+    program.write_text(TRAIN.replace("MACHINE", machine))
+    program.chmod(0o755)
+    environment = project.environment()
+    bases = [paths.BASE.format(benchmark="toy", seed=seed) for seed in range(NUM_JOBS)]
+    return subprocess.Popen(
+        [SNAKEMAKE, "--cores", "4", "--resources", "gpu=2", "--configfile", "toy.yaml", "--"]
+        + [f"{base}/{paths.MODEL}" for base in bases],
+        cwd=project.folder,
+        env={**environment, "PATH": f"{program.parent}:{environment['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def overlap(one: dict, other: dict, since: str) -> bool:
+    return one[since] < other["ended"] and other[since] < one["ended"]
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> list[list[dict]]:
+    """What the jobs of each workflow say."""
+    projects = [copy_project(tmp_path_factory.mktemp(name)) for name in ("one", "other")]
+    machine = uuid.uuid4().hex
+    workflows = [start(project, machine) for project in projects]
+    for workflow in workflows:
+        output, _ = workflow.communicate()
+        assert workflow.returncode == 0, output
+    found = [sorted(project.folder.rglob("times.json")) for project in projects]
+    assert [len(files) for files in found] == [NUM_JOBS, NUM_JOBS]
+    return [[json.loads(Path(file).read_text()) for file in files] for files in found]
+
+
+def test_no_two_jobs_have_a_device_at_the_same_time(jobs):
+    one, other = jobs
+    assert {job["device"] for job in one + other} == {0, 1}
+    assert any(overlap(a, b, "started") for a in one for b in other)  # the workflows met
+    for a, b in combinations(one + other, 2):
+        assert a["device"] != b["device"] or not overlap(a, b, "took"), (a, b)
+
+
+def test_a_workflow_starts_no_more_jobs_than_it_may_have_gpus(jobs):
+    for workflow in jobs:
+        for job in workflow:
+            others = [other for other in workflow if overlap(job, other, "started")]
+            at_its_start = [o for o in others if o["started"] <= job["started"]]
+            assert len(at_its_start) <= 2

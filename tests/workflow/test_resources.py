@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import Project, copy_project
+from conftest import REPOSITORY, Project, copy_project
 
 pytestmark = pytest.mark.workflow
 CONFIG = """
@@ -17,8 +17,10 @@ benchmarks:
     fractions: [0.5]
     methods:
       ft: {epochs: 20, lr: [0.001, 0.01, 0.1]}
+      rl: {epochs: 200}
 """
-TRAINING = {"base", "retrain", "tune", "unlearn"}
+TRAINING = {"base", "retrain", "prepare", "tune", "unlearn"}
+PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
 Asked = dict[str, dict[str, str]]
 
 
@@ -39,40 +41,53 @@ def asked(big: Project) -> Asked:
 
 
 def resources(project: Project, *options: str, config: str = "big.yaml") -> Asked:
-    """Return what a dry run says of the resources of each rule."""
+    """Return what a dry run says of the resources of each rule, and of each run of `unlearn`."""
     done = project.snakemake("--dry-run", "--configfile", config, *options)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = re.findall(r"^(?:local)?rule (\w+):\n(?: .*\n)*?    resources: (.*)", done.stdout, re.M)
-    return {rule: dict(pair.split("=", 1) for pair in line.split(", ")) for rule, line in found}
+    found = {}
+    for rule, lines in re.findall(r"^rule (\w+):\n((?: .*\n)+)", done.stdout, re.M):
+        run = re.search(r"    wildcards: .*\brun=(\S+)", lines)
+        asked = re.search(r"    resources: (.*)", lines)[1].split(", ")
+        found[f"{rule} {run[1]}" if run else rule] = dict(pair.split("=", 1) for pair in asked)
+    return found
 
 
 def test_time_and_memory_follow_data_and_work(asked):
     # At 6400 / 4 images a second: 200 epochs of 50,000; 3 trials of 20, the defaults among them.
     assert asked["base"]["runtime"] == asked["retrain"]["runtime"] == "104"
     assert asked["tune"]["runtime"] == "32"
-    assert asked["unlearn"]["runtime"] == "30"  # the least
-    assert asked["base"]["mem_mb"] == "4703"  # 60,000 images of 3 kB, four times
+    assert asked["unlearn ft"]["runtime"] == "30"  # the least
+    assert asked["base"]["mem_mb"] == "6203"  # 4000, 1500 of a ResNet-56, and 60,000 images four times
 
 
 def test_only_jobs_that_train_ask_for_a_gpu(asked):
-    assert {rule for rule in asked if "gpu" in asked[rule]} == TRAINING
+    assert {rule for rule in asked if "gpu" in asked[rule]} == PLANNED
 
 
-def test_a_smaller_model_asks_for_less_time(big):
-    assert resources(big, config="small.yaml")["base"]["runtime"] == "34"
+def test_every_other_rule_runs_where_snakemake_runs():
+    files = [REPOSITORY / "Snakefile", *(REPOSITORY / "workflow/rules").glob("*.smk")]
+    text = "\n".join(file.read_text() for file in files)
+    rules = set(re.findall(r"^rule (\w+):", text, re.M))
+    (local,) = re.findall(r"^localrules:\n((?:    \w+,\n)+)", text, re.M)
+    assert rules - {*re.findall(r"\w+", local)} == TRAINING
+
+
+def test_a_smaller_model_asks_for_less(big):
+    base = resources(big, config="small.yaml")["base"]
+    assert (base["runtime"], base["mem_mb"]) == ("34", "5403")
 
 
 def test_data_that_are_not_there_yet_do_not_stop_a_dry_run(big):
     asked = resources(big, config="own.yaml")
     assert asked["base"]["runtime"] == "30"
-    assert asked["base"]["mem_mb"] == "4000"
+    assert asked["base"]["mem_mb"] == "5500"
 
 
 def test_every_further_attempt_asks_for_twice_as_much_and_for_a_day_at_most(big):
     asked = resources(big, "--attempt", "5")
-    assert asked["unlearn"]["runtime"] == "480"
+    assert asked["unlearn ft"]["runtime"] == "480"
     assert asked["base"]["runtime"] == "1440"
-    assert asked["base"]["mem_mb"] == "75248"
+    assert asked["base"]["mem_mb"] == "99248"
 
 
 def test_the_profile_says_in_one_place_how_gpus_are_asked_for(big):
@@ -80,6 +95,6 @@ def test_the_profile_says_in_one_place_how_gpus_are_asked_for(big):
     big.edit("profiles/slurm/config.yaml", "gpu: 1 #", "gpu: 0 #")
     big.edit("profiles/slurm/config.yaml", '# gres: "gpu:1"', 'gres: "gpu:1"')
     asked = resources(big, "--workflow-profile", "profiles/slurm")
-    for rule in TRAINING:
+    for rule in PLANNED:
         assert {"gpu": "0", "gres": "gpu:1"}.items() <= asked[rule].items()
     assert asked["base"]["runtime"] == "104"

@@ -199,7 +199,7 @@ def test_rules_import_only_what_is_light():
     found = {groups for path in rules for groups in statement.findall(path.read_text())}
     modules = {plain or (f"{of}.{name}" if of == "collateral" else of) for of, name, plain in found}
     assert "collateral.paths" in modules
-    light = r"config\.\w+|estimate\.\w+|grid|paths|core\.fingerprint|models\.names"
+    light = r"config\.\w+|estimate\.\w+|grid|paths|core\.(fingerprint|slurm)|models\.names"
     allowed = rf"collateral\.({light})|snakemake\..*"
     others = {module for module in modules if not re.fullmatch(allowed, module)}
     assert {module.split(".")[0] for module in others} <= sys.stdlib_module_names

@@ -1,0 +1,76 @@
+"""Whether the ends of SLURM jobs will be seen, by what the cluster says of itself."""
+
+import pytest
+
+from collateral.core.slurm import (
+    ClusterError,
+    cluster_settings,
+    preemption_problem,
+    status_problem,
+)
+
+OFF, OLD_OFF, ON = "(null)", "accounting_storage/none", "accounting_storage/slurmdbd"
+
+
+def problem(command, accounting, age, wait=10):
+    settings = {"AccountingStorageType": accounting, "MinJobAge": f"{age} sec"}
+    return status_problem(command, wait, settings)
+
+
+@pytest.mark.parametrize("accounting", [OFF, OLD_OFF, ON])
+def test_squeue_will_do_where_it_remembers_long_enough(accounting):
+    assert problem("squeue", accounting, 300) is None
+    assert problem("squeue", accounting, 180) is None
+
+
+@pytest.mark.parametrize("age", [0, 2, 300])
+def test_sacct_will_do_where_accounts_are_kept(age):
+    assert problem("sacct", ON, age) is None
+
+
+@pytest.mark.parametrize("accounting", [OFF, OLD_OFF])
+def test_sacct_would_wait_for_ever_where_no_accounts_are_kept(accounting):
+    assert problem("sacct", accounting, 300).endswith("set it to squeue")
+
+
+@pytest.mark.parametrize("age", [0, 2, 179])
+def test_squeue_forgets_too_soon(age):
+    assert problem("squeue", ON, age).endswith("set it to sacct")
+    assert "ask your administrators" in problem("squeue", OFF, age)
+
+
+def test_who_looks_seldom_needs_a_longer_memory():
+    assert problem("squeue", OFF, 300, wait=101).startswith("squeue forgets a job 300 s after")
+
+
+@pytest.mark.parametrize(("mode", "is_warned"), [("CANCEL", True), ("REQUEUE", False)])
+def test_preemption_that_cancels_is_warned_of(mode, is_warned):
+    assert bool(preemption_problem({"PreemptMode": mode})) is is_warned
+
+
+# What `scontrol` says.
+
+
+def set_scontrol(monkeypatch, folder, script):
+    program = folder / "scontrol"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+def test_settings_are_read_as_scontrol_shows_them(monkeypatch, tmp_path):
+    shown = "Configuration data as of today\\nMinJobAge     = 300 sec\\nPrologFlags = a=b"
+    set_scontrol(monkeypatch, tmp_path, f'printf "{shown}"')
+    assert cluster_settings() == {"MinJobAge": "300 sec", "PrologFlags": "a=b"}
+
+
+def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):
+    set_scontrol(monkeypatch, tmp_path, "echo no controller >&2; exit 1")
+    with pytest.raises(ClusterError, match="no controller"):
+        cluster_settings()
+
+
+def test_a_machine_without_slurm_is_an_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClusterError, match="scontrol"):
+        cluster_settings()

@@ -1,36 +1,41 @@
 """The workflow on a real SLURM of one node, by the profile as users get it.
 
-One run is disturbed: the job that trains the base is cancelled, the one that retrains is preempted.
-Beside it the same runs on this machine, undisturbed.
+One run, and what may happen to it: of the two jobs that train first, one is cancelled and one is
+preempted, both in the midst of training; and a method cannot work. Beside it the same experiment
+on this machine, undisturbed.
 """
 
-import csv
-import fcntl
 import json
-import os
-import shutil
+import signal
 import subprocess
-import tempfile
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
+from typing import TypeVar
 
+import psutil
 import pytest
 from conftest import REPOSITORY, SNAKEMAKE, Project, copy_project
+from slurm_cluster import Jobs, all_jobs, command, lent_cluster
 from test_smoke import contents
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
-CLUSTER = REPOSITORY / "envs/slurm/cluster"
-CONFIG = REPOSITORY / "tests/workflow/slurm.yaml"
-RESULTS = "results/slurm"
-CELL = f"{RESULTS}/digit_3-50"
-# Jobs of seconds: look at the queue after 3 s, not 10.
-PROFILE = ("--workflow-profile", "profiles/slurm", "--slurm-init-seconds-before-status-checks", "3")
+CONFIG = ("--configfile", str(REPOSITORY / "tests/workflow/slurm.yaml"))
+PROFILE = ("--workflow-profile", "profiles/slurm")
+METRICS = "results/slurm/metrics.csv"
+HOPELESS = "results/hopeless/digit_3-50/seed-0/broken/model.safetensors"
+# The jobs that train, by rule: one base and one run are the hopeless benchmark's.
+TRAINING = {"base": 2, "retrain": 1, "prepare": 1, "tune": 1, "unlearn": 4}
+ATTEMPTS = 3  # the profile has `retries: 2`
+# The two that train first, by their folders.
+DISTURBED = {
+    "results/slurm/base/seed-0": "base",
+    "results/slurm/digit_3-50/seed-0/retrain": "retrain",
+}
 PATIENCE_SECONDS = 1200
-TUNED = "salun"
-TRAINING = {"base": 1, "retrain": 1, "tune": 1, "unlearn": 3}
 # A method that cannot work.
 BROKEN = {
     "params.py": """
@@ -46,79 +51,88 @@ def unlearn(model, task, params, run):
     raise RuntimeError("the needle is broken")
 """,
 }
+Found = TypeVar("Found")
 
-Jobs = dict[str, dict[str, str]]
+
+@dataclass(frozen=True)
+class Training:
+    """A process that trains, as the system sees it."""
+
+    process: psutil.Process
+    folder: str
+    job: str | None
+    devices: str | None
+
+    def is_in_its_loop(self) -> bool:
+        """Tell whether it saves on a warning: in a training loop it listens to SIGUSR1."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+        return bool(caught >> (signal.SIGUSR1 - 1) & 1)
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """A SLURM job that was stopped while it trained, and whether it left a checkpoint."""
+
+    job: str
+    folder: str
+    has_checkpoint: bool
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What is left of both runs, and what SLURM said of its jobs."""
+    """What is left of both runs, what SLURM said of its jobs, and what was seen of them."""
 
     local: Project
     remote: Project
+    remote_code: int
     jobs: Jobs
-    cancelled: str
-    preempted: str
+    cancelled: Disturbed
+    preempted: Disturbed
+    seen: list[list[Training]]
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    """A cluster that no other test uses; it is taken down unless it was up before."""
     pytest.importorskip("torch")
-    if shutil.which("slurmctld") is None or os.geteuid() != 0:
-        pytest.skip("needs root, and SLURM: `envs/slurm/cluster install` gets it on Debian")
-    with (Path(tempfile.gettempdir()) / "collateral-slurm.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        was_up = command(CLUSTER, "status").returncode == 0
-        started = command(CLUSTER, "up")
-        if "there is a SLURM already" in started.stderr:
-            pytest.skip(started.stderr)
-        assert started.returncode == 0, started.stderr
+    with lent_cluster():
         yield
-        if not was_up:
-            assert command(CLUSTER, "down").returncode == 0
 
 
 @pytest.fixture(scope="module")
 def runs(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    local, remote = (copy_project(tmp_path_factory.mktemp(name)) for name in ("local", "remote"))
-    target = (f"{RESULTS}/metrics.csv", "--configfile", str(CONFIG))
-    here, there = start(local, *target), start(remote, *target, *PROFILE)
+    local, remote = (project_in(tmp_path_factory.mktemp(name)) for name in ("local", "remote"))
+    here = start(local, METRICS, *CONFIG)
+    there = start(remote, METRICS, HOPELESS, *CONFIG, *PROFILE)
+    seen: list[list[Training]] = []
+    threading.Thread(target=watch, args=(there, remote, seen)).start()
     try:
         cancelled, preempted = disturb(remote)
         codes = [process.wait(PATIENCE_SECONDS) for process in (here, there)]
     finally:
         here.kill()
         there.kill()
-    assert codes == [0, 0], output_of(local) + output_of(remote)
-    return Runs(local, remote, all_jobs(), cancelled, preempted)
+    assert codes[0] == 0, output_of(local)
+    return Runs(local, remote, codes[1], all_jobs(), cancelled, preempted, seen)
 
 
-def disturb(remote: Project) -> tuple[str, str]:
-    """Cancel the job of the base and preempt that of Retrain; return their ids."""
-    logs = remote.folder / "logs"
-    base, retrain = logs / "base/slurm/0.log", logs / "retrain/slurm/digit_3-50/0.log"
-    # With its log a training begins. Do not wait for the base's while Retrain's comes to its end.
-    wait_until(lambda: base.exists() or retrain.exists())
-    cancelled = running("base")
-    assert command("scancel", cancelled).returncode == 0
-    wait_until(retrain.exists)
-    preempted = running("retrain")
-    urgent = ("--partition=urgent", "--gpus=2", "--output=/dev/null", "--wrap=true")
-    assert command("sbatch", *urgent).returncode == 0
-    wait_until(lambda: all_jobs()[preempted]["Restarts"] == "1")
-    # SLURM would let it wait for two minutes.
-    assert command("scontrol", "update", f"JobId={preempted}", "StartTime=now").returncode == 0
-    return cancelled, preempted
+def project_in(folder: Path) -> Project:
+    project = copy_project(folder)
+    method = folder / "my_methods/broken"
+    method.mkdir(parents=True)
+    for name, code in BROKEN.items():
+        (method / name).write_text(code)
+    return project
 
 
-def start(project: Project, *options: str) -> subprocess.Popen[str]:
-    with (project.folder / "output.txt").open("w") as output:
+def start(project: Project, *options: str, output: str = "output.txt") -> subprocess.Popen[str]:
+    """Start snakemake; it does not outlive this process."""
+    with (project.folder / output).open("w") as file:
         return subprocess.Popen(
-            [SNAKEMAKE, *options],
+            ["setpriv", "--pdeathsig", "KILL", SNAKEMAKE, *options],
             cwd=project.folder,
             env=project.environment(),
-            stdout=output,
+            stdout=file,
             stderr=subprocess.STDOUT,
             text=True,
         )
@@ -128,22 +142,66 @@ def output_of(project: Project) -> str:
     return (project.folder / "output.txt").read_text()
 
 
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+def watch(run: subprocess.Popen[str], project: Project, seen: list[list[Training]]) -> None:
+    """Look again and again at what trains, until a run is over."""
+    while run.poll() is None:
+        seen.append(trainings(project))
+        time.sleep(0.3)
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
+def trainings(project: Project) -> list[Training]:
+    """Return the processes that train in a project."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = process.cmdline()
+            if "--checkpoints" in words and Path(process.cwd()).samefile(project.folder):
+                had = process.environ()
+                folder = words[words.index("--out") + 1]
+                job, devices = had.get("SLURM_JOB_ID"), had.get("CUDA_VISIBLE_DEVICES")
+                found.append(Training(process, folder, job, devices))
+        except (psutil.Error, OSError):
+            continue  # it is gone
+    return found
+
+
+def disturb(remote: Project) -> tuple[Disturbed, Disturbed]:
+    """Cancel the first job of two that trains, and preempt the other when it trains."""
+    first = wait_for(lambda: in_its_loop(remote, {*DISTURBED}))
+    command("scancel", first.job)
+    cancelled = stopped(remote, first, "CANCELLED")
+    second = wait_for(lambda: in_its_loop(remote, {*DISTURBED} - {first.folder}))
+    command("sbatch", "--partition=urgent", "--gpus=2", "--output=/dev/null", "--wrap=true")
+    preempted = stopped(remote, second, "PENDING")
+    # SLURM would let it wait for two minutes.
+    command("scontrol", "update", f"JobId={second.job}", "StartTime=now")
+    return cancelled, preempted
+
+
+def in_its_loop(project: Project, folders: set[str]) -> Training | None:
+    """Return one of the trainings that has an epoch behind it, if there is any yet."""
+    for training in trainings(project):
+        if training.folder in folders and training.is_in_its_loop():
+            before = training.process.cpu_times().user
+            wait_for(lambda: training.process.cpu_times().user > before + 0.5)  # noqa: B023
+            return training
+    return None
+
+
+def stopped(project: Project, training: Training, state: str) -> Disturbed:
+    """Wait until SLURM has stopped a training, and look at what it left."""
+    wait_for(lambda: all_jobs()[training.job]["JobState"] == state)
+    checkpoints = project.folder / training.folder.replace("results", "results/.checkpoints", 1)
+    return Disturbed(training.job, training.folder, any(checkpoints.rglob("*.checkpoint")))
+
+
+def wait_for(find: Callable[[], Found | None]) -> Found:
+    """Ask again and again until there is an answer."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
+    while not (found := find()):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.1)
-
-
-def all_jobs() -> Jobs:
-    """Return what SLURM tells of every job, by id."""
-    lines = command("scontrol", "--oneliner", "show", "job").stdout.splitlines()
-    found = [dict(pair.split("=", 1) for pair in line.split() if "=" in pair) for line in lines]
-    return {job["JobId"]: job for job in found if "JobId" in job}
+    return found
 
 
 def rule_of(job: dict[str, str]) -> str:
@@ -151,104 +209,90 @@ def rule_of(job: dict[str, str]) -> str:
     return job["Comment"].removeprefix("rule_").partition("_wildcards_")[0]
 
 
-def running(rule: str) -> str:
-    """Return the id of the one running job of a rule."""
-    (job,) = (
-        job for job in all_jobs().values()
-        if job["JobState"] == "RUNNING" and rule_of(job) == rule
-    )  # fmt: skip
-    return job["JobId"]
-
-
 def costs(project: Project) -> dict[str, dict]:
-    """Return what each job that trains wrote about itself, by its folder."""
-    folder = project.folder / RESULTS
-    found = {file.parent: json.loads(file.read_text()) for file in folder.rglob("cost.json")}
+    """Return what each job that trained wrote about itself, by its folder."""
+    files = project.folder.glob("results/*/**/cost.json")
+    found = {file.parent: json.loads(file.read_text()) for file in files}
     return {
-        str(place.relative_to(folder)): cost
+        str(place.relative_to(project.folder)): cost
         for place, cost in found.items()
         # `original` trains nothing, and what a job prepared is of the same job.
         if place.name != "original" and place.parent.name != "prepared"
     }
 
 
-def outcome(project: Project) -> dict[str, object]:
-    """Return what a run must always come to: all results but times."""
-    folder = project.folder / RESULTS
-    trials = f"digit_3-50/tune/{TUNED}/trials.csv"
-    with (folder / trials).open() as file:
-        rows = [{**row, "seconds": ""} for row in csv.DictReader(file)]
-    return {**contents(folder), trials: rows}
-
-
 def test_every_training_job_has_a_slurm_job_and_a_gpu_of_its_own(runs):
     found = costs(runs.remote)
-    assert len(found) == sum(TRAINING.values())
+    assert len(found) == sum(TRAINING.values()) - 1  # the hopeless one
     assert len({cost["job"] for cost in found.values()}) == len(found)
-    assert {cost["visible_devices"] for cost in found.values()} == {"0", "1"}
     assert {runs.jobs[cost["job"]]["JobState"] for cost in found.values()} == {"COMPLETED"}
+    assert {cost["visible_devices"] for cost in found.values()} == {"0", "1"}
+
+
+def test_every_process_that_trained_had_a_slurm_job_and_one_gpu(runs):
+    had = {training.job: training.devices for seen in runs.seen for training in seen}
+    assert {job for job in runs.jobs if "Comment" in runs.jobs[job]} == had.keys()
+    assert {*had.values()} == {"0", "1"}
 
 
 def test_gpu_jobs_never_share_a_device(runs):
-    spans = [
-        (cost["visible_devices"], runs.jobs[cost["job"]]["StartTime"], runs.jobs[cost["job"]])
-        for cost in costs(runs.remote).values()
-    ]
-    for (device, begin, job), (other_device, other_begin, other) in combinations(spans, 2):
-        apart = job["EndTime"] <= other_begin or other["EndTime"] <= begin
-        assert apart or device != other_device, (job["JobId"], other["JobId"])
+    in_use = [[training.devices for training in seen] for seen in runs.seen]
+    assert max(map(len, in_use)) == 2  # they did run side by side
+    assert all(len({*devices}) == len(devices) for devices in in_use)
 
 
 def test_only_training_is_submitted(runs):
-    submitted = [rule_of(job) for job in runs.jobs.values() if "Comment" in job]
-    # The cancelled job of the base was followed by another.
-    assert {rule: submitted.count(rule) for rule in submitted} == {**TRAINING, "base": 2}
+    submitted = Counter(rule_of(job) for job in runs.jobs.values() if "Comment" in job)
+    again = Counter({DISTURBED[runs.cancelled.folder]: 1, "unlearn": ATTEMPTS - 1})
+    assert submitted == Counter(TRAINING) + again
 
 
 def test_the_results_are_those_of_a_local_run(runs):
-    local, remote = (outcome(project) for project in (runs.local, runs.remote))
+    local, remote = (contents(run.folder / "results/slurm") for run in (runs.local, runs.remote))
     assert len(local) > 30
     assert remote == local
 
 
 def test_a_cancelled_job_is_submitted_again_and_finished(runs):
-    assert runs.jobs[runs.cancelled]["JobState"] == "CANCELLED"
-    again = costs(runs.remote)["base/seed-0"]["job"]
-    assert again != runs.cancelled
-    assert rule_of(runs.jobs[again]) == "base"
+    assert runs.jobs[runs.cancelled.job]["JobState"] == "CANCELLED"
+    assert runs.cancelled.has_checkpoint
+    again = costs(runs.remote)[runs.cancelled.folder]["job"]
+    assert again != runs.cancelled.job
+    assert runs.jobs[again]["Comment"] == runs.jobs[runs.cancelled.job]["Comment"]
 
 
 def test_a_preempted_job_is_requeued_and_finished(runs):
-    assert runs.jobs[runs.preempted]["Restarts"] == "1"
-    assert costs(runs.remote)["digit_3-50/seed-0/retrain"]["job"] == runs.preempted
+    assert int(runs.jobs[runs.preempted.job]["Restarts"]) == 1
+    assert runs.preempted.has_checkpoint
+    assert costs(runs.remote)[runs.preempted.folder]["job"] == runs.preempted.job
 
 
-def test_a_failing_job_is_retried_with_more_and_then_named_with_its_log(runs, tmp_path):
-    shutil.copytree(runs.remote.folder, tmp_path / "project", symlinks=True)
-    project = Project(tmp_path / "project")
-    method = project.folder / "my_methods/broken"
-    method.mkdir(parents=True)
-    for name, code in BROKEN.items():
-        (method / name).write_text(code)
-    config = project.folder / "configs/broken.yaml"
-    text = CONFIG.read_text().replace("    methods:\n", "    methods:\n      broken: {}\n")
-    config.write_text(f"plugins: [my_methods]\n{text}")
-    target = (f"{CELL}/seed-0/broken/model.safetensors", "--configfile", str(config))
-    before = all_jobs()
-    assert start(project, *target, *PROFILE, "--retries", "1").wait(PATIENCE_SECONDS) == 1
-    tried = [job for id_, job in all_jobs().items() if id_ not in before]
-    assert [job["JobState"] for job in tried] == ["FAILED", "FAILED"]
-    assert sorted(job["TimeLimit"] for job in tried) == ["00:30:00", "01:00:00"]
-    last_words = output_of(project).rpartition("failed: ")[2]
-    assert last_words.startswith("unlearn (slurm, digit_3-50, seed 0, broken)")
-    assert "log: logs/unlearn/slurm/digit_3-50/0/broken.log" in last_words
+def test_a_failing_job_is_retried_with_more_and_then_named_with_its_log(runs):
+    tried = [job for job in runs.jobs.values() if job["JobState"] == "FAILED"]
+    assert {rule_of(job) for job in tried} == {"unlearn"}
+    assert sorted(job["TimeLimit"] for job in tried) == ["00:30:00", "01:00:00", "02:00:00"]
+    assert sorted(job["MinMemoryNode"] for job in tried) == ["11000M", "22000M", "5500M"]
+    assert runs.remote_code == 1
+    before, _, last_words = output_of(runs.remote).rpartition("failed: ")
+    assert last_words.startswith("unlearn (hopeless, digit_3-50, seed 0, broken)")
+    assert "log: logs/unlearn/hopeless/digit_3-50/0/broken.log" in last_words
     assert "the needle is broken" in last_words
+    assert before.splitlines()[-1].endswith("; 1 failed.")  # the cancelled one did not
+
+
+def test_logs_are_kept(runs):
+    folder = runs.remote.folder / "logs"
+    for rule, count in TRAINING.items():
+        assert len([*(folder / rule).rglob("*.log")]) == count
+    (cancelled,) = (folder / "slurm").rglob(f"{runs.cancelled.job}.log")
+    assert f"JOB {runs.cancelled.job} ON" in cancelled.read_text()
+    failed = [id_ for id_, job in runs.jobs.items() if job["JobState"] == "FAILED"]
+    assert all(any((folder / "slurm").rglob(f"{id_}.log")) for id_ in failed)
 
 
 def test_a_run_that_could_not_see_its_jobs_end_does_not_start(runs):
-    target = (f"{CELL}/seed-0/ft/model.safetensors", "--configfile", str(CONFIG), "--forceall")
-    options = ("--slurm-status-command", "sacct")
+    options = (METRICS, *CONFIG, *PROFILE, "--forceall", "--slurm-status-command", "sacct")
     before = all_jobs()
-    assert start(runs.remote, *target, *PROFILE, *options).wait(PATIENCE_SECONDS) == 1
-    assert "accounting is off" in output_of(runs.remote)
+    assert start(runs.remote, *options, output="sacct.txt").wait(PATIENCE_SECONDS) == 1
+    assert "accounting is off" in (runs.remote.folder / "sacct.txt").read_text()
     assert all_jobs().keys() <= before.keys()

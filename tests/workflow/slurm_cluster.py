@@ -1,0 +1,60 @@
+"""The one-node cluster of envs/slurm, lent to a test; and what SLURM says of its jobs."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+CLUSTER = REPOSITORY / "envs/slurm/cluster"
+Jobs = dict[str, dict[str, str]]
+
+
+def needs_slurm() -> None:
+    """Skip a test where the cluster cannot be."""
+    if shutil.which("slurmctld") is None:
+        pytest.skip("needs SLURM: `envs/slurm/cluster install` gets it on Debian")
+    if os.geteuid() != 0:
+        pytest.skip("needs root: only root can bring up a SLURM")
+
+
+@contextmanager
+def lent_cluster() -> Iterator[subprocess.Popen[str]]:
+    """Have the cluster to oneself. It goes down in the end, also if this process is killed."""
+    needs_slurm()
+    lender = subprocess.Popen(
+        [CLUSTER, "lend"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the test
+    )
+    words = []
+    while (line := lender.stdout.readline()) != "it is up\n":
+        words.append(line)
+        if not line:
+            (pytest.skip if "there is a SLURM already" in words[0] else pytest.fail)("".join(words))
+    try:
+        yield lender
+    finally:
+        lender.stdin.close()
+        assert lender.wait(timeout=120) == 0, lender.stdout.read()
+
+
+def command(*words: str | Path) -> str:
+    """Run a command that must succeed; return its output."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def all_jobs() -> Jobs:
+    """Return what SLURM tells of every job, by id."""
+    lines = command("scontrol", "--oneliner", "show", "job").splitlines()
+    found = [dict(pair.split("=", 1) for pair in line.split() if "=" in pair) for line in lines]
+    return {job["JobId"]: job for job in found if "JobId" in job}

@@ -38,11 +38,11 @@ run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another
 figures: $(FIGURES_ENV) ## tables, figures and the page from cached outputs: no torch, no data, no training
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
-test: setup lint ## all there is to test, but for `make slurm-test`
-	pytest -m "not slurm"
+test: setup lint ## all there is to test; what this machine lacks is skipped, and named
+	pytest
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
-	pytest tests/workflow/test_slurm.py
+	pytest -v -m slurm
 
 lint: setup
 	ruff check .

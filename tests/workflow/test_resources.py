@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import REPOSITORY, Project, copy_project
+from conftest import REPOSITORY, Project, copy_project, read_yaml
 
 pytestmark = pytest.mark.workflow
 CONFIG = """
@@ -19,7 +19,7 @@ benchmarks:
       ft: {epochs: 20, lr: [0.001, 0.01, 0.1]}
       rl: {epochs: 200}
 """
-TRAINING = {"base", "retrain", "prepare", "tune", "unlearn"}
+TRAINING = {"base", "retrain", "tune", "unlearn", "diagnose"}
 PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
 Asked = dict[str, dict[str, str]]
 
@@ -70,6 +70,7 @@ def test_every_other_rule_runs_where_snakemake_runs():
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
     (local,) = re.findall(r"^localrules:\n((?:    \w+,\n)+)", text, re.M)
     assert rules - {*re.findall(r"\w+", local)} == TRAINING
+    assert read_yaml(REPOSITORY / "profiles/slurm/config.yaml")["set-resources"].keys() == TRAINING
 
 
 def test_a_smaller_model_asks_for_less(big):

@@ -28,7 +28,7 @@ PROFILE = ("--workflow-profile", "profiles/slurm")
 METRICS = "results/slurm/metrics.csv"
 HOPELESS = "results/hopeless/digit_3-50/seed-0/broken/model.safetensors"
 # The jobs that train, by rule: one base and one run are the hopeless benchmark's.
-TRAINING = {"base": 2, "retrain": 1, "prepare": 1, "tune": 1, "unlearn": 4}
+TRAINING = {"base": 2, "retrain": 1, "tune": 1, "unlearn": 4}
 ATTEMPTS = 3  # the profile has `retries: 2`
 # The two that train first, by their folders.
 DISTURBED = {

@@ -57,7 +57,7 @@ def test_time_and_memory_follow_data_and_work(asked):
     assert asked["base"]["runtime"] == asked["retrain"]["runtime"] == "104"
     assert asked["tune"]["runtime"] == "32"
     assert asked["unlearn ft"]["runtime"] == "30"  # the least
-    assert asked["base"]["mem_mb"] == "6203"  # 4000, 1500 of a ResNet-56, and 60,000 images four times
+    assert asked["base"]["mem_mb"] == "6203"  # 4000, 1500 of a ResNet-56, images four times
 
 
 def test_only_jobs_that_train_ask_for_a_gpu(asked):

@@ -22,6 +22,7 @@ LEAST_MB, COPIES = 4000, 4
 # Jobs of seconds, and the download, which may need the internet: none is worth a place in a queue.
 localrules:
     all,
+    paper,
     data,
     split,
     splits,

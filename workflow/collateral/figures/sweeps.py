@@ -8,13 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter, MaxNLocator
+from numpy.typing import NDArray
 
 from collateral.figures.panels import BAND, draw_level, draw_line, fit_rates
 from collateral.figures.style import WIDTH, annotate, look_of, style
 from collateral.metrics.catalogue import METRICS
 from collateral.tables.compare import AFFECTED, COUNTERPARTS, MAIN
 from collateral.tables.results import Cell, Runs, mean
-from collateral.tables.sweeps import Sweep
+from collateral.tables.sweeps import REPORTED, Sweep
 
 # The numbers of each figure. One that no run reports, or that all values share (a teacher's, where
 # the student is varied), is left out, and so is an empty figure.
@@ -56,7 +57,14 @@ def draw_all(cell: Cell, sweep: Sweep, runs: Runs) -> dict[str, Figure]:
     """Return the figures of a sweep by name, `cell` being the sweep's; none without numbers."""
     if len(sweep.numbers) < 2:
         return {}
-    kept = {kind: [m for m in names if _says_much(cell, sweep, m)] for kind, names in KINDS.items()}
+    reported = [name for name in REPORTED if _is_known(cell, sweep, name)]
+    # A parameter that changes nothing of what the method reports leaves its teacher as it is.
+    if not any(_varies(cell, sweep, name) for name in reported):
+        reported = []
+    kept = {
+        kind: [name for name in names if name not in REPORTED or name in reported]
+        for kind, names in KINDS.items()
+    }
     return {
         figure_name(sweep, kind): _draw(cell, sweep, runs, metrics)
         for kind, metrics in kept.items()
@@ -64,13 +72,18 @@ def draw_all(cell: Cell, sweep: Sweep, runs: Runs) -> dict[str, Figure]:
     }
 
 
-def _says_much(cell: Cell, sweep: Sweep, metric: str) -> bool:
-    """Tell whether a number is worth a panel: what methods report may be the same for all."""
-    if METRICS[metric].group != "reported":
-        return True
+def _is_known(cell: Cell, sweep: Sweep, metric: str) -> bool:
+    return len(_known(cell, sweep, metric)) > 1
+
+
+def _varies(cell: Cell, sweep: Sweep, metric: str) -> bool:
+    return bool(np.ptp(_known(cell, sweep, metric), axis=0).any())
+
+
+def _known(cell: Cell, sweep: Sweep, metric: str) -> NDArray[np.float64]:
+    """Return the values (run, seed) of those runs that have them all."""
     values = np.array([cell.values(run, metric) for run in sweep.numbers])
-    known = values[~np.isnan(values).any(axis=1)]  # (runs, seeds)
-    return len(known) > 1 and bool(np.ptp(known, axis=0).any())
+    return values[~np.isnan(values).any(axis=1)]
 
 
 def _draw(cell: Cell, sweep: Sweep, runs: Runs, metrics: Sequence[str]) -> Figure:

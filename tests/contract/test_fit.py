@@ -104,7 +104,7 @@ def rates(small, monkeypatch, **params) -> list[float]:
     """Return the learning rate of each epoch."""
     seen = []
 
-    def spy(model, batches, optimizer, precision):
+    def spy(forward, batches, optimizer, precision):
         seen.append(optimizer.param_groups[0]["lr"])
         return 0.0, 0.0
 

@@ -26,6 +26,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 
+from pretend_gpu import on_gpu, pretended  # noqa: E402
+
 import collateral  # noqa: E402
 from collateral.config.lookup import module_of, names, params_class, prepare_class  # noqa: E402
 from collateral.config.params import MethodParams  # noqa: E402
@@ -251,6 +253,18 @@ def test_it_does_something(small, reference, name):
 def test_the_same_seed_gives_the_same_bits(small, reference, name):
     torch.rand(3), np.random.random(3), random.random()  # noqa: NPY002
     assert differing(weights_after(method_of(small, name), tiny(name)), reference(name)) == []
+
+
+@every_method
+def test_on_a_gpu_it_gives_the_same_bits_and_nothing_is_left_to_chance(small, name):
+    """A GPU that is pretended; that a method mixes devices is found here."""
+    few, params = small.half_a_class()[:4], tiny(name)
+    here = weights_after(method_of(small, name, few), params)
+    with pretended() as gpu:
+        after = weights_after(on_gpu(method_of(small, name, few)), params)
+        there = {key: value.cpu() for key, value in after.items()}
+    assert differing(there, here) == []
+    assert gpu.refused == []
 
 
 @pytest.mark.parametrize(("name", "length"), WITH_STEP_LENGTH)

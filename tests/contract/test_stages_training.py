@@ -84,7 +84,7 @@ def test_finished_jobs_leave_no_checkpoints(workshop):
 
 def test_the_record_says_what_the_run_is(workshop):
     record = read(workshop, "ft", "record.json")
-    versions = record.pop("versions")
+    versions, numerics = record.pop("versions"), record.pop("numerics")
     inputs = {"data": workshop.data, "split": workshop.split, "base": workshop.base}
     assert record == {
         "run": "ft",
@@ -99,6 +99,7 @@ def test_the_record_says_what_the_run_is(workshop):
         "extra": {},
     }
     assert {"python", "torch", "numpy"} <= versions.keys()
+    assert (numerics["deterministic"], numerics["tf32"]) == (True, False)
 
 
 @pytest.mark.parametrize(("name", "inputs"), [("base", {"data"}), ("retrain", {"data", "split"})])

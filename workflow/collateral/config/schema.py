@@ -41,6 +41,9 @@ class TrainingParams(Strict):
     precision: Literal["float32", "bfloat16", "float16"] = Field(
         "float32", description="Mixed precision, on GPUs only."
     )
+    compile: bool = Field(
+        False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."
+    )
 
 
 class BaseParams(TrainingParams):

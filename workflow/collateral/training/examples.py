@@ -44,8 +44,15 @@ class Images:
         columns = torch.arange(width).expand(count, width)
         columns = torch.where(mirrored[:, None], columns.flip(1), columns) + offsets[1][:, None]
         lines = torch.arange(height) + offsets[0][:, None]  # (B, H)
-        lines, columns = lines.to(rows.device), columns.to(rows.device)
+        lines, columns = moved(lines, rows.device), moved(columns, rows.device)
         return _to_float(self.padded[rows[:, None, None], lines[:, :, None], columns[:, None, :]])
+
+
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return a tensor of the host on the device; the host does not wait for what a GPU is at."""
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def _to_float(images: Tensor) -> Tensor:
@@ -86,7 +93,7 @@ class Examples:
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:
         """Yield shuffled batches, each example once."""
-        order = torch.randperm(len(self), generator=generator).to(self.rows.device)
+        order = moved(torch.randperm(len(self), generator=generator), self.rows.device)
         for index in order.split(size):
             rows = self.rows[index]
             images = self.images.augmented(rows, generator) if augment else self.images.clean(rows)

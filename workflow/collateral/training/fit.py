@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.config.schema import TrainingParams
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
+from collateral.training.numerics import compiled
 from collateral.training.optimizers import Optimizer, cosine, make_optimizer, set_rate
 from collateral.training.precision import Precision
 from collateral.training.run import Run, Stateful
@@ -57,12 +58,13 @@ def fit(
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
     precision = Precision(params.precision, run.device)
     states: list[Stateful] = [optimizer, precision, *([best] if best else [])]
+    forward = compiled(model) if params.compile else model
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
         if params.schedule == "cosine":
             set_rate(optimizer, params.lr * cosine(epoch, params.epochs))
         batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
-        loss, correct = _epoch(model, batches, optimizer, precision)
+        loss, correct = _epoch(forward, batches, optimizer, precision)
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
             with run.clock.phase(None):
@@ -86,14 +88,17 @@ def _held_out(
 
 
 def _epoch(
-    model: nn.Module, batches: Iterator[Batch], optimizer: Optimizer, precision: Precision
+    forward: Callable[[Tensor], Tensor],
+    batches: Iterator[Batch],
+    optimizer: Optimizer,
+    precision: Precision,
 ) -> tuple[float, float]:
     """Train on all batches; return mean loss and accuracy as they were seen."""
     # Tensors until the end: reading the loss of each step would make a GPU wait for it.
     losses, corrects, count = [], [], 0
     for x, y in batches:
         with precision.forward():
-            logits = model(x)
+            logits = forward(x)
             loss = F.cross_entropy(logits, y)
         precision.descend(optimizer, loss)
         losses.append(loss.detach() * len(y))

@@ -8,6 +8,8 @@ from torch import Tensor
 
 from collateral.training.optimizers import Optimizer, descend
 
+DEVICES = ("cuda",)  # that are faster with less precision
+
 
 class Precision:
     """How forward passes and steps are computed; plain float32 wherever there is no GPU."""
@@ -16,7 +18,7 @@ class Precision:
         """Take "float32", "bfloat16" or "float16"."""
         self._type = getattr(torch, name)
         self._device = device
-        self._is_mixed = device.type == "cuda" and name != "float32"
+        self._is_mixed = device.type in DEVICES and name != "float32"
         # float16 loses small gradients, so the loss is scaled up before the backward pass.
         self._scaler = torch.amp.GradScaler(
             device.type, enabled=self._is_mixed and name == "float16"
@@ -42,5 +44,6 @@ class Precision:
         return self._scaler.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the scaler's state on."""
-        self._scaler.load_state_dict(state)
+        """Take the scaler's state on; where the run began on a CPU, there was none."""
+        if state:
+            self._scaler.load_state_dict(state)

@@ -22,6 +22,7 @@ from collateral.models.build import build_model
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Task, test_examples, train_examples
 from collateral.training.inference import outputs_of
+from collateral.training.numerics import make_deterministic, numerics_of
 from collateral.training.run import Run
 
 COLLAPSE_MARGIN = 0.05  # a model this close to guessing on the train set has collapsed
@@ -59,8 +60,7 @@ class Session:
 def open_session(data: Path, threads: int) -> Session:
     """Choose the device, make torch deterministic, and put the data set there."""
     torch.set_num_threads(threads)
-    # As use_deterministic_algorithms, without importing what torch.compile needs (2 s).
-    torch.set_deterministic_debug_mode("warn")
+    make_deterministic()
     device = choose_device()
     dataset = Dataset.load(data)
     return Session(device, dataset, train_examples(dataset, device), test_examples(dataset, device))
@@ -77,7 +77,8 @@ def write_results(
     outputs.save(out / paths.OUTPUTS)
     write_rows(out / paths.HISTORY, _columns(run.history), run.history)
     status = status_of(outputs, session.data.labels)
-    write_json(out / paths.RECORD, {**record, "status": status, "extra": run.reported})
+    about = {"status": status, "numerics": numerics_of(run.device), "extra": run.reported}
+    write_json(out / paths.RECORD, {**record, **about})
     write_json(out / paths.COST, cost_of(run.clock.seconds, run.device))
     return outputs, embeddings
 

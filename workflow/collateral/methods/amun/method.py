@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
-from collateral.training.examples import Batch, Examples, Task
+from collateral.training.examples import Batch, Examples, Task, moved
 from collateral.training.optimizers import descend, set_rate, start_training
 from collateral.training.run import Run
 
@@ -53,7 +53,7 @@ def _mixed(
     order = torch.randperm(len(clean) + len(labels), generator=generator)
     for index in order.split(params.batch_size):
         is_clean = index < len(clean)
-        some = clean.select(index[is_clean].to(labels.device))
-        moved = (index[~is_clean] - len(clean)).to(labels.device)
+        some = clean.select(moved(index[is_clean], labels.device))
+        places = moved(index[~is_clean] - len(clean), labels.device)
         x = some.images.augmented(some.rows, generator) if params.augment else some.pixels()
-        yield torch.cat([x, images[moved]]), torch.cat([some.labels, labels[moved]])
+        yield torch.cat([x, images[places]]), torch.cat([some.labels, labels[places]])

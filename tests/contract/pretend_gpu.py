@@ -9,6 +9,7 @@ their speed and their memory are not here; to torch's own core such a tensor is 
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -199,14 +200,15 @@ def pretended() -> Iterator[PretendGpu]:
         yield gpu
 
 
-def on_gpu(method: Method) -> Method:
-    """Return a method that does the same on the pretended GPU."""
+def on_gpu(method: Method, device: torch.device = GPU) -> Method:
+    """Return a method that does the same on the GPU."""
     task = method.task
-    images = replace(task.retain.images, padded=task.retain.images.padded.to(GPU))
+    images = replace(task.retain.images, padded=task.retain.images.padded.to(device))
 
     def moved(examples: Examples) -> Examples:
-        rows, labels = examples.rows.to(GPU), examples.labels.to(GPU)
+        rows, labels = examples.rows.to(device), examples.labels.to(device)
         return replace(examples, images=images, rows=rows, labels=labels)
 
     there = replace(task, retain=moved(task.retain), forget=moved(task.forget))
-    return replace(method, task=there, load_base=lambda: method.load_base().to(GPU), device=GPU)
+    base = method.load_base().to(device)
+    return replace(method, task=there, load_base=lambda: copy.deepcopy(base), device=device)

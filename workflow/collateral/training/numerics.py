@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.utils.deterministic
 from torch import Tensor, nn
 
 
@@ -15,6 +16,8 @@ def make_deterministic() -> None:
     # As use_deterministic_algorithms(True), without importing the compiler (2 s). Errors, because
     # where it would only warn, torch leaves fused attention's gradient to chance.
     torch.set_deterministic_debug_mode("error")
+    # No tensor is read before it is written; to fill them all first takes a twentieth of a step.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cudnn.benchmark = False
     # float32 is float32: with TF32 a GPU would round what it multiplies to 10 bits.
     torch.backends.cudnn.allow_tf32 = False

@@ -344,7 +344,7 @@ def run_stages(folder) -> Workshop:
     workshop, ltd = Workshop(folder), {"k": 20, "teacher_epochs": 1, **BRIEF}
     main(workshop.train("base", epochs=1))
     main(workshop.train("retrain", epochs=1, split=workshop.split))
-    main(workshop.method("unlearn", "ltd", "ltd", ltd, run="ltd"))
+    main([*workshop.method("unlearn", "ltd", "ltd", ltd, run="ltd"), "--track"])
     main(workshop.method("tune", "tune", "ga", BRIEF, trials=[{"lr": 0.001}]))
     sizes = ["--sizes", "10", "20"]
     main([*workshop.method("diagnose", "support", "ltd", {"teacher_epochs": 1}, top=3), *sizes])

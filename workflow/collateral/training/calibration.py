@@ -14,6 +14,7 @@ from collateral.models.facts import Shape
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import BATCH_SIZE, infer
+from collateral.training.numerics import make_deterministic
 from collateral.training.optimizers import descend, make_optimizer
 
 LOG = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
     One thread or one GPU is at work; the images are noise, in float32.
     """
     torch.set_num_threads(1)
+    make_deterministic()  # as jobs are
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)

@@ -39,7 +39,8 @@ figures: $(FIGURES_ENV) ## tables, figures and the page from cached outputs: no 
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
 test: setup lint ## all there is to test; what this machine lacks is skipped, and named
-	pytest
+	pytest --numprocesses 2 tests/unit tests/contract
+	pytest tests/workflow
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
 	pytest -v -m slurm

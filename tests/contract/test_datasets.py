@@ -722,10 +722,17 @@ def test_the_documented_data_set_keeps_the_contract(tmp_path):
 
 
 def test_the_documented_config_lines_are_valid():
-    (block,) = blocks("yaml")
-    options = yaml.safe_load(block)["benchmarks"]["mine"]["data"]
+    data, _ = blocks("yaml")
+    options = yaml.safe_load(data)["benchmarks"]["mine"]["data"]
     assert options.pop("name") == "arrays"
     module_of(DATA, "arrays").Options.model_validate(options)
+
+
+def test_the_documented_forget_sets_are_valid():
+    _, cells = blocks("yaml")
+    for cell in yaml.safe_load(cells)["cells"].values():
+        kind = cell["forget"].pop("kind")
+        module_of(FORGET, kind).Params.model_validate(cell["forget"])
 
 
 def check_size(size, dataset):

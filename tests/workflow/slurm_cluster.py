@@ -48,7 +48,7 @@ def lent_cluster() -> Iterator[subprocess.Popen[str]]:
 
 def command(*words: str | Path) -> str:
     """Run a command that must succeed; return its output."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

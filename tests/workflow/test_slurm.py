@@ -150,19 +150,31 @@ def watch(run: subprocess.Popen[str], project: Project, seen: list[list[Training
 
 
 def trainings(project: Project) -> list[Training]:
-    """Return the processes that train in a project."""
+    """Return the processes that train in a project, all of them at one time."""
     found = []
     for process in psutil.process_iter():
-        try:
-            words = process.cmdline()
-            if "--checkpoints" in words and Path(process.cwd()).samefile(project.folder):
-                had = process.environ()
-                folder = words[words.index("--out") + 1]
-                job, devices = had.get("SLURM_JOB_ID"), had.get("CUDA_VISIBLE_DEVICES")
-                found.append(Training(process, folder, job, devices))
-        except (psutil.Error, OSError):
-            continue  # it is gone
-    return found
+        if is_training(process):
+            try:
+                if Path(process.cwd()).samefile(project.folder):
+                    found.append(training_of(process))
+            except (psutil.Error, OSError):
+                continue  # it is gone
+    # To look takes a while: what ended meanwhile did not run beside what began.
+    return [training for training in found if is_training(training.process)]
+
+
+def is_training(process: psutil.Process) -> bool:
+    """Tell whether a process trains; one that ended has no words any more."""
+    try:
+        return "--checkpoints" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def training_of(process: psutil.Process) -> Training:
+    words, had = process.cmdline(), process.environ()
+    job, devices = had.get("SLURM_JOB_ID"), had.get("CUDA_VISIBLE_DEVICES")
+    return Training(process, words[words.index("--out") + 1], job, devices)
 
 
 def disturb(remote: Project) -> tuple[Disturbed, Disturbed]:
@@ -171,10 +183,13 @@ def disturb(remote: Project) -> tuple[Disturbed, Disturbed]:
     command("scancel", first.job)
     cancelled = stopped(remote, first, "CANCELLED")
     second = wait_for(lambda: in_its_loop(remote, {*DISTURBED} - {first.folder}))
-    command("sbatch", "--partition=urgent", "--gpus=2", "--output=/dev/null", "--wrap=true")
+    urgent = ("--partition=urgent", "--gpus=2", "--output=/dev/null", "--wrap=true")
+    command("sbatch", "--wait", *urgent)
     preempted = stopped(remote, second, "PENDING")
-    # SLURM would let it wait for two minutes.
-    command("scontrol", "update", f"JobId={second.job}", "StartTime=now")
+    # SLURM would let it wait for two minutes, and with it whatever else had to make room.
+    for id_, job in all_jobs().items():
+        if job["JobState"] == "PENDING" and job["Restarts"] != "0":
+            command("scontrol", "update", f"JobId={id_}", "StartTime=now")
     return cancelled, preempted
 
 
@@ -236,9 +251,10 @@ def test_every_process_that_trained_had_a_slurm_job_and_one_gpu(runs):
 
 
 def test_gpu_jobs_never_share_a_device(runs):
-    in_use = [[training.devices for training in seen] for seen in runs.seen]
+    in_use = [{training.job: training.devices for training in seen} for seen in runs.seen]
     assert max(map(len, in_use)) == 2  # they did run side by side
-    assert all(len({*devices}) == len(devices) for devices in in_use)
+    for devices in in_use:
+        assert len({*devices.values()}) == len(devices), devices
 
 
 def test_only_training_is_submitted(runs):

@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from conftest import Project
+from conftest import REPOSITORY, Project
 
 from collateral.cli import main
 
 pytestmark = pytest.mark.workflow
+CONFIGS = ["config.yaml", *(f"configs/{p.name}" for p in sorted(REPOSITORY.glob("configs/*.yaml")))]
 
 
 def estimated(project: Project, config: str, capsys: pytest.CaptureFixture[str]) -> dict:
@@ -15,9 +16,11 @@ def estimated(project: Project, config: str, capsys: pytest.CaptureFixture[str])
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(
-    "config", ["config.yaml", *(f"configs/{n}.yaml" for n in ("smoke", "mnist", "paper"))]
-)
+def test_there_are_configs_to_compare():
+    assert {"configs/paper.yaml", "configs/smoke.yaml"} < set(CONFIGS)
+
+
+@pytest.mark.parametrize("config", CONFIGS)
 def test_as_many_jobs_are_estimated_as_planned(fresh, config, capsys):
     planned = fresh.planned("--configfile", config)
     found = estimated(fresh, config, capsys)

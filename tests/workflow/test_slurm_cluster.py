@@ -1,5 +1,6 @@
 """envs/slurm/cluster: what it starts it stops, however badly things went, and nothing else."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -34,8 +35,11 @@ def sleepers() -> list[int]:
 
 @pytest.fixture
 def before() -> set[Path]:
-    """What is in /etc/slurm while no cluster is up."""
+    """What is in /etc/slurm while no cluster is up; another test's is waited for."""
     needs_slurm()
+    folder = os.open(CONFIG.parent, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    os.close(folder)
     if BASE.exists():
         pytest.skip("the cluster is up: `envs/slurm/cluster down` takes it down")
     if CONFIG.exists():
@@ -52,6 +56,8 @@ def test_it_comes_and_goes_and_leaves_nothing(before):
         command("sbatch", "--output=/dev/null", f"--wrap=srun sleep {SLEEP}")
         while not sleepers():
             pass
+        refused = subprocess.run([CLUSTER, "down"], capture_output=True, text=True, check=False)
+        assert "a test has it" in refused.stderr
         os.kill(ids[1], signal.SIGKILL)  # the controller: nobody is left to end the job
         assert subprocess.run([CLUSTER, "status"], check=False).returncode != 0
     assert lender.returncode == 0
@@ -72,6 +78,17 @@ def test_it_goes_down_with_a_test_that_is_killed(before):
     assert lender.wait(timeout=120) == 0
     assert alive(ids) == []
     assert not BASE.exists()
+
+
+def test_it_goes_down_with_a_test_that_is_killed_while_it_comes_up(before):
+    lender = subprocess.Popen([CLUSTER, "lend"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    while not CONFIG.exists():
+        pass
+    lender.stdout.close()
+    lender.stdin.close()
+    assert lender.wait(timeout=120) == 0
+    assert not BASE.exists()
+    assert not CONFIG.exists()
 
 
 def test_a_slurm_that_is_not_ours_is_left_alone(before):

@@ -4,6 +4,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import psutil
@@ -55,7 +56,7 @@ def test_it_comes_and_goes_and_leaves_nothing(before):
         assert daemon_ids() == ids  # it was up already
         command("sbatch", "--output=/dev/null", f"--wrap=srun sleep {SLEEP}")
         while not sleepers():
-            pass
+            time.sleep(0.1)
         refused = subprocess.run([CLUSTER, "down"], capture_output=True, text=True, check=False)
         assert "a test has it" in refused.stderr
         os.kill(ids[1], signal.SIGKILL)  # the controller: nobody is left to end the job
@@ -83,7 +84,7 @@ def test_it_goes_down_with_a_test_that_is_killed(before):
 def test_it_goes_down_with_a_test_that_is_killed_while_it_comes_up(before):
     lender = subprocess.Popen([CLUSTER, "lend"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     while not CONFIG.exists():
-        pass
+        time.sleep(0.01)
     lender.stdout.close()
     lender.stdin.close()
     assert lender.wait(timeout=120) == 0

@@ -38,9 +38,9 @@ run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another
 figures: $(FIGURES_ENV) ## tables, figures and the page from cached outputs: no torch, no data, no training
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
-test: setup lint ## all there is to test, but for `make slurm-test`; what this machine lacks is skipped, and named
+test: setup lint ## all there is to test; what this machine lacks is skipped, and named
 	pytest --numprocesses 2 tests/unit tests/contract
-	pytest -m "not slurm" tests/workflow
+	pytest tests/workflow
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
 	pytest -v -m slurm

@@ -4,7 +4,8 @@
         [--embeddings results/<benchmark>/base/seed-0/embeddings.npz]
 
 Memory is the peak of a fresh process above what it held before the search (the features are there
-already), for the exact search alone and for the whole choice of a support. The index (an extra,
+already), for the exact search alone and for the whole choice of a support around 50 of the queries.
+The index (an extra,
 `pip install 'collateral[ann]'`) is held against the exact search in one process: the share of the
 true neighbours that it finds, and the seconds of both. Features are drawn around 100 directions,
 or are those of a base model.
@@ -27,6 +28,7 @@ from collateral.training.support import Search, nearest, similarity_to_nearest
 
 DIMENSIONS, NUM_CLASSES, NOISE = 64, 100, 0.5
 SUPPORT = 1000
+AROUND = 50  # queries that a support is chosen around: fewer than it has places
 NEIGHBOURS = (10, 100)
 PROBES = (4, 16, 64)
 
@@ -81,15 +83,15 @@ def _peak_mb() -> float:
 
 def report_memory(sizes: list[int], num_queries: int) -> None:
     """Measure each size in a process of its own."""
-    for work in WORKS:
+    for work, queries in {"search": num_queries, "choice": min(num_queries, AROUND)}.items():
         for count in sizes:
             command = [sys.executable, __file__, "--measure", work, "--sizes", str(count)]
-            command += ["--queries", str(num_queries)]
+            command += ["--queries", str(queries)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             peak, seconds = map(float, done.stdout.split())
             held = count * DIMENSIONS * 4 / 2**20
             print(
-                f"{work}, {num_queries} queries among {count:,} features ({held:.0f} MB): "
+                f"{work}, {queries} queries among {count:,} features ({held:.0f} MB): "
                 f"{peak:.0f} MB more, {seconds:.2f} s"
             )
 

@@ -17,7 +17,9 @@ from collateral.config.methods import prepared_name  # noqa: E402
 from collateral.core.dataset import ImageInfo  # noqa: E402
 from collateral.methods.ltd.diagnostic import MIN_DROP, NUM_BINS, Diagnostic  # noqa: E402
 from collateral.methods.ltd.params import Params  # noqa: E402
+from collateral.metrics.similarity import NUM_BINS as METRICS_BINS  # noqa: E402
 from collateral.metrics.similarity import similarity as metrics_similarity  # noqa: E402
+from collateral.tables.support import LEAST_LOSS  # noqa: E402
 from collateral.training.distillation import distil, keep_top, top_mass  # noqa: E402
 from collateral.training.examples import Examples, Images, Task  # noqa: E402
 from collateral.training.inference import infer  # noqa: E402
@@ -114,23 +116,27 @@ def diagnostic(drop: list[float], counts: list[int]) -> Diagnostic:
     return Diagnostic(1.0, edges, torch.tensor(counts), torch.tensor(drop))
 
 
+def test_tables_know_the_bins_and_the_least_loss():
+    assert (METRICS_BINS, LEAST_LOSS) == (NUM_BINS, MIN_DROP)
+
+
 def test_the_run_ends_at_the_first_bin_below_half_the_largest_drop():
     drop = [0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.19, 0.2, 0.4, 0.3]
-    assert diagnostic(drop, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]).size == 128 + 256 + 512
+    assert diagnostic(drop, [9] * NUM_BINS).least == pytest.approx(0.7)
 
 
 def test_an_empty_bin_does_not_break_the_run():
     drop = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.4, math.nan, 0.3]
-    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 5, 7, 0, 9]).size == 7 + 9
+    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 5, 7, 0, 9]).least == pytest.approx(0.7)
 
 
 def test_the_top_bin_is_the_least_that_is_taken():
     drop = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.9, 0.1]
-    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).size == 9
+    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
 
 
 def test_a_step_that_hurts_nobody_takes_the_top_bin():
-    assert diagnostic([0.0] * NUM_BINS, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).size == 9
+    assert diagnostic([0.0] * NUM_BINS, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
 
 
 def test_auto_takes_the_smallest_rate_that_costs_the_top_bin_five_points(small):

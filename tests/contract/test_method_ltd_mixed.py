@@ -11,9 +11,12 @@ torch = pytest.importorskip("torch")
 
 from collateral.methods.ltd import method, teacher  # noqa: E402
 from collateral.methods.ltd.clusters import clusters_of  # noqa: E402
+from collateral.methods.ltd.diagnostic import Diagnostic  # noqa: E402
+from collateral.methods.ltd.lessons import asking  # noqa: E402
 from collateral.methods.ltd.params import Params  # noqa: E402
 from collateral.training.checkpoints import Checkpoints  # noqa: E402
 from collateral.training.inference import infer  # noqa: E402
+from collateral.training.run import Run  # noqa: E402
 
 QUICK = {"k": 60, "teacher_epochs": 4, "teacher_batch_size": 32, "epochs": 1, "batch_size": 64}
 BY_CLUSTER = {"support_by": "cluster", "clusters": 2}
@@ -113,19 +116,24 @@ def test_a_threshold_that_nobody_reaches_is_named(far, by):
         far.prepare(params(support_by=by, min_similarity=1.0), None)
 
 
-@pytest.mark.parametrize("by", ["example", "cluster"])
+@pytest.mark.parametrize("by", ["mean", "example", "cluster"])
 def test_auto_takes_the_bins_of_the_similarity_to_the_nearest(far, by):
     prepared = far.prepare(params(support_by=by, k="auto", teacher_epochs=1), None)
-    edges, scores = prepared.tensors["auto_edges"], prepared.tensors["similarity"]
+    names = ("auto_edges", "auto_counts", "auto_drop", "similarity")
+    edges, counts, drop, scores = (prepared.tensors[name] for name in names)
     assert edges[[0, -1]].tolist() == pytest.approx([scores.min().item(), scores.max().item()])
-    assert len(prepared.tensors["support"]) >= (scores >= edges[-2]).sum()
+    least = Diagnostic(prepared.reported["auto_rate"], edges, counts, drop).least
+    assert scores.min() < least <= edges[-2]
+    assert prepared.tensors["support"].equal((scores >= least).nonzero().squeeze(1))
 
 
 # A teacher a cluster
 
 
 @pytest.mark.parametrize("choice", [{}, {"k_each": 25}, {"min_similarity": 0.8}])
-def test_each_teacher_learns_its_clusters_part_and_teaches_its_examples(far, choice, monkeypatch):
+def test_each_teacher_learns_its_clusters_part_and_teaches_its_examples(
+    small, far, choice, monkeypatch
+):
     seen = []
 
     def watched(teacher, support, *rest, train=method.train_teacher):
@@ -139,10 +147,14 @@ def test_each_teacher_learns_its_clusters_part_and_teaches_its_examples(far, cho
     for number, part in enumerate(tensors["parts"]):
         assert seen[number].equal(far.task.retain.rows[tensors["support"][part]])
     # The soft labels are those of the cluster's own teacher, whose weights are kept.
-    heads = [tensors[f"teacher-{number}.head.bias"] for number in (0, 1)]
-    assert not heads[0].equal(heads[1])
-    assert tensors["soft_labels"].shape == (20, 4)
-    assert tensors["soft_labels"].sum(1).tolist() == pytest.approx([1.0] * 20)
+    images, run = far.task.forget.pixels(), Run(far.device, seed=0)
+    swapped = tensors | {"cluster": 1 - cluster}
+    own, other = (
+        asking(small.base, far.task, given, run, kept)(images, torch.arange(20))
+        for kept in (tensors, swapped)
+    )
+    torch.testing.assert_close(tensors["soft_labels"], own)
+    assert not torch.isclose(tensors["soft_labels"], other).all(1).any()
     assert set(cluster.tolist()) == {0, 1}
     assert prepared.reported["teacher_epochs"] == len(tensors["teacher_accuracy"])
 
@@ -247,6 +259,7 @@ def test_the_forget_labels_change_nothing_and_something_is_unlearned(small, far,
         ({"support_by": "example", "support": "random"}, "random goes with support_by: mean alone"),
         ({"support_by": "cluster", "support": "farthest"}, "farthest goes with support_by: mean"),
         ({"support_by": "example", "teachers": "per_cluster"}, "needs support_by: cluster"),
+        ({"teachers": "per_cluster"}, "needs support_by: cluster"),
         ({"k_each": 3, "min_similarity": 0.5}, "give one of them"),
         ({"support_by": "example", "search": "approximate", "k": "auto"}, "needs a number"),
         (

@@ -16,6 +16,7 @@ from collateral.core.diagnosis import Diagnosis  # noqa: E402
 from collateral.core.files import write_json  # noqa: E402
 from collateral.methods.ltd import method as ltd  # noqa: E402
 from collateral.methods.ltd.params import Prepare  # noqa: E402
+from collateral.metrics.similarity import bin_of  # noqa: E402
 from collateral.stages import diagnose  # noqa: E402
 
 SIZES = ["8", "16", "40"]
@@ -70,7 +71,8 @@ def test_the_step_is_that_of_auto(workshop, done):
     assert done.step_rate == record["extra"]["auto_rate"]
     assert np.array_equal(done.step_drop, tensors["auto_drop"].numpy(), equal_nan=True)
     assert np.array_equal(done.step_edges, tensors["auto_edges"].double().numpy())
-    assert done.step_counts.sum() == 56
+    bins = bin_of(tensors["similarity"].numpy(), done.step_edges)
+    assert done.step_counts.tolist() == np.bincount(bins, minlength=10).tolist()
     assert np.array_equal(np.isnan(done.step_drop), done.step_counts == 0)
     # What auto takes is a whole number of bins from the top.
     assert done.auto_size in done.step_counts[::-1].cumsum()

@@ -1,6 +1,7 @@
 """The search for neighbours, against one that looks at every pair."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -88,6 +89,18 @@ def test_the_support_of_a_size_is_filled_by_rank_as_by_brute_force(pieces, size)
     found = around_examples().of_size(size).support.tolist()
     assert found == shared_by_brute_force(size)
     assert len(found) == min(size, 300)
+
+
+def test_neighbours_of_few_are_searched_once():
+    neighbourhood, asked = around_examples(), []
+
+    def watched(m):
+        asked.append(m)
+        return neighbourhood.search(m)
+
+    found = replace(neighbourhood, search=watched).of_size(60)
+    assert asked == [8]  # of 17 examples
+    assert found.support.tolist() == shared_by_brute_force(60)
 
 
 @pytest.mark.parametrize("least", [0.0, 0.6, 0.8])
@@ -228,3 +241,20 @@ def test_ltd_searches_by_the_index_and_reports_its_recall(index, small):
     assert approximate.tensors["support"].equal(exact.tensors["support"])
     assert approximate.tensors["soft_labels"].equal(exact.tensors["soft_labels"])
     assert approximate.reported == exact.reported | {"search_recall": 1.0}
+
+
+@pytest.mark.parametrize(("choice", "depth"), [({"k": 50}, 3), ({"k_each": 7}, 7)])
+def test_the_recall_is_of_as_many_neighbours_as_an_example_adds(
+    index, small, choice, depth, monkeypatch
+):
+    shapes = []
+
+    def watched(found, true):
+        shapes.extend([found.shape, true.shape])
+        return 0.5
+
+    monkeypatch.setattr(index, "recall", watched)
+    given = Params(support_by="example", search="approximate", teacher_epochs=1, **choice)
+    prepared = small.method("ltd").prepare(given, None)
+    assert prepared.reported["search_recall"] == 0.5
+    assert shapes == [(20, depth)] * 2

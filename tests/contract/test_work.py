@@ -26,8 +26,11 @@ OTHERS = {
     "rl": {"retain": False, "steps": 7},
 }
 CASES = [(name, {}) for name in [*names("method"), "ideal"]] + list(OTHERS.items())
+# What replaces k; of one cluster, because neighbours of several may be the same.
+EACH = [{"k_each": 9, "k": "auto"}, {"k_each": 9, "support_by": "cluster", "clusters": 1}]
 # IU's gradients of single examples and AMUN's attack are guesses, and said to be.
 EXACT = [case for case in CASES if case[0] in ("ltd", "neighbor", "salun")]
+EXACT += [("ltd", values) for values in EACH]
 
 
 @contextmanager
@@ -82,3 +85,21 @@ def test_preparing_is_as_much_work_as_the_method_says(small, monkeypatch, name, 
     assert 0 <= count["seen"] - sum(said.seen.values()) <= sizes.forget
     kept = sum(value.numel() for value in prepared.tensors.values())
     assert kept == pytest.approx(params.prepared_numbers(sizes), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("values", "size"),
+    [
+        ({"k": 30}, 30),
+        ({"k_each": 3, "support_by": "example"}, 60),
+        ({"k_each": 3, "support_by": "cluster"}, 30),
+        ({"k_each": 3, "support_by": "cluster", "clusters": 2}, 6),
+        ({"k": 30, "min_similarity": 0.5}, 1000),
+        ({"k_each": 900, "support_by": "example"}, 5000),
+    ],
+)
+def test_ltds_teacher_learns_what_k_or_its_replacement_says_and_at_most_all(values, size):
+    said = given("ltd", {"teacher_epochs": 2, "teacher": "resnet8", **values})
+    work = said.prepare_work(Sizes(retain=5000, forget=20, classes=4, pixels=64, weights=1))
+    assert work.trained["resnet8"] == 2 * size
+    assert sum(work.seen.values()) == 5020

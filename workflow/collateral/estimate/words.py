@@ -78,7 +78,7 @@ def _disk(found: Estimate, free_bytes: int) -> Iterator[str]:
     )
     if found.peak_bytes > free_bytes:
         missing = bytes_in_words(found.peak_bytes - free_bytes)
-        yield f"WARNING: the disk will not do: {missing} are missing (docs/scale.md, `Disk`)."
+        yield f"WARNING: the disk will not do: {missing} are missing (docs/scale.md, `Outputs`)."
 
 
 def _assumptions(found: Estimate) -> Iterator[str]:

@@ -62,7 +62,8 @@ class Workload:
         """Return the work of teachers on supports of every size."""
         assert cell.diagnosed is not None and self.benchmark.config.support_size is not None
         params, sizes = cell.diagnosed.params, self.benchmark.config.support_size.k
-        choices = [params.model_copy(update={"k": size}) for size in sizes]
+        by_k = {"k_each": None, "min_similarity": None}  # what would replace k
+        choices = [params.model_copy(update={"k": size, **by_k}) for size in sizes]
         return self._named(self._prepare(cell, choices))
 
     def tune(self, cell: Cell, run: RunSpec) -> Work:

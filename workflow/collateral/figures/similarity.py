@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from collateral.figures.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
 from collateral.metrics.gaps import student_95
+from collateral.metrics.similarity import NUM_BINS
 from collateral.tables.results import REFERENCE, Cell, Runs, mean, standard_error
 
-NUM_BINS = 10
 SETS = {"retain": "Retained examples", "test": "Test examples"}
 MEASURES = {"acc": "Accuracy", "conf": "True-class confidence"}
 CAPTION = (
     "Difference from Retrain as a function of similarity to the forget set, seed i against seed i, "
     "in ten bins of equal width; an empty bin is a gap. Where several classes are affected, the "
-    "similarity to the nearest one's forgotten examples. Zero: as accurate, or as confident, as "
-    "Retrain. Grey: where 95 % of differences between retrainings lie; a line inside it is no "
-    "finding. Below: examples per bin, mean over seeds, on a logarithmic scale."
+    "similarity to the nearest one's forgotten examples, however few. Zero: as accurate, or as "
+    "confident, as Retrain. Grey: where 95 % of differences between retrainings lie; a line inside "
+    "it is no finding. Below: examples per bin, mean over seeds, on a logarithmic scale."
 )
 LEAST_HEIGHT = 5.0  # points on either side of zero, so that noise alone does not fill the panel
 

@@ -15,7 +15,6 @@ from collateral.core.seeds import seed_of
 from collateral.core.split import Split
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
-from collateral.metrics.similarity import NUM_BINS, bin_of
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
@@ -106,12 +105,10 @@ def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
     auto = params.model_copy(update={"k": "auto"})
     with this.phase("step"):
         found = choose_support(method.load_base(), method.task, auto, this)
-    edges = found["auto_edges"].numpy()
-    counts = np.bincount(bin_of(found["similarity"].numpy(), edges), minlength=NUM_BINS)
     arrays = {
         "step_rate": np.array(this.reported["auto_rate"]),
-        "step_edges": edges.astype(np.float64),
-        "step_counts": counts,
+        "step_edges": found["auto_edges"].double().numpy(),
+        "step_counts": found["auto_counts"].numpy(),
         "step_drop": found["auto_drop"].numpy(),
         "auto_size": np.array(len(found["support"])),
     }

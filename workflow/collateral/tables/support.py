@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.metrics.similarity import NUM_BINS
 from collateral.tables.results import Cell, mean
 
 FIRST = "support_teacher_ua:"  # a number that every size has
-NUM_BINS = 10
-LEAST_LOSS = 0.05  # of the most similar bin, at which `k: auto` takes a rate
+LEAST_LOSS = 0.05  # of the most similar bin, at which `k: auto` takes a rate: LTD's MIN_DROP
 
 Array = NDArray[np.float64]
 

@@ -64,15 +64,16 @@ def nearest(queries: Tensor, keys: Tensor, k: int) -> Iterator[Tensor]:
         yield places.gather(1, best.argsort(dim=1, descending=True, stable=True))
 
 
-def depths(search: Search, shares: Tensor, most: float, num_keys: int) -> Tensor:
-    """Return the size that a support must have for each key to be in it; known up to `most`.
+def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
+    """Return the size that a support must have for each key to be in it.
 
     A centre has a share in the support: of its neighbours, the m-th is in a support of size
-    m / share. A key takes the least that its centres ask for; infinite where none has found it.
+    m / share. A key takes the least that its centres ask for; infinite where none has found it
+    among its `most` nearest. So sizes are known up to most / max(shares).
     """
     depth = torch.full((num_keys,), torch.inf, dtype=torch.float64)
     first = 0
-    for places in search(min(math.ceil(most * shares.max().item()), num_keys)):
+    for places in search(min(most, num_keys)):
         ranks = torch.arange(1, places.shape[1] + 1, dtype=torch.float64)
         asked = ranks / shares[first : first + len(places), None]  # (q, m)
         is_found = places >= 0
@@ -83,12 +84,14 @@ def depths(search: Search, shares: Tensor, most: float, num_keys: int) -> Tensor
 
 def depths_of(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
     """Return depths that are known for at least `size` keys, if so many can be found."""
-    most = float(size)
+    largest = shares.max().item()
+    # Twice its share for each, because some neighbours are those of several centres.
+    most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)
-        if (depth <= most).sum() >= size or most * shares.max() >= num_keys:
+        if (depth <= most / largest).sum() >= size or most >= num_keys:
             return depth
-        most *= 2  # neighbours of several centres have made it too small
+        most *= 2
 
 
 def first_ones(depth: Tensor, scores: Tensor, size: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""One file a kind of forget set: `Params`, `select`, `chosen`, and `problems` if it names classes.
+"""One file a kind: `Params`, `select`, `chosen`, `count`, and `problems` if it names classes.
 
-The Snakefile reads `Params` and `problems`; numpy is imported in `select`.
+The Snakefile reads `Params`, `count` and `problems`; numpy is imported in `select`.
 """

@@ -1,5 +1,6 @@
 """A support around several centres: the forget set's examples, or clusters of them."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -90,7 +91,8 @@ class Neighbourhood:
 
         def is_near(centre: int) -> Tensor:
             own = partial(nearest, self.centres.directions[[centre]], self.retain)
-            return depths(own, shares[[centre]], limit, len(self.retain))[support] <= limit
+            most = math.ceil(limit * shares[centre].item())
+            return depths(own, shares[[centre]], most, len(self.retain))[support] <= limit
 
         return Chosen(support, scores, is_near)
 

@@ -7,7 +7,8 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import normalize
 
-MOST = 10  # clusters that `auto` tries
+from collateral.methods.ltd.params import MOST_CLUSTERS
+
 # Kaufman and Rousseeuw, Finding Groups in Data (1990): above it, "a reasonable structure".
 LEAST_SILHOUETTE = 0.5
 STARTS = 10
@@ -29,7 +30,7 @@ def clusters_of(features: Tensor, number: int | str, seed: int) -> Tensor:
 
 def _best(units: Tensor, seed: int) -> Tensor:
     best, highest = torch.zeros(len(units), dtype=torch.int64), LEAST_SILHOUETTE
-    for number in range(2, min(MOST, len(units) - 1) + 1):
+    for number in range(2, min(MOST_CLUSTERS, len(units) - 1) + 1):
         cluster = _split(units, number, seed)
         score = _silhouette(units, cluster, seed)
         if score > highest:

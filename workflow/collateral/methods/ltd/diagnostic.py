@@ -2,9 +2,9 @@
 
 The step is taken in eval mode on a copy of the base model, which stands in for the forget set's
 labels with its own predictions. Its rate is the first of a doubling series that costs the most
-similar bin of retained examples MIN_DROP of its accuracy. The support is then as large as the
-unbroken run of bins from the most similar one down that lose at least HALF of the largest loss:
-never less than the first bin; a bin without examples does not break the run.
+similar bin of retained examples MIN_DROP of its accuracy. The support is then the unbroken run of
+bins from the most similar one down that lose at least HALF of the largest loss: never less than the
+first bin; a bin without examples does not break the run.
 """
 
 import copy
@@ -33,12 +33,12 @@ class Diagnostic:
     drop: Tensor  # (NUM_BINS,), NaN in an empty bin
 
     @property
-    def size(self) -> int:
-        """How many retained examples are in the run of bins that are hurt."""
+    def least(self) -> float:
+        """The similarity at which the run of bins that are hurt begins."""
         is_hurt = (self.drop > 0) & (self.drop >= HALF * self.drop.nan_to_num().max())
         in_run = (is_hurt | (self.counts == 0)).flip(0).cumprod(0).flip(0).bool()
         in_run[-1] = True
-        return int(self.counts[in_run].sum())
+        return self.edges[:-1][in_run][0].item()
 
 
 def diagnose(

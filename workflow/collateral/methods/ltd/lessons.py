@@ -83,7 +83,7 @@ def _lesson(task: Task, support: Tensor, pupils: Tensor) -> Lesson:
 
 
 def _per_cluster(params: Prepare) -> bool:
-    return params.support_by == "cluster" and params.teachers == "per_cluster"
+    return params.teachers == "per_cluster"
 
 
 def _prefix(number: int, count: int) -> str:

@@ -11,7 +11,8 @@ from collateral.core.spelling import unknown
 from collateral.models.names import NAMES
 
 TEACHERS = (*NAMES, "mlp_frozen")
-UNKNOWN_SIZE = 1000  # what a support of unknown size is taken for, to estimate the teacher's work
+# To estimate the teacher's work: what a support of unknown size is taken for, and `clusters: auto`.
+UNKNOWN_SIZE, MOST_CLUSTERS = 1000, 10
 
 
 class Prepare(MethodParams):
@@ -96,11 +97,11 @@ class Prepare(MethodParams):
     def _fits_together(self) -> "Prepare":
         if self.support_by != "mean" and self.support != "closest":
             raise ValueError(f"support: {self.support} goes with support_by: mean alone")
-        if self.support_by == "example" and self.teachers == "per_cluster":
+        if self.support_by != "cluster" and self.teachers == "per_cluster":
             raise ValueError("teachers: per_cluster needs support_by: cluster")
         if self.k_each is not None and self.min_similarity is not None:
             raise ValueError("k_each and min_similarity both replace k; give one of them")
-        asks_for_all = self.min_similarity is not None or (self.k == "auto" and not self.k_each)
+        asks_for_all = self.min_similarity is not None or self._takes_a_step
         if self.support_by == "example" and self.search == "approximate" and asks_for_all:
             raise ValueError("search: approximate needs a number, k or k_each")
         return self
@@ -114,12 +115,9 @@ class Prepare(MethodParams):
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the embedding of everything, and the teacher's whole budget."""
-        size = self.k if isinstance(self.k, int) else UNKNOWN_SIZE
-        if self.k_each is not None and self.support_by == "example":
-            size = self.k_each * sizes.forget
-        lessons = self.teacher_epochs * min(size, sizes.retain)
+        lessons = self.teacher_epochs * min(self._size(sizes), sizes.retain)
         work = looking(sizes.examples)
-        if self.k == "auto":
+        if self._takes_a_step:
             work += training(sizes.forget) + looking(sizes.retain)
         if self.teacher == "mlp_frozen":
             return work + looking(lessons) + training(lessons, "mlp")
@@ -128,6 +126,21 @@ class Prepare(MethodParams):
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Count similarities and soft labels; a teacher that is kept is small beside them."""
         return sizes.retain + sizes.forget * sizes.classes
+
+    def _size(self, sizes: Sizes) -> int:
+        """Return the size of the support, as far as it is known, at most."""
+        if self.k_each is not None:
+            clusters = self.clusters if isinstance(self.clusters, int) else MOST_CLUSTERS
+            centres = {"mean": 1, "cluster": clusters, "example": sizes.forget}
+            return self.k_each * centres[self.support_by]
+        if self.k == "auto" or self.min_similarity is not None:
+            return UNKNOWN_SIZE
+        return self.k
+
+    @property
+    def _takes_a_step(self) -> bool:
+        """Whether `auto` is asked, which nothing replaces."""
+        return self.k == "auto" and self.k_each is None and self.min_similarity is None
 
 
 class Params(StudentParams, Prepare):

@@ -1,7 +1,9 @@
 """Which retained examples the teacher learns."""
 
+import math
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +22,7 @@ from collateral.training.support import (
     similarity_to_nearest,
 )
 
-NUM_CHECKED, NEIGHBOURS_CHECKED = 100, 10  # of which an approximate search's recall is reported
+NUM_CHECKED = 100  # forget examples, of which an approximate search's recall is reported
 
 
 def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -30,8 +32,9 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
     (clusters, places) which places are neighbours of which cluster.
     """
     with run.phase("embedding"):
-        retain_features, retain_logits = infer(model, task.retain)
-        forget_features, forget_logits = infer(model, task.forget)
+        retain_features, logits = infer(model, task.retain)
+        was_right = logits.argmax(1) == task.retain.labels.cpu()
+        forget_features, logits = infer(model, task.forget)
     with run.phase("support"):
         around = _around(retain_features, forget_features, params, run)
     found = {}
@@ -44,12 +47,11 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
     else:
         assert around.scores is not None, "bins ask for all similarities"
         with run.phase("diagnostic"):
-            forget = task.forget.relabelled(forget_logits.argmax(1))
-            was_right = retain_logits.argmax(1) == task.retain.labels.cpu()
+            forget = task.forget.relabelled(logits.argmax(1))
             step = diagnose(model, task.retain, forget, around.scores, was_right)
         run.report(auto_rate=step.rate)
-        found = {"auto_edges": step.edges, "auto_drop": step.drop}
-        choose = partial(around.of_size, step.size)
+        found = {"auto_edges": step.edges, "auto_counts": step.counts, "auto_drop": step.drop}
+        choose = partial(around.above, step.least)
     with run.phase("support"):
         return found | _tensors(choose(), around, params)
 
@@ -85,7 +87,7 @@ def _around(
         centres = sums_of(forget, _clusters(forget, params, run))
         run.report(clusters=len(centres.directions))
     if params.search == "approximate" and params.support_by == "example":
-        return Neighbourhood(retain, centres, _approximate(retain, forget, run), None)
+        return Neighbourhood(retain, centres, _approximate(retain, forget, params, run), None)
     scores = similarity_to_nearest(retain, centres.directions)
     return Neighbourhood(retain, centres, partial(nearest, centres.directions, retain), scores)
 
@@ -114,8 +116,11 @@ def _clusters(forget: Tensor, params: Prepare, run: Run) -> Tensor:
     return clusters_of(forget, params.clusters, run.random_seed())
 
 
-def _approximate(retain: Tensor, forget: Tensor, run: Run) -> Search:
-    """Return a search by an index; report, off the clock, what it finds for some examples."""
+def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> Search:
+    """Return a search by an index; report, off the clock, what it finds for some examples.
+
+    Of each: as many neighbours as it adds at least, its share of k or k_each.
+    """
     try:
         with run.clock.phase(None):
             from collateral.methods.ltd import index  # noqa: PLC0415
@@ -124,7 +129,8 @@ def _approximate(retain: Tensor, forget: Tensor, run: Run) -> Search:
         raise ValueError(f"search: approximate needs the package faiss: {needed}") from None
     made = index.index_of(retain)
     with run.clock.phase(None):
-        some, m = forget[:NUM_CHECKED], min(NEIGHBOURS_CHECKED, len(retain))
+        asked = params.k_each or math.ceil(cast(int, params.k) / len(forget))
+        some, m = forget[:NUM_CHECKED], min(asked, len(retain))
         found, true = index.search(made, some, m), nearest(some, retain, m)
         run.report(search_recall=index.recall(torch.cat([*found]), torch.cat([*true])))
     return partial(index.search, made, forget)

@@ -180,7 +180,7 @@ def test_a_training_job_killed_twenty_times_ends_in_the_same_bits(workshop, serv
         before, process = stamp(latest), start(server, main, command)
         if kill % 2:  # half of them while it trains, half at any moment from the start
             wait_for(lambda: stamp(latest) != before, process)  # noqa: B023
-        time.sleep(random.uniform(0, whole_seconds / KILLS))
+        time.sleep(random.uniform(0, whole_seconds / (2 * KILLS)))
         process.kill()
         process.join()
         assert process.exitcode == -signal.SIGKILL, "ended before it was killed"

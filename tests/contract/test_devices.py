@@ -183,15 +183,17 @@ def test_asked_again_a_job_stays_where_it_is(gpus):
     assert devices.choose_device() == devices.choose_device() == torch.device("cuda", 0)
 
 
-def test_a_gpu_that_slurm_assigned_is_not_locked(gpus, start, monkeypatch):
+def test_a_gpu_of_a_slurm_job_is_locked_for_that_job_alone(gpus, start, monkeypatch):
     gpus(1)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     assert devices.choose_device() == torch.device("cuda", 0)
+    assert start("gpu-0 of job 17").says().startswith("waiting: gpu-0 of job 17")
+    assert start("gpu-0 of job 18").says() == "took gpu-0 of job 18"
     assert start("gpu-0").says() == "took gpu-0"
 
 
 def test_of_several_gpus_in_one_allocation_jobs_take_one_each(gpus, start, monkeypatch):
-    assert start("gpu-0").says() == "took gpu-0"
+    assert start("gpu-0 of job 17").says() == "took gpu-0 of job 17"
     gpus(4)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     assert devices.choose_device() == torch.device("cuda", 1)

@@ -395,7 +395,7 @@ import torch
 from collateral.config.schema import TrainingParams
 from collateral.training import session
 from collateral.training.fit import fit
-from collateral.training.numerics import numerics_of
+from collateral.training.numerics import device_name, numerics_of
 from collateral.training.run import Run
 
 def device():
@@ -407,7 +407,7 @@ torch.backends.cudnn.benchmark = True
 this = session.open_session(Path(sys.argv[1]), 1)
 assert torch.get_deterministic_debug_mode() == 2  # errors
 assert not torch.backends.cudnn.benchmark
-facts = numerics_of(this.device)
+facts = numerics_of([device_name(this.device)])
 assert facts.pop("device").startswith("cpu "), facts
 assert facts == {"deterministic": True, "tf32": False}
 params = TrainingParams(epochs=1)

@@ -16,6 +16,7 @@ from collateral.training.checkpoints import Checkpoints  # noqa: E402
 from collateral.training.clock import Clock  # noqa: E402
 from collateral.training.examples import Examples, Images  # noqa: E402
 from collateral.training.inference import accuracy, infer  # noqa: E402
+from collateral.training.numerics import numerics_of  # noqa: E402
 from collateral.training.optimizers import descend, start_training  # noqa: E402
 from collateral.training.run import Run  # noqa: E402
 
@@ -131,6 +132,21 @@ def test_a_run_cut_off_many_times_ends_in_the_same_bits(base, examples, undistur
             Program(base, examples, kill_at=kill_at)(run)
     run = Run(CPU, 1, checkpoints=Checkpoints(tmp_path, "job", ALWAYS))
     assert same(Program(base, examples)(run), undisturbed[0])
+
+
+def test_a_run_begun_on_another_device_says_so(base, examples, tmp_path, caplog):
+    def run_on(device: str) -> Run:
+        run = Run(CPU, 1, checkpoints=Checkpoints(tmp_path, "job", ALWAYS))
+        run.devices = [device]
+        return run
+
+    with pytest.raises(Killed):
+        Program(base, examples, kill_at=("student", 2))(run_on("one"))
+    run = run_on("other")
+    Program(base, examples)(run)
+    assert run.devices == ["one", "other"]
+    assert "begun on one" in caplog.text
+    assert numerics_of(run.devices)["device"] == "one, then other"
 
 
 def test_checkpoints_do_not_show_in_the_weights(base, examples, undisturbed, tmp_path):

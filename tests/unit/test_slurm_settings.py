@@ -4,6 +4,7 @@ import pytest
 
 from collateral.core.slurm import (
     ClusterError,
+    cancelling_partitions,
     cluster_settings,
     preemption_problem,
     status_problem,
@@ -21,6 +22,7 @@ def problem(command, accounting, age, wait=10):
 def test_squeue_will_do_where_it_remembers_long_enough(accounting):
     assert problem("squeue", accounting, 300) is None
     assert problem("squeue", accounting, 180) is None
+    assert problem("squeue", accounting, 0) is None  # it never forgets
 
 
 @pytest.mark.parametrize("age", [0, 2, 300])
@@ -33,7 +35,7 @@ def test_sacct_would_wait_for_ever_where_no_accounts_are_kept(accounting):
     assert problem("sacct", accounting, 300).endswith("set it to squeue")
 
 
-@pytest.mark.parametrize("age", [0, 2, 179])
+@pytest.mark.parametrize("age", [2, 179])
 def test_squeue_forgets_too_soon(age):
     assert problem("squeue", ON, age).endswith("set it to sacct")
     assert "ask your administrators" in problem("squeue", OFF, age)
@@ -43,9 +45,9 @@ def test_who_looks_seldom_needs_a_longer_memory():
     assert problem("squeue", OFF, 300, wait=101).startswith("squeue forgets a job 300 s after")
 
 
-@pytest.mark.parametrize(("mode", "is_warned"), [("CANCEL", True), ("REQUEUE", False)])
-def test_preemption_that_cancels_is_warned_of(mode, is_warned):
-    assert bool(preemption_problem({"PreemptMode": mode})) is is_warned
+def test_preemption_that_cancels_is_warned_of():
+    assert "in idle, spare:" in preemption_problem(["idle", "spare"])
+    assert preemption_problem([]) is None
 
 
 # What `scontrol` says.
@@ -62,6 +64,13 @@ def test_settings_are_read_as_scontrol_shows_them(monkeypatch, tmp_path):
     shown = "Configuration data as of today\\nMinJobAge     = 300 sec\\nPrologFlags = a=b"
     set_scontrol(monkeypatch, tmp_path, f'printf "{shown}"')
     assert cluster_settings() == {"MinJobAge": "300 sec", "PrologFlags": "a=b"}
+
+
+def test_partitions_that_cancel_are_found(monkeypatch, tmp_path):
+    shown = ["main PreemptMode=REQUEUE", "idle Nodes=a PreemptMode=GANG,CANCEL", "old"]
+    lines = "\\n".join(f"PartitionName={part}" for part in shown)
+    set_scontrol(monkeypatch, tmp_path, f'[ "$3" = partition ] && printf "{lines}"')
+    assert cancelling_partitions() == ["idle"]
 
 
 def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):

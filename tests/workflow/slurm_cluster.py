@@ -11,12 +11,13 @@ import pytest
 from conftest import REPOSITORY
 
 CLUSTER = REPOSITORY / "envs/slurm/cluster"
+DAEMONS = ("munged", "slurmctld", "slurmd")
 Jobs = dict[str, dict[str, str]]
 
 
 def needs_slurm() -> None:
     """Skip a test where the cluster cannot be."""
-    if shutil.which("slurmctld") is None:
+    if not all(map(shutil.which, DAEMONS)):
         pytest.skip("needs SLURM: `envs/slurm/cluster install` gets it on Debian")
     if os.geteuid() != 0:
         pytest.skip("needs root: only root can bring up a SLURM")
@@ -38,7 +39,8 @@ def lent_cluster() -> Iterator[subprocess.Popen[str]]:
     while (line := lender.stdout.readline()) != "it is up\n":
         words.append(line)
         if not line:
-            (pytest.skip if "there is a SLURM already" in words[0] else pytest.fail)("".join(words))
+            said = "".join(words)
+            (pytest.skip if "there is a SLURM already" in said else pytest.fail)(said)
     try:
         yield lender
     finally:

@@ -6,6 +6,7 @@ import pytest
 from conftest import REPOSITORY, Project
 
 from collateral.cli import main
+from collateral.estimate.disk import BLOCK
 
 pytestmark = pytest.mark.workflow
 CONFIGS = ["config.yaml", *(f"configs/{p.name}" for p in sorted(REPOSITORY.glob("configs/*.yaml")))]
@@ -30,6 +31,6 @@ def test_as_many_jobs_are_estimated_as_planned(fresh, config, capsys):
 
 def test_the_results_are_as_large_as_estimated(finished, capsys):
     files = [path for path in (finished.folder / "results").rglob("*") if path.is_file()]
-    there = sum(512 * path.stat().st_blocks for path in files)
+    there = sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in files)
     found = estimated(finished, "configs/smoke.yaml", capsys)
     assert found["total"]["bytes"] == pytest.approx(there, rel=0.2)

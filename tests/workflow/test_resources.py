@@ -78,6 +78,13 @@ def test_a_smaller_model_asks_for_less(big):
     assert (base["runtime"], base["mem_mb"]) == ("34", "5403")
 
 
+def test_larger_images_and_batches_ask_for_more(big):
+    large = CONFIG.replace("cifar100", "synthetic, size: 64").replace("[couch]", "[0]")
+    (big.folder / "large.yaml").write_text(large.replace("200}", "200, batch_size: 512}", 1))
+    asked = int(resources(big, config="large.yaml")["base"]["mem_mb"])
+    assert asked == pytest.approx(4000 + 2 * 4 * 1500, rel=0.02)
+
+
 def test_data_that_are_not_there_yet_do_not_stop_a_dry_run(big):
     asked = resources(big, config="own.yaml")
     assert asked["base"]["runtime"] == "30"

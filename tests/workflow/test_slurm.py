@@ -6,12 +6,13 @@ on this machine, undisturbed.
 """
 
 import json
-import signal
+import re
 import subprocess
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -63,20 +64,10 @@ class Training:
     job: str | None
     devices: str | None
 
-    def is_in_its_loop(self) -> bool:
-        """Tell whether it saves on a warning: in a training loop it listens to SIGUSR1."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        caught = int(status.partition("SigCgt:")[2].split()[0], 16)
-        return bool(caught >> (signal.SIGUSR1 - 1) & 1)
-
-
-@dataclass(frozen=True)
-class Disturbed:
-    """A SLURM job that was stopped while it trained, and whether it left a checkpoint."""
-
-    job: str
-    folder: str
-    has_checkpoint: bool
+    def has_checkpoint(self, project: Project) -> bool:
+        """Tell whether it could go on from where it is."""
+        folder = project.folder / self.folder.replace("results", "results/.checkpoints", 1)
+        return any(folder.rglob("*.checkpoint"))
 
 
 @dataclass(frozen=True)
@@ -87,8 +78,8 @@ class Runs:
     remote: Project
     remote_code: int
     jobs: Jobs
-    cancelled: Disturbed
-    preempted: Disturbed
+    cancelled: Training
+    preempted: Training
     seen: list[list[Training]]
 
 
@@ -102,6 +93,7 @@ def cluster() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def runs(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     local, remote = (project_in(tmp_path_factory.mktemp(name)) for name in ("local", "remote"))
+    older = all_jobs()
     here = start(local, METRICS, *CONFIG)
     there = start(remote, METRICS, HOPELESS, *CONFIG, *PROFILE)
     seen: list[list[Training]] = []
@@ -113,7 +105,8 @@ def runs(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Runs:
         here.kill()
         there.kill()
     assert codes[0] == 0, output_of(local)
-    return Runs(local, remote, codes[1], all_jobs(), cancelled, preempted, seen)
+    jobs = {id_: job for id_, job in all_jobs().items() if id_ not in older}
+    return Runs(local, remote, codes[1], jobs, cancelled, preempted, seen)
 
 
 def project_in(folder: Path) -> Project:
@@ -131,7 +124,7 @@ def start(project: Project, *options: str, output: str = "output.txt") -> subpro
         return subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", SNAKEMAKE, *options],
             cwd=project.folder,
-            env=project.environment(),
+            env={**project.environment(), "COLLATERAL_CHECKPOINT_SECONDS": "0.5"},
             stdout=file,
             stderr=subprocess.STDOUT,
             text=True,
@@ -177,15 +170,15 @@ def training_of(process: psutil.Process) -> Training:
     return Training(process, words[words.index("--out") + 1], job, devices)
 
 
-def disturb(remote: Project) -> tuple[Disturbed, Disturbed]:
-    """Cancel the first job of two that trains, and preempt the other when it trains."""
-    first = wait_for(lambda: in_its_loop(remote, {*DISTURBED}))
-    command("scancel", first.job)
-    cancelled = stopped(remote, first, "CANCELLED")
-    second = wait_for(lambda: in_its_loop(remote, {*DISTURBED} - {first.folder}))
+def disturb(remote: Project) -> tuple[Training, Training]:
+    """Cancel one of two jobs while it trains, and preempt the other."""
+    cancelled = wait_for(lambda: held_in_training(remote, {*DISTURBED}))
+    preempted = wait_for(lambda: held_in_training(remote, {*DISTURBED} - {cancelled.folder}))
+    command("scancel", cancelled.job)
+    wait_for(lambda: all_jobs()[cancelled.job]["JobState"] == "CANCELLED")
     urgent = ("--partition=urgent", "--gpus=2", "--output=/dev/null", "--wrap=true")
     command("sbatch", "--wait", *urgent)
-    preempted = stopped(remote, second, "PENDING")
+    wait_for(lambda: all_jobs()[preempted.job]["JobState"] == "PENDING")
     # SLURM would let it wait for two minutes, and with it whatever else had to make room.
     for id_, job in all_jobs().items():
         if job["JobState"] == "PENDING" and job["Restarts"] != "0":
@@ -193,21 +186,14 @@ def disturb(remote: Project) -> tuple[Disturbed, Disturbed]:
     return cancelled, preempted
 
 
-def in_its_loop(project: Project, folders: set[str]) -> Training | None:
-    """Return one of the trainings that has an epoch behind it, if there is any yet."""
+def held_in_training(project: Project, folders: set[str]) -> Training | None:
+    """Hold a training that has left a checkpoint, if there is one yet: it cannot end meanwhile."""
     for training in trainings(project):
-        if training.folder in folders and training.is_in_its_loop():
-            before = training.process.cpu_times().user
-            wait_for(lambda: training.process.cpu_times().user > before + 0.5)  # noqa: B023
-            return training
+        if training.folder in folders and training.has_checkpoint(project):
+            with suppress(psutil.NoSuchProcess):
+                training.process.suspend()  # SLURM wakes what it stops
+                return training
     return None
-
-
-def stopped(project: Project, training: Training, state: str) -> Disturbed:
-    """Wait until SLURM has stopped a training, and look at what it left."""
-    wait_for(lambda: all_jobs()[training.job]["JobState"] == state)
-    checkpoints = project.folder / training.folder.replace("results", "results/.checkpoints", 1)
-    return Disturbed(training.job, training.folder, any(checkpoints.rglob("*.checkpoint")))
 
 
 def wait_for(find: Callable[[], Found | None]) -> Found:
@@ -222,6 +208,12 @@ def wait_for(find: Callable[[], Found | None]) -> Found:
 def rule_of(job: dict[str, str]) -> str:
     """Return the rule of a job; the plugin writes it into the comment."""
     return job["Comment"].removeprefix("rule_").partition("_wildcards_")[0]
+
+
+def went_on(project: Project, training: Training) -> bool:
+    """Tell whether the attempt that finished a training began in its midst, by its log."""
+    (file,) = (project.folder / f"logs/{DISTURBED[training.folder]}/slurm").rglob("*.log")
+    return bool(re.search(r"loop-1 goes on after epoch [1-9]", file.read_text()))
 
 
 def costs(project: Project) -> dict[str, dict]:
@@ -271,7 +263,7 @@ def test_the_results_are_those_of_a_local_run(runs):
 
 def test_a_cancelled_job_is_submitted_again_and_finished(runs):
     assert runs.jobs[runs.cancelled.job]["JobState"] == "CANCELLED"
-    assert runs.cancelled.has_checkpoint
+    assert went_on(runs.remote, runs.cancelled)
     again = costs(runs.remote)[runs.cancelled.folder]["job"]
     assert again != runs.cancelled.job
     assert runs.jobs[again]["Comment"] == runs.jobs[runs.cancelled.job]["Comment"]
@@ -279,7 +271,7 @@ def test_a_cancelled_job_is_submitted_again_and_finished(runs):
 
 def test_a_preempted_job_is_requeued_and_finished(runs):
     assert int(runs.jobs[runs.preempted.job]["Restarts"]) == 1
-    assert runs.preempted.has_checkpoint
+    assert went_on(runs.remote, runs.preempted)
     assert costs(runs.remote)[runs.preempted.folder]["job"] == runs.preempted.job
 
 
@@ -287,7 +279,7 @@ def test_a_failing_job_is_retried_with_more_and_then_named_with_its_log(runs):
     tried = [job for job in runs.jobs.values() if job["JobState"] == "FAILED"]
     assert {rule_of(job) for job in tried} == {"unlearn"}
     assert sorted(job["TimeLimit"] for job in tried) == ["00:30:00", "01:00:00", "02:00:00"]
-    assert sorted(job["MinMemoryNode"] for job in tried) == ["11000M", "22000M", "5500M"]
+    assert sorted(job["MinMemoryNode"] for job in tried) == ["16376M", "4094M", "8188M"]
     assert runs.remote_code == 1
     before, _, last_words = output_of(runs.remote).rpartition("failed: ")
     assert last_words.startswith("unlearn (hopeless, digit_3-50, seed 0, broken)")

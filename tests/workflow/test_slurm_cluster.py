@@ -5,16 +5,16 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
-from slurm_cluster import CLUSTER, command, lent_cluster, needs_slurm
+from slurm_cluster import CLUSTER, DAEMONS, command, lent_cluster, needs_slurm
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
 BASE = Path("/run/collateral-slurm")
 CONFIG = Path("/etc/slurm/slurm.conf")
-DAEMONS = ("munged", "slurmctld", "slurmd")
 SLEEP = "86399"  # seconds, and known by them
 
 
@@ -32,6 +32,13 @@ def sleepers() -> list[int]:
     """Return the processes of the job that sleeps."""
     found = {process.pid: process.info["cmdline"] for process in psutil.process_iter(["cmdline"])}
     return [id_ for id_, words in found.items() if words and SLEEP in words]
+
+
+def wait_for(happened: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 120
+    while not happened():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -55,8 +62,7 @@ def test_it_comes_and_goes_and_leaves_nothing(before):
         command(CLUSTER, "up")
         assert daemon_ids() == ids  # it was up already
         command("sbatch", "--output=/dev/null", f"--wrap=srun sleep {SLEEP}")
-        while not sleepers():
-            time.sleep(0.1)
+        wait_for(sleepers)
         refused = subprocess.run([CLUSTER, "down"], capture_output=True, text=True, check=False)
         assert "a test has it" in refused.stderr
         os.kill(ids[1], signal.SIGKILL)  # the controller: nobody is left to end the job
@@ -83,13 +89,20 @@ def test_it_goes_down_with_a_test_that_is_killed(before):
 
 def test_it_goes_down_with_a_test_that_is_killed_while_it_comes_up(before):
     lender = subprocess.Popen([CLUSTER, "lend"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    while not CONFIG.exists():
-        time.sleep(0.01)
+    wait_for(CONFIG.exists)
     lender.stdout.close()
     lender.stdin.close()
     assert lender.wait(timeout=120) == 0
     assert not BASE.exists()
     assert not CONFIG.exists()
+
+
+def test_a_slurm_that_is_elsewhere_is_left_alone(before, monkeypatch):
+    monkeypatch.setenv("SLURM_CONF", "/etc/theirs/slurm.conf")
+    done = subprocess.run([CLUSTER, "up"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "there is a SLURM already" in done.stderr
+    assert not BASE.exists()
 
 
 def test_a_slurm_that_is_not_ours_is_left_alone(before):

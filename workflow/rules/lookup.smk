@@ -18,13 +18,6 @@ def as_json(value):
     return json.dumps(value, sort_keys=True)
 
 
-def plugins(run):
-    """Return the option that names folders of plug-ins: for a method of one's own alone."""
-    if is_own(run.method.uses):
-        return ""
-    return shlex.join(["--plugins", *map(str, CONFIG.plugins)])
-
-
 def remember_signatures(functions):
     for function in filter(inspect.isfunction, functions):
         function.__signature__ = inspect.signature(function)
@@ -76,6 +69,31 @@ def report_sources():
         for name, benchmark in GRID.items()
     }
     return json.dumps(sources)
+
+
+# What tells a stage its method: one text a job, since Snakemake looks at each value many times.
+
+
+@cache
+def run_options(benchmark, cell, name):
+    """Return the options of a run: its method, and its values as far as the config has them."""
+    run = GRID[benchmark].cells[cell].runs[name]
+    track = ["--track"] if run.tracked else []
+    return shlex.join(["--run", name, *method_options(run), "--vary", as_json(run.vary), *track])
+
+
+def tune_options(w):
+    """Return the options of a tuning: the method, its values and its trials."""
+    run = cell_of(w).runs[w.method]
+    trials, default = as_json(run.method.trials()), as_json(run.method.default_trial())
+    return shlex.join([*method_options(run), "--trials", trials, "--default", default])
+
+
+def method_options(run):
+    """Return a method and its values; for a plug-in, also the folders that plug-ins are in."""
+    uses = run.method.uses
+    plugins = [] if is_own(uses) else ["--plugins", *map(str, CONFIG.plugins)]
+    return ["--method", uses, "--params", run.params.model_dump_json(), *plugins]
 
 
 # The fingerprint of a stage's code.

@@ -19,7 +19,7 @@ LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
 LEAST_MB, COPIES = 4000, 4
 
 
-# Jobs of seconds, and the download, which may need the internet: none is worth a place in a queue.
+# Jobs of seconds to minutes that need no GPU, and the download, which may need the internet.
 localrules:
     all,
     paper,
@@ -41,12 +41,16 @@ def workload_of(w):
 
 def memory(wildcards, attempt):
     """Return the main memory of a training job, in MB."""
-    batch = BATCH_MB.get(benchmark_of(wildcards).config.model, BATCH_MB["resnet56"])
+    config = benchmark_of(wildcards).config
+    batch = BATCH_MB.get(config.model, BATCH_MB["resnet56"]) * max(1, config.base.batch_size / 256)
     try:
         size = workload_of(wildcards).size
     except ValueError:  # the user's files are not sound, which the data job will say
-        return LEAST_MB + batch
-    images = size.num_examples * prod(size.shape) / 2**20
+        images = 0
+    else:
+        height, width, _ = size.shape
+        batch *= height * width / 32**2
+        images = size.num_examples * prod(size.shape) / 2**20
     return round(LEAST_MB + batch + COPIES * images) * 2 ** (attempt - 1)
 
 

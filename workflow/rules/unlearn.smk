@@ -28,23 +28,18 @@ rule tune:
         mem_mb=memory,
         runtime=minutes(tune_work),
     params:
-        method=lambda w: cell_of(w).tuned[w.method].uses,
+        method=tune_options,
         model=lambda w: benchmark_of(w).config.model,
         seed=lambda w: benchmark_of(w).seeds[0],
-        knobs=lambda w: cell_of(w).runs[w.method].params.model_dump_json(),
-        trials=lambda w: as_json(cell_of(w).tuned[w.method].trials()),
-        default=lambda w: as_json(cell_of(w).tuned[w.method].default_trial()),
         prepared=lambda w: prepared_in(tune_sources(w)),
         out=paths.TUNE,
         checkpoints=paths.checkpoints(paths.TUNE),
-        plugins=lambda w: plugins(cell_of(w).runs[w.method]),
         code=lambda w: method_code("tune", w, cell_of(w).runs[w.method]),
     shell:
         """
-        collateral tune --method {params.method} --params {params.knobs:q} \
-            --trials {params.trials:q} --default {params.default:q} --data {input.data:q} --split {input.split:q} \
+        collateral tune {params.method} --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
-            --seed {params.seed} --threads {threads} --code {params.code} {params.plugins} \
+            --seed {params.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
 
@@ -70,23 +65,18 @@ rule unlearn:
         mem_mb=memory,
         runtime=minutes(run_work),
     params:
-        method=lambda w: run_of(w).method.uses,
+        run=lambda w: run_options(w.benchmark, w.cell, w.run),
         model=lambda w: benchmark_of(w).config.model,
-        knobs=lambda w: run_of(w).params.model_dump_json(),
-        vary=lambda w: as_json(run_of(w).vary),
-        track=lambda w: "--track" if run_of(w).tracked else "",
         prepared=lambda w: prepared_in(run_sources(w)),
         out=paths.RUN,
         checkpoints=paths.checkpoints(paths.RUN),
-        plugins=lambda w: plugins(run_of(w)),
         code=lambda w: method_code("unlearn", w, run_of(w)),
     shell:
         """
-        collateral unlearn --run {wildcards.run:q} --method {params.method} \
-            --params {params.knobs:q} --selected {input.selected:q} --vary {params.vary:q} \
-            --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} {params.track} \
+        collateral unlearn {params.run} --selected {input.selected:q} \
+            --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
-            --seed {wildcards.seed} --threads {threads} --code {params.code} {params.plugins} \
+            --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
 

@@ -4,7 +4,8 @@ It asks `squeue`, which forgets ended jobs, or `sacct`, which waits for ever whe
 """
 
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 
 # Snakemake, or the controller that it asks, may be held up. Where squeue does not remember three of
 # its waits the executor plugin turns to sacct by itself.
@@ -17,14 +18,29 @@ class ClusterError(Exception):
 
 def cluster_settings() -> dict[str, str]:
     """Return the cluster's configuration as `scontrol` shows it."""
-    command = ["scontrol", "show", "config"]
+    return _pairs(_shown("config").splitlines())
+
+
+def cancelling_partitions() -> list[str]:
+    """Return the partitions whose jobs are cancelled when others need their place."""
+    found = [_pairs(line.split()) for line in _shown("partition").splitlines()]
+    return [part["PartitionName"] for part in found if "CANCEL" in part.get("PreemptMode", "")]
+
+
+def _shown(what: str) -> str:
+    """Return what `scontrol` shows."""
+    command = ["scontrol", "--oneliner", "show", what]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except subprocess.CalledProcessError as error:
         raise ClusterError(error.stderr.strip()) from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ClusterError(str(error)) from None
-    pairs = (line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    return done.stdout
+
+
+def _pairs(texts: Iterable[str]) -> dict[str, str]:
+    pairs = (text.split("=", 1) for text in texts if "=" in text)
     return {name.strip(): value.strip() for name, value in pairs}
 
 
@@ -43,15 +59,16 @@ def status_problem(command: str, wait: int, settings: Mapping[str, str]) -> str 
 
 
 def memory_seconds(settings: Mapping[str, str]) -> int:
-    """Return how long squeue tells how a job ended."""
-    return int(settings["MinJobAge"].split()[0])
+    """Return how long squeue tells how a job ended; MinJobAge 0 is for ever."""
+    return int(settings["MinJobAge"].split()[0]) or sys.maxsize
 
 
-def preemption_problem(settings: Mapping[str, str]) -> str | None:
-    """Return why a preempted job would never be seen again; None if it would."""
-    if not settings["PreemptMode"].startswith("CANCEL"):
+def preemption_problem(partitions: Iterable[str]) -> str | None:
+    """Return why a job that one of these cancels would never be seen again; None without any."""
+    names = ", ".join(partitions)
+    if not names:
         return None
     return (
-        "PreemptMode is CANCEL: snakemake waits for ever for a job that is preempted. "
-        "Use a partition whose jobs are not."
+        f"PreemptMode is CANCEL in {names}: snakemake waits for ever for a job that is preempted "
+        "there. Use another partition."
     )

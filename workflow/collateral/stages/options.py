@@ -3,6 +3,7 @@
 import argparse
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,10 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--checkpoints", type=Path, required=True, help="folder to resume from")
     parser.add_argument(
-        "--checkpoint-seconds", type=float, default=INTERVAL_SECONDS, help="how often to save"
+        "--checkpoint-seconds",
+        type=float,
+        default=os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS),
+        help="how often to save; the default is COLLATERAL_CHECKPOINT_SECONDS, or a minute",
     )
     parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")

@@ -17,17 +17,14 @@ def choose_device() -> torch.device:
     """
     if not torch.cuda.is_available():
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    index = 0 if _is_assigned() else claim(gpu_names())
+    index = claim(gpu_names())
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
 
 
 def gpu_names() -> list[str]:
     """Return what identifies each visible GPU; its number depends on CUDA_VISIBLE_DEVICES."""
-    count = torch.cuda.device_count()
-    return [str(torch.cuda.get_device_properties(index).uuid) for index in range(count)]
-
-
-def _is_assigned() -> bool:
-    """Tell whether SLURM chose the GPU; of several that it gave, jobs still take one each."""
-    return "SLURM_JOB_ID" in os.environ and torch.cuda.device_count() == 1
+    # SLURM keeps its jobs apart, or lets them share a GPU: a lock is among processes of one job.
+    job = os.environ.get("SLURM_JOB_ID", "")
+    found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
+    return [f"{gpu.uuid} of job {job}" if job else str(gpu.uuid) for gpu in found]

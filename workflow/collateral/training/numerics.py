@@ -1,7 +1,7 @@
 """How torch computes: what decides the bits of a result besides the code and the seed."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -34,16 +34,17 @@ def compiled(model: nn.Module) -> Callable[[Tensor], Tensor]:
     return torch.compile(model, dynamic=False)
 
 
-def numerics_of(device: torch.device) -> dict[str, Any]:
-    """Return what the record says of this: the device, and torch's settings as they are."""
+def numerics_of(devices: Sequence[str]) -> dict[str, Any]:
+    """Return what the record says of this: where it ran, and torch's settings as they are."""
     return {
-        "device": _name(device),
+        "device": ", then ".join(devices),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "tf32": torch.backends.cudnn.allow_tf32 or torch.backends.cuda.matmul.allow_tf32,
     }
 
 
-def _name(device: torch.device) -> str:
+def device_name(device: torch.device) -> str:
+    """Return the name of what decides the bits of a result."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     # On a CPU the instructions that torch's kernels use decide the bits.

@@ -1,5 +1,6 @@
 """Where and how a method runs: device, randomness, clock, log, and epochs that survive a kill."""
 
+import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -11,7 +12,9 @@ from torch import Tensor, nn
 from collateral.core.record import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
+from collateral.training.numerics import device_name
 
+LOG = logging.getLogger(__name__)
 Tracker = Callable[[nn.Module], dict[str, float]]
 
 
@@ -38,6 +41,7 @@ class Run:
     ) -> None:
         """Seed the generator, and torch's own for what cannot be handed one (dropout)."""
         self.device = device
+        self.devices = [device_name(device)]  # more where a checkpoint of another goes on here
         self.generator = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
         self.clock = Clock(device)
@@ -133,6 +137,7 @@ class Run:
             "history": list(self.history),
             "reported": dict(self.reported),
             "seconds": dict(self.clock.seconds),
+            "devices": self.devices,
         }
 
     def _restore(self, loop: str, states: tuple[Stateful, ...]) -> tuple[int, bool]:
@@ -145,7 +150,17 @@ class Run:
         set_random_state(saved["random"])
         self.history, self.reported = saved["history"], saved["reported"]
         self.clock.seconds.update(saved["seconds"])
+        self._take_over(saved["devices"])
+        LOG.info("%s goes on after epoch %d", loop, saved["epochs_done"])
         return saved["epochs_done"], saved["stopped"]
+
+    def _take_over(self, devices: list[str]) -> None:
+        """Remember what a checkpoint was computed on."""
+        here = self.devices[-1]
+        if devices[-1] != here:
+            LOG.warning("begun on %s: the record will say so", devices[-1])
+            devices = [*devices, here]
+        self.devices = devices
 
 
 def _copied(value: Any) -> Any:

@@ -77,7 +77,7 @@ def write_results(
     outputs.save(out / paths.OUTPUTS)
     write_rows(out / paths.HISTORY, _columns(run.history), run.history)
     status = status_of(outputs, session.data.labels)
-    about = {"status": status, "numerics": numerics_of(run.device), "extra": run.reported}
+    about = {"status": status, "numerics": numerics_of(run.devices), "extra": run.reported}
     write_json(out / paths.RECORD, {**record, **about})
     write_json(out / paths.COST, cost_of(run.clock.seconds, run.device))
     return outputs, embeddings

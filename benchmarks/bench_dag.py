@@ -4,8 +4,7 @@
 
 The default config's methods on many synthetic classes, five seeds, in an empty folder. CPU seconds
 of the one process, and seconds on the wall. A busy machine stretches CPU seconds too, by its caches
-and its cores that are halves of one: a fixed loop beside the dry run, now and then, says how much,
-as its mean against the fastest that it ever was, and what would be left without.
+and where two cores are halves of one.
 """
 
 import re
@@ -16,8 +15,7 @@ import tempfile
 from argparse import ArgumentParser
 from math import ceil
 from pathlib import Path
-from threading import Event, Thread
-from time import perf_counter, thread_time
+from time import perf_counter
 
 import yaml
 
@@ -25,38 +23,6 @@ ROOT = Path(__file__).resolve().parents[1]
 NUM_SEEDS = 5
 FRACTIONS = [0.5, 0.9]
 FAMILY = 10  # classes in a family
-
-
-class Yardstick:
-    """Runs a loop of always the same work beside a measurement."""
-
-    fastest = float("inf")
-
-    def __enter__(self) -> "Yardstick":
-        """Start."""
-        self._taken: list[float] = []
-        self._is_over = Event()
-        self._thread = Thread(target=self._run)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop."""
-        self._is_over.set()
-        self._thread.join()
-
-    @property
-    def stretch(self) -> float:
-        """How much longer the loop took than ever before."""
-        return sum(self._taken) / len(self._taken) / Yardstick.fastest
-
-    def _run(self) -> None:
-        while not self._is_over.wait(0.1):
-            start, seen = thread_time(), {}
-            for number in range(60_000):
-                seen[number % 5000] = str(number)
-            self._taken.append(thread_time() - start)
-            Yardstick.fastest = min(Yardstick.fastest, self._taken[-1])
 
 
 def config_of(num_classes: int) -> dict:
@@ -77,19 +43,18 @@ def config_of(num_classes: int) -> dict:
     return {"benchmarks": {"many": benchmark}}
 
 
-def plan(num_classes: int) -> tuple[int, float, float, float]:
-    """Return the number of jobs of a dry run, its CPU seconds, those on the wall, the stretch."""
+def plan(num_classes: int) -> tuple[int, float, float]:
+    """Return the number of jobs of a dry run, its CPU seconds, and those on the wall."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "many.yaml"
         config.write_text(yaml.safe_dump(config_of(num_classes)))
         command = ["snakemake", "--dry-run", "--directory", folder, "--configfile", str(config)]
         before, start = _cpu_seconds(), perf_counter()
-        with Yardstick() as yardstick:
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         wall, cpu = perf_counter() - start, _cpu_seconds() - before
     found = re.search(r"^total +(\d+)$", done.stdout + done.stderr, re.MULTILINE)
     assert found, "a dry run ends with a table of jobs"
-    return int(found[1]), cpu, wall, yardstick.stretch
+    return int(found[1]), cpu, wall
 
 
 def main() -> None:
@@ -98,18 +63,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, nargs="+", default=[1000, 10_000])
     args = parser.parse_args()
     assert shutil.which("snakemake"), "snakemake is not on the PATH; see `make setup`"
-    few, cpu, _, _ = plan(1)
-    shared, _, _, _ = plan(2)
+    few, cpu, _ = plan(1)
+    shared, _, _ = plan(2)
     per_class = shared - few
     print(f"{few} jobs: {cpu:.1f} s CPU, nearly all of it to start")
     for jobs in args.jobs:
-        total, seconds, wall, stretch = plan(1 + ceil((jobs - few) / per_class))
-        each = (seconds - cpu) / (total - few)
-        print(
-            f"{total} jobs: {seconds:.1f} s CPU ({wall:.1f} s), {1000 * each:.2f} ms a job; ",
-            end="",
-        )
-        print(f"stretched by {stretch:.2f}, so {seconds / stretch:.1f} s undisturbed", flush=True)
+        total, seconds, wall = plan(1 + ceil((jobs - few) / per_class))
+        each = 1000 * (seconds - cpu) / (total - few)
+        print(f"{total} jobs: {seconds:.1f} s CPU ({wall:.1f} s), {each:.2f} ms a job", flush=True)
 
 
 def _cpu_seconds() -> float:

@@ -3,13 +3,15 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import yaml
 
 from collateral.cli import main
 from collateral.config.load import load, read
-from collateral.config.work import Work
+from collateral.config.params import MethodParams
+from collateral.config.work import Sizes, Work, training
 from collateral.estimate.disk import benchmark_bytes, run_bytes
 from collateral.estimate.jobs import benchmark_jobs
 from collateral.estimate.rates import A100, CPU, Rate, Rates, read_rates
@@ -103,6 +105,21 @@ def test_what_is_prepared_is_worked_for_once():
     runs, trials, seeds = 3 * TRAIN, 3 * TRAIN, 3
     methods = trained.total() - trained["base"] - trained["retrain"]
     assert methods == pytest.approx(runs + trials + seeds * FORGET)
+
+
+def test_a_method_of_ones_own_is_taken_to_pass_over_all_that_it_touches():
+    class Params(MethodParams):
+        touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget labels"})
+        epochs: int = 3
+
+    class Both(Params):
+        touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
+
+    sizes = Sizes(retain=70, forget=30, classes=10, pixels=64, weights=1000)
+    assert Params().unlearn_work(sizes) == training(3 * 70)
+    assert Both().unlearn_work(sizes) == training(3 * 100)
+    assert Both().prepare_work(sizes) == training(100)
+    assert Both().prepared_numbers(sizes) == 1000
 
 
 def test_a_run_takes_what_its_files_take():

@@ -24,12 +24,16 @@ benchmarks:
     fractions: [0.5]
     methods: {{ft: {{}}}}
 """
-# In place of `collateral train`: takes a GPU as it would, then says when it had which.
+# In place of `collateral train`: takes a GPU as it would, then says when it had which. The first
+# jobs wait until both workflows have one, so that they do meet.
 TRAIN = f"""#!{sys.executable}
 import json, sys, time
 from pathlib import Path
 from collateral.core.locks import claim
-started = time.time()
+started, meeting = time.time(), Path("MEETING")
+meeting.joinpath(Path.cwd().name).touch()
+while len([*meeting.iterdir()]) < 2 and time.time() < started + 120:
+    time.sleep(0.02)
 device = claim(["MACHINE/gpu-0", "MACHINE/gpu-1"], poll_seconds=0.02)
 took = time.time()
 time.sleep(0.5)
@@ -41,7 +45,7 @@ times = dict(device=device, started=started, took=took, ended=time.time())
 """
 
 
-def start(project: Project, machine: str) -> subprocess.Popen[str]:
+def start(project: Project, machine: str, meeting: Path) -> subprocess.Popen[str]:
     """Start the training of all bases, as if the data were there."""
     (project.folder / "toy.yaml").write_text(CONFIG)
     for pattern in (paths.DATA, paths.LABELS, paths.SPLITS_DONE):
@@ -50,7 +54,7 @@ def start(project: Project, machine: str) -> subprocess.Popen[str]:
         file.touch()
     program = project.folder / "bin/collateral"
     program.parent.mkdir()
-    program.write_text(TRAIN.replace("MACHINE", machine))
+    program.write_text(TRAIN.replace("MACHINE", machine).replace("MEETING", str(meeting)))
     program.chmod(0o755)
     environment = project.environment()
     bases = [paths.BASE.format(benchmark="toy", seed=seed) for seed in range(NUM_JOBS)]
@@ -74,7 +78,8 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> list[list[dict]]:
     """What the jobs of each workflow say."""
     projects = [copy_project(tmp_path_factory.mktemp(name)) for name in ("one", "other")]
     machine = uuid.uuid4().hex
-    workflows = [start(project, machine) for project in projects]
+    meeting = tmp_path_factory.mktemp("meeting")
+    workflows = [start(project, machine, meeting) for project in projects]
     for workflow in workflows:
         output, _ = workflow.communicate()
         assert workflow.returncode == 0, output

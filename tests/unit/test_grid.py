@@ -232,6 +232,15 @@ def test_where_the_value_is_tuned_the_own_run_has_none_to_tell():
     assert sweep.described()["labels"] == {"ft@lr=0.1": "0.1", "ft": "as tuned"}
 
 
+def test_where_only_what_goes_along_is_tuned_the_own_run_tells_its_value():
+    entry = {"method": "ft", "vary": {"optimizer": ["adamw"]}, "along": {"lr": [0.001]}}
+    sweep = grid(methods={"ft": {"lr": [0.1, 0.2]}}, sweeps={"s": entry}).cells["digit_3-50"]
+    assert sweep.sweeps["s"].described()["labels"] == {
+        "ft@optimizer=adamw@lr=0.001": "adamw, lr 0.001",
+        "ft": "sgd, as tuned",
+    }
+
+
 def test_a_sweep_is_told_of_the_cells_that_have_it_with_their_own_values():
     forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
     cells = {"ones": {"forget": forget, "methods": {"ft": {"lr": 0.5}}}}

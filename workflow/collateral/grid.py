@@ -94,7 +94,8 @@ class SweepSpec:
     def _label(self, run: str) -> str:
         """Return what a table calls a value: what goes along stands beside it."""
         if run == self.method.name and self.is_tuned:
-            return "as tuned"
+            value = self.method.values()[self.key]
+            return "as tuned" if self.key in self.method.grid else f"{short(value)}, as tuned"
         others = [f"{key} {short(value)}" for key, value in self.along[run].items()]
         return ", ".join([short(self.values[run]), *others])
 

@@ -14,7 +14,8 @@ from collateral.theory.identities import (
     error,
 )
 
-# (n, d) of P2 to P4, (d, n) of P1: the paper's synthetic sizes, then a smaller and a wider one.
+# (n, d) of P2 to P4, (d, n) of P1: those of the paper's synthetic P2, a smaller and a wider one;
+# then the deleted points and the steps.
 SIZES = ((15, 20, 4, 100), (6, 9, 2, 20), (20, 40, 5, 50))
 
 

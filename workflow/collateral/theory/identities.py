@@ -55,16 +55,23 @@ def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     x_f, x_q = X[:, 0], X[:, 1:]
     theta = ga.ascend(ga.least_squares(X, y), x_f, y[:, 0], eta, T)
     r = np.matvec(X, theta) - y  # (T + 1, runs, n)
+    anywhere = rng.standard_normal((size.runs, QUERIES, size.short))
+    y_any = rng.standard_normal((size.runs, QUERIES))
+    r_any = np.matvec(anywhere, theta) - y_any  # (T + 1, runs, QUERIES)
     e_f, e_q = r[0, :, 0], r[0, :, 1:]
     r_retrain = np.matvec(x_q, ga.least_squares(x_q, y[:, 1:])) - y[:, 1:]
     h_qf, h_ff = ga.leverages(X, x_f, x_q)
     growth = np.stack([ga.amplification(x_f, eta, t) for t in range(T + 1)])
-    alpha = np.stack([ga.alpha(x_q, x_f, eta, t) for t in range(T + 1)])
+    alpha, alpha_any = (
+        np.stack([ga.alpha(queries, x_f, eta, t) for t in range(T + 1)])
+        for queries in (x_q, anywhere)
+    )
     return {
         "P1.1 residual of the deleted point": Sides(
             r[..., :1], (growth * e_f)[..., None], np.abs(r).max(-1)
         ),
         "P1.2 residual of a query": Sides(r[..., 1:], e_q + alpha * e_f[:, None]),
+        "P1.2 residual of any query": Sides(r_any, r_any[0] + alpha_any * e_f[:, None]),
         "P1.3 case deletion": Sides(r_retrain, ga.case_deletion(e_q, e_f, h_qf, h_ff)),
         **_expectations(X, eta, T),
     }
@@ -120,11 +127,16 @@ def random_labels(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     return {
         "P2.1 change of any logit": Sides(change, shrunk + perturbed),
         "P2.2 discrepancy in span(X_R')": Sides(discrepancy, (shrunk + perturbed)[span]),
+        "P2.2 discrepancy of any query": Sides(
+            np.matvec(anywhere, theta[1:] - theta_retrain),
+            (shrunk + perturbed)[..., QUERIES:] + np.matvec(anywhere, theta_full - theta_retrain),
+        ),
         "P2.3 projection on the forget span": Sides(
             project(data.X_F, anywhere), anywhere @ basis @ basis.mT
         ),
         "P2.4 variance over the labels": _variance(rng, data, in_span, eta),
         "P2.5 one constant a run": _one_constant(data, labels[..., :1], in_span, eta),
+        "P2.6 only the forget span moves, lam = 0": _outside_the_span(data, labels, eta),
         "P2.7 perturbation up to the shrinkage": _at_most(
             np.abs(discrepancy - perturbed[span]), np.abs(shrunk[span]), np.abs(discrepancy).max(-1)
         ),
@@ -157,6 +169,12 @@ def _one_constant(data: draws.Interpolating, labels: Array, x_q: Array, eta: Arr
     constant = (moved / square_norm(x_f)) ** 2
     discrepancy = np.matvec(x_q, theta[-1] - data.theta_retrain)
     return Sides(discrepancy**2, constant * np.matvec(x_q, x_f[:, 0]) ** 2)
+
+
+def _outside_the_span(data: draws.Interpolating, labels: Array, eta: Array) -> Sides:
+    theta = rl.descend(data.theta_full, data.X_F, labels, eta, 0.0)
+    outside = theta - project(data.X_F, theta[..., None, :])[..., 0, :]
+    return Sides(outside[1:], np.broadcast_to(outside[0], outside[1:].shape))
 
 
 def _retain_discrepancy(

@@ -94,9 +94,9 @@ def _scalings(x_f: Array, setting: Setting) -> dict[str, Estimate]:
         log_shift = 2 * (log_gain + np.log(-np.expm1(-log_gain))) - np.log(square_norm(x_f))
         share = 1 / np.exp(log_shift - log_shift.max()).sum()
         log10 = log_gain / np.log(10)
-        for which, value in {"median": np.median, "least": np.min, "largest": np.max}.items():
-            growth = f"eta = {name}: {which} log10 growth of the residual of x_f"
-            findings[growth] = exactly(value(log10))
+        spread = {"median": np.median(log10), "least": log10.min(), "largest": log10.max()}
+        for which, value in spread.items():
+            findings[f"eta = {name}: {which} log10 growth of the residual of x_f"] = exactly(value)
         findings[f"eta = {name}: largest run's share of the mean"] = exactly(share)
     return findings
 

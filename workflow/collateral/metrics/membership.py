@@ -4,11 +4,12 @@ One RBF SVC (C=3, gamma='auto') per feature learns to tell |test| random retaine
 all of them where there are fewer) from the test set (non-members). The score is the share of the
 forget set that it calls non-members, to be read against Retrain's score, not against 0 or 1.
 
-Two shortcuts. A scalar feature is rounded to 1e-3 and equal values become one point with a weight:
-the weight multiplies C, so that the objective is that of the repeated points; rounding alone can
-move the boundary. The class probabilities are learned from at most 2,000 members and 2,000
-non-members, the first of the random draw. All but confidence and correctness come from float16
-logits.
+Two shortcuts. Values of a scalar feature that round to the same 1e-3 become one point, their mean,
+with a weight: the weight multiplies C, so that the objective is that of the repeated points. Where
+confidences crowd near 1, a rounded value would lie beside them and move the boundary; around their
+mean the kernel is as good as straight. The class probabilities are learned from at most 2,000
+members and 2,000 non-members, the first of the random draw. All but confidence and correctness come
+from float16 logits.
 """
 
 from collections.abc import Callable
@@ -110,12 +111,19 @@ def scores(outputs: ModelOutputs, labels: Labels, split: Split, drawn: Draw) -> 
 
 
 def _learn_scalars(members: Floats, non_members: Floats) -> SVC:
-    """Fit the weighted distinct values of one feature."""
-    x0, weights0 = np.unique(non_members.round(DECIMALS), return_counts=True)
-    x1, weights1 = np.unique(members.round(DECIMALS), return_counts=True)
+    """Fit the weighted means of one feature's values."""
+    (x0, weights0), (x1, weights1) = _collapsed(non_members), _collapsed(members)
     x = np.concatenate([x0, x1])[:, None]
     is_member = np.repeat([0, 1], [len(x0), len(x1)])
     return _classifier().fit(x, is_member, np.concatenate([weights0, weights1]).astype(float))
+
+
+def _collapsed(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the mean of the values that round to the same, and how many these are."""
+    values = np.sort(values)  # so that the last bit of a sum depends on no order
+    _, starts, counts = np.unique(values.round(DECIMALS), return_index=True, return_counts=True)
+    means: Floats = np.add.reduceat(values, starts) / counts
+    return means, counts
 
 
 def _learn_vectors(members: Floats, non_members: Floats) -> SVC:

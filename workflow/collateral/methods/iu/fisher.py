@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from collateral.methods.iu.params import Prepare
 from collateral.training.examples import Examples
 from collateral.training.gradients import CHUNK_SIZE, per_sample_gradients, summed_gradient
+from collateral.training.products import is_known, products
 
 # Gradients kept at a time: 1000 of ResNet-56 are 3.4 GB, and two jobs may run side by side.
 MAX_BYTES = 2 * 2**30
@@ -66,9 +67,9 @@ def corrected_by_first(model: nn.Module, retain: Examples, v: Tensor, params: Pr
     first = summed_gradient(model, retain.select(torch.tensor([0])))
     following = torch.arange(1, min(params.samples + 2, len(retain)))
     directions = torch.stack([first, v / params.damping])
-    products = inner_products(model, retain.select(following), directions)
+    multiply = products if is_known(model) else inner_products
     s, c = 1 / params.damping, 0.0
-    for along_first, along_v in products.tolist():
+    for along_first, along_v in multiply(model, retain.select(following), directions).tolist():
         denominator = params.samples + s * along_first
         c += s * (along_v - c * along_first) / denominator
         s *= params.samples / denominator

@@ -7,22 +7,24 @@ order, where that code puts those of the affected class last.
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 
 import torch
-
-# torch.func imports it with its first gradient, for seconds: not on the clock.
-import torch._dynamo
 from torch import Tensor, nn
 
 from collateral.methods.iu.fisher import corrected_by_first, solved
 from collateral.methods.iu.params import Params, Prepare
 from collateral.training.examples import Task
 from collateral.training.gradients import by_parameter, summed_gradient, trainable
+from collateral.training.products import is_known
 from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
     """Return the direction of the step, which every alpha shares."""
+    if params.mode == "exact" or not is_known(model):
+        with run.clock.phase(None):
+            import_module("torch._dynamo")  # torch.func does, with its first gradient, for seconds
     v = removal_gradient(model, task)
     if params.mode == "exact":
         drawn = torch.randperm(len(task.retain), generator=run.generator)[: params.samples]

@@ -203,7 +203,7 @@ def pretended() -> Iterator[PretendGpu]:
 def on_gpu(method: Method, device: torch.device = GPU) -> Method:
     """Return a method that does the same on the GPU."""
     task = method.task
-    images = replace(task.retain.images, padded=task.retain.images.padded.to(device))
+    images = replace(task.retain.images, pixels=task.retain.images.pixels.to(device))
 
     def moved(examples: Examples) -> Examples:
         rows, labels = examples.rows.to(device), examples.labels.to(device)

@@ -208,7 +208,7 @@ def test_the_rate_is_divided_by_ten_where_asked(small, prepared, monkeypatch):
 def with_crops_and_flips(amun):
     """Return the method on the same images, which `augment` now shifts and mirrors."""
     parts = amun.task.retain, amun.task.forget
-    images = Images(F.pad(parts[0].images.padded, (0, 0, 1, 1, 1, 1)), padding=1, flip=True)
+    images = Images(parts[0].images.pixels, padding=1, flip=True)
     retain, forget = (replace(part, images=images) for part in parts)
     return replace(amun, task=Task(retain, forget, amun.task.info))
 

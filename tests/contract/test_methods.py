@@ -159,7 +159,7 @@ def surroundings() -> dict[str, object]:
 
 def digest(task: Task) -> str:
     """Return a hash of everything that a method is shown."""
-    tensors = (task.retain.images.padded, task.retain.rows, task.retain.labels)
+    tensors = (task.retain.images.pixels, task.retain.rows, task.retain.labels)
     tensors += (task.forget.rows, task.forget.labels)
     return hashlib.sha256(b"".join(tensor.numpy().tobytes() for tensor in tensors)).hexdigest()
 
@@ -280,7 +280,7 @@ def test_a_run_that_explodes_is_a_result_called_diverged(small, name, length):
     method, params = method_of(small, name), tiny(name, **{length: ABSURD})
     model, _ = method.unlearn(params, *inputs_of(method, params))
     train, test = small.task([0]).retain, small.test()
-    everything = Examples(train.images, torch.arange(len(train.images.padded)), labels(small))
+    everything = Examples(train.images, torch.arange(len(train.images.pixels)), labels(small))
     outputs, _ = outputs_of(model, everything, test)
     assert status_of(outputs, small.data.labels) == "diverged"
 
@@ -320,10 +320,10 @@ def scrambled(task: Task, what: str) -> Task:
     if what == "forget labels":
         return replace(task, forget=task.forget.relabelled(other_labels(task.forget, task)))
     part = task.retain if what == "retain" else task.forget
-    padded, generator = task.retain.images.padded.clone(), torch.Generator().manual_seed(0)
-    noise = torch.randint(256, padded.shape, generator=generator, dtype=padded.dtype)
-    padded[part.rows] = noise[part.rows]
-    images = replace(task.retain.images, padded=padded)
+    pixels, generator = task.retain.images.pixels.clone(), torch.Generator().manual_seed(0)
+    noise = torch.randint(256, pixels.shape, generator=generator, dtype=pixels.dtype)
+    pixels[part.rows] = noise[part.rows]
+    images = replace(task.retain.images, pixels=pixels)
     retain, forget = replace(task.retain, images=images), replace(task.forget, images=images)
     if what == "retain":
         retain = retain.relabelled(other_labels(retain, task))

@@ -34,7 +34,7 @@ def new_model() -> torch.nn.Module:
 @pytest.fixture(scope="module")
 def examples() -> Examples:
     generator = torch.Generator().manual_seed(0)
-    pixels = torch.randint(256, (24, 12, 12, 3), generator=generator, dtype=torch.uint8)
+    pixels = torch.randint(256, (24, 8, 8, 3), generator=generator, dtype=torch.uint8)
     labels = torch.randint(3, (24,), generator=generator)
     return Examples(Images(pixels, padding=2, flip=True), torch.arange(24), labels)
 

@@ -83,8 +83,7 @@ def _seconds(action: Callable[[], None], device: torch.device) -> float:
 
 def _noise(info: ImageInfo, device: torch.device) -> Examples:
     """Return two batches of noise on the device."""
-    count, (height, width, channels) = 2 * BATCH_SIZE, info.shape
-    padded = (count, height + 2 * PADDING, width + 2 * PADDING, channels)
-    pixels = torch.randint(256, padded, dtype=torch.uint8).to(device)
+    count = 2 * BATCH_SIZE
+    pixels = torch.randint(256, (count, *info.shape), dtype=torch.uint8).to(device)
     labels = torch.randint(info.num_classes, (count,)).to(device)
     return Examples(Images(pixels, PADDING, True), torch.arange(count, device=device), labels)

@@ -18,34 +18,30 @@ Batch = tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Images:
-    """The images of a set, padded once: a random crop is a gather, and a clean image a view."""
+    """The images of a set, and how they may be augmented; padding is added batch by batch."""
 
-    padded: Tensor  # uint8 (N, H + 2 padding, W + 2 padding, C)
+    pixels: Tensor  # uint8 (N, H, W, C)
     padding: int
     flip: bool
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Height and width without padding."""
-        return self.padded.shape[1] - 2 * self.padding, self.padded.shape[2] - 2 * self.padding
-
     def clean(self, rows: Tensor) -> Tensor:
         """Return the images as they are, in [0, 1], as (B, C, H, W) in channels_last order."""
-        (height, width), p = self.size, self.padding
-        return _to_float(self.padded[:, p : p + height, p : p + width][rows])
+        return _to_float(self.pixels[rows])
 
     def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return a random crop, randomly flipped, of each image: one gather for all of them."""
         if not self.padding and not self.flip:
             return self.clean(rows)
-        (height, width), count = self.size, len(rows)
-        offsets = torch.randint(2 * self.padding + 1, (2, count), generator=generator)
+        (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
+        offsets = torch.randint(2 * p + 1, (2, count), generator=generator)
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
         columns = torch.arange(width).expand(count, width)
         columns = torch.where(mirrored[:, None], columns.flip(1), columns) + offsets[1][:, None]
         lines = torch.arange(height) + offsets[0][:, None]  # (B, H)
         lines, columns = moved(lines, rows.device), moved(columns, rows.device)
-        return _to_float(self.padded[rows[:, None, None], lines[:, :, None], columns[:, None, :]])
+        padded = F.pad(self.pixels[rows], (0, 0, p, p, p, p))
+        places = torch.arange(count, device=rows.device)
+        return _to_float(padded[places[:, None, None], lines[:, :, None], columns[:, None, :]])
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
@@ -140,10 +136,8 @@ def test_examples(data: Dataset, device: torch.device) -> Examples:
 def _examples(
     data: Dataset, images: NDArray[np.uint8], labels: NDArray[np.int64], device: torch.device
 ) -> Examples:
-    p = data.padding
-    padded = F.pad(torch.from_numpy(images), (0, 0, p, p, p, p)) if p else torch.from_numpy(images)
     return Examples(
-        Images(padded.to(device), p, data.flip),
+        Images(torch.from_numpy(images).to(device), data.padding, data.flip),
         rows=torch.arange(len(labels), device=device),
         labels=torch.from_numpy(labels).to(device),
     )

@@ -1,0 +1,139 @@
+"""A part of a model that keeps nothing for its backward pass computes the same bits."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from collateral.core.dataset import ImageInfo  # noqa: E402
+from collateral.models import resnet  # noqa: E402
+from collateral.models.build import build_model  # noqa: E402
+from collateral.models.recompute import recomputed  # noqa: E402
+
+INFO = ImageInfo(num_classes=5, shape=(8, 8, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return build_model("resnet20", INFO).to(memory_format=torch.channels_last).train()
+
+
+@pytest.fixture
+def batch():
+    generator = torch.Generator().manual_seed(0)
+    return torch.rand(6, 3, 8, 8, generator=generator), torch.arange(6) % 5
+
+
+def step(model, batch):
+    """Take one step; return the gradients and everything that the model then is."""
+    x, y = batch
+    F.cross_entropy(model(x), y).backward()
+    return [weight.grad for weight in model.parameters()], model.state_dict()
+
+
+def count_calls(model):
+    """Count how often each block runs."""
+    calls = []
+    for module in model.modules():
+        if isinstance(module, resnet.Block):
+            module.register_forward_hook(lambda *_: calls.append(1))
+    return calls
+
+
+def test_gradients_and_statistics_are_the_same_bits(model, batch, monkeypatch):
+    frugal = copy.deepcopy(model)
+    gradients, state = step(model, batch)
+    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    calls = count_calls(frugal)
+    frugal_gradients, frugal_state = step(frugal, batch)
+    assert len(calls) == 9 + 9  # all nine, and all of them again
+    assert all(torch.equal(a, b) for a, b in zip(gradients, frugal_gradients, strict=True))
+    assert all(torch.equal(state[key], frugal_state[key]) for key in state)
+
+
+def test_frozen_batch_norm_and_frozen_weights_stay_so(model, batch, monkeypatch):
+    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.eval()
+    block = model.body[3][1]
+    block.residual[0].weight.requires_grad_(False)
+    before = copy.deepcopy(model.state_dict())
+    step(model, batch)
+    assert block.residual[0].weight.grad is None
+    assert block.residual[3].weight.grad is not None
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+
+
+def test_gradients_can_be_asked_for_by_name(model, batch, monkeypatch):
+    plain = copy.deepcopy(model)
+    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    (x, y), weights = batch, list(model.parameters())
+    found = torch.autograd.grad(F.cross_entropy(model(x), y), weights)
+    monkeypatch.undo()
+    expected, _ = step(plain, batch)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_nothing_is_computed_twice_without_gradients_or_outside_training(
+    model, batch, monkeypatch, training
+):
+    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    calls = count_calls(model.train(training))
+    if training:
+        with torch.no_grad():
+            model(batch[0])
+    else:
+        step(model, batch)
+    assert len(calls) == 9
+
+
+def test_memory_is_given_back_on_the_way_back(model, batch, monkeypatch):
+    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    given = []
+    monkeypatch.setattr(resnet, "give_back", given.append)
+    step(model, batch)
+    assert len(given) == 3  # once in each stage of three blocks
+
+
+def test_the_compiler_may_choose_for_itself(model, batch, monkeypatch):
+    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    calls = count_calls(model)
+    step(model, batch)
+    assert len(calls) == 9
+
+
+def test_less_is_kept(model, batch):
+    def kept_bytes(of):
+        sizes = {}
+
+        def pack(tensor):
+            sizes[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            output = of(torch.rand(64, 16, 8, 8).requires_grad_())
+        assert output.requires_grad
+        weights = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
+        return sum(size for place, size in sizes.items() if place not in weights)
+
+    block = model.body[3][1]
+    one = 64 * 16 * 8 * 8 * 4
+    assert kept_bytes(block) >= resnet.KEPT * one
+    assert kept_bytes(lambda x: recomputed(block, x)) == one
+
+
+@pytest.mark.parametrize(("name", "is_frugal"), [("resnet56", True), ("resnet20", False)])
+def test_of_batches_of_256_photographs_only_a_deep_model_keeps_less(name, is_frugal):
+    info = ImageInfo(num_classes=5, shape=(32, 32, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
+    stages = [part for part in build_model(name, info).modules() if isinstance(part, resnet.Stage)]
+    inputs = [torch.empty(256, *shape) for shape in ((16, 32, 32), (16, 32, 32), (32, 16, 16))]
+    for stage, x in zip(stages, inputs, strict=True):
+        assert (resnet._would_keep(x, len(stage)) > resnet.MOST_BYTES) == is_frugal

@@ -159,6 +159,8 @@ def descend(optimizer: Optimizer, loss: Tensor) -> None:
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     optimizer.step()
+    # Not left for the next step: among what its forward pass keeps, they would tear memory apart.
+    optimizer.zero_grad(set_to_none=True)
 
 
 def set_rate(optimizer: Optimizer, rate: float) -> None:

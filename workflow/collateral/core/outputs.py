@@ -38,7 +38,7 @@ class ModelOutputs:
         sets = {"train": self.train, "test": self.test}
         arrays = {f"{s}_{part}": getattr(o, part) for s, o in sets.items() for part in PARTS}
         with atomic(path) as temporary:
-            np.savez(temporary, **arrays)
+            np.savez_compressed(temporary, **arrays)
 
     @staticmethod
     def load(path: Path) -> ModelOutputs:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -50,6 +51,13 @@ def test_help_names_the_stages(capsys):
     assert "usage: collateral" in said
     assert {"data", "split", "train", "unlearn", "metrics", "report"} <= set(stages())
     assert all(stage in said for stage in stages())
+
+
+def test_the_log_of_every_stage_ends_with_its_memory(tmp_path):
+    write_arrays(tmp_path)
+    done = collateral(*data_stage(tmp_path))
+    found = re.fullmatch(r"collateral data: peak memory (\d+) MB", done.stderr.splitlines()[-1])
+    assert found and 10 < int(found[1]) < 10_000
 
 
 def test_help_of_a_stage_says_what_it_does_and_takes(capsys):

@@ -18,7 +18,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What every layer may import within the package, itself apart; a stage may import everything.
 LAYERS = {
-    "cli": set(),
+    "cli": {"core"},
     "paths": set(),
     "core": set(),
     "config": {"core", "paths", "data", "models", "methods", "controls"},

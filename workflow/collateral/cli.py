@@ -7,6 +7,8 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
+from collateral.core.record import peak_rss_mb
+
 STAGES = Path(__file__).parent / "stages"
 NOT_STAGES = {"__init__", "options"}
 
@@ -32,6 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
         if not _is_ours(error):
             raise
         raise SystemExit(f"collateral {name}: {error}") from None
+    logging.info("collateral %s: peak memory %.0f MB", name, peak_rss_mb())
 
 
 def _is_ours(error: Exception) -> bool:

@@ -32,16 +32,21 @@ def versions() -> dict[str, str]:
     return found
 
 
+def peak_rss_mb() -> float:
+    """Return the largest resident memory of this process so far."""
+    # ru_maxrss is in bytes on macOS and in KiB elsewhere.
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
 def cost(
     seconds: Mapping[str, float], *, device: str, threads: int, peak_device_mb: float | None
 ) -> dict[str, Any]:
     """Return what a run cost so far: time by phase, memory, and where it ran."""
-    # ru_maxrss is in bytes on macOS and in KiB elsewhere.
-    unit = 2**20 if sys.platform == "darwin" else 2**10
     return {
         "seconds": dict(seconds),
         "total_seconds": sum(seconds.values()),
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit,
+        "peak_rss_mb": peak_rss_mb(),
         "peak_device_mb": peak_device_mb,
         "device": device,
         "threads": threads,

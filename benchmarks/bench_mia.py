@@ -1,84 +1,74 @@
-"""The membership attack on one scalar feature: the plain SVC against ours, in one process.
+"""The membership attack on confidence: the plain SVC against ours, at 10,000 + 10,000.
 
-    python benchmarks/bench_mia.py [--n 2000] [--repeats 3]
+    python benchmarks/bench_mia.py [--quick]
 
-Ours rounds to 1e-3 and collapses equal values into weights. Each repeat draws new confidences.
+Confidences of real overfitted models (make_confidences.py): in a repeat, all members and all
+non-members of five models of one kind. Ours collapses values that round to the same 1e-3.
 """
 
-from argparse import ArgumentParser
-from collections.abc import Callable
-from time import perf_counter
+from pathlib import Path
 
 import numpy as np
+from measure import Row, in_turns, ratio, run
 from numpy.typing import NDArray
-from sklearn.svm import SVC
+from plain.evaluation import non_member_rate as plain_rate
 
 from collateral.metrics.membership import non_member_rate
 
-Floats = NDArray[np.float64]
-Rate = Callable[[Floats, Floats, Floats], float]
+FILE = Path(__file__).with_name("confidences.npz")
+GROUPS = ("members", "non_members", "targets")
 
-# Mean and deviation of the logit of members, of non-members that are right, and of targets, and
-# the share of right non-members: a net of some doubt, and one so sure that rounding hits most.
-SHAPES = {
-    "unsure": ((6, 1.8), (4, 2), (0.5, 3), 0.72),
-    "sure": ((9, 2), (8, 2.5), (5, 3), 0.97),
-}
+Groups = tuple[NDArray[np.float64], ...]
 
 
-def confidences(rng: np.random.Generator, n: int, shape: str) -> tuple[Floats, Floats, Floats]:
-    """Draw n members, n non-members and n // 20 targets."""
-    of_members, of_right, of_targets, right_rate = SHAPES[shape]
-    is_right = rng.random(n) < right_rate
-    non_members = np.where(is_right, rng.normal(*of_right, n), rng.normal(-2, 2, n))
-    members, targets = rng.normal(*of_members, n), rng.normal(*of_targets, n // 20)
-    return _sigmoid(members), _sigmoid(non_members), _sigmoid(targets)
+def groups_of(kind: str, most: int) -> Groups:
+    """Return members, non-members and targets, at most so many of each."""
+    rng = np.random.default_rng(0)
+    with np.load(FILE) as file:
+        found = [file[f"{kind}_{group}"].astype(np.float64) for group in GROUPS]
+    return tuple(rng.permutation(values)[:most] for values in found)
 
 
-def plain_rate(members: Floats, non_members: Floats, targets: Floats) -> float:
-    """Return the score of the SVC on all values as they are."""
-    x = np.concatenate([members, non_members])[:, None]
-    is_member = np.repeat([1, 0], [len(members), len(non_members)])
-    classifier = SVC(C=3, gamma="auto").fit(x, is_member)
-    return float(1 - classifier.predict(targets[:, None]).mean())
+def kinds() -> list[str]:
+    """Return the kinds of models whose confidences are kept."""
+    with np.load(FILE) as file:
+        return sorted({name.removesuffix("_members") for name in file if "_members" in name} - {""})
 
 
-def timed(rate: Rate, groups: tuple[Floats, Floats, Floats]) -> tuple[float, float]:
-    """Return the score and the seconds it took."""
-    start = perf_counter()
-    score = rate(*groups)
-    return score, perf_counter() - start
+def off_by(groups: Groups) -> float:
+    """Return the difference of the scores on forget set, members and test set, in points."""
+    targets = np.concatenate(groups)
+    difference = non_member_rate(*groups[:2], targets) - plain_rate(*groups[:2], targets)
+    of_forget = non_member_rate(*groups) - plain_rate(*groups)
+    return 100 * max(abs(difference), abs(of_forget))
 
 
-def compare(shape: str, n: int, repeats: int) -> None:
-    """Print each repeat, then the ratio and its spread."""
-    ratios = []
-    for repeat in range(repeats):
-        groups = confidences(np.random.default_rng(repeat), n, shape)
-        plain, plain_seconds = timed(plain_rate, groups)
-        ours, our_seconds = timed(non_member_rate, groups)
-        ratios.append(plain_seconds / our_seconds)
-        print(
-            f"{shape}, {n} + {n}: plain {plain_seconds:.3f} s, ours {our_seconds:.3f} s; "
-            f"score {plain:.4f} and {ours:.4f}, off by {ours - plain:+.4f}"
+def measure(quick: bool) -> list[Row]:
+    """Compare times, then scores."""
+    most, repeats = (200, 1) if quick else (10_000, 3)
+    samples = {kind: groups_of(kind, most) for kind in kinds()}
+    groups = samples[kinds()[0]]
+    seconds = in_turns(
+        {"plain": lambda: plain_rate(*groups), "ours": lambda: non_member_rate(*groups)},
+        repeats,
+        warm_up=False,
+    )
+    sizes = f"{len(groups[0]):,} + {len(groups[1]):,}"
+    note = f"plain {min(each.wall for each in seconds['plain']):.1f} s"
+    rows = [
+        ratio(
+            f"membership attack, {sizes}: plain SVC / ours",
+            seconds["plain"],
+            seconds["ours"],
+            at_least=50,
+            note=note,
         )
-    low, high = min(ratios), max(ratios)
-    print(f"{shape}: ratio {np.median(ratios):.0f} (median), from {low:.0f} to {high:.0f}")
-
-
-def main() -> None:
-    """Compare on each shape of confidences."""
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=2000, help="members, and as many non-members")
-    parser.add_argument("--repeats", type=int, default=3)
-    args = parser.parse_args()
-    for shape in SHAPES:
-        compare(shape, args.n, args.repeats)
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return 1 / (1 + np.exp(-x))
+    ]
+    what = f"membership attack, {sizes}: score off by, points"
+    differences = [off_by(sample) for sample in samples.values()]
+    rows.append(Row(what, differences, at_most=0.2, note=f"models: {', '.join(samples)}"))
+    return rows
 
 
 if __name__ == "__main__":
-    main()
+    run(measure, __doc__)

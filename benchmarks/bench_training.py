@@ -1,160 +1,122 @@
-"""Batches from memory against a DataLoader, and a training step against a bare one, in one process.
+"""Training ResNet-20: the whole machine busy with ours against the plain loop, and the bare step.
 
-    python benchmarks/bench_training.py [--images 10000] [--steps 8] [--repeats 5]
+    python benchmarks/bench_training.py [--quick]
 
-Random 32x32x3 images, cropped after padding by 4 and flipped. Ours has one thread and no workers;
-the DataLoader has torchvision's per-image transforms and two workers. The contestants take turns in
-each repeat, and a ratio is of two neighbours. CPU seconds, workers' included, tell what is left for
-training; on a busy machine they also vary less than seconds of the wall.
+The plain loop has torch's default threads and a DataLoader with two workers. Ours has one thread
+and runs once on every core, side by side, as jobs do. The bare step is forward, backward and
+optimiser on a batch that is ready: what is left of it is the share of the hardware's limit.
 """
 
-from argparse import ArgumentParser
+import multiprocessing
 from collections.abc import Callable
-from dataclasses import dataclass
-from os import times
-from statistics import median
+from multiprocessing.connection import Connection
+from os import cpu_count
 
 import torch
-from PIL import Image
-from torch import Tensor, nn
+from measure import Row, Seconds, in_turns, ratio, run, timed
+from plain.images import loader
+from plain.training import train_epoch
+from randoms import BATCH_SIZE, INFO, plain_images, random_examples
 from torch.nn import functional as F
 from torch.optim import SGD
-from torch.utils.data import DataLoader, Dataset
-from torchvision import transforms
 
 from collateral.config.schema import TrainingParams
-from collateral.core.dataset import ImageInfo
 from collateral.models.build import build_model
-from collateral.training.examples import Examples, Images
 from collateral.training.fit import fit
+from collateral.training.optimizers import Sgd, descend
 from collateral.training.run import Run
 
-CPU = torch.device("cpu")
-INFO = ImageInfo(num_classes=100, shape=(32, 32, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
-PADDING = 4
-BATCH_SIZE = 128
+MODEL = "resnet20"
+PARAMS = TrainingParams(epochs=1, batch_size=BATCH_SIZE, lr=1e-3)
 WORKERS = 2
 
 
-@dataclass(frozen=True)
-class Seconds:
-    """How long something took: on the wall, and on all CPUs together."""
-
-    wall: float
-    cpu: float
-
-
-def timed(work: Callable[[], object]) -> Seconds:
-    """Run `work`; processes that it started and joined count for the CPU."""
-    before = times()
-    work()
-    after = times()
-    return Seconds(after.elapsed - before.elapsed, sum(after[:4]) - sum(before[:4]))
+def plain_epoch(steps: int) -> Callable[[], object]:
+    """Return an epoch of the plain loop, with the threads that torch takes by default."""
+    model = build_model(MODEL, INFO)
+    images = plain_images(random_examples(steps * BATCH_SIZE))
+    batches = loader(images, None, BATCH_SIZE, shuffle=True, workers=WORKERS)
+    optimizer = SGD(model.parameters(), lr=PARAMS.lr, momentum=0.9, weight_decay=5e-4)
+    return lambda: train_epoch(model, batches, optimizer)
 
 
-def random_examples(count: int) -> Examples:
-    """Draw images, in a frame of zeros as the engine keeps them, and labels."""
-    height, width, channels = INFO.shape
-    padded = torch.zeros(count, height + 2 * PADDING, width + 2 * PADDING, channels).byte()
-    inside = padded[:, PADDING:-PADDING, PADDING:-PADDING]
-    inside.copy_(torch.randint(256, inside.shape, dtype=torch.uint8))
-    labels = torch.randint(INFO.num_classes, (count,))
-    return Examples(Images(padded, PADDING, flip=True), torch.arange(count), labels)
-
-
-class OneByOne(Dataset[tuple[Tensor, int]]):
-    """The same images as torchvision's data sets give them."""
-
-    def __init__(self, examples: Examples) -> None:
-        """Take the images out of their frame."""
-        self._pixels = examples.images.padded[:, PADDING:-PADDING, PADDING:-PADDING].numpy()
-        self._labels = examples.labels.tolist()
-        crop = transforms.RandomCrop(INFO.shape[0], padding=PADDING)
-        steps = [crop, transforms.RandomHorizontalFlip(), transforms.ToTensor()]
-        self._augment = transforms.Compose(steps)
-
-    def __len__(self) -> int:
-        """Return how many images there are."""
-        return len(self._labels)
-
-    def __getitem__(self, index: int) -> tuple[Tensor, int]:
-        """Return one augmented image and its label."""
-        return self._augment(Image.fromarray(self._pixels[index])), self._labels[index]
-
-
-def compare_pipelines(count: int, repeats: int) -> None:
-    """Print images a second of both, and their ratios."""
-    examples = random_examples(count)
-    loader = DataLoader(OneByOne(examples), BATCH_SIZE, shuffle=True, num_workers=WORKERS)
-    generator = torch.Generator()
-
-    def ours() -> None:
-        for _ in examples.batches(BATCH_SIZE, generator):
-            pass
-
-    def theirs() -> None:
-        for _ in loader:
-            pass
-
-    pairs = _in_turns(theirs, ours, repeats)
-    for clock in ("wall", "cpu"):
-        rates = [
-            count / median(getattr(s, clock) for s in side) for side in zip(*pairs, strict=True)
-        ]
-        print(f"DataLoader {rates[0]:,.0f}, ours {rates[1]:,.0f} images a second of {clock}")
-    _print_ratios("DataLoader's seconds over ours", pairs)
-
-
-def compare_steps(steps: int, repeats: int) -> None:
-    """Print how much longer an epoch of `fit` takes than as many bare steps on one batch."""
-    examples = random_examples(steps * BATCH_SIZE)
-    model = build_model("resnet20", INFO).to(memory_format=torch.channels_last).train()
-    optimizer = SGD(model.parameters(), lr=1e-3, momentum=0.9, fused=True)
-    x, y = next(examples.batches(BATCH_SIZE, torch.Generator()))
-    params = TrainingParams(epochs=1, batch_size=BATCH_SIZE, lr=1e-3)
-
-    def bare() -> None:
-        for _ in range(steps):
-            optimizer.zero_grad(set_to_none=True)
-            F.cross_entropy(model(x), y).backward()
-            optimizer.step()
-
-    def ours() -> nn.Module:
-        return fit(model, examples, examples, params, Run(CPU, seed=0))
-
-    pairs = _in_turns(ours, bare, repeats)
-    rate = steps * BATCH_SIZE / median(ours.cpu for ours, _ in pairs)
-    print(f"resnet20, {steps} steps of {BATCH_SIZE}: {rate:,.0f} images a second of cpu")
-    _print_ratios("an epoch of `fit` over bare steps", pairs)
-
-
-def _in_turns(
-    one: Callable[[], object], other: Callable[[], object], repeats: int
-) -> list[tuple[Seconds, Seconds]]:
-    for warm_up in (one, other):
-        warm_up()
-    return [(timed(one), timed(other)) for _ in range(repeats)]
-
-
-def _print_ratios(what: str, pairs: list[tuple[Seconds, Seconds]]) -> None:
-    for clock in ("wall", "cpu"):
-        ratios = [getattr(one, clock) / getattr(other, clock) for one, other in pairs]
-        spread = f"from {min(ratios):.2f} to {max(ratios):.2f}"
-        print(f"{what}, {clock}: {median(ratios):.2f} (median), {spread}")
-
-
-def main() -> None:
-    """Compare input pipelines, then steps."""
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--images", type=int, default=10_000, help="images in an epoch of input")
-    parser.add_argument("--steps", type=int, default=8, help="training steps in an epoch")
-    parser.add_argument("--repeats", type=int, default=5)
-    args = parser.parse_args()
+def our_epoch(steps: int) -> Callable[[], object]:
+    """Return an epoch of ours on one thread."""
     torch.set_num_threads(1)
-    torch.manual_seed(0)
-    compare_pipelines(args.images, args.repeats)
-    compare_steps(args.steps, args.repeats)
+    model = build_model(MODEL, INFO).to(memory_format=torch.channels_last)
+    examples = random_examples(steps * BATCH_SIZE)
+    return lambda: fit(model, examples, examples, PARAMS, Run(torch.device("cpu"), seed=0))
+
+
+def bare_steps(steps: int) -> Callable[[], object]:
+    """Return as many steps of ours on one batch."""
+    torch.set_num_threads(1)
+    model = build_model(MODEL, INFO).to(memory_format=torch.channels_last).train()
+    optimizer = Sgd(model.parameters(), PARAMS.lr, PARAMS.weight_decay, 0.9, nesterov=True)
+    x, y = next(random_examples(BATCH_SIZE).batches(BATCH_SIZE, torch.Generator()))
+
+    def work() -> None:
+        for _ in range(steps):
+            descend(optimizer, F.cross_entropy(model(x), y))
+
+    return work
+
+
+class Crew:
+    """Processes that each have the same work, and do it at the same time when told to."""
+
+    def __init__(self, make: Callable[[int], Callable[[], object]], steps: int, size: int) -> None:
+        """Start them and let them warm up."""
+        context = multiprocessing.get_context("spawn")
+        self._ends = []
+        for _ in range(size):
+            ours, theirs = context.Pipe()
+            context.Process(target=_serve, args=(theirs, make, steps), daemon=True).start()
+            self._ends.append(ours)
+        self.work()
+
+    def work(self) -> Seconds:
+        """Let all of them work; return the wall's seconds and the sum of theirs."""
+        seconds: list[Seconds] = []
+
+        def together() -> None:
+            for end in self._ends:
+                end.send(True)
+            seconds.extend(end.recv() for end in self._ends)
+
+        return Seconds(timed(together).wall, sum(each.cpu for each in seconds))
+
+
+def _serve(end: Connection, make: Callable[[int], Callable[[], object]], steps: int) -> None:
+    work = make(steps)
+    while end.recv():
+        end.send(timed(work))
+
+
+def whole_machine(steps: int, repeats: int) -> Row:
+    """Compare images a second: the plain loop alone, and ours on every core."""
+    cores = cpu_count() or 1
+    plain, ours = Crew(plain_epoch, steps * cores, 1), Crew(our_epoch, steps, cores)
+    pairs = [(plain.work(), ours.work()) for _ in range(repeats)]
+    images = steps * cores * BATCH_SIZE
+    rates = [images / min(side[i].wall for side in pairs) for i in range(2)]
+    note = f"plain {rates[0]:.0f}, ours {rates[1]:.0f} images a second"
+    what = f"training {MODEL}, machine busy: plain loop / ours"
+    return ratio(what, *zip(*pairs, strict=True), at_least=1.4, note=note)
+
+
+def limit(steps: int, repeats: int) -> Row:
+    """Compare an epoch with as many bare steps."""
+    seconds = in_turns({"bare": bare_steps(steps), "ours": our_epoch(steps)}, repeats)
+    what = f"training {MODEL}: share of the hardware limit (bare step / ours)"
+    return ratio(what, seconds["bare"], seconds["ours"], at_least=0.97)
+
+
+def measure(quick: bool) -> list[Row]:
+    """Compare with the plain loop, then with the bare step."""
+    steps, repeats = (1, 1) if quick else (8, 5)
+    return [whole_machine(steps, min(repeats, 3)), limit(steps, repeats)]
 
 
 if __name__ == "__main__":
-    main()
+    run(measure, __doc__)

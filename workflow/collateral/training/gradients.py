@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE, evaluating
 
-CHUNK_SIZE = 32  # benchmarks/bench_gradients.py
+CHUNK_SIZE = 32  # benchmarks/bench_iu.py
 
 
 def trainable(model: nn.Module) -> dict[str, nn.Parameter]:

@@ -7,7 +7,7 @@ from pydantic import Field
 from collateral.config.params import MethodParams
 from collateral.config.work import Sizes, Work, training
 
-# A gradient of one example costs twice its share of a batch's (benchmarks/bench_gradients.py).
+# A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
 PER_SAMPLE = 2
 
 

@@ -1,0 +1,94 @@
+"""A whole cell on digits (tuning, every method, all metrics): ours against the plain flow.
+
+    python benchmarks/bench_cell.py [--quick]
+
+The default config's methods in one cell with one seed. Base and retrained model are there before.
+Ours is snakemake on all cores, its own start and that of every job included. The plain flow runs
+the same trials one after the other in one process with torch's default threads.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+from measure import Row, in_turns, ratio, run
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCHMARK, CELL = "bench", "digit_3-50"
+SMALL = {"classes": ["digit_3", "digit_5", "digit_8"], "per_class": 30, "test_per_class": 20}
+KEPT = {"retrain", "split.json"}  # of a cell, what is there before
+
+
+def config_of(quick: bool) -> dict[str, Any]:
+    """Return the default config's first benchmark with one cell and one seed."""
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    benchmark = next(iter(default["benchmarks"].values()))
+    kept = {key: benchmark[key] for key in ("data", "model", "base", "methods")}
+    kept |= {"classes": ["digit_3"], "fractions": [0.5], "seeds": [0]}
+    if quick:
+        kept["data"] |= SMALL
+        kept["base"] |= {"epochs": 2}
+        kept["methods"] = {
+            "ft": {"epochs": 1, "lr": [0.01, 0.05]},
+            "iu": {"samples": 4},
+            "ltd": {"k": 20, "teacher_epochs": 2, "epochs": 1, "top": 2},
+        }
+    return {"benchmarks": {BENCHMARK: kept}}
+
+
+class Project:
+    """A folder in which snakemake works on the config."""
+
+    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+        """Write the config; train what is not measured."""
+        self.config, self.folder = folder / "bench.yaml", folder
+        self.config.write_text(yaml.safe_dump(config))
+        self.cell = folder / "results" / BENCHMARK / CELL
+        results = Path("results") / BENCHMARK
+        base = results / "base" / "seed-0" / "model.safetensors"
+        retrained = results / CELL / "seed-0" / "retrain" / "model.safetensors"
+        self._snakemake(base, retrained)
+
+    def ours(self) -> None:
+        """Run the cell from base and retrained model to its metrics."""
+        for path in [*self.cell.iterdir(), *(self.cell / "seed-0").iterdir()]:
+            if path.name not in KEPT | {"seed-0"}:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._snakemake(Path("results") / BENCHMARK / CELL / "metrics.csv")
+
+    def plain(self) -> None:
+        """Run the plain flow on the same data, split and base model."""
+        command = [sys.executable, "-m", "plain.cell", str(self.config)]
+        self._run([*command, str(self.folder / "results")], cwd=ROOT / "benchmarks")
+
+    def _snakemake(self, *targets: Path) -> None:
+        options = ["--directory", str(self.folder), "--configfile", str(self.config)]
+        command = ["snakemake", "--cores", "all", *options, "--", *map(str, targets)]
+        self._run(command, cwd=ROOT)
+
+    def _run(self, command: list[str], cwd: Path) -> None:
+        done = subprocess.run(command, cwd=cwd, env=os.environ, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{command}\n{done.stdout}\n{done.stderr}")
+
+
+def measure(quick: bool) -> list[Row]:
+    """Compare the two on one cell."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = Project(Path(folder), config_of(quick))
+        contestants = {"plain": partial(Project.plain, project), "ours": project.ours}
+        seconds = in_turns(contestants, 1 if quick else 2, warm_up=False)
+    walls = {name: min(each.wall for each in side) for name, side in seconds.items()}
+    note = f"plain {walls['plain']:.0f} s, ours {walls['ours']:.0f} s"
+    what = "a whole cell on digits: ours / plain sequential flow"
+    return [ratio(what, seconds["ours"], seconds["plain"], at_most=0.4, note=note)]
+
+
+if __name__ == "__main__":
+    run(measure, __doc__)

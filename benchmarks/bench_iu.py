@@ -1,0 +1,76 @@
+"""IU: what it needs of a thousand examples' gradients against a loop of one example at a time.
+
+    python benchmarks/bench_iu.py [--quick]
+
+ResNet-20 on random images, one thread each. The plain loop is the public recursion over a
+DataLoader with batches of one. Then five values of alpha against one.
+"""
+
+import copy
+from functools import partial
+
+import torch
+from measure import Row, in_turns, ratio, run
+from plain.images import loader
+from plain.influence import recursion
+from randoms import INFO, plain_images, random_examples
+from torch import nn
+
+from collateral.methods.iu.fisher import corrected_by_first
+from collateral.methods.iu.method import prepare, unlearn
+from collateral.methods.iu.params import Params
+from collateral.models.build import build_model
+from collateral.training.examples import Task
+from collateral.training.gradients import per_sample_gradients
+from collateral.training.run import Run
+
+ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)
+
+
+def stepped(model: nn.Module, task: Task, params: Params, alphas: tuple[float, ...]) -> None:
+    """Run IU with every alpha: one direction, then a step from a copy of the model each."""
+    run = Run(torch.device("cpu"), seed=0)
+    prepared = prepare(model, task, params, run)
+    for alpha in alphas:
+        chosen = params.model_copy(update={"alpha": alpha})
+        unlearn(copy.deepcopy(model), task, chosen, run, prepared)
+
+
+def measure(quick: bool) -> list[Row]:
+    """Compare gradients, then alphas."""
+    samples, repeats = (8, 1) if quick else (256, 5)
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    plain_model = build_model("resnet20", INFO).eval()
+    model = copy.deepcopy(plain_model).to(memory_format=torch.channels_last)
+    examples = random_examples(samples + 2)
+    v = torch.randn(sum(weight.numel() for weight in model.parameters()))
+    ones = loader(plain_images(examples), None, 1)
+    params = Params(samples=samples)
+    contestants = {
+        "plain": partial(recursion, plain_model, ones, v, samples),
+        "ours": partial(corrected_by_first, model, examples, v, params),
+        "gradients": partial(per_sample_gradients, model, examples),
+    }
+    seconds = in_turns(contestants, repeats)
+    task = Task(examples, random_examples(max(2, samples // 8)), INFO)
+    alphas = in_turns(
+        {"five": partial(stepped, model, task, params, ALPHAS),
+         "one": partial(stepped, model, task, params, ALPHAS[:1])},
+        repeats,
+    )  # fmt: skip
+    note = "with gradients kept (mode: exact)"
+    return [
+        ratio(
+            "IU, examples' gradients: batches of one / ours",
+            seconds["plain"],
+            seconds["ours"],
+            at_least=2.5,
+        ),
+        ratio("IU, the same", seconds["plain"], seconds["gradients"], note=note),
+        ratio("IU: five alphas / one", alphas["five"], alphas["one"], at_most=1.1),
+    ]
+
+
+if __name__ == "__main__":
+    run(measure, __doc__)

@@ -1,0 +1,97 @@
+"""Memory and disk: the base training of CIFAR-100, a run's files, and the whole of the paper.
+
+    python benchmarks/bench_memory.py [--quick]
+
+The stage `train` itself in a process of its own, on random images in CIFAR-100's shape and number,
+with the model and the parameters of configs/paper.yaml. The one epoch ends after three steps (a
+step takes the memory of the one before); what is evaluated after it is everything. The process
+inherits malloc's thresholds: `make bench` sets those of `make run`, which cost memory.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from measure import Row, run
+
+from collateral import paths
+from collateral.config.load import read
+from collateral.config.schema import Config
+from collateral.core.dataset import Dataset, Labels
+from collateral.data.cifar100 import CLASS_NAMES
+from collateral.estimate.rates import SHIPPED
+from collateral.estimate.total import estimate
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCHMARK = "cifar100"
+RUN_FILES = (paths.MODEL, paths.OUTPUTS, paths.HISTORY, paths.RECORD, paths.COST)
+JOBS = 100  # at a time, as in profiles/slurm
+
+
+def draw(path: Path, counts: tuple[int, int]) -> None:
+    """Write a data set of random images."""
+    rng = np.random.default_rng(0)
+    images = [rng.integers(256, size=(count, 32, 32, 3), dtype=np.uint8) for count in counts]
+    labels = Labels(*(np.arange(count) % len(CLASS_NAMES) for count in counts), CLASS_NAMES)
+    Dataset(*images, labels, (0.5,) * 3, (0.25,) * 3, padding=4, flip=True).save(path)
+
+
+def train(config: Config, folder: Path, quick: bool) -> Path:
+    """Draw the data set and run the stage; return the folder of its results."""
+    benchmark, data, out = config.benchmarks[BENCHMARK], folder / "dataset.npz", folder / "base"
+    draw(data, (600, 100) if quick else (50_000, 10_000))
+    params = benchmark.base.model_copy(update={"epochs": 1})
+    options = {
+        "data": data,
+        "model": "resnet8" if quick else benchmark.model,
+        "params": params.model_dump_json(exclude={"sharing"}),
+        "seed": 0,
+        "out": out,
+        "checkpoints": folder / "checkpoints",
+    }
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    stage = [sys.executable, str(ROOT / "benchmarks" / "few_steps.py"), "train", *words]
+    subprocess.run(stage, check=True, stdout=subprocess.DEVNULL)
+    return out
+
+
+def megabytes(files: Iterable[Path]) -> float:
+    """Return what files take."""
+    return sum(file.stat().st_size for file in files) / 1e6
+
+
+def measure(quick: bool) -> list[Row]:
+    """Train for memory and files; add up the paper's config."""
+    config = read(ROOT / "configs" / "paper.yaml")
+    with tempfile.TemporaryDirectory() as name:
+        out = train(config, Path(name), quick)
+        peak = json.loads((out / paths.COST).read_text())["peak_rss_mb"] * 2**20 / 1e9
+        outputs = megabytes([out / paths.OUTPUTS])
+        everything = megabytes(out / file for file in RUN_FILES)
+    whole = estimate(config, SHIPPED["a100"], JOBS)
+    kept = os.environ.get("MALLOC_TRIM_THRESHOLD_", "its default")
+    note = f"with checkpoints of {JOBS} jobs: {whole.peak_bytes / 1e9:.1f} GB"
+    return [
+        Row(
+            "CIFAR-100 base training, peak memory, GB",
+            [peak],
+            at_most=1.5,
+            note=f"malloc's trim threshold: {kept}",
+        ),
+        Row(
+            "files of a CIFAR-100 run, MB",
+            [everything],
+            at_most=15,
+            note=f"{paths.OUTPUTS} alone {outputs:.1f}",
+        ),
+        Row("configs/paper.yaml, results on disk, GB", [whole.total.bytes / 1e9], note=note),
+    ]
+
+
+if __name__ == "__main__":
+    run(measure, __doc__)

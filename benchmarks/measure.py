@@ -1,0 +1,135 @@
+"""What all benchmarks share: contestants that take turns, ratios with their spread, one table."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from os import cpu_count, sysconf, times
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+HEADER = ("what", "target", "median", "from", "to", "in CPU seconds", "reached", "note")
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """How long something took: on the wall, and on all CPUs together."""
+
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a number measured several times, and what it should be."""
+
+    what: str
+    values: list[float]
+    at_least: float | None = None
+    at_most: float | None = None
+    cpu_values: list[float] = field(default_factory=list)  # the same ratio in CPU seconds
+    note: str = ""
+
+    @property
+    def target(self) -> str:
+        """The target in signs; empty where there is none."""
+        if self.at_least is not None:
+            return f">= {self.at_least:g}"
+        return "" if self.at_most is None else f"<= {self.at_most:g}"
+
+    @property
+    def is_reached(self) -> bool | None:
+        """Whether the median is as it should be; None where there is no target."""
+        if self.at_least is not None:
+            return median(self.values) >= self.at_least
+        return None if self.at_most is None else median(self.values) <= self.at_most
+
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields of the table's line."""
+        middle, low, high = median(self.values), min(self.values), max(self.values)
+        numbers = [_short(value) for value in (middle, low, high)]
+        cpu = _short(median(self.cpu_values)) if self.cpu_values else ""
+        reached = {True: "yes", False: "NO", None: ""}[self.is_reached]
+        return self.what, self.target, *numbers, cpu, reached, self.note
+
+
+def timed(work: Callable[[], object]) -> Seconds:
+    """Run `work`; processes that it started and joined count for the CPU."""
+    start, before = perf_counter(), times()
+    work()
+    wall, after = perf_counter() - start, times()
+    return Seconds(wall, sum(after[:4]) - sum(before[:4]))
+
+
+def in_turns(
+    contestants: Mapping[str, Callable[[], object]], repeats: int, *, warm_up: bool = True
+) -> dict[str, list[Seconds]]:
+    """Run all of them in every repeat, so that a ratio is of two neighbours in time."""
+    if warm_up:
+        for work in contestants.values():
+            work()
+    rounds = [{name: timed(work) for name, work in contestants.items()} for _ in range(repeats)]
+    return {name: [seconds[name] for seconds in rounds] for name in contestants}
+
+
+def ratio(what: str, upper: Iterable[Seconds], lower: Iterable[Seconds], **options: Any) -> Row:
+    """Return the row of how many times as long `upper` takes as `lower`."""
+    pairs = list(zip(upper, lower, strict=True))
+    walls = [one.wall / other.wall for one, other in pairs]
+    # The system counts CPU time in hundredths of a second.
+    cpus = [one.cpu / max(other.cpu, 0.01) for one, other in pairs]
+    return Row(what, walls, cpu_values=cpus, **options)
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Return the rows as a Markdown table that can be read as text too."""
+    lines = [HEADER, *(row.fields() for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
+    texts = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([texts[0], rule, *texts[1:]])
+
+
+class Load:
+    """How many cores other processes used between the beginning and now."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self._start, self._busy, self._own = perf_counter(), _busy_seconds(), sum(times()[:4])
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        wall = perf_counter() - self._start
+        busy, own = _busy_seconds() - self._busy, sum(times()[:4]) - self._own
+        others = max(0.0, busy - own) / wall
+        return f"{cpu_count()} cores, of which other processes used {others:.1f}; {wall:.0f} s"
+
+
+def run(measure: Callable[[bool], list[Row]], description: str | None) -> None:
+    """Measure as the command line says, and print or write the rows."""
+    parser = ArgumentParser(description=(description or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
+    parser.add_argument("--json", type=Path, help="file to write the rows to, for all.py")
+    args = parser.parse_args()
+    load = Load()
+    rows = measure(args.quick)
+    print(table(rows))
+    print(load, flush=True)
+    if args.json:
+        args.json.write_text(json.dumps([asdict(row) for row in rows]))
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _busy_seconds() -> float:
+    """Return the seconds that all cores together have worked; 0 where the system does not tell."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return 0.0
+    ticks = [int(field) for field in stat.read_text().splitlines()[0].split()[1:9]]
+    idle = ticks[3] + ticks[4]
+    return (sum(ticks) - idle) / sysconf("SC_CLK_TCK")

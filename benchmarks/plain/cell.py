@@ -1,0 +1,62 @@
+"""A whole cell one trial after the other: tuning, every method, and all numbers of each.
+
+    python -m plain.cell CONFIG RESULTS
+
+CONFIG has one benchmark of one cell and one seed; RESULTS is the folder in which its data set, its
+split and its base model are. One process does it all: public code starts one for each trial.
+"""
+
+import copy
+import sys
+from pathlib import Path
+
+from safetensors.torch import load_file
+from torch import nn
+
+from collateral.config.load import read
+from collateral.config.methods import MethodSpec
+from collateral.config.params import MethodParams
+from collateral.core.dataset import Dataset
+from collateral.core.split import Split
+from collateral.grid import build_grid
+from collateral.metrics.selection import select
+from collateral.models.build import build_model
+from plain.evaluation import accuracies, attack_scores, evaluate
+from plain.methods import METHODS
+from plain.task import PlainTask
+
+
+def tuned(spec: MethodSpec, base: nn.Module, task: PlainTask) -> MethodParams:
+    """Try all values and the defaults; return the parameters of the best trial."""
+    candidates, default = spec.trials(), spec.default_trial()
+    extra = [default] if default and default not in candidates else []
+    numbers = []
+    for values in [*candidates, *extra]:
+        model = METHODS[spec.uses](copy.deepcopy(base), task, spec.params(values))
+        numbers.append(accuracies(model, task))
+        attack_scores(model, task, ("confidence",))
+    return spec.params(candidates[select(numbers[: len(candidates)])])
+
+
+def main() -> None:
+    """Run everything; print what came out."""
+    config, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    (benchmark,) = build_grid(read(config)).values()
+    (cell,) = benchmark.cells.values()
+    (seed,) = benchmark.seeds
+    place = folder / benchmark.name
+    data, split = Dataset.load(place / "dataset.npz"), Split.load(place / cell.name / "split.json")
+    base = build_model(benchmark.config.model, data.info)
+    base.load_state_dict(load_file(place / "base" / f"seed-{seed}" / "model.safetensors"))
+    task = PlainTask.of(data, split)
+    for name, run in cell.runs.items():
+        spec = run.method
+        params = tuned(spec, base, task) if spec.grid else spec.params({})
+        model = METHODS[spec.uses](copy.deepcopy(base), task, params)
+        numbers = evaluate(model, base, task)
+        shown = {key: round(numbers[key], 3) for key in ("ua", "ra", "ta", "confidence")}
+        print(name, shown, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""The unlearning methods as public code runs them: every call does all of its work anew."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.utils.data import ConcatDataset, DataLoader, Dataset, TensorDataset
+
+from collateral.methods.amun.params import Params as AmunParams
+from collateral.methods.ft.params import Params as FtParams
+from collateral.methods.ga.params import Params as GaParams
+from collateral.methods.iu.params import Params as IuParams
+from collateral.methods.ltd.params import Params as LtdParams
+from collateral.methods.neighbor.params import Params as NeighborParams
+from collateral.methods.rl.params import Params as RlParams
+from collateral.methods.salun.params import Params as SalunParams
+from collateral.models.build import build_model
+from plain import influence
+from plain.attack import attack
+from plain.evaluation import features
+from plain.task import PlainTask
+from plain.training import optimizer_of, train_epoch
+
+Targets = Callable[[Tensor, Tensor], Tensor]  # images and places of forget examples -> (b, C)
+
+
+class Relabelled(Dataset[tuple[Tensor, int]]):
+    """Some of the train images with labels of their own."""
+
+    def __init__(self, task: PlainTask, index: NDArray[np.int64], labels: Sequence[int]) -> None:
+        """Take the images at `index`."""
+        self._images, self._index, self._labels = task.augmented, index, labels
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._index)
+
+    def __getitem__(self, position: int) -> tuple[Tensor, int]:
+        """Return one image and its new label."""
+        return self._images[self._index[position]][0], self._labels[position]
+
+
+def shuffled(parts: Sequence[Dataset], size: int) -> DataLoader:
+    """Return shuffled batches over several data sets."""
+    return DataLoader(ConcatDataset(parts), size, shuffle=True)
+
+
+def retained(task: PlainTask) -> Relabelled:
+    """Return the retained examples with their own labels."""
+    return Relabelled(task, task.retain, task.data.labels.train[task.retain].tolist())
+
+
+def fine_tune(model: nn.Module, task: PlainTask, params: FtParams) -> nn.Module:
+    """FT: train on, on the retained examples."""
+    optimizer = optimizer_of(model, params)
+    for _ in range(params.epochs):
+        train_epoch(model, task.training(task.retain, params.batch_size), optimizer)
+    return model
+
+
+def gradient_ascent(model: nn.Module, task: PlainTask, params: GaParams) -> nn.Module:
+    """GA: climb the loss on the forget set."""
+    optimizer = optimizer_of(model, params)
+    model.train()
+    for _ in range(params.epochs):
+        for x, y in task.training(task.forget, params.batch_size):
+            optimizer.zero_grad()
+            (-F.cross_entropy(model(x), y)).backward()
+            optimizer.step()
+    return model
+
+
+def random_labels(model: nn.Module, task: PlainTask, params: RlParams) -> nn.Module:
+    """RL: train on random labels for the forget set, beside the retained examples."""
+    optimizer = optimizer_of(model, params)
+    for _ in range(params.epochs):
+        labels = torch.randint(task.num_classes, (len(task.forget),)).tolist()
+        parts = [Relabelled(task, task.forget, labels), retained(task)]
+        train_epoch(model, shuffled(parts, params.batch_size), optimizer)
+    return model
+
+
+def saliency_mask(model: nn.Module, task: PlainTask, params: SalunParams) -> list[Tensor]:
+    """Return which weights may move: those of the largest summed gradients on the forget set."""
+    model.eval()
+    total = [torch.zeros_like(weight) for weight in model.parameters()]
+    for x, y in task.training(task.forget, params.batch_size):
+        model.zero_grad()
+        (-F.cross_entropy(model(x), y)).backward()
+        for gradient, weight in zip(total, model.parameters(), strict=True):
+            gradient += weight.grad
+    flat = torch.cat([gradient.abs().flatten() for gradient in total])
+    mask = torch.zeros_like(flat)
+    mask[flat.argsort(descending=True)[: int(params.ratio * len(flat))]] = 1
+    pieces = mask.split([weight.numel() for weight in model.parameters()])
+    return [piece.view_as(gradient) for piece, gradient in zip(pieces, total, strict=True)]
+
+
+def saliency(model: nn.Module, task: PlainTask, params: SalunParams) -> nn.Module:
+    """SalUn: random labels, for the weights of the mask alone."""
+    mask = saliency_mask(model, task, params)
+    starts = [weight.detach().clone() for weight in model.parameters()]
+    optimizer = optimizer_of(model, params)
+    model.train()
+    for _ in range(params.epochs):
+        labels = torch.randint(task.num_classes, (len(task.forget),)).tolist()
+        parts = [Relabelled(task, task.forget, labels), retained(task)]
+        for x, y in shuffled(parts, params.batch_size):
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), y).backward()
+            for weight, free in zip(model.parameters(), mask, strict=True):
+                weight.grad *= free
+            optimizer.step()
+            with torch.no_grad():
+                for weight, free, start in zip(model.parameters(), mask, starts, strict=True):
+                    weight.copy_(free * weight + (1 - free) * start)
+    return model
+
+
+def influence_unlearning(model: nn.Module, task: PlainTask, params: IuParams) -> nn.Module:
+    """IU: one step along the recursion's direction."""
+    return influence.step(model, influence.direction(model, task, params.samples), params.alpha)
+
+
+def adversarial(model: nn.Module, task: PlainTask, params: AmunParams) -> nn.Module:
+    """AMUN: attack the forget set, then train on everything and on what flipped."""
+    flips = []
+    for x, y in task.looking(task.forget):
+        found = attack(model, x, y, params)
+        flips.append(TensorDataset(found["images"], found["labels"]))
+    forgotten = Relabelled(task, task.forget, task.data.labels.train[task.forget].tolist())
+    optimizer = optimizer_of(model, params)
+    for _ in range(params.epochs):
+        batches = shuffled([retained(task), forgotten, *flips], params.batch_size)
+        train_epoch(model, batches, optimizer)
+    return model
+
+
+def distilled(
+    model: nn.Module, task: PlainTask, params: LtdParams | NeighborParams, targets: Targets
+) -> nn.Module:
+    """Train on soft labels for the forget set, asked for batch by batch, and on D_r."""
+    optimizer, num_classes = optimizer_of(model, params), task.num_classes
+    # A label from C on is the place of a forget example.
+    places = list(range(num_classes, num_classes + len(task.forget)))
+    parts = [Relabelled(task, task.forget, places), retained(task)]
+    model.train()
+    for _ in range(params.epochs):
+        for x, y in shuffled(parts, params.batch_size):
+            is_forgotten, losses = y >= num_classes, x.new_zeros(())
+            logits = model(x)
+            if is_forgotten.any():
+                soft = targets(x[is_forgotten], y[is_forgotten] - num_classes)
+                of_forget = F.cross_entropy(logits[is_forgotten], soft, reduction="sum")
+                losses = losses + params.beta * of_forget
+            if not is_forgotten.all():
+                kept = ~is_forgotten
+                losses = losses + F.cross_entropy(logits[kept], y[kept], reduction="sum")
+            optimizer.zero_grad()
+            (losses / len(y)).backward()
+            optimizer.step()
+    return model
+
+
+def support_of(model: nn.Module, task: PlainTask, k: int) -> NDArray[np.int64]:
+    """Return the k retained examples that are most similar to the forget set."""
+    of_retain = features(model, task.looking(task.retain))
+    direction = features(model, task.looking(task.forget)).sum(0)
+    similarity = of_retain @ direction / np.linalg.norm(of_retain, axis=1).clip(1e-12)
+    return task.retain[np.argsort(-similarity)[:k]]
+
+
+def local_teacher(model: nn.Module, task: PlainTask, params: LtdParams) -> nn.Module:
+    """LTD: a small teacher of the neighbours labels the forget set, in every batch anew."""
+    assert isinstance(params.k, int), "the plain flow knows no auto"
+    support = support_of(model, task, params.k)
+    teacher = build_model(params.teacher, task.data.info)
+    optimizer = torch.optim.SGD(
+        teacher.parameters(),
+        lr=params.teacher_lr,
+        momentum=params.teacher_momentum,
+        weight_decay=params.teacher_weight_decay,
+    )
+    for _ in range(params.teacher_epochs):
+        batches = task.training(support, params.teacher_batch_size)
+        if train_epoch(teacher, batches, optimizer) >= params.threshold:
+            break
+    teacher.eval()
+
+    @torch.no_grad()
+    def ask(x: Tensor, _places: Tensor) -> Tensor:
+        values, classes = teacher(x).softmax(1).topk(int(params.top), dim=1)
+        soft = torch.zeros(len(x), task.num_classes)
+        return soft.scatter(1, classes, values / values.sum(1, keepdim=True))
+
+    return distilled(model, task, params, ask)
+
+
+def neighbour_labels(model: nn.Module, task: PlainTask, params: NeighborParams) -> nn.Module:
+    """Neighbor: the labels of each forget example's nearest retained examples."""
+    retain, forget = (features(model, task.looking(i)) for i in (task.retain, task.forget))
+    retain /= np.linalg.norm(retain, axis=1, keepdims=True).clip(1e-12)
+    labels = task.data.labels.train[task.retain]
+    soft = []
+    for example in forget:
+        nearest = np.argsort(-(retain @ example))[: params.k]
+        soft.append(np.bincount(labels[nearest], minlength=task.num_classes) / len(nearest))
+    table = torch.from_numpy(np.array(soft)).float()
+    return distilled(model, task, params, lambda _x, places: table[places])
+
+
+METHODS: dict[str, Callable[..., nn.Module]] = {
+    "ft": fine_tune,
+    "ga": gradient_ascent,
+    "rl": random_labels,
+    "iu": influence_unlearning,
+    "salun": saliency,
+    "amun": adversarial,
+    "ltd": local_teacher,
+    "neighbor": neighbour_labels,
+}

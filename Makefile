@@ -56,8 +56,8 @@ lint: setup
 schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods
 	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py --fix
 
-bench: setup ## speed, as ratios
-	for file in benchmarks/bench_*.py; do echo "== $$file"; python $$file; done
+bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
+	python benchmarks/all.py
 
 clean-results: ## forget everything that was computed
 	rm -rf results/[!R]* results/.checkpoints logs

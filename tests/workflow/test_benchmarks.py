@@ -1,0 +1,43 @@
+"""Every benchmark still runs: all of them, at sizes that say nothing about speed."""
+
+import csv
+import os
+import subprocess
+import sys
+from math import isfinite
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+
+ROOT = Path(__file__).parents[2]
+# A word of each target in docs/speed.md, and how many rows have it.
+TARGETS = {
+    "input pipeline": 1,
+    "training": 3,
+    "evaluation of a model": 1,
+    "membership attack": 2,
+    "IU": 3,
+    "AMUN": 4,
+    "a whole cell": 1,
+    "files of a CIFAR-100 run": 1,
+    "configs/paper.yaml": 1,
+}
+
+
+def test_all_benchmarks_run_and_make_one_table(tmp_path):
+    command = [sys.executable, "benchmarks/all.py", "--quick", "--out", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env=os.environ, check=True)
+    with (tmp_path / "bench.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    counts = {word: sum(word in row["what"] for row in rows) for word in TARGETS}
+    assert counts == TARGETS
+    assert len(rows) == sum(TARGETS.values())
+    for row in rows:
+        low, middle, high = (float(row[name].replace(",", "")) for name in ("from", "median", "to"))
+        assert 0 <= low <= middle <= high and isfinite(high), row
+    lines = (tmp_path / "bench.md").read_text().splitlines()
+    assert sum(line.startswith("| ") for line in lines) == 1 + len(rows)

@@ -56,7 +56,7 @@ def compare(model: nn.Module, some: Examples) -> tuple[dict[str, Seconds], int, 
 
 def measure(quick: bool) -> list[Row]:
     """Compare on fresh images in each repeat."""
-    count, repeats, epochs = (4, 1, 4) if quick else (64, 3, 15)
+    count, repeats, epochs = (2, 1, 1) if quick else (64, 3, 15)
     torch.set_num_threads(1)
     data = digits.load(digits.Options())
     train = train_examples(data, CPU)

@@ -30,7 +30,7 @@ def config_of(quick: bool) -> dict[str, Any]:
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
     benchmark = next(iter(default["benchmarks"].values()))
     kept = {key: benchmark[key] for key in ("data", "model", "base", "methods")}
-    kept |= {"classes": ["digit_3"], "fractions": [0.5], "seeds": [0]}
+    kept |= {"classes": ["digit_3"], "fractions": [0.5], "seeds": [0], "controls": []}
     if quick:
         kept["data"] |= SMALL
         kept["base"] |= {"epochs": 2}

@@ -90,7 +90,7 @@ def _result(model: nn.Module, data: Dataset) -> Result:
 
 def measure(quick: bool) -> list[Row]:
     """Compare both on the same models."""
-    (num_train, num_test), repeats = ((100, 40), 1) if quick else ((1500, 500), 3)
+    (num_train, num_test), repeats = ((60, 20), 1) if quick else ((1500, 500), 3)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     scene = scene_of(num_train, num_test)

@@ -32,7 +32,7 @@ def groups_of(kind: str, most: int) -> Groups:
 def kinds() -> list[str]:
     """Return the kinds of models whose confidences are kept."""
     with np.load(FILE) as file:
-        return sorted({name.removesuffix("_members") for name in file if "_members" in name} - {""})
+        return sorted(name.removesuffix("_targets") for name in file if name.endswith("_targets"))
 
 
 def off_by(groups: Groups) -> float:

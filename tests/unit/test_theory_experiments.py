@@ -70,7 +70,7 @@ def test_the_nearest_support_point_is_better_where_logits_follow_the_features():
 def test_all_checks_hold():
     rng = np.random.default_rng(0)
     checks = [*identity_checks(rng, 10), *limit_checks(rng, 30)]
-    assert len(checks) == 31
+    assert len(checks) == 34
     assert [check.identity for check in checks if not check.holds] == []
 
 

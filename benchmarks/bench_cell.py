@@ -20,6 +20,7 @@ import yaml
 from measure import Row, in_turns, ratio, run
 
 ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = Path(sys.executable).parent  # also of an environment that is not activated
 BENCHMARK, CELL = "bench", "digit_3-50"
 SMALL = {"classes": ["digit_3", "digit_5", "digit_8"], "per_class": 30, "test_per_class": 20}
 KEPT = {"retrain", "split.json"}  # of a cell, what is there before
@@ -65,11 +66,12 @@ class Project:
 
     def _snakemake(self, *targets: Path) -> None:
         options = ["--directory", str(self.folder), "--configfile", str(self.config)]
-        command = ["snakemake", "--cores", "all", *options, "--", *map(str, targets)]
-        self._run(command, cwd=ROOT)
+        command = [str(PROGRAMS / "snakemake"), "--cores", "all", *options, "--"]
+        self._run([*command, *map(str, targets)], cwd=ROOT)
 
     def _run(self, command: list[str], cwd: Path) -> None:
-        done = subprocess.run(command, cwd=cwd, env=os.environ, capture_output=True, text=True)
+        environment = os.environ | {"PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
+        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{command}\n{done.stdout}\n{done.stderr}")
 

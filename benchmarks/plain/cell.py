@@ -10,6 +10,7 @@ import copy
 import sys
 from pathlib import Path
 
+import torch
 from safetensors.torch import load_file
 from torch import nn
 
@@ -44,6 +45,7 @@ def main() -> None:
     (benchmark,) = build_grid(read(config)).values()
     (cell,) = benchmark.cells.values()
     (seed,) = benchmark.seeds
+    torch.manual_seed(seed)
     place = folder / benchmark.name
     data, split = Dataset.load(place / "dataset.npz"), Split.load(place / cell.name / "split.json")
     base = build_model(benchmark.config.model, data.info)

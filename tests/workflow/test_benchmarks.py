@@ -23,7 +23,7 @@ TARGETS = {
     "IU": 3,
     "AMUN": 4,
     "a whole cell": 1,
-    "files of a CIFAR-100 run": 1,
+    "outputs of a CIFAR-100 run": 1,
     "configs/paper.yaml": 1,
 }
 

@@ -14,8 +14,8 @@ SLOWNESS = 4
 # The MB that a batch of 256 images of 32 x 32 takes while it trains on a CPU; others: as ResNet-56.
 BATCH_MB = {"resnet8": 400, "resnet14": 600, "resnet20": 700, "resnet56": 1500, "vit_tiny": 3000}
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
-# torch with CUDA may take 3 GB of main memory before it works. Images are there up to four times:
-# as read, as padded, and in parts as floats.
+# torch with CUDA may take 3 GB of main memory before it works. Images are there once as
+# bytes, padded batch by batch, and in parts as floats of four bytes: four times is room for all.
 LEAST_MB, COPIES = 4000, 4
 
 

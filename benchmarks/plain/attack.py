@@ -1,4 +1,4 @@
-"""L2 PGD with a doubling radius on whole batches: an image stays until the last has flipped."""
+"""L2 PGD with a doubling radius, as public code has it; there is no cap on the radius."""
 
 import torch
 from torch import Tensor, nn
@@ -10,22 +10,46 @@ Flips = dict[str, Tensor]
 
 
 def attack(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare) -> Flips:
-    """Return flipped images, the labels that they have now, and their radii; there is no cap."""
+    """Return flipped images, the labels that they have now, and their radii.
+
+    An image that has flipped leaves the batch.
+    """
     model.eval()
-    x, epsilon = clean, torch.full((len(labels),), params.epsilon0)
+    images, found, epsilon = clean.clone(), labels.clone(), _first(labels, params)
+    standing = torch.arange(len(labels))
     while True:
         for _ in range(params.steps):
-            x = x.detach().requires_grad_()
+            x = images[standing].requires_grad_()
             logits = model(x)
-            is_standing = logits.argmax(1) == labels
+            found[standing] = logits.detach().argmax(1)
+            is_standing = found[standing] == labels[standing]
             if not is_standing.any():
-                return {"images": x.detach(), "labels": logits.argmax(1), "epsilon": epsilon}
-            (gradient,) = torch.autograd.grad(F.cross_entropy(logits, labels, reduction="sum"), x)
-            direction = gradient / (_norm(gradient) + 1e-10) * _column(is_standing)
-            delta = x.detach() + _column(params.step_share * epsilon) * direction - clean
-            x = (clean + delta * (_column(epsilon) / _norm(delta)).clamp(max=1)).clamp(0, 1)
+                return {"images": images, "labels": found, "epsilon": epsilon}
+            gradient = _gradient(logits, labels[standing], x)[is_standing]
+            standing = standing[is_standing]
+            rows = images[standing], clean[standing], epsilon[standing]
+            images[standing] = _stepped(*rows, gradient, params)
         with torch.no_grad():
-            is_standing = model(x).argmax(1) == labels
+            is_standing = model(images[standing]).argmax(1) == labels[standing]
+        epsilon[standing[is_standing]] *= 2
+
+
+def whole_batch(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare) -> Flips:
+    """Do the same, but an image stays in the batch until the last has flipped."""
+    model.eval()
+    images, epsilon = clean, _first(labels, params)
+    while True:
+        for _ in range(params.steps):
+            x = images.detach().requires_grad_()
+            logits = model(x)
+            found = logits.detach().argmax(1)
+            is_standing = found == labels
+            if not is_standing.any():
+                return {"images": images, "labels": found, "epsilon": epsilon}
+            moved = _stepped(images, clean, epsilon, _gradient(logits, labels, x), params)
+            images = torch.where(_column(is_standing), moved, images)
+        with torch.no_grad():
+            is_standing = model(images).argmax(1) == labels
         epsilon = torch.where(is_standing, 2 * epsilon, epsilon)
 
 
@@ -34,6 +58,23 @@ def one_by_one(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare)
     singles = zip(clean.split(1), labels.split(1), strict=True)
     found = [attack(model, image, label, params) for image, label in singles]
     return {name: torch.cat([flips[name] for flips in found]) for name in found[0]}
+
+
+def _first(labels: Tensor, params: Prepare) -> Tensor:
+    return torch.full((len(labels),), params.epsilon0)
+
+
+def _gradient(logits: Tensor, labels: Tensor, x: Tensor) -> Tensor:
+    return torch.autograd.grad(F.cross_entropy(logits, labels, reduction="sum"), x)[0]
+
+
+def _stepped(
+    images: Tensor, clean: Tensor, epsilon: Tensor, gradient: Tensor, params: Prepare
+) -> Tensor:
+    """Return the images after a step inside their balls."""
+    direction = gradient / (_norm(gradient) + 1e-10)
+    delta = images + _column(params.step_share * epsilon) * direction - clean
+    return (clean + delta * (_column(epsilon) / _norm(delta)).clamp(max=1)).clamp(0, 1)
 
 
 def _norm(images: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from collateral.core.split import Split
 from collateral.grid import build_grid
 from collateral.metrics.selection import select
 from collateral.models.build import build_model
-from plain.evaluation import accuracies, attack_scores, evaluate
+from plain.evaluation import accuracies, attack_scores, base_looks, evaluate
 from plain.methods import METHODS
 from plain.task import PlainTask
 
@@ -55,7 +55,7 @@ def main() -> None:
         spec = run.method
         params = tuned(spec, base, task) if spec.grid else spec.params({})
         model = METHODS[spec.uses](copy.deepcopy(base), task, params)
-        numbers = evaluate(model, base, task)
+        numbers = evaluate(model, base_looks(base, task), task)
         shown = {key: round(numbers[key], 3) for key in ("ua", "ra", "ta", "confidence")}
         print(name, shown, flush=True)
 

@@ -1,5 +1,7 @@
 """Every number of a model by passes of its own: accuracies, membership attacks, locality."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -11,6 +13,14 @@ from plain.training import Batches, accuracy
 
 Floats = NDArray[np.float64]
 NUM_BINS = 10
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What one pass over some examples tells of a model."""
+
+    features: Floats  # (n, D)
+    probabilities: Floats  # (n, C)
 
 
 def accuracies(model: nn.Module, task: PlainTask) -> dict[str, float]:
@@ -86,30 +96,44 @@ ATTACKS = {
 }
 
 
-def locality(model: nn.Module, base: nn.Module, task: PlainTask) -> dict[str, list[float]]:
+@torch.no_grad()
+def base_looks(base: nn.Module, task: PlainTask) -> dict[str, Looked]:
+    """Return what the base model makes of forget, retained and test examples."""
+    base.eval()
+    found = {}
+    for name, part in {"forget": task.forget, "retain": task.retain, "test": None}.items():
+        embedded = torch.cat([base.features(x) for x, _ in task.looking(part)])
+        p = base.head(embedded).softmax(1)
+        found[name] = Looked(embedded.double().numpy(), p.double().numpy())
+    return found
+
+
+def locality(
+    model: nn.Module, before: dict[str, Looked], task: PlainTask
+) -> dict[str, list[float]]:
     """Return accuracy and change of confidence in bins of similarity to the forget set."""
-    direction = features(base, task.looking(task.forget)).sum(0)
+    direction = before["forget"].features.sum(0)
     direction /= np.linalg.norm(direction)
     found = {}
     for name, part in {"retain": task.retain, "test": None}.items():
-        embedded = features(base, task.looking(part))
+        embedded = before[name].features
         similarity = embedded @ direction / np.linalg.norm(embedded, axis=1).clip(1e-12)
         edges = np.linspace(similarity.min(), similarity.max(), NUM_BINS + 1)
         bins = np.clip(np.digitize(similarity, edges) - 1, 0, NUM_BINS - 1)
-        before, label = probabilities(base, task.looking(part))
-        after, _ = probabilities(model, task.looking(part))
+        after, label = probabilities(model, task.looking(part))
         rows = np.arange(len(label))
-        is_right, change = after.argmax(1) == label, (before - after)[rows, label]
+        change = (before[name].probabilities - after)[rows, label]
+        is_right = after.argmax(1) == label
         for what, values in (("accuracy", is_right), ("confidence", change)):
             by_bin = [values[bins == b].mean() for b in range(NUM_BINS) if (bins == b).any()]
             found[f"{what}:{name}"] = [float(value) for value in by_bin]
     return found
 
 
-def evaluate(model: nn.Module, base: nn.Module, task: PlainTask) -> dict[str, object]:
-    """Return all numbers of a model."""
+def evaluate(model: nn.Module, before: dict[str, Looked], task: PlainTask) -> dict[str, object]:
+    """Return all numbers of a model; `before` is what the base model says."""
     return {
         **accuracies(model, task),
         **attack_scores(model, task, tuple(ATTACKS)),
-        **locality(model, base, task),
+        **locality(model, before, task),
     }

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.utils.data import ConcatDataset, DataLoader, Dataset, TensorDataset
+from torch.utils.data import ConcatDataset, DataLoader, Dataset
 
 from collateral.methods.amun.params import Params as AmunParams
 from collateral.methods.ft.params import Params as FtParams
@@ -127,14 +127,14 @@ def influence_unlearning(model: nn.Module, task: PlainTask, params: IuParams) ->
 
 def adversarial(model: nn.Module, task: PlainTask, params: AmunParams) -> nn.Module:
     """AMUN: attack the forget set, then train on everything and on what flipped."""
-    flips = []
+    flips: list[tuple[Tensor, int]] = []
     for x, y in task.looking(task.forget):
         found = attack(model, x, y, params)
-        flips.append(TensorDataset(found["images"], found["labels"]))
+        flips += zip(found["images"], found["labels"].tolist(), strict=True)
     forgotten = Relabelled(task, task.forget, task.data.labels.train[task.forget].tolist())
     optimizer = optimizer_of(model, params)
     for _ in range(params.epochs):
-        batches = shuffled([retained(task), forgotten, *flips], params.batch_size)
+        batches = shuffled([retained(task), forgotten, flips], params.batch_size)
         train_epoch(model, batches, optimizer)
     return model
 

@@ -18,10 +18,10 @@ ROOT = Path(__file__).parents[2]
 TARGETS = {
     "input pipeline": 1,
     "training": 3,
-    "evaluation of a model": 1,
+    "evaluation of a model": 2,
     "membership attack": 2,
     "IU": 3,
-    "AMUN": 4,
+    "AMUN": 6,
     "a whole cell": 1,
     "outputs of a CIFAR-100 run": 1,
     "configs/paper.yaml": 1,

@@ -29,19 +29,18 @@ class Images:
         return _to_float(self.pixels[rows])
 
     def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """Return a random crop, randomly flipped, of each image: one gather for all of them."""
+        """Return a random crop, randomly flipped, of each image: one copy of whole windows."""
         if not self.padding and not self.flip:
             return self.clean(rows)
         (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
         offsets = torch.randint(2 * p + 1, (2, count), generator=generator)
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
-        columns = torch.arange(width).expand(count, width)
-        columns = torch.where(mirrored[:, None], columns.flip(1), columns) + offsets[1][:, None]
-        lines = torch.arange(height) + offsets[0][:, None]  # (B, H)
-        lines, columns = moved(lines, rows.device), moved(columns, rows.device)
+        (top, left), mirrored = moved(offsets, rows.device), moved(mirrored, rows.device)
         padded = F.pad(self.pixels[rows], (0, 0, p, p, p, p))
-        places = torch.arange(count, device=rows.device)
-        return _to_float(padded[places[:, None, None], lines[:, :, None], columns[:, None, :]])
+        # Every window of every image, as a view: (B, 2p + 1, 2p + 1, H, W, C).
+        windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
+        crops = windows[torch.arange(count, device=rows.device), top, left]
+        return _to_float(torch.where(mirrored[:, None, None, None], crops.flip(2), crops))
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:

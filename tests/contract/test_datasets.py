@@ -730,9 +730,11 @@ def test_the_documented_config_lines_are_valid():
 
 def test_the_documented_forget_sets_are_valid():
     _, cells = blocks("yaml")
-    for cell in yaml.safe_load(cells)["cells"].values():
-        kind = cell["forget"].pop("kind")
-        module_of(FORGET, kind).Params.model_validate(cell["forget"])
+    documented = [cell["forget"] for cell in yaml.safe_load(cells)["cells"].values()]
+    assert {forget["kind"] for forget in documented} == {*FORGET.names()}
+    for forget in documented:
+        kind = forget.pop("kind")
+        module_of(FORGET, kind).Params.model_validate(forget)
 
 
 def check_size(size, dataset):

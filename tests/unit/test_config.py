@@ -403,7 +403,10 @@ def test_classes_of_a_forget_set_are_checked(classes, said):
 def test_classes_that_only_the_data_knows_are_left_to_the_split():
     forget = {"kind": "classes_part", "classes": {"any": 0.5, "other": 0.1}}
     data = {"name": "arrays", "path": "mine.npz"}
-    load(config(data=data, classes=["any"], cells={"c": {"forget": forget}}))
+    loaded = load(config(data=data, classes=["any"], cells={"c": {"forget": forget}}))
+    (benchmark,) = loaded.benchmarks.values()
+    assert benchmark.classes == ("any",)
+    assert {*benchmark.cells} == {"c"}
 
 
 def test_a_list_of_indices_ends_in_a_known_way():

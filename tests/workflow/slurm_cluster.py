@@ -3,16 +3,20 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from conftest import REPOSITORY
 
 CLUSTER = REPOSITORY / "envs/slurm/cluster"
 DAEMONS = ("munged", "slurmctld", "slurmd")
+PATIENCE_SECONDS = 1200
 Jobs = dict[str, dict[str, str]]
+Found = TypeVar("Found")
 
 
 def needs_slurm() -> None:
@@ -53,6 +57,15 @@ def command(*words: str | Path) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def wait_for(find: Callable[[], Found | None]) -> Found:
+    """Ask again and again until there is an answer."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := find()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+    return found
 
 
 def all_jobs() -> Jobs:

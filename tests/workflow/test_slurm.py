@@ -11,16 +11,15 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import psutil
 import pytest
 from conftest import REPOSITORY, SNAKEMAKE, Project, copy_project
-from slurm_cluster import Jobs, all_jobs, command, lent_cluster
+from slurm_cluster import PATIENCE_SECONDS, Jobs, all_jobs, command, lent_cluster, wait_for
 from test_smoke import contents
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
@@ -36,7 +35,6 @@ DISTURBED = {
     "results/slurm/base/seed-0": "base",
     "results/slurm/digit_3-50/seed-0/retrain": "retrain",
 }
-PATIENCE_SECONDS = 1200
 # A method that cannot work.
 BROKEN = {
     "params.py": """
@@ -52,7 +50,6 @@ def unlearn(model, task, params, run):
     raise RuntimeError("the needle is broken")
 """,
 }
-Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -194,15 +191,6 @@ def held_in_training(project: Project, folders: set[str]) -> Training | None:
                 training.process.suspend()  # SLURM wakes what it stops
                 return training
     return None
-
-
-def wait_for(find: Callable[[], Found | None]) -> Found:
-    """Ask again and again until there is an answer."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not (found := find()):
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.1)
-    return found
 
 
 def rule_of(job: dict[str, str]) -> str:

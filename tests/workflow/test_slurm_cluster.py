@@ -4,13 +4,11 @@ import fcntl
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
-from slurm_cluster import CLUSTER, DAEMONS, command, lent_cluster, needs_slurm
+from slurm_cluster import CLUSTER, DAEMONS, command, lent_cluster, needs_slurm, wait_for
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
 BASE = Path("/run/collateral-slurm")
@@ -32,13 +30,6 @@ def sleepers() -> list[int]:
     """Return the processes of the job that sleeps."""
     found = {process.pid: process.info["cmdline"] for process in psutil.process_iter(["cmdline"])}
     return [id_ for id_, words in found.items() if words and SLEEP in words]
-
-
-def wait_for(happened: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 120
-    while not happened():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 @pytest.fixture

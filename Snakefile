@@ -11,10 +11,10 @@ import gc
 
 from snakemake.utils import min_version
 
-from collateral import paths
+from collateral.plan import paths
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.grid import build_grid
+from collateral.plan.grid import build_grid
 
 min_version("9.0")
 # A DAG is all live objects: looking through them for garbage is a ninth of a large dry run.

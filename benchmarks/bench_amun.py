@@ -15,12 +15,12 @@ from plain.attack import attack as plain_attack
 from plain.attack import one_by_one, whole_batch
 from torch import nn
 
-from collateral.config.schema import TrainingParams
-from collateral.core.dataset import ImageInfo
+from collateral.contract.params import TrainingParams
+from collateral.contract.data import ImageInfo
 from collateral.data import digits
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Prepare
-from collateral.models.build import build_model
+from collateral.models._build import build_model
 from collateral.training.examples import Examples, train_examples
 from collateral.training.fit import fit
 from collateral.training.run import Run

@@ -23,11 +23,11 @@ from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral
-from collateral.core.dataset import Dataset, Labels
-from collateral.core.neighbours import Neighbours
-from collateral.core.outputs import Embeddings
-from collateral.core.split import Split
-from collateral.metrics.result import (
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Embeddings
+from collateral.results.split import Split
+from collateral.results.cell import (
     Cell,
     Reference,
     Result,
@@ -36,7 +36,7 @@ from collateral.metrics.result import (
     own_numbers,
     reference_of,
 )
-from collateral.models.build import build_model
+from collateral.models._build import build_model
 from collateral.training.examples import test_examples, train_examples
 from collateral.training.inference import outputs_of
 

@@ -13,7 +13,7 @@ from measure import Row, in_turns, ratio, run
 from numpy.typing import NDArray
 from plain.evaluation import non_member_rate as plain_rate
 
-from collateral.metrics.membership import non_member_rate
+from collateral.findings.membership.numbers import non_member_rate
 
 FILE = Path(__file__).with_name("confidences.npz")
 GROUPS = ("members", "non_members", "targets")

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from collateral.methods.ltd.centres import Neighbourhood, every_example
-from collateral.training.support import Search, nearest, similarity_to_nearest
+from collateral.methods._shared.nearest import Search, nearest, similarity_to_nearest
 
 DIMENSIONS, NUM_CLASSES, NOISE = 64, 100, 0.5
 SUPPORT = 1000

@@ -22,8 +22,8 @@ from randoms import BATCH_SIZE, INFO, plain_images, random_examples
 from torch.nn import functional as F
 from torch.optim import SGD
 
-from collateral.config.schema import TrainingParams
-from collateral.models.build import build_model
+from collateral.contract.params import TrainingParams
+from collateral.models._build import build_model
 from collateral.training.fit import fit
 from collateral.training.optimizers import Sgd, descend
 from collateral.training.run import Run

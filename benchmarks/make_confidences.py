@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.core.outputs import ModelOutputs
-from collateral.core.split import Split
-from collateral.metrics.membership import draw
+from collateral.results.outputs import ModelOutputs
+from collateral.results.split import Split
+from collateral.findings.membership.numbers import draw
 
 CELLS, SEEDS, NUM_MODELS = ("couch-50", "couch-90"), (0, 1, 2), 5
 GROUPS = ("members", "non_members", "targets")

@@ -4,7 +4,7 @@ import torch
 from plain.images import PlainImages
 from torch import Tensor
 
-from collateral.core.dataset import ImageInfo
+from collateral.contract.data import ImageInfo
 from collateral.training.examples import Examples, Images
 
 INFO = ImageInfo(num_classes=100, shape=(32, 32, 3), mean=(0.5,) * 3, std=(0.25,) * 3)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from collateral.config.lookup import add_plugins
+from collateral.contract.plugins import add_plugins
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

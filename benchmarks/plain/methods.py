@@ -17,7 +17,7 @@ from collateral.methods.ltd.params import Params as LtdParams
 from collateral.methods.neighbor.params import Params as NeighborParams
 from collateral.methods.rl.params import Params as RlParams
 from collateral.methods.salun.params import Params as SalunParams
-from collateral.models.build import build_model
+from collateral.models._build import build_model
 from plain import influence
 from plain.attack import attack
 from plain.evaluation import features

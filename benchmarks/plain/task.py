@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from collateral.core.dataset import Dataset
-from collateral.core.split import Split
+from collateral.results.dataset import Dataset
+from collateral.results.split import Split
 from plain.images import PlainImages, loader
 
 EVALUATION_BATCH = 256

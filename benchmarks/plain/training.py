@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import SGD, AdamW, Optimizer
 
-from collateral.config.params import TrainedParams
+from collateral.contract.params import TrainedParams
 
 Batches = Iterable[tuple[Tensor, Tensor]]
 

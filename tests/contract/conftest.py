@@ -8,11 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from collateral.contract.params import TrainingParams
 from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.core.dataset import Dataset  # noqa: E402
-from collateral.core.split import Split  # noqa: E402
+from collateral.results.dataset import Dataset  # noqa: E402
+from collateral.results.split import Split  # noqa: E402
 from collateral.data import synthetic  # noqa: E402
-from collateral.models.build import build_model  # noqa: E402
+from collateral.models._build import build_model  # noqa: E402
 from collateral.training.examples import Task, test_examples, train_examples  # noqa: E402
 from collateral.training.execution import Method  # noqa: E402
 from collateral.training.fit import fit  # noqa: E402

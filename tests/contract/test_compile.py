@@ -11,8 +11,9 @@ from safetensors.torch import load_file  # noqa: E402
 from workshop import Workshop  # noqa: E402
 
 from collateral.cli import main  # noqa: E402
+from collateral.contract.params import TrainingParams
 from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.models.build import build_model  # noqa: E402
+from collateral.models._build import build_model  # noqa: E402
 from collateral.training import fit as engine  # noqa: E402
 from collateral.training.checkpoints import Checkpoints  # noqa: E402
 from collateral.training.examples import train_examples  # noqa: E402

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 import yaml
 
-from collateral.core.dataset import Dataset, Labels
-from collateral.data.cut import cut
-from collateral.data.lookup import DATA, FORGET, known_classes, module_of, size_of
-from collateral.data.reading.pixels import statistics, to_uint8
+from collateral.results.dataset import Dataset, Labels
+from collateral.data._cut import cut
+from collateral.data._facts import DATA, FORGET, known_classes, module_of, size_of
+from collateral.data._reading.pixels import statistics, to_uint8
 from collateral.stages import data
 
 DOCS = Path(__file__).parents[2] / "docs" / "add-a-dataset.md"
@@ -210,7 +210,7 @@ def test_every_data_set_refuses_unknown_options(name):
 
 @pytest.mark.parametrize(
     "module",
-    ["collateral.data.lookup"]
+    ["collateral.data._facts"]
     + [f"collateral.data.{name}" for name in DATA.names()]
     + [f"collateral.data.forget.{name}" for name in FORGET.names()],
 )

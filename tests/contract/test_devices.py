@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from collateral.core.locks import claim
+from collateral.training.locks import claim
 
 torch = pytest.importorskip("torch")
 
@@ -17,7 +17,7 @@ from collateral.training import devices  # noqa: E402
 # Takes a device, says which, and keeps it until it is told to go.
 HOLD = """
 import logging, sys
-from collateral.core.locks import claim
+from collateral.training.locks import claim
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
 names = sys.argv[2:]
 print("took", names[claim(names, poll_seconds=0.02)], flush=True)
@@ -32,7 +32,7 @@ PARENT = HOLD.replace(
 WORK = """
 import sys, time
 from pathlib import Path
-from collateral.core.locks import claim
+from collateral.training.locks import claim
 folder, *names = sys.argv[1:]
 busy = Path(folder) / f"busy-{claim(names, poll_seconds=0.01)}"
 busy.touch(exist_ok=False)

@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.core.dataset import Dataset, Labels  # noqa: E402
+from collateral.results.dataset import Dataset, Labels  # noqa: E402
 from collateral.training.examples import (  # noqa: E402
     Examples,
     Images,

@@ -12,8 +12,9 @@ torch = pytest.importorskip("torch")
 from torch.nn import functional as F  # noqa: E402
 from torch.optim import SGD, AdamW  # noqa: E402
 
+from collateral.contract.params import TrainingParams
 from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.models.build import build_model  # noqa: E402
+from collateral.models._build import build_model  # noqa: E402
 from collateral.training import fit as engine  # noqa: E402
 from collateral.training.checkpoints import Checkpoints  # noqa: E402
 from collateral.training.examples import Examples, Images  # noqa: E402

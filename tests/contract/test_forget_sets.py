@@ -5,12 +5,12 @@ from argparse import ArgumentParser
 import numpy as np
 import pytest
 
-from collateral.core.dataset import Labels
-from collateral.core.split import Split
+from collateral.results.dataset import Labels
+from collateral.results.split import Split
 from collateral.data.forget import classes_part, index_file, random_part
 from collateral.data.forget.class_part import Params, select
-from collateral.data.info import DatasetSize
-from collateral.data.lookup import FORGET, module_of
+from collateral.contract.data import DatasetSize
+from collateral.data._facts import FORGET, module_of
 from collateral.stages import split
 
 # 101 cats, at the even places below 200 and at 201, and 101 dogs.

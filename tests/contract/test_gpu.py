@@ -20,11 +20,13 @@ from torch.nn import functional as F  # noqa: E402
 from workshop import Workshop  # noqa: E402
 
 from collateral.cli import main  # noqa: E402
-from collateral.config.lookup import names, params_class  # noqa: E402
+from collateral.contract.plugins import names, params_class  # noqa: E402
+from collateral.contract.params import TrainingParams
 from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.core.dataset import ImageInfo  # noqa: E402
-from collateral.models.build import build_model  # noqa: E402
-from collateral.models.names import NAMES as MODELS  # noqa: E402
+from collateral.contract.data import ImageInfo
+from collateral.results.dataset import ImageInfo  # noqa: E402
+from collateral.models._build import build_model  # noqa: E402
+from collateral.models._names import NAMES as MODELS  # noqa: E402
 from collateral.training import checkpoints as checkpointing  # noqa: E402
 from collateral.training import fit as engine  # noqa: E402
 from collateral.training import precision as precisions  # noqa: E402

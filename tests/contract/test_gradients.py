@@ -7,11 +7,12 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from collateral.core.dataset import ImageInfo  # noqa: E402
-from collateral.models.build import build_model  # noqa: E402
-from collateral.models.classifier import Classifier  # noqa: E402
+from collateral.contract.data import ImageInfo
+from collateral.results.dataset import ImageInfo  # noqa: E402
+from collateral.models._build import build_model  # noqa: E402
+from collateral.models._classifier import Classifier  # noqa: E402
 from collateral.training.examples import Examples, Images  # noqa: E402
-from collateral.training.gradients import (  # noqa: E402
+from collateral.methods._shared.gradients import (  # noqa: E402
     by_parameter,
     per_sample_gradients,
     summed_gradient,

@@ -10,7 +10,8 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402
 
-from collateral.core.dataset import ImageInfo  # noqa: E402
+from collateral.contract.data import ImageInfo
+from collateral.results.dataset import ImageInfo  # noqa: E402
 from collateral.methods.amun import method  # noqa: E402
 from collateral.methods.amun.attack import attack, margins  # noqa: E402
 from collateral.methods.amun.params import Params, Prepare  # noqa: E402

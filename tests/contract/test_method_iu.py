@@ -9,9 +9,9 @@ from torch import nn  # noqa: E402
 from collateral.methods.iu.fisher import gram_and_products, solved  # noqa: E402
 from collateral.methods.iu.method import prepare, removal_gradient, unlearn  # noqa: E402
 from collateral.methods.iu.params import Params, Prepare  # noqa: E402
-from collateral.models.classifier import Classifier  # noqa: E402
+from collateral.models._classifier import Classifier  # noqa: E402
 from collateral.training.execution import Prepared  # noqa: E402
-from collateral.training.gradients import per_sample_gradients, trainable  # noqa: E402
+from collateral.methods._shared.gradients import per_sample_gradients, trainable  # noqa: E402
 from collateral.training.run import Run  # noqa: E402
 
 CPU = torch.device("cpu")

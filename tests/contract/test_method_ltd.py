@@ -12,19 +12,20 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402
 
-from collateral.config.distillation import StudentParams  # noqa: E402
+from collateral.contract.distillation import StudentParams  # noqa: E402
 from collateral.config.methods import prepared_name  # noqa: E402
-from collateral.core.dataset import ImageInfo  # noqa: E402
-from collateral.methods.ltd.diagnostic import MIN_DROP, NUM_BINS, Diagnostic  # noqa: E402
+from collateral.contract.data import ImageInfo
+from collateral.results.dataset import ImageInfo  # noqa: E402
+from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, Diagnostic  # noqa: E402
 from collateral.methods.ltd.params import Params  # noqa: E402
-from collateral.metrics.similarity import NUM_BINS as METRICS_BINS  # noqa: E402
-from collateral.metrics.similarity import similarity as metrics_similarity  # noqa: E402
-from collateral.tables.support import LEAST_LOSS  # noqa: E402
-from collateral.training.distillation import distil, keep_top, top_mass  # noqa: E402
+from collateral.findings.locality.similarity import NUM_BINS as METRICS_BINS  # noqa: E402
+from collateral.findings.locality.similarity import similarity as metrics_similarity  # noqa: E402
+from collateral.findings.support_size.words import LEAST_LOSS  # noqa: E402
+from collateral.methods._shared.distillation import distil, keep_top, top_mass  # noqa: E402
 from collateral.training.examples import Examples, Images, Task  # noqa: E402
 from collateral.training.inference import infer  # noqa: E402
 from collateral.training.run import Run  # noqa: E402
-from collateral.training.support import select, similarity  # noqa: E402
+from collateral.methods._shared.nearest import select, similarity  # noqa: E402
 
 CPU = torch.device("cpu")
 QUICK = {"k": 60, "teacher_epochs": 4, "teacher_batch_size": 32, "epochs": 1, "batch_size": 64}

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from collateral.methods.ltd import method, teacher  # noqa: E402
 from collateral.methods.ltd.clusters import clusters_of  # noqa: E402
-from collateral.methods.ltd.diagnostic import Diagnostic  # noqa: E402
+from collateral.methods.ltd.ascent import Diagnostic  # noqa: E402
 from collateral.methods.ltd.lessons import asking  # noqa: E402
 from collateral.methods.ltd.params import Params  # noqa: E402
 from collateral.training.checkpoints import Checkpoints  # noqa: E402

@@ -30,8 +30,8 @@ torch = pytest.importorskip("torch")
 from pretend_gpu import on_gpu, pretended  # noqa: E402
 
 import collateral  # noqa: E402
-from collateral.config.lookup import module_of, names, params_class, prepare_class  # noqa: E402
-from collateral.config.params import MethodParams  # noqa: E402
+from collateral.contract.plugins import module_of, names, params_class, prepare_class  # noqa: E402
+from collateral.contract.params import MethodParams  # noqa: E402
 from collateral.training.checkpoints import Checkpoints  # noqa: E402
 from collateral.training.examples import Examples, Task  # noqa: E402
 from collateral.training.execution import Method, Prepared  # noqa: E402

@@ -15,11 +15,11 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from collateral.core.dataset import ImageInfo
-from collateral.models.build import build_model
-from collateral.models.classifier import Classifier
-from collateral.models.facts import facts_of
-from collateral.models.names import NAMES
+from collateral.contract.data import ImageInfo
+from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
+from collateral.models._facts import facts_of
+from collateral.models._names import NAMES
 
 DIGITS = ImageInfo(10, (8, 8, 1), (0.3,), (0.4,))
 MNIST = ImageInfo(10, (28, 28, 1), (0.13,), (0.31,))
@@ -65,14 +65,14 @@ def test_an_unknown_name_is_named_with_the_known_ones():
 
 
 def test_names_can_be_read_without_torch():
-    code = "import sys; sys.modules['torch'] = None; import collateral.models.names"
+    code = "import sys; sys.modules['torch'] = None; import collateral.models._names"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_no_model_but_vit_needs_timm_or_torchvision():
     code = (
         "import sys; sys.modules['timm'] = sys.modules['torchvision'] = None\n"
-        "from importlib import import_module; from collateral.models.names import NAMES\n"
+        "from importlib import import_module; from collateral.models._names import NAMES\n"
         "[import_module(module) for name, module in NAMES.items() if name != 'vit_tiny']"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

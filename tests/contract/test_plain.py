@@ -11,11 +11,11 @@ torch = pytest.importorskip("torch")
 
 from torch.nn.utils import parameters_to_vector  # noqa: E402
 
-from collateral.config.lookup import params_class  # noqa: E402
+from collateral.contract.plugins import params_class  # noqa: E402
 from collateral.methods.amun.attack import attack  # noqa: E402
 from collateral.methods.amun.params import Prepare  # noqa: E402
-from collateral.metrics.accuracy import accuracies  # noqa: E402
-from collateral.metrics.membership import non_member_rate  # noqa: E402
+from collateral.findings.accuracy.numbers import accuracies  # noqa: E402
+from collateral.findings.membership.numbers import non_member_rate  # noqa: E402
 from collateral.training.examples import train_examples  # noqa: E402
 from collateral.training.inference import outputs_of  # noqa: E402
 

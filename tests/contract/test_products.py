@@ -9,13 +9,14 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
-from collateral.core.dataset import ImageInfo  # noqa: E402
-from collateral.models.build import build_model  # noqa: E402
-from collateral.models.classifier import Classifier  # noqa: E402
-from collateral.models.names import NAMES  # noqa: E402
+from collateral.contract.data import ImageInfo
+from collateral.results.dataset import ImageInfo  # noqa: E402
+from collateral.models._build import build_model  # noqa: E402
+from collateral.models._classifier import Classifier  # noqa: E402
+from collateral.models._names import NAMES  # noqa: E402
 from collateral.training.examples import Examples, Images  # noqa: E402
-from collateral.training.gradients import per_sample_gradients, trainable  # noqa: E402
-from collateral.training.products import is_known, products  # noqa: E402
+from collateral.methods._shared.gradients import per_sample_gradients, trainable  # noqa: E402
+from collateral.methods.iu.products import is_known, products  # noqa: E402
 
 INFO = ImageInfo(num_classes=5, shape=(8, 8, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
 
@@ -132,10 +133,10 @@ def test_the_model_is_left_as_it_was():
 
 def test_the_compiler_is_not_imported():
     script = (
-        "import sys, torch; from torch import nn; from collateral.core.dataset import ImageInfo; "
+        "import sys, torch; from torch import nn; from collateral.results.dataset import ImageInfo; "
         "from collateral.methods.iu import method; "
         "from collateral.training.examples import Examples, Images; "
-        "from collateral.training.products import products; "
+        "from collateral.methods.iu.products import products; "
         "e = Examples(Images(torch.zeros(2, 1, 2, 1).byte(), 0, False), torch.arange(2), "
         "torch.zeros(2).long()); "
         "m = nn.Sequential(nn.Flatten(), nn.Linear(2, 2)); products(m, e, torch.ones(1, 6)); "

@@ -9,9 +9,10 @@ torch = pytest.importorskip("torch")
 from torch.nn import functional as F  # noqa: E402
 from torch.nn.modules.batchnorm import _BatchNorm  # noqa: E402
 
-from collateral.config.params import TrainedParams  # noqa: E402
-from collateral.core.dataset import ImageInfo  # noqa: E402
-from collateral.models.build import build_model  # noqa: E402
+from collateral.contract.params import TrainedParams  # noqa: E402
+from collateral.contract.data import ImageInfo
+from collateral.results.dataset import ImageInfo  # noqa: E402
+from collateral.models._build import build_model  # noqa: E402
 from collateral.training.checkpoints import Checkpoints  # noqa: E402
 from collateral.training.clock import Clock  # noqa: E402
 from collateral.training.examples import Examples, Images  # noqa: E402

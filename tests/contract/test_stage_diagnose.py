@@ -12,11 +12,11 @@ from safetensors.torch import load_file  # noqa: E402
 from workshop import Workshop  # noqa: E402
 
 from collateral.cli import main  # noqa: E402
-from collateral.core.diagnosis import Diagnosis  # noqa: E402
-from collateral.core.files import write_json  # noqa: E402
+from collateral.results.support_sizes import Diagnosis  # noqa: E402
+from collateral.results.files import write_json  # noqa: E402
 from collateral.methods.ltd import method as ltd  # noqa: E402
 from collateral.methods.ltd.params import Prepare  # noqa: E402
-from collateral.metrics.similarity import bin_of  # noqa: E402
+from collateral.findings.locality.similarity import bin_of  # noqa: E402
 from collateral.stages import diagnose  # noqa: E402
 
 SIZES = ["8", "16", "40"]

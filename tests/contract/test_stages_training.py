@@ -12,13 +12,13 @@ torch = pytest.importorskip("torch")
 from workshop import Workshop, call  # noqa: E402
 
 from collateral.cli import main  # noqa: E402
-from collateral.config.lookup import names, params_class, prepare_class  # noqa: E402
+from collateral.contract.plugins import names, params_class, prepare_class  # noqa: E402
 from collateral.config.methods import prepared_name  # noqa: E402
-from collateral.core.dataset import Labels  # noqa: E402
-from collateral.core.outputs import ModelOutputs, Outputs  # noqa: E402
-from collateral.core.record import file_hash  # noqa: E402
-from collateral.core.split import Split  # noqa: E402
-from collateral.metrics.accuracy import accuracies  # noqa: E402
+from collateral.results.dataset import Labels  # noqa: E402
+from collateral.results.outputs import ModelOutputs, Outputs  # noqa: E402
+from collateral.results.record import file_hash  # noqa: E402
+from collateral.results.split import Split  # noqa: E402
+from collateral.findings.accuracy.numbers import accuracies  # noqa: E402
 from collateral.stages import train, tune, unlearn  # noqa: E402
 from collateral.training import fit as engine  # noqa: E402
 from collateral.training.examples import Examples  # noqa: E402

@@ -17,7 +17,7 @@ from collateral.methods.ltd.centres import (  # noqa: E402
 )
 from collateral.methods.ltd.params import Params  # noqa: E402
 from collateral.training import support  # noqa: E402
-from collateral.training.support import nearest, similarity_to_nearest  # noqa: E402
+from collateral.methods._shared.nearest import nearest, similarity_to_nearest  # noqa: E402
 
 RNG = np.random.default_rng(0)
 KEYS = RNG.normal(size=(300, 8)).astype("f4")

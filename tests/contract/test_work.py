@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch")
 
 from test_methods import inputs_of, method_of, tiny
 
-from collateral.config.lookup import names
-from collateral.config.params import MethodParams
-from collateral.config.work import Sizes
-from collateral.models.classifier import Classifier
+from collateral.contract.plugins import names
+from collateral.contract.params import MethodParams
+from collateral.contract.work import Sizes
+from collateral.models._classifier import Classifier
 from collateral.training.execution import Method
 
 # Parameters, besides the small defaults, that make a difference to the work.

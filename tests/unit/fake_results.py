@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from collateral.core.dataset import Labels
-from collateral.core.files import write_json
-from collateral.core.neighbours import Neighbours
-from collateral.core.outputs import ModelOutputs, Outputs
+from collateral.contract.rows import At
+from collateral.findings.catalogue import metric_of
+from collateral.results.dataset import Labels
+from collateral.results.files import write_json
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import ModelOutputs, Outputs
 
 RUNS = {"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}
 KINDS = {"retrain": "reference", "original": "control"}
-COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "value", "status")
 NUM_EXAMPLES = 8
 
 
@@ -28,19 +31,27 @@ class FakeCell:
     metrics: list[dict[str, str]] = field(default_factory=list)
     costs: list[dict[str, str]] = field(default_factory=list)
 
-    def add(self, run: str, metric: str, *values: float, status: str = "ok") -> None:
+    def add(
+        self, run: str, metric: str, *values: float, status: str = "ok", set: str = "", at: At = None
+    ) -> None:
         """Add one value a seed, counted from 0; None: the run diverged on that seed."""
-        rows = self.costs if metric in ("rte", "peak_rss_mb") else self.metrics
+        rows = self.costs if metric_of(metric).is_cost else self.metrics
         for seed, value in enumerate(values):
             said = "diverged" if value is None else status
-            rows.append(self._row(run, metric, value, str(seed)) | {"status": said})
+            rows.append(self._row(run, metric, value, str(seed), set, at) | {"status": said})
 
-    def add_overall(self, run: str, metric: str, value: float) -> None:
+    def add_overall(
+        self, run: str, metric: str, value: float, set: str = "", at: At = None
+    ) -> None:
         """Add a number over all seeds."""
-        self.metrics.append(self._row(run, metric, value, "") | {"status": "ok"})
+        self.metrics.append(self._row(run, metric, value, "", set, at) | {"status": "ok"})
 
-    def _row(self, run: str, metric: str, value: float | None, seed: str) -> dict[str, str]:
+    def _row(
+        self, run: str, metric: str, value: float | None, seed: str, set: str, at: At
+    ) -> dict[str, str]:
         return {
+            "set": set,
+            "at": "" if at is None else str(at),
             "cell": self.name,
             "class": self.class_name,
             "fraction": self.fraction,
@@ -56,12 +67,28 @@ class FakeCell:
         folder.mkdir(parents=True, exist_ok=True)
         for name, rows, columns in (
             ("metrics", self.metrics, COLUMNS),
-            ("costs", self.costs, COLUMNS[:-1]),
+            ("costs", self.costs, COST_COLUMNS),
         ):
             with (folder / f"{name}.csv").open("w", newline="") as file:
                 writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(rows)
+
+
+def read_cells(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None) -> BenchmarkTable:
+    """Write the cells below one another and read them as tables, figures and page do."""
+    joined = FakeCell()
+    for cell in cells:
+        joined.metrics += cell.metrics
+        joined.costs += cell.costs
+    joined.write(folder)
+    plan = plan or BenchmarkPlan(RUNS, "matched", {cell.name: CellPlan() for cell in cells})
+    return read(plan, folder / "metrics.csv", folder / "costs.csv")
+
+
+def read_cell(folder: Path, cell: FakeCell, plan: BenchmarkPlan | None = None) -> CellTable:
+    """Write a cell and read it."""
+    return read_cells(folder, cell, plan=plan).cells[0]
 
 
 def full_cell(
@@ -81,13 +108,17 @@ def full_cell(
         cell.add(run, "rte", *(1.0 + rng.random(num_seeds)))
         cell.add(run, "peak_rss_mb", *(300.0 for _ in range(num_seeds)))
         for gap in ("avg_gap", "avg_gap_affected"):
-            cell.add_overall(run, gap, 0.05 * place or 0.01)
+            if place:
+                cell.add_overall(run, gap, 0.05 * place)
+            elif num_seeds > 1:
+                cell.add_overall(run, "floor", 0.01, at=gap)
         for set_name in ("retain", "test"):
             for b in range(10):
-                _add_bin(cell_run, f"{set_name}:{b:02}", b, rng)
+                _add_bin(cell_run, set_name, b, rng)
+            _add_near_and_far(cell_run, set_name)
     for metric in ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected"):
         if num_seeds > 1:
-            cell.add_overall("retrain", f"floor:{metric}", 0.01)
+            cell.add_overall("retrain", "floor", 0.01, at=metric)
     return cell
 
 
@@ -103,12 +134,12 @@ def whole_class_cell(num_seeds: int = 3, num_classes: int = 10, **options: Any) 
     for c, name in enumerate(names):
         similarity = c / num_classes
         if name != names[-1]:
-            cell.add("retrain", f"class_similarity:{name}", *(similarity + spread))
+            cell.add("retrain", "class_similarity", *(similarity + spread), at=name)
         if num_seeds > 1:
-            cell.add_overall("retrain", f"floor_class:{name}", 0.02)
+            cell.add_overall("retrain", "class_drop_sd", 0.02, at=name)
         for run in runs:
             if run != "retrain":
-                cell.add(run, f"class_drop:{name}", *(similarity / 10 + spread))
+                cell.add(run, "class_drop", *(similarity / 10 + spread), at=name)
     for run in runs:
         if run != "retrain":
             cell.add_overall(run, "class_slope", 0.1)
@@ -137,18 +168,18 @@ def supports_cell(num_seeds: int = 3, sizes: tuple[int, ...] = (20, 50, 80)) -> 
     for name, values in by_size.items():
         step = 0 * more if name in ("epochs", "num_classes") else more
         for size, value in zip(sizes, values, strict=True):
-            cell.add("ft", f"support_{name}:{size:05d}", *(value + step))
+            cell.add("ft", f"support_{name}", *(value + step), at=size)
     for size in sizes:
-        cell.add_overall("ft", f"support_floor:{size:05d}", 0.05 if num_seeds > 1 else np.nan)
+        cell.add_overall("ft", "support_kl_seeds", 0.05 if num_seeds > 1 else np.nan, at=size)
     for b in range(10):
         count = 0 if b == 2 else 30
         drop = {9: 0.4, 8: 0.3, 2: np.nan}.get(b, 0.0)
         for name, value in (("drop", drop), ("bin_low", b / 10), ("bin_high", (b + 1) / 10)):
-            cell.add("ft", f"support_{name}:{b:02d}", *(value + more))
-        cell.add("ft", f"support_bin_count:{b:02d}", *(count + 0 * more))
+            cell.add("ft", f"support_{name}", *(value + more), at=b)
+        cell.add("ft", "support_bin_count", *(count + 0 * more), at=b)
     for name, value in (("auto", 60.0), ("step_rate", 0.25), ("size", 50.0)):
         cell.add("ft", f"support_{name}", *(value + 0 * more))
-    cell.add_overall("ft", "support_floor_retrain", 0.01 if num_seeds > 1 else np.nan)
+    cell.add_overall("ft", "support_kl_retrains", 0.01 if num_seeds > 1 else np.nan)
     return cell
 
 
@@ -159,28 +190,42 @@ class _Run:
     num_seeds: int
     lost: bool
 
-    def add(self, metric: str, values: np.ndarray) -> None:
+    def add(self, metric: str, values: np.ndarray, set: str = "", at: At = None) -> None:
         """Add a metric; a lost run keeps its first seed alone."""
         kept = [v if i == 0 or not self.lost else None for i, v in enumerate(values.tolist())]
-        self.cell.add(self.name, metric, *kept)
+        self.cell.add(self.name, metric, *kept, set=set, at=at)
 
 
-def _add_bin(run: _Run, place: str, b: int, rng: np.random.Generator) -> None:
+def _add_bin(run: _Run, name: str, b: int, rng: np.random.Generator) -> None:
     count = 0 if b == 2 else 30
     if run.name != "retrain":
         height = 0.4 if run.name == "ga" and b == 9 else 0.0
         noise = 0.01 * rng.standard_normal(run.num_seeds)
         values = height + noise if count else np.full(run.num_seeds, np.nan)
-        run.add(f"delta_acc:{place}", values)
-        run.add(f"delta_conf:{place}", values / 2)
+        run.add("delta_acc", values, name, b)
+        run.add("delta_conf", values / 2, name, b)
         return
-    run.add(f"bin_count:{place}", np.full(run.num_seeds, float(count)))
-    run.cell.add_overall("retrain", f"bin_low:{place}", b / 10)
-    run.cell.add_overall("retrain", f"bin_high:{place}", (b + 1) / 10)
+    run.add("bin_count", np.full(run.num_seeds, float(count)), name, b)
+    run.cell.add_overall("retrain", "bin_low", b / 10, name, b)
+    run.cell.add_overall("retrain", "bin_high", (b + 1) / 10, name, b)
     if run.num_seeds > 1:
-        floor = 0.02 if count else np.nan
-        run.cell.add_overall("retrain", f"floor_acc:{place}", floor)
-        run.cell.add_overall("retrain", f"floor_conf:{place}", floor)
+        noise_sd = 0.02 if count else np.nan
+        run.cell.add_overall("retrain", "delta_acc_sd", noise_sd, name, b)
+        run.cell.add_overall("retrain", "delta_conf_sd", noise_sd, name, b)
+
+
+def _add_near_and_far(run: _Run, name: str) -> None:
+    """Add the loss on the top bin of 30, and on the other 240; GA's is 40 points near, none far."""
+    if run.name == "retrain":
+        for metric, count in (("near_count", 30.0), ("far_count", 240.0)):
+            run.add(metric, np.full(run.num_seeds, count), name)
+        if run.num_seeds > 1:
+            run.cell.add_overall("retrain", "near_loss_sd", 0.02, name)
+            run.cell.add_overall("retrain", "far_loss_sd", 0.01, name)
+        return
+    near = 0.4 if run.name == "ga" else 0.0
+    run.add("near_loss", near + 0.001 * np.arange(run.num_seeds), name)
+    run.add("far_loss", 0.001 * np.arange(run.num_seeds), name)
 
 
 def write_models(

@@ -10,7 +10,7 @@ from collateral import controls, methods
 HEAD = """
 from typing import ClassVar, Literal
 from pydantic import Field
-from collateral.config.params import MethodParams
+from collateral.contract.params import MethodParams
 """
 ONE_PHASE = (
     HEAD

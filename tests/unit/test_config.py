@@ -8,9 +8,9 @@ from plug_ins import forgotten_after, write_method
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
-from collateral.config.lookup import names
+from collateral.contract.plugins import names
 from collateral.config.methods import resolve
-from collateral.grid import build_grid
+from collateral.plan.grid import build_grid
 
 BENCHMARK = {
     "data": {"name": "digits"},

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from collateral.core.dataset import Dataset, Labels
-from collateral.core.files import atomic, read_json, write_json, write_rows
-from collateral.core.outputs import Embeddings, ModelOutputs, Outputs
-from collateral.core.record import cost, file_hash, versions
-from collateral.core.seeds import seed_of
-from collateral.core.spelling import nearest, unknown
-from collateral.core.split import Split
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.files import atomic, read_json, write_json, write_rows
+from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.results.record import cost, file_hash, versions
+from collateral.contract.seeds import seed_of
+from collateral.contract.spelling import nearest, unknown
+from collateral.results.split import Split
 
 LABELS = Labels(np.array([0, 1, 2, 0, 1]), np.array([2, 0]), ("cat", "dog", "Löwe"))
 DATASET = Dataset(

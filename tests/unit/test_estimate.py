@@ -10,15 +10,15 @@ import yaml
 
 from collateral.cli import main
 from collateral.config.load import load, read
-from collateral.config.params import MethodParams
-from collateral.config.work import Sizes, Work, training
-from collateral.estimate.disk import benchmark_bytes, run_bytes
-from collateral.estimate.jobs import benchmark_jobs
-from collateral.estimate.rates import A100, CPU, Rate, Rates, read_rates
-from collateral.estimate.total import START_SECONDS, estimate
-from collateral.estimate.workload import Workload
-from collateral.grid import build_grid
-from collateral.models.names import NAMES
+from collateral.contract.params import MethodParams
+from collateral.contract.work import Sizes, Work, training
+from collateral.plan.estimate.disk import benchmark_bytes, run_bytes
+from collateral.plan.estimate.jobs import benchmark_jobs
+from collateral.plan.rates import A100, CPU, Rate, Rates, read_rates
+from collateral.plan.estimate.total import START_SECONDS, estimate
+from collateral.plan.workload import Workload
+from collateral.plan.grid import build_grid
+from collateral.models._names import NAMES
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "configs/paper.yaml"

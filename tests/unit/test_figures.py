@@ -6,8 +6,8 @@ from fake_results import RUNS, full_cell
 
 from collateral.cli import main
 from collateral.figures import affected, similarity
-from collateral.figures.style import NOISE_LABEL, looks, save
-from collateral.tables.results import cells, read
+from collateral.findings._shared.style import NOISE_LABEL, looks, save
+from collateral.results.table import cells, read
 
 STUDENT_95 = 4.302653  # t of two degrees of freedom: three seeds
 

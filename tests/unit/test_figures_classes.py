@@ -7,8 +7,8 @@ from matplotlib.transforms import Bbox
 
 from collateral.cli import main
 from collateral.figures import affected, classes
-from collateral.figures.style import NOISE_LABEL, save
-from collateral.tables.results import cells, concatenate, read
+from collateral.findings._shared.style import NOISE_LABEL, save
+from collateral.results.table import cells, concatenate, read
 
 STUDENT_95 = 4.302653  # t of two degrees of freedom: three seeds
 

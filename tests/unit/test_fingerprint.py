@@ -9,7 +9,7 @@ import pytest
 
 from collateral.cli import stages
 from collateral.core import fingerprint as module
-from collateral.core.fingerprint import fingerprint
+from collateral.plan.fingerprint import fingerprint
 
 FILES = {
     "__init__.py": "",
@@ -26,7 +26,7 @@ FILES = {
     "stages/unlearn.py": '''"""Unlearn."""
 
 from collateral.config.limits import LIMIT
-from collateral.core.files import write
+from collateral.results.files import write
 
 
 class Stage:
@@ -43,7 +43,7 @@ METHOD = "collateral.methods.mine.method"
 ASK = """
 import sys
 from collateral import methods
-from collateral.core.fingerprint import fingerprint
+from collateral.plan.fingerprint import fingerprint
 methods.__path__.append(sys.argv[1])
 print(fingerprint(sys.argv[2:]))
 """

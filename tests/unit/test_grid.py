@@ -5,7 +5,7 @@ from plug_ins import FOLLOWER, TWO_PHASES, forgotten_after, write_control, write
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.grid import build_grid
+from collateral.plan.grid import build_grid
 
 CLASSES = ["digit_3", "digit_8"]
 FRACTIONS = [0.5, 0.9]

@@ -10,7 +10,7 @@ import pytest
 
 import collateral
 from collateral.cli import stages
-from collateral.data.lookup import DATA, FORGET
+from collateral.data._facts import DATA, FORGET
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(collateral.__file__).parent
@@ -198,7 +198,7 @@ def test_rules_import_only_what_is_light():
     statement = re.compile(r"^[ \t]*(?:from (\S+) import (\w+)|import (\S+))", re.MULTILINE)
     found = {groups for path in rules for groups in statement.findall(path.read_text())}
     modules = {plain or (f"{of}.{name}" if of == "collateral" else of) for of, name, plain in found}
-    assert "collateral.paths" in modules
+    assert "collateral.plan.paths" in modules
     light = r"config\.\w+|estimate\.\w+|grid|paths|core\.(fingerprint|slurm)|models\.names"
     allowed = rf"collateral\.({light})|snakemake\..*"
     others = {module for module in modules if not re.fullmatch(allowed, module)}
@@ -211,9 +211,9 @@ import sys
 from pathlib import Path
 from collateral.cli import stages
 from collateral.config.load import read
-from collateral.core.fingerprint import fingerprint
-from collateral.estimate.workload import Workload
-from collateral.grid import build_grid
+from collateral.plan.fingerprint import fingerprint
+from collateral.plan.workload import Workload
+from collateral.plan.grid import build_grid
 for benchmark in build_grid(read(Path("config.yaml"))).values():
     print(*benchmark.cells, *(Workload(benchmark).retrain(c) for c in benchmark.cells.values()))
 print(*(fingerprint([f"collateral.stages.{name}"]) for name in stages()))

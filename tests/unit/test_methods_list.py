@@ -3,7 +3,7 @@
 import pytest
 
 from collateral.cli import main
-from collateral.config.lookup import names, params_class
+from collateral.contract.plugins import names, params_class
 
 
 def test_every_method_and_control_is_listed_with_all_its_parameters(capsys):

@@ -1,7 +1,7 @@
 import pytest
 
-from collateral.metrics.catalogue import METRICS, metric_of
-from collateral.metrics.gaps import TERMS
+from collateral.findings.catalogue import METRICS, metric_of
+from collateral.findings.gap.numbers import TERMS
 
 
 def test_rates_and_their_differences_are_shown_in_hundreds():

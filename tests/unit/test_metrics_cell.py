@@ -4,13 +4,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from collateral.core.dataset import Labels
-from collateral.core.neighbours import Neighbours
-from collateral.core.outputs import ModelOutputs, Outputs
-from collateral.core.split import Split
-from collateral.metrics.cell import cell_rows
-from collateral.metrics.result import Cell, Result
-from collateral.metrics.rows import Row
+from collateral.results.dataset import Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.split import Split
+from collateral.findings.compute import cell_rows
+from collateral.results.cell import Cell, Result
+from collateral.contract.rows import Row
 
 # Forty training and forty test examples of two classes at random; the first five are forgotten.
 # There are fewer retained than test examples, so that the attack's members are all of them.

@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from collateral.core.dataset import Labels
-from collateral.core.neighbours import Neighbours
-from collateral.core.outputs import ModelOutputs, Outputs
-from collateral.core.split import Split
-from collateral.metrics.catalogue import metric_of
-from collateral.metrics.cell import cell_rows
-from collateral.metrics.classes import class_accuracy, half_width, kept_classes, slope
-from collateral.metrics.result import Cell, Result
+from collateral.results.dataset import Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.split import Split
+from collateral.findings.catalogue import metric_of
+from collateral.findings.compute import cell_rows
+from collateral.findings.classes.numbers import class_accuracy, half_width, kept_classes, slope
+from collateral.results.cell import Cell, Result
 
 FAR, NEAR, GONE = range(3)
 LABELS = Labels(

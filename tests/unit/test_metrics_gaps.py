@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from collateral.metrics.gaps import average_gaps, gap_floor, mean_of_defined, noise_floors
+from collateral.findings.gap.numbers import average_gaps, gap_floor, mean_of_defined, noise_floors
 
 NAMES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collateral.metrics.locality import bin_count, bin_floor, bin_mean, disagreement
+from collateral.findings.locality.numbers import bin_count, bin_floor, bin_mean, disagreement
 
 BINS = np.array([0, 0, 9, 9, 9])
 VALUES = np.array([1.0, 0.0, 1.0, 1.0, 0.25])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from collateral.core.dataset import Labels
-from collateral.core.outputs import ModelOutputs, Outputs
-from collateral.core.split import Split
-from collateral.metrics.membership import (
+from collateral.results.dataset import Labels
+from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.split import Split
+from collateral.findings.membership.numbers import (
     FEATURES,
     MAX_VECTORS,
     confidence_score,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from collateral.metrics.regret import regret, trial_gap
+from collateral.findings.tuning.numbers import regret, trial_gap
 
 RETRAINED = {"ua": 0.5, "ra": 1.0, "ta": 0.8, "mia": 0.6}
 

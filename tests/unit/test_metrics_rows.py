@@ -2,10 +2,10 @@ import math
 
 import numpy as np
 
-from collateral.core.files import write_rows
-from collateral.core.split import Split
-from collateral.metrics.cost import costs
-from collateral.metrics.rows import COLUMNS, COST_COLUMNS, Numbers, rows_of
+from collateral.results.files import write_rows
+from collateral.results.split import Split
+from collateral.findings.costs.numbers import costs
+from collateral.contract.rows import COLUMNS, COST_COLUMNS, Numbers, rows_of
 
 SPLIT = Split(np.array([0]), 2, (0,), {"kind": "class_part", "class": "three", "fraction": 0.5})
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from collateral.metrics.similarity import (
+from collateral.findings.locality.similarity import (
     bin_edges,
     bin_of,
     class_means,

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collateral.core.dataset import Labels
-from collateral.core.diagnosis import Diagnosis
-from collateral.core.files import write_json
-from collateral.core.neighbours import Neighbours
-from collateral.core.outputs import ModelOutputs, Outputs
-from collateral.core.split import Split
-from collateral.metrics.catalogue import metric_of
+from collateral.results.dataset import Labels
+from collateral.results.support_sizes import Diagnosis
+from collateral.results.files import write_json
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.split import Split
+from collateral.findings.catalogue import metric_of
 from collateral.stages import metrics as stage
 
 LABELS = Labels(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 1, 1]), ("three", "eight"))

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from collateral.core.diagnosis import Diagnosis
-from collateral.metrics.catalogue import metric_of
-from collateral.metrics.support import (
+from collateral.results.support_sizes import Diagnosis
+from collateral.findings.catalogue import metric_of
+from collateral.findings.support_size.numbers import (
     against_retrain,
     divergence,
     histogram,

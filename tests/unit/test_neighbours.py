@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collateral.core.dataset import Dataset, Labels
-from collateral.core.neighbours import Neighbours
-from collateral.core.outputs import Embeddings
-from collateral.core.split import Split
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Embeddings
+from collateral.results.split import Split
 from collateral.stages import neighbours as stage
 
 # Angles of the training features to the axis, in degrees; the second and third are forgotten,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral import paths
+from collateral.plan import paths
 
 PATTERNS = {
     name: value

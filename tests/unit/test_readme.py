@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from collateral.config.lookup import names, params_class
+from collateral.contract.plugins import names, params_class
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 TABLE = re.compile(r"(\| name \| method \| touches \|\n\| --- \| --- \| --- \|\n)((?:\|.*\n)*)")

@@ -8,16 +8,16 @@ import pytest
 from fake_results import RUNS, FakeCell, full_cell, whole_class_cell, write_models
 
 from collateral.cli import main
-from collateral.core.dataset import Labels
+from collateral.results.dataset import Labels
 from collateral.figures import affected, classes, similarity
-from collateral.figures.style import save
+from collateral.findings._shared.style import save
 from collateral.report.grids import of_costs, of_locality, of_summary
 from collateral.report.images import strips
-from collateral.report.locality import finding, near_and_far
+from collateral.findings.locality.words import finding, near_and_far
 from collateral.report.page import Source, render
-from collateral.tables.compare import tables
-from collateral.tables.display import show
-from collateral.tables.results import cells, concatenate, read
+from collateral.findings._shared.compare import tables
+from collateral.findings._shared.display import show
+from collateral.results.table import cells, concatenate, read
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import yaml
 from collateral.config.errors import ConfigError
 from collateral.config.json_schema import SCHEMA_FILE, json_schema
 from collateral.config.load import load
-from collateral.config.lookup import names, params_class
-from collateral.data.lookup import DATA
-from collateral.models.names import NAMES
+from collateral.contract.plugins import names, params_class
+from collateral.data._facts import DATA
+from collateral.models._names import NAMES
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -4,7 +4,7 @@ from math import inf, nan
 
 import pytest
 
-from collateral.metrics.selection import select, select_by_teacher
+from collateral.findings.tuning.selection import select, select_by_teacher
 
 
 def trial(ua: float, ra: float = 0.95, ra_affected: float = 0.8, teacher_ua: float = nan):

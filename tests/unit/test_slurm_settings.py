@@ -2,7 +2,7 @@
 
 import pytest
 
-from collateral.core.slurm import (
+from collateral.plan.slurm import (
     ClusterError,
     cancelling_partitions,
     cluster_settings,

@@ -6,11 +6,11 @@ from fake_results import RUNS, FakeCell, full_cell, supports_cell
 
 from collateral.cli import main
 from collateral.figures import support
-from collateral.figures.style import save
+from collateral.findings._shared.style import save
 from collateral.report.page import Source, render
-from collateral.report.support import of_auto, of_retrain, of_sizes
-from collateral.tables.results import cells, concatenate, read
-from collateral.tables.support import Step, Supports, auto_in_words, supports_of
+from collateral.findings.support_size.table import of_auto, of_retrain, of_sizes
+from collateral.results.table import cells, concatenate, read
+from collateral.findings.support_size.words import Step, Supports, auto_in_words, supports_of
 
 NAMES = ["support-kl", "support-accuracy", "support-drop", "support-retrain"]
 

@@ -10,13 +10,13 @@ from fake_results import RUNS, FakeCell, full_cell
 from collateral.cli import main
 from collateral.figures import epochs
 from collateral.figures import sweeps as figures
-from collateral.figures.style import NOISE_LABEL, looks
+from collateral.findings._shared.style import NOISE_LABEL, looks
 from collateral.report.page import Source, render
-from collateral.tables.compare import tables
-from collateral.tables.display import show
-from collateral.tables.results import cells, read
-from collateral.tables.sweeps import sweep_cell, sweep_table, sweeps_of
-from collateral.tables.write import latex, markdown
+from collateral.findings._shared.compare import tables
+from collateral.findings._shared.display import show
+from collateral.results.table import cells, read
+from collateral.findings.sweeps.table import sweep_cell, sweep_table, sweeps_of
+from collateral.findings._shared.write import latex, markdown
 
 CELL = "digit_3-50"
 ACCURACIES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")

@@ -6,11 +6,11 @@ import pytest
 from fake_results import RUNS, FakeCell, full_cell
 
 from collateral.cli import main
-from collateral.tables.compare import Table, tables
-from collateral.tables.display import show, signed
-from collateral.tables.results import cells, concatenate, read
-from collateral.tables.tuning import NUMBERS
-from collateral.tables.write import escape, latex, markdown, numbers
+from collateral.findings._shared.compare import Table, tables
+from collateral.findings._shared.display import show, signed
+from collateral.results.table import cells, concatenate, read
+from collateral.findings.tuning.table import NUMBERS
+from collateral.findings._shared.write import escape, latex, markdown, numbers
 
 MAIN = ("ua", "ra", "ta", "mia")
 

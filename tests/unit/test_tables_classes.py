@@ -6,8 +6,8 @@ import pytest
 from fake_results import RUNS, full_cell, whole_class_cell
 
 from collateral.cli import main
-from collateral.tables.classes import class_rows, short_names, write_classes
-from collateral.tables.results import cells_and_sweeps, read
+from collateral.findings.classes.table import class_rows, short_names, write_classes
+from collateral.results.table import cells_and_sweeps, read
 
 
 @pytest.fixture

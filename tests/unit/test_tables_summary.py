@@ -7,8 +7,8 @@ import pytest
 from fake_results import FakeCell
 
 from collateral.cli import main
-from collateral.tables.results import cells, concatenate, read
-from collateral.tables.summary import caption, standings, write_summary
+from collateral.results.table import cells, concatenate, read
+from collateral.findings.summary.table import caption, standings, write_summary
 
 RUNS = {"ft": "FT", "ga": "GA", "ltd": "LTD", "original": "Original", "ft@lr=1": "FT, lr 1"}
 # By cell: the gap of each method, and the noise floor.

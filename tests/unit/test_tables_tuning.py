@@ -1,8 +1,8 @@
 """The tuning table: what was chosen, and what another choice would have given."""
 
-from collateral.tables.reported import write_reported
-from collateral.tables.results import cells, read
-from collateral.tables.tuning import write_tuning
+from collateral.findings.reported.table import write_reported
+from collateral.results.table import cells, read
+from collateral.findings.tuning.table import write_tuning
 
 HEADER = "cell,run,chosen,nearest,gap_chosen,gap_default,gap_nearest,regret\n"
 

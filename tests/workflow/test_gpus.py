@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import SNAKEMAKE, Project, copy_project
 
-from collateral import paths
+from collateral.plan import paths
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 NUM_JOBS = 5
@@ -29,7 +29,7 @@ benchmarks:
 TRAIN = f"""#!{sys.executable}
 import json, sys, time
 from pathlib import Path
-from collateral.core.locks import claim
+from collateral.training.locks import claim
 started, meeting = time.time(), Path("MEETING")
 meeting.joinpath(Path.cwd().name).touch()
 while len([*meeting.iterdir()]) < 2 and time.time() < started + 120:

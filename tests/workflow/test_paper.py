@@ -9,7 +9,7 @@ import pytest
 import yaml
 from conftest import REPOSITORY, TORCH_RULES, Project, copy_project, read_yaml
 
-from collateral.config.lookup import params_class
+from collateral.contract.plugins import params_class
 
 PAGE = (REPOSITORY / "docs" / "paper.md").read_text()
 ENTRIES = re.findall(r"^\| (Table|Figure) (\d+) \| `([^`]+)` \| .* \| `([^`]+)` \|$", PAGE, re.M)

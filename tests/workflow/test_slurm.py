@@ -39,7 +39,7 @@ DISTURBED = {
 BROKEN = {
     "params.py": """
 from typing import ClassVar
-from collateral.config.params import MethodParams
+from collateral.contract.params import MethodParams
 
 class Params(MethodParams):
     label: ClassVar[str] = "Broken"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
 
-from collateral.config.lookup import names
-from collateral.figures.support import FIGURES as SUPPORT_SIZES
+from collateral.contract.plugins import names
+from collateral.findings.support_size.figure import FIGURES as SUPPORT_SIZES
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # What is never the same twice: costs, and what shows them.

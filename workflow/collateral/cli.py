@@ -7,7 +7,8 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from collateral.core.record import peak_rss_mb
+from collateral.contract.plugins import add_plugins
+from collateral.results.record import peak_rss_mb
 
 STAGES = Path(__file__).parent / "stages"
 NOT_STAGES = {"__init__", "options"}
@@ -26,10 +27,15 @@ def main(arguments: list[str] | None = None) -> None:
     name = parser.parse_args(arguments[:1]).stage
     stage = import_module(f"collateral.stages.{name}")
     options = argparse.ArgumentParser(prog=f"collateral {name}", description=stage.__doc__)
+    options.add_argument(
+        "--plugins", type=Path, nargs="*", default=[], help="folders as under `plugins:`"
+    )
     stage.add_arguments(options)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    args = options.parse_args(arguments[1:])
+    add_plugins(args.plugins)
     try:
-        stage.run(options.parse_args(arguments[1:]))
+        stage.run(args)
     except (ValueError, FileNotFoundError) as error:
         if not _is_ours(error):
             raise

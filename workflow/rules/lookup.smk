@@ -7,11 +7,11 @@ import os
 import shlex
 from functools import cache
 
-from collateral.config.lookup import is_own
-from collateral.config.lookup import module_of as method_module
+from collateral.contract.plugins import is_own
+from collateral.contract.plugins import module_of as method_module
 from collateral.config.methods import prepare_values
-from collateral.core.fingerprint import fingerprint
-from collateral.models.names import NAMES as MODEL_MODULES
+from collateral.plan.fingerprint import fingerprint
+from collateral.models._names import NAMES as MODEL_MODULES
 
 
 def as_json(value):

@@ -6,8 +6,8 @@ attempt, which goes on from the checkpoint of the one before. A workstation asks
 
 from math import prod
 
-from collateral.estimate.rates import A100
-from collateral.estimate.workload import Workload
+from collateral.plan.rates import A100
+from collateral.plan.workload import Workload
 
 WORKLOADS = {name: Workload(benchmark) for name, benchmark in GRID.items()}
 SLOWNESS = 4

@@ -4,7 +4,7 @@ import sys
 
 from snakemake.logging import logger
 
-from collateral.core.slurm import (
+from collateral.plan.slurm import (
     ClusterError,
     cancelling_partitions,
     cluster_settings,

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from collateral.config.names import slug
 from collateral.config.schema import BenchmarkConfig
-from collateral.data.lookup import DATA, known_classes, module_of
-from collateral.paths import slug
+from collateral.contract.plugins import DATA
+from collateral.data._facts import known_classes
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
     name = str(benchmark.data.get("name"))
     given = {key: value for key, value in benchmark.data.items() if key != "name"}
     try:
-        known = known_classes(name, module_of(DATA, name).Options.model_validate(given))
+        known = known_classes(name, DATA.load(name).Options.model_validate(given))
     except ValueError:
         return label  # `data:` is wrong, which is said where it is checked
     return known[label] if known is not None and 0 <= label < len(known) else label

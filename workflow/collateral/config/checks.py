@@ -8,12 +8,12 @@ from pydantic import BaseModel, ValidationError
 
 from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
-from collateral.config.lookup import names, params_class
 from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.schema import BenchmarkConfig, SweepConfig
-from collateral.core.spelling import nearest, unknown
-from collateral.data.lookup import DATA, FORGET, Kind, known_classes, module_of
-from collateral.paths import RESERVED, is_slug, short, varied
+from collateral.contract.spelling import nearest, unknown
+from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, Kind, params_class
+from collateral.data._facts import known_classes
+from collateral.config.names import RESERVED, is_slug, short, varied
 
 TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
 
@@ -58,7 +58,7 @@ def _data_errors(
     if name not in DATA.names():
         return [_no_such(DATA, name, (*where, "name"))], None
     given = {key: value for key, value in benchmark.data.items() if key != "name"}
-    messages, options = _parsed(module_of(DATA, name).Options, given, where)
+    messages, options = _parsed(DATA.load(name).Options, given, where)
     if options is None:
         return messages, None
     try:
@@ -97,10 +97,10 @@ def _heir_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterato
 def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for index, name in enumerate(benchmark.controls):
         key = key_of((*where, index))
-        if name in names("method"):
+        if name in METHOD.names():
             yield f"{key}: '{name}' is a method; list it under `methods:`"
-        elif name not in names("control"):
-            yield f"{key}: {unknown('control', name, names('control'))}"
+        elif name not in CONTROL.names():
+            yield f"{key}: {unknown('control', name, CONTROL.names())}"
         else:
             yield from _heir_errors(benchmark, name, (*where, index))
 
@@ -129,7 +129,7 @@ def _forget_errors(
     if kind not in FORGET.names():
         yield _no_such(FORGET, kind, (*where, "kind"))
         return
-    module = module_of(FORGET, kind)
+    module = FORGET.load(kind)
     given = {key: value for key, value in forget.items() if key != "kind"}
     messages, params = _parsed(module.Params, given, where)
     yield from messages

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.core.spelling import nearest
+from collateral.contract.spelling import nearest
 
 SHOWN_LENGTH = 60
 # In the words of YAML, where pydantic's are Python's.

@@ -10,10 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from collateral.config.lookup import names, params_class
 from collateral.config.schema import Config
-from collateral.data.lookup import DATA, FORGET, module_of
-from collateral.models.names import NAMES as MODEL_NAMES
+from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, params_class
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -33,29 +31,29 @@ def json_schema() -> Schema:
     """Return the shape of the config, with what data sets, forget sets and methods add to it."""
     schema = Config.model_json_schema(schema_generator=Untitled)
     parts = schema["$defs"]
-    parts |= {f"method-{name}": _method(name) for name in names("method")}
+    parts |= {f"method-{name}": _method(name) for name in METHOD.names()}
     benchmark = parts["BenchmarkConfig"]["properties"]
     benchmark["data"]["anyOf"] = [_data_set(name) for name in DATA.names()]
-    benchmark["model"]["enum"] = list(MODEL_NAMES)
-    benchmark["controls"]["items"]["enum"] = names("control")
+    benchmark["model"]["enum"] = MODEL.names()
+    benchmark["controls"]["items"]["enum"] = CONTROL.names()
     benchmark["methods"] |= {
-        "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in names("method")},
+        "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in METHOD.names()},
         "additionalProperties": _other_name(),
     }
     cell = parts["CellConfig"]["properties"]
     cell["forget"]["anyOf"] = [_forget_set(name) for name in FORGET.names()]
-    cell["methods"]["properties"] = {name: _part(name) for name in names("method")}
+    cell["methods"]["properties"] = {name: _part(name) for name in METHOD.names()}
     return {"$schema": DIALECT, **schema}
 
 
 def _data_set(name: str) -> Schema:
-    module = module_of(DATA, name)
+    module = DATA.load(name)
     summary = str(module.__doc__).splitlines()[0]
     return _named("name", name, module.Options) | {"description": summary}
 
 
 def _forget_set(name: str) -> Schema:
-    return _named("kind", name, module_of(FORGET, name).Params)
+    return _named("kind", name, FORGET.load(name).Params)
 
 
 def _named(key: str, name: str, model: type[BaseModel]) -> Schema:
@@ -84,8 +82,8 @@ def _or_list(value: Schema) -> Schema:
 
 def _other_name() -> Schema:
     """Return what stands under a name of the user's own: a known method, or a plug-in."""
-    known = [{"allOf": [_part(name)], "required": ["uses"]} for name in names("method")]
-    is_plug_in = {"type": "string", "not": {"enum": names("method")}}
+    known = [{"allOf": [_part(name)], "required": ["uses"]} for name in METHOD.names()]
+    is_plug_in = {"type": "string", "not": {"enum": METHOD.names()}}
     plug_in = {"type": "object", "properties": {"uses": is_plug_in}, "required": ["uses"]}
     return {"anyOf": [*known, plug_in]}
 

@@ -1,6 +1,6 @@
 """Read a config; whatever can be checked is checked before any job starts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from collateral.config.checks import benchmark_errors
 from collateral.config.errors import ConfigError, explain
-from collateral.config.lookup import add_plugins, is_own
+from collateral.contract.plugins import add_plugins, clashes
 from collateral.config.schema import Config
 
 
@@ -37,10 +37,9 @@ def load(raw: Mapping[str, Any]) -> Config:
     return config
 
 
-def _plugin_errors(folders: Iterable[Path]) -> Iterator[str]:
+def _plugin_errors(folders: Sequence[Path]) -> Iterator[str]:
     for index, folder in enumerate(folders):
         if not folder.is_dir():
             yield f"plugins[{index}]: '{folder}': there is no such folder"
-        for file in sorted(folder.glob("*/params.py")):
-            if is_own(file.parent.name):
-                yield f"plugins[{index}]: '{file.parent}': the package has one of this name"
+    for plug_in, problem in clashes(folders):
+        yield f"plugins: '{plug_in}': {problem}"

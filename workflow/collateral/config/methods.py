@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,9 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from collateral.config.errors import ConfigError, Place, explain, key_of
-from collateral.config.lookup import kind_of, names, params_class, prepare_class
-from collateral.config.params import MethodParams
-from collateral.core.spelling import unknown
+from collateral.contract.plugins import CONTROL, METHOD, kind_of, params_class
+from collateral.contract.params import MethodParams
+from collateral.contract.spelling import unknown
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class MethodSpec:
     @property
     def kind(self) -> str:
         """Return "method" or "control"."""
-        return kind_of(self.uses)
+        return kind_of(self.uses).what
 
     @property
     def label(self) -> str:
@@ -89,10 +87,10 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
 def _check_names(name: str, uses: Any, where: Place) -> None:
     place = where if uses == name else (*where, "uses")
     for given, at in ((name, where), (uses, place)):
-        if given in names("control"):
+        if given in CONTROL.names():
             raise ConfigError([f"{key_of(at)}: '{given}' is a control; list it under `controls:`"])
-    if uses not in names("method"):
-        raise ConfigError([f"{key_of(place)}: {unknown('method', uses, names('method'))}"])
+    if uses not in METHOD.names():
+        raise ConfigError([f"{key_of(place)}: {unknown('method', uses, METHOD.names())}"])
 
 
 def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:
@@ -108,16 +106,3 @@ def validate(spec: MethodSpec, overrides: Mapping[str, Any], where: Place) -> Me
         return spec.params(overrides)
     except ValidationError as error:
         raise ConfigError(explain(error, params_class(spec.uses), where)) from None
-
-
-def prepare_values(name: str, params: MethodParams) -> dict[str, Any]:
-    """Return the values that `prepare` may read."""
-    prepare = prepare_class(name)
-    assert prepare is not None, f"{name} has no Prepare"
-    return params.model_dump(mode="json", include=set(prepare.model_fields))
-
-
-def prepared_name(name: str, params: MethodParams) -> str:
-    """Return the folder's name: equal Prepare values, equal folder."""
-    values = json.dumps(prepare_values(name, params), sort_keys=True)
-    return f"{name}-{hashlib.sha256(values.encode()).hexdigest()[:10]}"

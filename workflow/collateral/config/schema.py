@@ -4,46 +4,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, field_validator, model_validator
+from pydantic import Field, StrictInt, field_validator, model_validator
 
-from collateral.core.spelling import unknown
-from collateral.models.names import NAMES as MODEL_NAMES
-
-
-class Strict(BaseModel):
-    """Unknown keys are errors, and nothing changes after loading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class TrainingParams(Strict):
-    """How base and retrained models are trained; defaults: the paper's CIFAR-100 protocol."""
-
-    epochs: int = Field(200, ge=1, description="Passes over the training data; paper: 200.")
-    batch_size: int = Field(256, ge=1, description="Examples a step; paper: 256.")
-    optimizer: Literal["sgd", "adam", "adamw"] = Field(
-        "sgd", description="Paper: SGD; SVHN: AdamW."
-    )
-    lr: float = Field(0.1, gt=0, description="Initial learning rate; paper: 0.1.")
-    momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper: 0.9.")
-    nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
-    weight_decay: float = Field(5e-4, ge=0, description="Paper: 5e-4.")
-    schedule: Literal["cosine", "constant"] = Field("cosine", description="Paper: cosine to 0.")
-    augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
-    checkpoint: Literal["last", "best_validation", "best_test"] = Field(
-        "last",
-        description="Which epoch is kept. `best_test` looks at the test set: it is here only "
-        "because the paper does it, and the record says so.",
-    )
-    validation_share: float = Field(
-        0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
-    )
-    precision: Literal["float32", "bfloat16", "float16"] = Field(
-        "float32", description="Mixed precision, on GPUs only."
-    )
-    compile: bool = Field(
-        False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."
-    )
+from collateral.contract.plugins import MODEL
+from collateral.contract.params import Strict, TrainingParams
+from collateral.contract.spelling import unknown
 
 
 class BaseParams(TrainingParams):
@@ -161,8 +126,8 @@ class BenchmarkConfig(Strict):
     @field_validator("model")
     @classmethod
     def _known_model(cls, value: str) -> str:
-        if value not in MODEL_NAMES:
-            raise ValueError(unknown("model", value, MODEL_NAMES))
+        if value not in MODEL.names():
+            raise ValueError(unknown("model", value, MODEL.names()))
         return value
 
     @field_validator("seeds", "classes", "fractions", "controls", "track")
@@ -186,5 +151,5 @@ class Config(Strict):
 
     benchmarks: dict[str, BenchmarkConfig] = Field(min_length=1)
     plugins: tuple[Path, ...] = Field(
-        (), description="Folders whose subfolders are methods of your own."
+        (), description="Folders of your own methods/, models/, data/, forget/, findings/."
     )

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.data.info import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 
 if TYPE_CHECKING:
-    from collateral.core.dataset import Dataset
+    from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
 
@@ -32,16 +32,16 @@ class Options(DataOptions):
 
 def size(options: Options) -> DatasetSize:
     """Return how much data the files hold; no image is read."""
-    from collateral.data.reading.npz import read_size
+    from collateral.data._reading.npz import read_size
 
     return read_size(options.path, options.test_path)
 
 
 def load(options: Options) -> Dataset:
     """Return the user's images in the order of their file; say exactly what does not fit."""
-    from collateral.core.dataset import Dataset
-    from collateral.data.reading.npz import read
-    from collateral.data.reading.pixels import statistics
+    from collateral.results.dataset import Dataset
+    from collateral.data._reading.npz import read
+    from collateral.data._reading.pixels import statistics
 
     train, test, labels = read(options.path, options.test_path)
     mean, std = statistics(train)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo, DatasetSize
-from collateral.data.reading.torchvision_files import Files, RootOptions, read
+from collateral.contract.data import DatasetInfo, DatasetSize
+from collateral.data._reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
-    from collateral.core.dataset import Dataset
+    from collateral.results.dataset import Dataset
 
 NAMES = """
     apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus
@@ -47,7 +47,7 @@ def load(options: Options) -> Dataset:
     import numpy as np
     from torchvision.datasets import CIFAR100
 
-    from collateral.core.dataset import Dataset, Labels
+    from collateral.results.dataset import Dataset, Labels
 
     train, test = read(CIFAR100, [{"train": True}, {"train": False}], options, FILES)
     train_labels, test_labels = (np.array(part.targets, np.int64) for part in (train, test))

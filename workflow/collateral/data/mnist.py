@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo, DatasetSize
-from collateral.data.reading.torchvision_files import Files, RootOptions, read
+from collateral.contract.data import DatasetInfo, DatasetSize
+from collateral.data._reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
-    from collateral.core.dataset import Dataset
+    from collateral.results.dataset import Dataset
 
 CLASS_NAMES = tuple(f"digit_{digit}" for digit in range(10))
 INFO = DatasetInfo(
@@ -46,7 +46,7 @@ def load(options: Options) -> Dataset:
     """Return MNIST in the order of its files."""
     from torchvision.datasets import MNIST
 
-    from collateral.core.dataset import Dataset, Labels
+    from collateral.results.dataset import Dataset, Labels
 
     train, test = read(MNIST, [{"train": True}, {"train": False}], options, FILES)
     return Dataset(

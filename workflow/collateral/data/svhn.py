@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.data.info import DatasetInfo, DatasetSize
-from collateral.data.reading.torchvision_files import Files, RootOptions, read
+from collateral.contract.data import DatasetInfo, DatasetSize
+from collateral.data._reading.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
-    from collateral.core.dataset import Dataset
+    from collateral.results.dataset import Dataset
 
 CLASS_NAMES = tuple(f"digit_{digit}" for digit in range(10))
 INFO = DatasetInfo(
@@ -44,7 +44,7 @@ def load(options: Options) -> Dataset:
     import numpy as np
     from torchvision.datasets import SVHN
 
-    from collateral.core.dataset import Dataset, Labels
+    from collateral.results.dataset import Dataset, Labels
 
     train, test = read(SVHN, [{"split": "train"}, {"split": "test"}], options, FILES)
     return Dataset(

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from collateral.core.seeds import seed_of
-from collateral.data.info import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.seeds import seed_of
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from collateral.core.dataset import Dataset
+    from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="computed", licence="none needed")
 CONTRAST = 0.15  # a normal pixel in images of [0, 1] around 0.5: few are clipped
@@ -56,8 +56,8 @@ def load(options: Options) -> Dataset:
     """Return the examples; the classes take turns, so that every stretch has them all."""
     import numpy as np
 
-    from collateral.core.dataset import Dataset, Labels
-    from collateral.data.reading.pixels import statistics, to_uint8
+    from collateral.results.dataset import Dataset, Labels
+    from collateral.data._reading.pixels import statistics, to_uint8
 
     rng = np.random.default_rng(seed_of("synthetic", options.seed))
     prototypes = _prototypes(options, rng)

@@ -1,1 +1,12 @@
-"""Image classifiers, one file an architecture family; `names` lists them, `build` makes them."""
+"""Image classifiers, one file an architecture family; `NAMES` tells which file serves which name."""
+
+NAMES = {
+    "mlp": "mlp",
+    "mnist_cnn": "mnist_cnn",
+    "resnet8": "resnet",
+    "resnet14": "resnet",
+    "resnet20": "resnet",
+    "resnet56": "resnet",
+    "small_cnn": "small_cnn",
+    "vit_tiny": "vit",
+}

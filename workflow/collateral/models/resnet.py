@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.core.dataset import ImageInfo
-from collateral.models.classifier import Classifier
-from collateral.models.recompute import give_back, recomputed
+from collateral.contract.data import ImageInfo
+from collateral.models._classifier import Classifier
+from collateral.models._recompute import give_back, recomputed
 
 WIDTHS = (16, 32, 64)
 # What a block keeps for its backward pass: results of two convolutions, and what follows on each.

@@ -2,8 +2,8 @@
 
 from torch import nn
 
-from collateral.core.dataset import ImageInfo
-from collateral.models.classifier import Classifier
+from collateral.contract.data import ImageInfo
+from collateral.models._classifier import Classifier
 
 
 def build(name: str, info: ImageInfo) -> Classifier:

@@ -3,8 +3,8 @@
 import timm
 from torch import nn
 
-from collateral.core.dataset import ImageInfo
-from collateral.models.classifier import Classifier
+from collateral.contract.data import ImageInfo
+from collateral.models._classifier import Classifier
 
 PATCH = 4
 

@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from collateral.core.files import read_json
-from collateral.metrics.catalogue import METRICS
-from collateral.report.locality import distance, near_and_far
-from collateral.tables.compare import LAYOUTS, Part, Row, Table, subject_of
-from collateral.tables.display import EMPTY, Shown, heading, show, signed
-from collateral.tables.reported import reported
-from collateral.tables.results import REFERENCE, Cell, mean, std
-from collateral.tables.summary import HEADS as SUMMARY_HEADS
-from collateral.tables.summary import Standing, standings
-from collateral.tables.summary import caption as summary_caption
-from collateral.tables.tuning import CAPTION as TUNING
-from collateral.tables.tuning import COLUMNS as TUNING_COLUMNS
-from collateral.tables.tuning import tuning_rows
-from collateral.tables.write import GROUPS
+from collateral.results.files import read_json
+from collateral.findings.catalogue import METRICS
+from collateral.findings.locality.words import distance, near_and_far
+from collateral.findings._shared.compare import LAYOUTS, Part, Row, Table, subject_of
+from collateral.findings._shared.display import EMPTY, Shown, heading, show, signed
+from collateral.findings.reported.table import reported
+from collateral.results.table import REFERENCE, Cell, mean, std
+from collateral.findings.summary.table import HEADS as SUMMARY_HEADS
+from collateral.findings.summary.table import Standing, standings
+from collateral.findings.summary.table import caption as summary_caption
+from collateral.findings.tuning.table import CAPTION as TUNING
+from collateral.findings.tuning.table import COLUMNS as TUNING_COLUMNS
+from collateral.findings.tuning.table import tuning_rows
+from collateral.findings._shared.write import GROUPS
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from collateral.core.dataset import Labels
-from collateral.core.neighbours import Neighbours
-from collateral.tables.results import REFERENCE, Cell
+from collateral.results.dataset import Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.table import REFERENCE, Cell
 
 NUM_METHODS = 4
 NUM_EXAMPLES = 8

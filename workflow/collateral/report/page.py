@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from collateral.core.dataset import Labels
-from collateral.core.files import read_json
+from collateral.results.dataset import Labels
+from collateral.results.files import read_json
 from collateral.figures import affected, classes, epochs, similarity, support, sweeps
 from collateral.report.grids import (
     Grid,
@@ -25,12 +25,12 @@ from collateral.report.grids import (
     of_tuning,
 )
 from collateral.report.images import Strip, data_uri, strips
-from collateral.report.locality import finding
-from collateral.report.support import of_auto, of_retrain, of_sizes
-from collateral.tables.compare import Protocol, tables
-from collateral.tables.results import REFERENCE, Cell, Runs, cells, read
-from collateral.tables.support import auto_in_words, supports_of
-from collateral.tables.sweeps import sweep_cell, sweep_table, sweeps_of
+from collateral.findings.locality.words import finding
+from collateral.findings.support_size.table import of_auto, of_retrain, of_sizes
+from collateral.findings._shared.compare import Protocol, tables
+from collateral.results.table import REFERENCE, Cell, Runs, cells, read
+from collateral.findings.support_size.words import auto_in_words, supports_of
+from collateral.findings.sweeps.table import sweep_cell, sweep_table, sweeps_of
 
 CAPTIONS = {
     "similarity": similarity.CAPTION,

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from collateral.data.cut import cut
-from collateral.data.lookup import DATA, module_of
+from collateral.data._cut import cut
+from collateral.contract.plugins import DATA
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -17,7 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Load the data set, cut it and write it."""
-    module = module_of(DATA, args.name)
+    module = DATA.load(args.name)
     options = module.Options.model_validate_json(args.options)
     dataset = cut(module.load(options), options)
     dataset.save(args.out)

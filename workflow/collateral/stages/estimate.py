@@ -5,13 +5,13 @@ import shutil
 from importlib import import_module
 from pathlib import Path
 
-from collateral import paths
+from collateral.plan import paths
 from collateral.config.load import read
 from collateral.config.schema import Config
-from collateral.core.files import atomic
-from collateral.estimate.rates import SHIPPED, Rate, Rates, read_rates
-from collateral.estimate.total import estimate
-from collateral.estimate.words import as_json, in_words
+from collateral.results.files import atomic
+from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
+from collateral.plan.estimate.total import estimate
+from collateral.plan.estimate.words import as_json, in_words
 
 IN_FLIGHT = 100  # as in profiles/slurm
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from collateral.figures import affected, classes, epochs, similarity, support, sweeps
-from collateral.figures.style import save
-from collateral.tables.classes import kept_names
-from collateral.tables.results import Cell, Runs, cells, read
-from collateral.tables.support import supports_of
-from collateral.tables.sweeps import sweep_cell, sweeps_of
+from collateral.findings._shared.style import save
+from collateral.findings.classes.table import kept_names
+from collateral.results.table import Cell, Runs, cells, read
+from collateral.findings.support_size.words import supports_of
+from collateral.findings.sweeps.table import sweep_cell, sweeps_of
 
 Draw = Callable[[Cell, Runs], Figure]
 FIGURES: dict[str, Draw] = {"similarity": similarity.draw, "affected": affected.draw}

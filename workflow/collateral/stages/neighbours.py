@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.core.dataset import Dataset, Labels
-from collateral.core.neighbours import Neighbours
-from collateral.core.outputs import Embeddings
-from collateral.core.split import Split
-from collateral.metrics.similarity import (
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Embeddings
+from collateral.results.split import Split
+from collateral.findings.locality.similarity import (
     class_means,
     most_similar_in_turns,
     similarity_by_class,

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from collateral.core.record import file_hash, versions
+from collateral.results.record import file_hash, versions
 from collateral.training.checkpoints import INTERVAL_SECONDS, Checkpoints
 
 INPUTS = ("data", "split", "base", "retrained")
@@ -42,7 +42,6 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prepared", type=Path, nargs="*", default=[], help="where others keep what they prepared"
     )
-    parser.add_argument("--plugins", type=Path, nargs="*", default=[], help="folders of methods")
 
 
 def record_of(args: argparse.Namespace, params: BaseModel) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from collateral.core.files import atomic
+from collateral.results.files import atomic
 from collateral.report.page import Source, render
 
 

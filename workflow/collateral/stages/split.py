@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from collateral.core.dataset import Labels
-from collateral.core.split import Split
-from collateral.data.lookup import FORGET, module_of
+from collateral.results.dataset import Labels
+from collateral.results.split import Split
+from collateral.contract.plugins import FORGET
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     """Choose the forget set and write it; refuse one that leaves nothing to retain."""
     labels = Labels.load(args.labels)
-    kind = module_of(FORGET, args.kind)
+    kind = FORGET.load(args.kind)
     params = kind.Params.model_validate_json(args.params)
     forget = kind.select(labels, params)
     chosen = {"kind": args.kind, **kind.chosen(labels, params)}

@@ -4,14 +4,14 @@ import argparse
 import json
 from pathlib import Path
 
-from collateral.tables.classes import kept_names, write_classes
-from collateral.tables.compare import tables
-from collateral.tables.reported import write_reported
-from collateral.tables.results import cells, cells_and_sweeps, concatenate, read
-from collateral.tables.summary import write_summary
-from collateral.tables.sweeps import sweep_cell, sweep_table, sweeps_of
-from collateral.tables.tuning import write_tuning
-from collateral.tables.write import write
+from collateral.findings.classes.table import kept_names, write_classes
+from collateral.findings._shared.compare import tables
+from collateral.findings.reported.table import write_reported
+from collateral.results.table import cells, cells_and_sweeps, concatenate, read
+from collateral.findings.summary.table import write_summary
+from collateral.findings.sweeps.table import sweep_cell, sweep_table, sweeps_of
+from collateral.findings.tuning.table import write_tuning
+from collateral.findings._shared.write import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from collateral.core.files import atomic, write_json
-from collateral.core.seeds import seed_of
-from collateral.figures.style import save
-from collateral.figures.theory import PLOTS, render
+from collateral.results.files import atomic, write_json
+from collateral.contract.seeds import seed_of
+from collateral.findings._shared.style import save
+from collateral.theory.figure import PLOTS, render
 from collateral.theory.checks import identity_checks, limit_checks
 from collateral.theory.experiments import PANELS
 

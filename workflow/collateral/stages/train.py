@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from collateral import paths
-from collateral.config.schema import TrainingParams
-from collateral.core.seeds import seed_of
-from collateral.core.split import Split
+from collateral.results import layout
+from collateral.contract.params import TrainingParams
+from collateral.contract.seeds import seed_of
+from collateral.results.split import Split
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.fit import fit
 from collateral.training.run import Run
@@ -35,5 +35,5 @@ def run(args: argparse.Namespace) -> None:
         model = fit(session.new_model(args.model), examples, session.test, params, this)
     _, embeddings = write_results(args.out, model, session, this, record)
     if role == "base":
-        embeddings.save(args.out / paths.EMBEDDINGS)
+        embeddings.save(args.out / layout.EMBEDDINGS)
     checkpoints.clear()

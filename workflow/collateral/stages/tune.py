@@ -10,15 +10,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from collateral import paths
-from collateral.config.lookup import add_plugins, params_class
-from collateral.config.methods import prepared_name
-from collateral.config.params import MethodParams
-from collateral.core.files import write_json, write_rows
-from collateral.core.split import Split
-from collateral.metrics.accuracy import accuracies
-from collateral.metrics.membership import confidence_score, draw
-from collateral.metrics.selection import select, select_by_teacher
+from collateral.results import layout
+from collateral.contract.plugins import params_class, prepared_name
+from collateral.contract.params import MethodParams
+from collateral.results.files import write_json, write_rows
+from collateral.results.split import Split
+from collateral.findings.accuracy.numbers import accuracies
+from collateral.findings.membership.numbers import confidence_score, draw
+from collateral.findings.tuning.selection import select, select_by_teacher
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
@@ -44,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Run all trials, a finished one never again; write them, the choice and the cost."""
-    add_plugins(args.plugins)
     params = params_class(args.method).model_validate_json(args.params)
     candidates: list[Values] = json.loads(args.trials)
     session, split = open_session(args.data, args.threads), Split.load(args.split)
@@ -52,7 +50,7 @@ def run(args: argparse.Namespace) -> None:
     checkpoints = job_checkpoints(
         args, {"trials": [candidates, args.default], **record_of(args, params)}
     )
-    prepared = Preparations(method, args.prepared, checkpoints, args.out / paths.PREPARED)
+    prepared = Preparations(method, args.prepared, checkpoints, args.out / layout.PREPARED)
     defaults: Values | None = json.loads(args.default)
     extra = [defaults] if defaults and defaults not in candidates else []
     rows = []
@@ -69,7 +67,7 @@ def run(args: argparse.Namespace) -> None:
         rows.append({"trial": index, **values, **flags, **row})
     write_choice(args.out, rows, candidates)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
-    write_json(args.out / paths.COST, cost_of({**seconds, **prepared.seconds}, session.device))
+    write_json(args.out / layout.COST, cost_of({**seconds, **prepared.seconds}, session.device))
     checkpoints.clear()
 
 
@@ -139,14 +137,14 @@ def write_choice(out: Path, rows: list[dict[str, Any]], candidates: list[Values]
     flags = ["is_candidate", "is_default", "is_chosen"]
     columns = ["trial", *candidates[0], *flags, *MEASURED]
     write_rows(
-        out / paths.TRIALS, columns, ({c: _printed(row[c]) for c in columns} for row in rows)
+        out / layout.TRIALS, columns, ({c: _printed(row[c]) for c in columns} for row in rows)
     )
     choice = {
         "params": candidates[chosen],
         "by_teacher": None if by_teacher is None else candidates[by_teacher],
         "num_candidates": len(candidates),
     }
-    write_json(out / paths.SELECTED, choice)
+    write_json(out / layout.SELECTED, choice)
 
 
 def _printed(value: Any) -> Any:

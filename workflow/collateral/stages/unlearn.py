@@ -10,14 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collateral import paths
-from collateral.config.lookup import add_plugins, kind_of, params_class
-from collateral.config.methods import prepared_name
-from collateral.config.params import MethodParams
-from collateral.core.files import read_json
-from collateral.core.outputs import ModelOutputs
-from collateral.core.split import Split
-from collateral.metrics.accuracy import accuracies
+from collateral.results import layout
+from collateral.contract.plugins import kind_of, params_class, prepared_name
+from collateral.contract.params import MethodParams
+from collateral.results.files import read_json
+from collateral.results.outputs import ModelOutputs
+from collateral.results.split import Split
+from collateral.findings.accuracy.numbers import accuracies
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
@@ -44,10 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Unlearn, and write weights, outputs, history, record and cost."""
-    add_plugins(args.plugins)
     params = final_params(args)
     args.retrained = args.retrained[0] if args.retrained else None
-    kind = kind_of(args.method)
+    kind = kind_of(args.method).what
     record = {"run": args.run, "kind": kind, "method": args.method, **record_of(args, params)}
     session, split = open_session(args.data, args.threads), Split.load(args.split)
     method = method_of(args, session, split)
@@ -71,7 +69,7 @@ def preparation(
     args: argparse.Namespace, method: Method, params: MethodParams, checkpoints: Checkpoints
 ) -> Prepared:
     """Return what another job prepared; where none did, prepare, and keep it for others."""
-    own = args.out / paths.PREPARED
+    own = args.out / layout.PREPARED
     shutil.rmtree(own, ignore_errors=True)
     shared = prepared_in(args.prepared, args.method, params)
     if shared:

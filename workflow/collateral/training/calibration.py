@@ -7,10 +7,10 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional as F
 
-from collateral.config.schema import TrainingParams
-from collateral.core.dataset import ImageInfo
-from collateral.models.build import build_model
-from collateral.models.facts import Shape
+from collateral.contract.params import TrainingParams
+from collateral.contract.data import ImageInfo
+from collateral.models._build import build_model
+from collateral.models._facts import Shape
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import BATCH_SIZE, infer

@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from collateral.core.files import atomic
+from collateral.results.files import atomic
 
 LOG = logging.getLogger(__name__)
 HASH_BYTES = 32

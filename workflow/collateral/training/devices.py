@@ -5,7 +5,7 @@ from functools import cache
 
 import torch
 
-from collateral.core.locks import claim
+from collateral.training.locks import claim
 
 
 @cache

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from collateral.core.dataset import Dataset, ImageInfo
+from collateral.contract.data import ImageInfo
+from collateral.results.dataset import Dataset
 
 Batch = tuple[Tensor, Tensor]
 

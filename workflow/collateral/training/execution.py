@@ -5,22 +5,19 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from collateral import paths
-from collateral.config.lookup import module_of, prepare_class
-from collateral.config.methods import prepare_values, prepared_name
-from collateral.config.params import MethodParams
-from collateral.core.files import atomic, read_json, write_json
-from collateral.core.seeds import seed_of
-from collateral.core.split import Split
+from collateral.results import layout
+from collateral.contract.plugins import kind_of, prepare_class, prepare_values, prepared_name
+from collateral.contract.params import MethodParams
+from collateral.results.files import atomic, read_json, write_json
+from collateral.contract.seeds import seed_of
+from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task
 from collateral.training.run import Run, Tracker
@@ -38,20 +35,20 @@ class Prepared:
 
     def save(self, folder: Path, device: torch.device) -> None:
         """Write a folder that trials, sweeps and runs may share."""
-        with atomic(folder / paths.PREPARED_TENSORS) as temporary:
+        with atomic(folder / layout.PREPARED_TENSORS) as temporary:
             save_file(self.tensors, temporary)
         report = {"reported": self.reported, "history": self.history}
-        write_json(folder / paths.PREPARED_REPORT, report)
-        write_json(folder / paths.COST, cost_of(self.seconds, device))
+        write_json(folder / layout.PREPARED_REPORT, report)
+        write_json(folder / layout.COST, cost_of(self.seconds, device))
 
     @staticmethod
     def load(folder: Path) -> Prepared:
         """Read what `save` wrote."""
-        report = read_json(folder / paths.PREPARED_REPORT)
+        report = read_json(folder / layout.PREPARED_REPORT)
         return Prepared(
-            tensors=load_file(folder / paths.PREPARED_TENSORS),
+            tensors=load_file(folder / layout.PREPARED_TENSORS),
             reported=report["reported"],
-            seconds=read_json(folder / paths.COST)["seconds"],
+            seconds=read_json(folder / layout.COST)["seconds"],
             history=report["history"],
         )
 
@@ -76,9 +73,9 @@ class Method:
     device: torch.device
 
     @property
-    def module(self) -> ModuleType:
+    def module(self) -> Any:
         """The method's code."""
-        return import_module(module_of(self.name, "method"))
+        return kind_of(self.name).load(self.name, "method")
 
     @property
     def has_prepare(self) -> bool:
@@ -147,4 +144,4 @@ def prepared_in(folders: Sequence[Path], name: str, params: MethodParams) -> Pre
     """Return what is prepared for these parameters in one of the folders, if it is there."""
     places = [folder / prepared_name(name, params) for folder in folders]
     # The cost is written last.
-    return next((Prepared.load(p) for p in places if (p / paths.COST).exists()), None)
+    return next((Prepared.load(p) for p in places if (p / layout.COST).exists()), None)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.config.schema import TrainingParams
+from collateral.contract.params import TrainingParams
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
 from collateral.training.numerics import compiled

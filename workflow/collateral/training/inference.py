@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from collateral.core.outputs import Embeddings, ModelOutputs, Outputs
-from collateral.models.classifier import Classifier
+from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.models._classifier import Classifier
 from collateral.training.examples import Examples
 
 BATCH_SIZE = 256  # on CPU 64 to 256 are equal and 512 is slower

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from collateral.core.record import TRACKED
+from collateral.results.record import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
 from collateral.training.numerics import device_name

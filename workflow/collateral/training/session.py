@@ -12,13 +12,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from collateral import paths
-from collateral.core.dataset import Dataset, Labels
-from collateral.core.files import atomic, write_json, write_rows
-from collateral.core.outputs import Embeddings, ModelOutputs
-from collateral.core.record import cost
-from collateral.core.split import Split
-from collateral.models.build import build_model
+from collateral.results import layout
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.files import atomic, write_json, write_rows
+from collateral.results.outputs import Embeddings, ModelOutputs
+from collateral.results.record import cost
+from collateral.results.split import Split
+from collateral.models._build import build_model
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Task, test_examples, train_examples
 from collateral.training.inference import outputs_of
@@ -72,14 +72,14 @@ def write_results(
     """Run the model over the data, once; write weights, outputs, history, record and cost."""
     outputs, embeddings = outputs_of(model, session.train, session.test)
     weights = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
-    with atomic(out / paths.MODEL) as temporary:
+    with atomic(out / layout.MODEL) as temporary:
         save_file(weights, temporary)
-    outputs.save(out / paths.OUTPUTS)
-    write_rows(out / paths.HISTORY, _columns(run.history), run.history)
+    outputs.save(out / layout.OUTPUTS)
+    write_rows(out / layout.HISTORY, _columns(run.history), run.history)
     status = status_of(outputs, session.data.labels)
     about = {"status": status, "numerics": numerics_of(run.devices), "extra": run.reported}
-    write_json(out / paths.RECORD, {**record, **about})
-    write_json(out / paths.COST, cost_of(run.clock.seconds, run.device))
+    write_json(out / layout.RECORD, {**record, **about})
+    write_json(out / layout.COST, cost_of(run.clock.seconds, run.device))
     return outputs, embeddings
 
 

@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from collateral.controls.ideal.params import Params
-from collateral.training.distillation import distil
+from collateral.methods._shared.distillation import distil
 from collateral.training.examples import Task
 from collateral.training.run import Run
 

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from collateral.config.distillation import StudentParams
+from collateral.contract.distillation import StudentParams
 
 
 class Params(StudentParams):

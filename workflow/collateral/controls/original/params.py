@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from collateral.config.params import MethodParams
+from collateral.contract.params import MethodParams
 
 
 class Params(MethodParams):

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from collateral.core.shares import share_of
+from collateral.contract.shares import share_of
 from collateral.data.forget import class_part
-from collateral.data.names import class_indices
+from collateral.contract.classes import class_indices
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from collateral.core.dataset import Labels
-    from collateral.data.info import DatasetSize
+    from collateral.results.dataset import Labels
+    from collateral.contract.data import DatasetSize
 
 Fraction = Annotated[float, Field(gt=0, le=1)]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from collateral.core.record import file_hash
+from collateral.results.record import file_hash
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from collateral.core.dataset import Labels
-    from collateral.data.info import DatasetSize
+    from collateral.results.dataset import Labels
+    from collateral.contract.data import DatasetSize
 
 SUFFIXES = (".txt", ".json", ".npy")
 

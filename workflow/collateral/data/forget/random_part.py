@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from collateral.core.seeds import seed_of
-from collateral.core.shares import share_of
+from collateral.contract.seeds import seed_of
+from collateral.contract.shares import share_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from collateral.core.dataset import Labels
-    from collateral.data.info import DatasetSize
+    from collateral.results.dataset import Labels
+    from collateral.contract.data import DatasetSize
 
 
 class Params(BaseModel):

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.config.params import TrainedParams
+from collateral.contract.params import TrainedParams
 
 
 class Params(TrainedParams):

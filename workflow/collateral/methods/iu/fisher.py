@@ -5,8 +5,8 @@ from torch import Tensor, nn
 
 from collateral.methods.iu.params import Prepare
 from collateral.training.examples import Examples
-from collateral.training.gradients import CHUNK_SIZE, per_sample_gradients, summed_gradient
-from collateral.training.products import is_known, products
+from collateral.methods._shared.gradients import CHUNK_SIZE, per_sample_gradients, summed_gradient
+from collateral.methods.iu.products import is_known, products
 
 # Gradients kept at a time: 1000 of ResNet-56 are 3.4 GB, and two jobs may run side by side.
 MAX_BYTES = 2 * 2**30

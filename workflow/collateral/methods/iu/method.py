@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from collateral.methods.iu.fisher import corrected_by_first, solved
 from collateral.methods.iu.params import Params, Prepare
 from collateral.training.examples import Task
-from collateral.training.gradients import by_parameter, summed_gradient, trainable
-from collateral.training.products import is_known
+from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
+from collateral.methods.iu.products import is_known
 from collateral.training.run import Run
 
 

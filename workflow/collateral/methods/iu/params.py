@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.config.params import MethodParams
-from collateral.config.work import Sizes, Work, training
+from collateral.contract.params import MethodParams
+from collateral.contract.work import Sizes, Work, training
 
 # A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
 PER_SAMPLE = 2

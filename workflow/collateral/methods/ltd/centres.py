@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from collateral.training.support import (
+from collateral.methods._shared.nearest import (
     Search,
     depths,
     depths_of,

@@ -7,11 +7,10 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from collateral.methods.ltd.params import MOST_CLUSTERS
-
 # Kaufman and Rousseeuw, Finding Groups in Data (1990): above it, "a reasonable structure".
 LEAST_SILHOUETTE = 0.5
 STARTS = 10
+MOST_CLUSTERS = 10  # that `auto` tries
 SAMPLE = 2000  # examples of which a silhouette is taken: its time and memory go with their square
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from collateral.training.support import CHUNK_ENTRIES
+from collateral.methods._shared.nearest import CHUNK_ENTRIES
 
 LEAST_PER_CELL = 39  # examples; faiss warns of fewer
 # Of k-means, which lays out the cells. faiss's own 25 rounds over 256 a cell find no more

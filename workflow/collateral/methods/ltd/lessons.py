@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.teacher import new_teacher
-from collateral.training.distillation import Online
+from collateral.methods._shared.distillation import Online
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 

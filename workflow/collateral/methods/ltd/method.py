@@ -9,7 +9,7 @@ from collateral.methods.ltd.lessons import Lesson, asking, lessons_of, weights_o
 from collateral.methods.ltd.params import Params, Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.methods.ltd.teacher import new_teacher, train_teacher
-from collateral.training.distillation import distil
+from collateral.methods._shared.distillation import distil
 from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.run import Run

@@ -4,15 +4,19 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from collateral.config.distillation import Count, StudentParams, count_or
-from collateral.config.params import MethodParams
-from collateral.config.work import Sizes, Work, looking, training
-from collateral.core.spelling import unknown
-from collateral.models.names import NAMES
+from collateral.contract.distillation import Count, StudentParams, count_or
+from collateral.contract.params import MethodParams
+from collateral.contract.work import Sizes, Work, looking, training
+from collateral.contract.plugins import MODEL
+from collateral.contract.spelling import unknown
 
-TEACHERS = (*NAMES, "mlp_frozen")
 # To estimate the teacher's work: what a support of unknown size is taken for, and `clusters: auto`.
-UNKNOWN_SIZE, MOST_CLUSTERS = 1000, 10
+UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
+
+
+def teachers() -> list[str]:
+    """Return what a teacher may be."""
+    return [*MODEL.names(), "mlp_frozen"]
 
 
 class Prepare(MethodParams):
@@ -67,7 +71,7 @@ class Prepare(MethodParams):
         "resnet8",
         description="A model's name, or mlp_frozen: a perceptron on the base model's features. "
         "Paper: resnet8.",
-        json_schema_extra={"enum": list(TEACHERS)},
+        json_schema_extra=lambda schema: schema.update(enum=teachers()),
     )
     teacher_lr: float = Field(0.2, ge=0, description="Public code: 0.2; SVHN: 0.005.")
     teacher_schedule: Literal["step", "cosine", "constant"] = Field(
@@ -109,8 +113,8 @@ class Prepare(MethodParams):
     @field_validator("teacher")
     @classmethod
     def _known_teacher(cls, value: str) -> str:
-        if value not in TEACHERS:
-            raise ValueError(unknown("teacher", value, TEACHERS))
+        if value not in teachers():
+            raise ValueError(unknown("teacher", value, teachers()))
         return value
 
     def prepare_work(self, sizes: Sizes) -> Work:
@@ -130,7 +134,7 @@ class Prepare(MethodParams):
     def _size(self, sizes: Sizes) -> int:
         """Return the size of the support, as far as it is known, at most."""
         if self.k_each is not None:
-            clusters = self.clusters if isinstance(self.clusters, int) else MOST_CLUSTERS
+            clusters = self.clusters if isinstance(self.clusters, int) else UNKNOWN_CLUSTERS
             centres = {"mean": 1, "cluster": clusters, "example": sizes.forget}
             return self.k_each * centres[self.support_by]
         if self.k == "auto" or self.min_similarity is not None:

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from collateral.methods.ltd.centres import Chosen, Neighbourhood, every_example, sums_of
-from collateral.methods.ltd.diagnostic import diagnose
+from collateral.methods.ltd.ascent import diagnose
 from collateral.methods.ltd.params import Prepare
 from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.run import Run
-from collateral.training.support import (
+from collateral.methods._shared.nearest import (
     Search,
     nearest,
     select,

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.config.params import TrainedParams
-from collateral.core.dataset import ImageInfo
+from collateral.contract.params import TrainedParams
+from collateral.contract.data import ImageInfo
 from collateral.methods.ltd.params import Prepare
-from collateral.models.build import build_model
-from collateral.models.classifier import Classifier
+from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
 from collateral.training.examples import Examples
 from collateral.training.optimizers import cosine, descend, set_rate, start_training
 from collateral.training.run import Run

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from collateral.methods.neighbor.params import Params, Prepare
-from collateral.training.distillation import distil
+from collateral.methods._shared.distillation import distil
 from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.run import Run
-from collateral.training.support import nearest, select, similarity
+from collateral.methods._shared.nearest import nearest, select, similarity
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:

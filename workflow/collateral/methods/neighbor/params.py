@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.config.distillation import Count, StudentParams, count_or
-from collateral.config.params import MethodParams
-from collateral.config.work import Sizes, Work, looking
+from collateral.contract.distillation import Count, StudentParams, count_or
+from collateral.contract.params import MethodParams
+from collateral.contract.work import Sizes, Work, looking
 
 
 class Prepare(MethodParams):

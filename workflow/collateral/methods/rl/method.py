@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from collateral.methods.rl.params import Params
 from collateral.training.examples import Task
-from collateral.training.labels import random_labels
+from collateral.methods._shared.labels import random_labels
 from collateral.training.optimizers import descend, num_batches, start_training, steps_by_epoch
 from collateral.training.run import Run
 

@@ -4,8 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.config.params import TrainedParams
-from collateral.config.work import Sizes, Work, training
+from collateral.contract.params import TrainedParams
+from collateral.contract.work import Sizes, Work, training
 
 
 class Params(TrainedParams):

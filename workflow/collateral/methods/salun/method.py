@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from collateral.methods.salun.params import Params, Prepare
 from collateral.training.examples import Task
-from collateral.training.gradients import by_parameter, summed_gradient, trainable
-from collateral.training.labels import random_labels
+from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
+from collateral.methods._shared.labels import random_labels
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 

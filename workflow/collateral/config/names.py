@@ -1,0 +1,28 @@
+"""Names that become folders: which may, and how a value is written in one."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# What stands beside cells and benchmarks, and beside runs.
+RESERVED = frozenset({"base", "figures", "logs", "retrain", "support_size", "tables", "theory", "tune"})
+
+
+def is_slug(name: str) -> bool:
+    """Tell whether `name` may stand in a path as it is, and on a command line."""
+    return re.fullmatch(r"[a-z0-9_][a-z0-9_.-]*", name) is not None
+
+
+def slug(name: str) -> str:
+    """Turn a true name into one that may stand in a path."""
+    return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-.") or "x"
+
+
+def short(value: Any) -> str:
+    """Return a parameter's value as it stands in the name of a sweep's run."""
+    return format(value, "g") if isinstance(value, float) else str(value).lower()
+
+
+def varied(values: Mapping[str, Any]) -> list[str]:
+    """Return what the name of a sweep's run has after the method's, part by part."""
+    return [f"{key}={short(value)}" for key, value in values.items()]

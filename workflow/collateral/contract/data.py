@@ -1,0 +1,69 @@
+"""What a data set declares, and what a model must know of its images; no numpy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+
+@dataclass(frozen=True)
+class ImageInfo:
+    """What a model must know of the images: how many classes, their shape, their statistics."""
+
+    num_classes: int
+    shape: tuple[int, int, int]  # H, W, C
+    mean: tuple[float, ...]  # per channel, for images in [0, 1]
+    std: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DatasetSize:
+    """How much data there is."""
+
+    class_names: tuple[str, ...]
+    train: tuple[int, ...]  # examples of each class
+    test: tuple[int, ...]
+    shape: tuple[int, int, int]  # H, W, C
+
+    @property
+    def num_train(self) -> int:
+        """How many train examples there are."""
+        return sum(self.train)
+
+    @property
+    def num_examples(self) -> int:
+        """How many examples there are."""
+        return sum(self.train) + sum(self.test)
+
+    @property
+    def num_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.class_names)
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """A data set's facts; `None` where its options or the data itself must tell."""
+
+    class_names: tuple[str, ...] | None
+    source: str
+    licence: str
+    size: DatasetSize | None = None  # None: the module's function `size(options)` tells
+
+
+class DataOptions(BaseModel):
+    """Options that every data set has; a data set's own `Options` adds to them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
+    classes: tuple[str | StrictInt, ...] | None = Field(
+        None, min_length=2, description="Keep these classes only, by name or index, in this order."
+    )
+    per_class: int | None = Field(
+        None, ge=1, description="Keep the first so many train examples of each class."
+    )
+    test_per_class: int | None = Field(
+        None, ge=1, description="Keep the first so many test examples of each class."
+    )

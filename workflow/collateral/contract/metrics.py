@@ -1,0 +1,59 @@
+"""What a number is called, measured in and best at, and how many of its digits are shown."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal[
+    "%", "points", "s", "MB", "examples", "cosine", "nats", "epochs", "classes", "cells", "rate", ""
+]
+Ideal = Literal["retrain", "high", "low"]
+EMPTY = "–"  # an undefined number
+DIGITS: dict[str, int] = {
+    "%": 1,
+    "points": 1,
+    "s": 2,
+    "MB": 0,
+    "examples": 0,
+    "cosine": 2,
+    "nats": 3,
+    "epochs": 1,
+    "classes": 1,
+    "cells": 0,
+}
+FACTORS = {"%": 100.0, "points": 100.0}  # rates are kept in [0, 1]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a number is shown; `ideal` is None where it is neither good nor bad."""
+
+    label: str
+    description: str
+    unit: Unit
+    ideal: Ideal | None = None
+    digits: int | None = None  # after the point; None: the unit's, or four significant ones
+    is_cost: bool = False  # of time or memory: never the same twice, so in costs.csv alone
+
+    @property
+    def factor(self) -> float:
+        """What the stored number is multiplied by to be shown in `unit`."""
+        return FACTORS.get(self.unit, 1.0)
+
+    def text(self, value: float, spread: float = math.nan, *, sign: bool = False) -> str:
+        """Return a stored number in its unit, and its spread: "47.4 ± 3.2"; "–" if undefined."""
+        if math.isnan(value):
+            return EMPTY
+        shown = self._rounded(value, value, "+" if sign else "")
+        return shown if math.isnan(spread) else f"{shown} ± {self._rounded(spread, value)}"
+
+    def _rounded(self, number: float, value: float, sign: str = "") -> str:
+        """Write a number with the digits that `value` is shown with."""
+        digits = DIGITS.get(self.unit) if self.digits is None else self.digits
+        if digits is None:
+            return f"{self.factor * number:{sign}.4g}".replace("-", "−")
+        if self.unit == "s" and value >= 10:
+            digits -= 1  # of long times, the hundredths are noise
+        text = f"{self.factor * number:{sign}.{digits}f}"
+        is_zero = not text.strip("+-0.")
+        return (text.lstrip("+-") if is_zero else text).replace("-", "−")

@@ -1,0 +1,92 @@
+"""The bases of parameters, of methods and of training: validated, documented, free of torch."""
+
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from collateral.contract.work import Sizes, Work, training
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors, and nothing changes after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class MethodParams(Strict):
+    """Parameters of a method; the subclass's docstring cites the source and says what it does."""
+
+    label: ClassVar[str]  # as tables and figures print it
+    touches: ClassVar[frozenset[str]]  # of "retain", "forget images", "forget labels"
+    # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
+    needs_retrain: ClassVar[bool] = False
+    inherits: ClassVar[str | None] = None
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Return what `prepare` computes; unless told, a pass over all that the method touches.
+
+        Time limits and `collateral estimate` follow from this and from `unlearn_work`.
+        """
+        return training(self._touched(sizes))
+
+    def prepared_numbers(self, sizes: Sizes) -> int:
+        """Return how many float32 numbers `prepare` keeps; unless told, one for each weight."""
+        return sizes.weights
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Return what `unlearn` computes; unless told, its epochs over all that it touches."""
+        return training(getattr(self, "epochs", 0) * self._touched(sizes))
+
+    def _touched(self, sizes: Sizes) -> int:
+        retain = sizes.retain if "retain" in self.touches else 0
+        return retain + (sizes.forget if "forget images" in self.touches else 0)
+
+
+class TrainedParams(MethodParams):
+    """What all methods that train with an optimiser share."""
+
+    lr: float = Field(ge=0, description="Learning rate, constant.")
+    batch_size: int = Field(256, ge=1, description="Examples a step; public code: 256.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field("sgd", description="Paper: SGD.")
+    momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper, appendix B.2.")
+    weight_decay: float = Field(1e-6, ge=0, description="Paper, appendix B.2.")
+    augment: bool = Field(True, description="Augment as the data set does; public code: yes.")
+    batchnorm: Literal["train", "frozen"] = Field(
+        "train", description="`frozen` keeps the running statistics; published methods train them."
+    )
+
+    def images_in(self, examples: int, epochs: int, steps: int | None) -> int:
+        """Return how many images there are in so many steps or, where they are None, epochs."""
+        if steps is None:
+            return epochs * examples
+        return steps * min(self.batch_size, examples)
+
+
+class TrainingParams(Strict):
+    """How base and retrained models are trained; defaults: the paper's CIFAR-100 protocol."""
+
+    epochs: int = Field(200, ge=1, description="Passes over the training data; paper: 200.")
+    batch_size: int = Field(256, ge=1, description="Examples a step; paper: 256.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field(
+        "sgd", description="Paper: SGD; SVHN: AdamW."
+    )
+    lr: float = Field(0.1, gt=0, description="Initial learning rate; paper: 0.1.")
+    momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper: 0.9.")
+    nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
+    weight_decay: float = Field(5e-4, ge=0, description="Paper: 5e-4.")
+    schedule: Literal["cosine", "constant"] = Field("cosine", description="Paper: cosine to 0.")
+    augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
+    checkpoint: Literal["last", "best_validation", "best_test"] = Field(
+        "last",
+        description="Which epoch is kept. `best_test` looks at the test set: it is here only "
+        "because the paper does it, and the record says so.",
+    )
+    validation_share: float = Field(
+        0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
+    )
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32", description="Mixed precision, on GPUs only."
+    )
+    compile: bool = Field(
+        False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."
+    )

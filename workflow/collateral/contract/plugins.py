@@ -1,0 +1,138 @@
+"""Find methods, models, data sets and findings by name: the folder or file of that name is it.
+
+It lies in the package or under `plugins:`; what begins with _ serves the others and is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from collateral.contract.spelling import unknown
+
+if TYPE_CHECKING:
+    from collateral.contract.params import MethodParams
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plug-in: what errors call it, its package, and the file that makes it one."""
+
+    what: str
+    package: str
+    pattern: str  # of a folder: `*/params.py`; of a file: `*.py`
+    folder: str  # in a folder of plug-ins; empty: it cannot be plugged in
+
+    @property
+    def paths(self) -> list[str]:
+        """The folders that it is looked for in, the package's own first."""
+        return import_module(self.package).__path__
+
+    @property
+    def own(self) -> dict[str, str]:
+        """The package's own, by name; a file may serve several names, which `NAMES` lists."""
+        listed: dict[str, str] = getattr(import_module(self.package), "NAMES", {})
+        return listed or {name: name for name in _found(self.paths[0], self.pattern)}
+
+    def names(self) -> list[str]:
+        """Return the names of all there are."""
+        plugged = (name for path in self.paths[1:] for name in _found(path, self.pattern))
+        return sorted({*self.own, *plugged})
+
+    def module(self, name: str, part: str = "") -> str:
+        """Return the import name of a plug-in, or of a part of its folder."""
+        if name not in self.names():
+            raise ValueError(unknown(self.what, name, self.names()))
+        return ".".join(filter(None, (self.package, self.own.get(name, name), part)))
+
+    def load(self, name: str, part: str = "") -> Any:
+        """Import a plug-in, or a part of it."""
+        return import_module(self.module(name, part))
+
+    def parts(self, part: str) -> list[str]:
+        """Return the import names of a part of all folders that have it."""
+        having = (name for path in self.paths for name in _found(path, f"*/{part}.py"))
+        return [self.module(name, part) for name in sorted({*having} & {*self.names()})]
+
+
+METHOD = Kind("method", "collateral.methods", "*/params.py", "methods")
+CONTROL = Kind("control", "collateral.controls", "*/params.py", "")
+DATA = Kind("data set", "collateral.data", "*.py", "data")
+FORGET = Kind("kind of forget set", "collateral.data.forget", "*.py", "forget")
+MODEL = Kind("model", "collateral.models", "*.py", "models")
+FINDING = Kind("finding", "collateral.findings", "*/__init__.py", "findings")
+KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
+
+
+@cache
+def _found(folder: str, pattern: str) -> tuple[str, ...]:
+    """Look once: a large grid asks for every run."""
+    files = Path(folder).glob(pattern)
+    names = {file.parent.name if "/" in pattern else file.stem for file in files}
+    return tuple(sorted(name for name in names if not name.startswith("_")))
+
+
+def add_plugins(folders: Iterable[Path]) -> None:
+    """Let what lies in these folders be found, after the package's own."""
+    for folder in folders:
+        for kind, inner in plugged_in(folder):
+            if str(inner.resolve()) not in kind.paths:
+                kind.paths.append(str(inner.resolve()))
+
+
+def plugged_in(folder: Path) -> Iterator[tuple[Kind, Path]]:
+    """Yield the kinds that a folder of plug-ins holds, and where; itself, it may hold methods."""
+    if _found(str(folder), METHOD.pattern):
+        yield METHOD, folder
+    for kind in KINDS:
+        if kind.folder and (folder / kind.folder).is_dir():
+            yield kind, folder / kind.folder
+
+
+def clashes(folders: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield each plug-in whose name another one has, and who that is."""
+    taken = {(kind, name): "the package" for kind in KINDS for name in kind.own}
+    taken |= {(METHOD, name): "a control of the package" for name in CONTROL.own}
+    for folder in folders:
+        for kind, inner in plugged_in(folder):
+            for name in _found(str(inner), kind.pattern):
+                if (kind, name) in taken:
+                    yield inner / name, f"{taken[kind, name]} has a {kind.what} of this name"
+                taken.setdefault((kind, name), f"'{inner}'")
+
+
+def kind_of(name: str) -> Kind:
+    """Return METHOD or CONTROL; raise ValueError if there is neither of that name."""
+    for kind in (METHOD, CONTROL):
+        if name in kind.names():
+            return kind
+    raise ValueError(unknown("method", name, METHOD.names() + CONTROL.names()))
+
+
+def params_class(name: str) -> type[MethodParams]:
+    """Return the `Params` of a method or control."""
+    return kind_of(name).load(name, "params").Params  # type: ignore[no-any-return]
+
+
+def prepare_class(name: str) -> type[MethodParams] | None:
+    """Return its `Prepare`, if it has two phases."""
+    return getattr(kind_of(name).load(name, "params"), "Prepare", None)
+
+
+def prepare_values(name: str, params: MethodParams) -> dict[str, Any]:
+    """Return the values that `prepare` may read."""
+    prepare = prepare_class(name)
+    assert prepare is not None, f"{name} has no Prepare"
+    return params.model_dump(mode="json", include=set(prepare.model_fields))
+
+
+def prepared_name(name: str, params: MethodParams) -> str:
+    """Return the folder's name of what is prepared: equal Prepare values, equal folder."""
+    values = json.dumps(prepare_values(name, params), sort_keys=True)
+    return f"{name}-{hashlib.sha256(values.encode()).hexdigest()[:10]}"

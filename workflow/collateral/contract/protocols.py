@@ -1,0 +1,209 @@
+"""What a method and a finding are given; the classes themselves are in training/ and results/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from collateral.contract.data import ImageInfo
+    from collateral.contract.rows import At
+
+    Batch = tuple[Tensor, Tensor]
+
+
+class Examples(Protocol):
+    """Images with labels: a class index each, or a distribution over the classes."""
+
+    @property
+    def rows(self) -> Tensor:
+        """Which images of the data set, (n,)."""
+
+    @property
+    def labels(self) -> Tensor:
+        """Their labels, (n,) int64 or (n, C) float."""
+
+    def __len__(self) -> int:
+        """Return how many examples there are."""
+
+    def select(self, index: Tensor) -> Self:
+        """Return the examples at these positions."""
+
+    def relabelled(self, labels: Tensor) -> Self:
+        """Return the same images with other labels."""
+
+    def joined(self, other: Self) -> Self:
+        """Return these examples followed by `other`, which come from the same images."""
+
+    def pixels(self) -> Tensor:
+        """Return all images as they are, in [0, 1], (n, C, H, W)."""
+
+    def batches(
+        self, size: int, generator: torch.Generator, *, augment: bool = True
+    ) -> Iterator[Batch]:
+        """Yield shuffled batches, each example once."""
+
+    def in_order(self, size: int) -> Iterator[Batch]:
+        """Yield clean batches in the given order."""
+
+    def cycle(
+        self, size: int, generator: torch.Generator, *, augment: bool = True
+    ) -> Iterator[Batch]:
+        """Yield shuffled batches without end."""
+
+
+class Task(Protocol):
+    """All that a method may see: what to forget, what to keep, and what the images are like."""
+
+    @property
+    def retain(self) -> Examples:
+        """The examples to keep."""
+
+    @property
+    def forget(self) -> Examples:
+        """The examples to forget."""
+
+    @property
+    def info(self) -> ImageInfo:
+        """What a model must know of the images."""
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes."""
+
+
+class Stateful(Protocol):
+    """A model, an optimiser, or anything else that a checkpoint must hold."""
+
+    def state_dict(self) -> Any:
+        """Return the state."""
+
+    def load_state_dict(self, state: Any) -> Any:
+        """Take the state on."""
+
+
+class Run(Protocol):
+    """What a method is given besides the data; `generator` is its one source of randomness."""
+
+    device: torch.device
+    generator: torch.Generator
+    history: list[dict[str, Any]]
+
+    def epochs(
+        self, count: int, model: nn.Module, *stateful: Stateful, name: str = ""
+    ) -> Iterator[int]:
+        """Yield the numbers, from 0, of the epochs still to do; between them save and track.
+
+        Leave a loop early by `stop`, not by `break`. A loop with a `name` trains something else
+        than the unlearned model.
+        """
+
+    def stop(self) -> None:
+        """End the running loop after this epoch."""
+
+    def log(self, **values: float | None) -> None:
+        """Add to the history; values of one epoch and loop share a row."""
+
+    def report(self, **numbers: float) -> None:
+        """Name numbers that belong into the tables."""
+
+    def phase(self, name: str | None) -> AbstractContextManager[None]:
+        """Count the seconds inside for the phase `name`; None is off the clock."""
+
+    def random_seed(self) -> int:
+        """Draw a seed for what wants one, such as scikit-learn."""
+
+    def seeded(self) -> AbstractContextManager[None]:
+        """Seed torch's global generator from ours inside: a new model's weights are drawn there."""
+
+
+class Answers(Protocol):
+    """What a model says of the train or of the test set, in data-set order."""
+
+    @property
+    def logits(self) -> NDArray[np.float16]:
+        """Read the logits, (N, C); they are large, and kept by nobody."""
+
+    @property
+    def confidence(self) -> NDArray[np.float32]:
+        """Probability of the true class, (N,)."""
+
+    @property
+    def prediction(self) -> NDArray[np.int64]:
+        """Class of the largest logit, (N,)."""
+
+
+class Result(Protocol):
+    """A run of one seed: what it is, how it ended, and what its model says of every example."""
+
+    @property
+    def run(self) -> str:
+        """Its name; `retrain` is the reference."""
+
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+
+    @property
+    def is_diverged(self) -> bool:
+        """Whether its answers mean nothing."""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What record.json says."""
+
+    @property
+    def train(self) -> Answers:
+        """Its answers on the train set."""
+
+    @property
+    def test(self) -> Answers:
+        """Its answers on the test set."""
+
+
+class CellResults(Protocol):
+    """The cached outputs of all runs of a forget set, and the numbers made of them so far."""
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds."""
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """All runs but Retrain."""
+
+    @property
+    def labels(self) -> Any:
+        """True labels: `train`, `test`, `class_names` (results/dataset.py)."""
+
+    @property
+    def split(self) -> Any:
+        """Who is forgotten: `forget`, `retain`, `affected` (results/split.py)."""
+
+    @property
+    def similarity(self) -> dict[str, NDArray[np.float32]]:
+        """Similarity to the forget set by seed and example: of `retain`, `forget` and `test`."""
+
+    def retrained(self) -> list[Result]:
+        """Return Retrain's results, one a seed."""
+
+    def results(self) -> Iterator[Result]:
+        """Yield the results of all runs but Retrain."""
+
+    def everyone(self) -> Iterator[Result]:
+        """Yield Retrain's results, and then those of all other runs."""
+
+    def retrain_of(self, result: Result) -> Result:
+        """Return Retrain of the same seed."""
+
+    def sets(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Part what is known of the train and the test examples (last axis) by set."""
+
+    def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
+        """Return a number of a finding before this one, one a seed; NaN where undefined."""

@@ -1,1 +1,0 @@
-"""What crosses stages: data sets, splits, outputs, records, seeds, fingerprints, atomic writes."""

@@ -1,0 +1,65 @@
+"""Cut a data set to some of its classes and to the first examples of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.results.dataset import Dataset, Labels
+from collateral.contract.data import DataOptions
+from collateral.contract.classes import class_indices
+
+
+def cut(dataset: Dataset, options: DataOptions) -> Dataset:
+    """Return what `options` keep of `dataset`, in its order; classes are numbered as listed."""
+    names = dataset.labels.class_names
+    kept = _kept(options, names)
+    kept_names = tuple(names[index] for index in kept)
+    train_labels = _renumber(dataset.labels.train, kept, len(names))
+    test_labels = _renumber(dataset.labels.test, kept, len(names))
+    train = _first("per_class", "train", train_labels, kept_names, options.per_class)
+    test = _first("test_per_class", "test", test_labels, kept_names, options.test_per_class)
+    return replace(
+        dataset,
+        train_images=dataset.train_images[train],
+        test_images=dataset.test_images[test],
+        labels=Labels(train_labels[train], test_labels[test], kept_names),
+    )
+
+
+def _kept(options: DataOptions, names: tuple[str, ...]) -> list[int]:
+    """Return the classes that stay, in the order of their new labels."""
+    if options.classes is None:
+        return list(range(len(names)))
+    try:
+        return class_indices(options.classes, names)
+    except ValueError as error:
+        raise ValueError(f"data.classes: {error}") from None
+
+
+def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> NDArray[np.int64]:
+    """Return the new label of every example, -1 where its class goes."""
+    new = np.full(num_classes, -1, dtype=np.int64)
+    new[kept] = np.arange(len(kept))
+    return new[labels]
+
+
+def _first(
+    option: str, part: str, labels: NDArray[np.int64], names: tuple[str, ...], limit: int | None
+) -> NDArray[np.int64]:
+    """Return the positions, ascending, of the first `limit` examples of every class that stays."""
+    keep = labels >= 0
+    if not keep.any():
+        raise ValueError(f"data.classes: {list(names)} have no {part} example")
+    if limit is None:
+        return np.flatnonzero(keep)
+    for index, name in enumerate(names):
+        members = np.flatnonzero(labels == index)
+        if len(members) < limit:
+            raise ValueError(
+                f"data.{option}: {limit}, but class '{name}' has {len(members)} {part} examples"
+            )
+        keep[members[limit:]] = False
+    return np.flatnonzero(keep)

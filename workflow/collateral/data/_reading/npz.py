@@ -1,0 +1,196 @@
+"""Images and labels from .npz files; errors name file and key, what is there and should be."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.results.dataset import Labels
+from collateral.contract.data import DatasetSize
+from collateral.data._reading.pixels import to_uint8
+
+IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
+TRAIN_KEYS = [("train_images", "train_labels")]
+TEST_KEYS = [("test_images", "test_labels")]
+OWN_FILE_KEYS = [("images", "labels"), ("X", "y")]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The train or the test set, and how errors call its arrays."""
+
+    images: NDArray[np.uint8]  # (N, H, W, C)
+    labels: NDArray[np.int64]  # (N,)
+    images_at: str
+    labels_at: str
+
+
+def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Labels]:
+    """Return train images, test images and labels of one file, or of a train and a test file."""
+    file = _open("data.path", path)
+    if test_path is None:
+        train = _part(file, f"data.path: {path}", TRAIN_KEYS)
+        test = _part(file, f"data.path: {path}", TEST_KEYS)
+    else:
+        train = _part(file, f"data.path: {path}", OWN_FILE_KEYS)
+        test_file = _open("data.test_path", test_path)
+        test = _part(test_file, f"data.test_path: {test_path}", OWN_FILE_KEYS)
+    if train.images.shape[1:] != test.images.shape[1:]:
+        shapes = f"{test.images.shape[1:]}, but train images {train.images.shape[1:]}"
+        raise ValueError(f"{test.images_at}: images have shape (H, W, C) = {shapes}")
+    names = _class_names(file.get("class_names"), f"data.path: {path}: class_names", train.labels)
+    _check_range(train, len(names))
+    _check_range(test, len(names))
+    _check_all_there(train, names)
+    return train.images, test.images, Labels(train.labels, test.labels, names)
+
+
+def read_size(path: Path, test_path: Path | None) -> DatasetSize:
+    """Return how much data one file holds, or a train and a test file; no image is read."""
+    own = test_path is not None
+    train_shape, train_labels, names = _part_size(
+        "data.path", path, OWN_FILE_KEYS if own else TRAIN_KEYS
+    )
+    _, test_labels, _ = _part_size(
+        "data.test_path" if own else "data.path",
+        test_path or path,
+        OWN_FILE_KEYS if own else TEST_KEYS,
+    )
+    class_names = _class_names(names, f"data.path: {path}: class_names", train_labels)
+    train, test = (
+        tuple(np.bincount(labels, minlength=len(class_names)).tolist())
+        for labels in (train_labels, test_labels)
+    )
+    height, width, channels = (*train_shape[1:], 1)[:3]
+    return DatasetSize(class_names, train, test, (height, width, channels))
+
+
+def _part_size(
+    key: str, path: Path, pairs: list[tuple[str, str]]
+) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[Any] | None]:
+    """Return the shape of the images, the labels, and the classes' names where there are some."""
+    with np.load(_checked(key, path), allow_pickle=False) as file:
+        at = f"{key}: {path}"
+        images_key, labels_key = _keys(file.files, at, pairs)
+        names = file["class_names"] if "class_names" in file.files else None
+        return _shape(file.zip, images_key), _labels(file[labels_key], at), names
+
+
+def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
+    """Return an array's shape from the head of its file."""
+    with archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        return read(file)[0]
+
+
+def _open(key: str, path: Path) -> dict[str, NDArray[Any]]:
+    """Return all arrays of an .npz file; nothing is unpickled."""
+    path = _checked(key, path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{key}: cannot read {path}: {error}") from None
+
+
+def _checked(key: str, path: Path) -> Path:
+    """Return the path of an .npz file that is there."""
+    path = path.expanduser()
+    if not path.is_file():
+        raise ValueError(f"{key}: there is no file {path}")
+    if not zipfile.is_zipfile(path):
+        raise ValueError(
+            f"{key}: {path} is not an .npz file (as numpy.savez writes it) or is cut off"
+        )
+    return path
+
+
+def _part(file: dict[str, NDArray[Any]], at: str, pairs: list[tuple[str, str]]) -> Part:
+    """Return the first of `pairs` that `file` has, checked."""
+    images_key, labels_key = _keys(list(file), at, pairs)
+    images_at, labels_at = f"{at}: {images_key}", f"{at}: {labels_key}"
+    images, labels = _images(file[images_key], images_at), _labels(file[labels_key], labels_at)
+    if len(images) != len(labels):
+        raise ValueError(f"{labels_at}: {len(labels)} labels for {len(images)} {images_key}")
+    return Part(images, labels, images_at, labels_at)
+
+
+def _keys(names: list[str], at: str, pairs: list[tuple[str, str]]) -> tuple[str, str]:
+    """Return the first of `pairs` that are both among `names`."""
+    for pair in pairs:
+        if set(pair) <= set(names):
+            return pair
+    wanted = " or ".join(f"{images} and {labels}" for images, labels in pairs)
+    raise ValueError(f"{at}: has {', '.join(names) or 'nothing'}; expected {wanted}")
+
+
+def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
+    """Return `array` as uint8 (N, H, W, C)."""
+    images = array[..., None] if array.ndim == 3 else array
+    if images.ndim != 4 or images.shape[3] not in (1, 3):
+        raise ValueError(f"{at}: shape {array.shape}; expected {IMAGE_SHAPES}")
+    if not images.size:
+        raise ValueError(f"{at}: shape {array.shape} has no pixel; expected at least one image")
+    if images.dtype == np.uint8:
+        return images
+    if not np.issubdtype(images.dtype, np.floating):
+        raise ValueError(f"{at}: dtype {images.dtype}; expected uint8, or floats from 0 to 1")
+    low, high = float(images.min()), float(images.max())
+    if not (low >= 0 and high <= 1):  # so put, NaN is refused too
+        raise ValueError(f"{at}: floats from {low:g} to {high:g}; expected 0 to 1, not normalised")
+    return to_uint8(images)
+
+
+def _labels(array: NDArray[Any], at: str) -> NDArray[np.int64]:
+    """Return `array` as int64 (N,)."""
+    if array.ndim != 1:
+        raise ValueError(f"{at}: shape {array.shape}; expected (N,)")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{at}: dtype {array.dtype}; expected integers")
+    return array.astype(np.int64)
+
+
+def _class_names(
+    array: NDArray[Any] | None, at: str, train_labels: NDArray[np.int64]
+) -> tuple[str, ...]:
+    """Return the names in `array`, or class_0, class_1, ... for the different train labels."""
+    if array is None:
+        return tuple(f"class_{index}" for index in range(len(np.unique(train_labels))))
+    if array.ndim != 1 or array.dtype.kind != "U":
+        raise ValueError(
+            f"{at}: dtype {array.dtype}, shape {array.shape}; expected a list of strings"
+        )
+    names = tuple(str(name) for name in array)
+    if len(set(names)) != len(names):
+        twice = sorted(name for name in set(names) if names.count(name) > 1)
+        raise ValueError(f"{at}: {twice} more than once; expected different names")
+    return names
+
+
+def _check_range(part: Part, num_classes: int) -> None:
+    wrong = part.labels[(part.labels < 0) | (part.labels >= num_classes)]
+    if len(wrong):
+        allowed = f"0 to {num_classes - 1}, as there are {num_classes} classes"
+        raise ValueError(f"{part.labels_at}: found label {wrong[0]}; expected {allowed}")
+
+
+def _check_all_there(train: Part, names: tuple[str, ...]) -> None:
+    """Refuse a single class, and names without a train example."""
+    if len(names) < 2:
+        raise ValueError(f"{train.labels_at}: one class only; expected at least two")
+    empty = np.flatnonzero(np.bincount(train.labels, minlength=len(names)) == 0)
+    if len(empty):
+        found = f"no example of class {empty[0]} ('{names[empty[0]]}')"
+        raise ValueError(
+            f"{train.labels_at}: {found}; expected some for all {len(names)} class_names"
+        )

@@ -1,0 +1,22 @@
+"""What did each run cost: how many seconds, in all and by phase, and how much memory?"""
+
+from collateral.contract.metrics import Metric
+
+PLACE = "details"
+ORDER = 10
+
+
+def _cost(label: str, description: str, unit: str) -> Metric:
+    return Metric(label, description, unit, "low", is_cost=True)  # type: ignore[arg-type]
+
+
+METRICS = {
+    "rte": _cost("RTE", "seconds from the base model and the data to the unlearned model", "s"),
+    "seconds": _cost("Seconds", "seconds of one phase of the run", "s"),
+    "tuning_seconds": _cost("Tuning", "seconds of all trials of the tuning", "s"),
+    "support_size_seconds": _cost(
+        "Support sizes", "seconds of the teachers of all support sizes", "s"
+    ),
+    "peak_rss_mb": _cost("Memory", "largest resident memory of the job", "MB"),
+    "peak_device_mb": _cost("GPU memory", "largest memory on the device", "MB"),
+}

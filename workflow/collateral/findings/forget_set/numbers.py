@@ -1,0 +1,19 @@
+"""Sizes of the affected classes, and how much of each is forgotten."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from collateral.contract.protocols import CellResults
+from collateral.contract.rows import Row
+from collateral.results.layout import RETRAIN
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield both counts of every affected class."""
+    names, label = cell.labels.class_names, cell.labels.train
+    counted = {"train_count": label, "forget_count": label[cell.split.forget]}
+    for metric, labels in counted.items():
+        counts = np.bincount(labels, minlength=len(names))
+        for c in cell.split.affected:
+            yield Row(RETRAIN, metric, float(counts[c]), at=names[c])

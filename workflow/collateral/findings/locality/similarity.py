@@ -1,0 +1,55 @@
+"""How near an example is to the forget set in the base model's features."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+
+
+def similarity(features: Floats, forget: Floats) -> NDArray[np.float32]:
+    """Return each row's cosine with the sum of the rows of `forget`; 0 for a row of zeros.
+
+    The rows of `forget` are summed as they are: a long feature vector weighs more.
+    """
+    direction = forget.sum(axis=0, dtype=np.float64)
+    return _cosine(features.astype(np.float64), direction).astype(np.float32)
+
+
+def similarity_by_class(
+    features: Floats, forget: Floats, label: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Return the similarity to the rows of `forget` of each class in `label`, (classes, N)."""
+    return np.stack([similarity(features, forget[label == c]) for c in np.unique(label)])
+
+
+def class_means(
+    features: Floats, label: NDArray[np.int64], num_classes: int
+) -> NDArray[np.float64]:
+    """Return the mean features of every class (C, D); NaN for an absent class."""
+    means = np.full((num_classes, features.shape[1]), np.nan)
+    for c in np.unique(label):
+        means[c] = features[label == c].mean(axis=0, dtype=np.float64)
+    return means
+
+
+def most_similar(values: Floats, candidates: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the `count` candidates with the largest `values`, largest first, ties in order."""
+    order = np.argsort(-values[candidates], kind="stable")
+    return candidates[order[:count]]
+
+
+def most_similar_in_turns(
+    by_class: Floats, candidates: NDArray[np.int64], count: int
+) -> NDArray[np.int64]:
+    """Return `count` candidates: the most similar to each class, then the second, and so on."""
+    orders = [most_similar(values, candidates, count) for values in by_class]
+    turns = np.stack(orders, axis=1).ravel()
+    _, first = np.unique(turns, return_index=True)
+    found: NDArray[np.int64] = turns[np.sort(first)][:count]
+    return found
+
+
+def _cosine(rows: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(direction)
+    # A vector of zeros has no direction: its product is 0, and so is its cosine.
+    return np.clip(rows @ direction / np.where(lengths == 0, 1, lengths), -1, 1)

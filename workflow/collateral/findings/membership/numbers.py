@@ -1,0 +1,151 @@
+"""Membership inference by a support vector classifier.
+
+One RBF SVC (C=3, gamma='auto') per feature learns to tell |test| random retained examples (members;
+all of them where there are fewer) from the test set (non-members).
+
+Two shortcuts. Values of a scalar feature that round to the same 1e-3 become one point, their mean,
+with a weight: the weight multiplies C, so that the objective is that of the repeated points. Where
+confidences crowd near 1, a rounded value would lie beside them and move the boundary; around their
+mean the kernel is as good as straight. The class probabilities are learned from at most 2,000
+members and 2,000 non-members, the first of the random draw. All but confidence and correctness come
+from float16 logits.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+from sklearn.svm import SVC
+
+from collateral.contract.protocols import Answers, CellResults
+from collateral.contract.rows import Row
+from collateral.contract.seeds import seed_of
+from collateral.results.dataset import Labels
+from collateral.results.outputs import Outputs
+from collateral.results.split import Split
+
+DECIMALS = 3  # of a scalar feature
+MAX_VECTORS = 2000  # members, and as many non-members, where the feature is a vector
+LEAST = 1e-30  # below the logarithms
+
+Floats = NDArray[np.float64]
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield the score of every attack on every run; undefined where it diverged."""
+    for result in cell.everyone():
+        drawn = draw(cell.split, len(cell.labels.test), result.seed)
+        found = scores(result.train, result.test, cell.labels, cell.split, drawn)
+        for name, value in found.items():
+            yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The examples that the attack learns from, in random order."""
+
+    members: NDArray[np.int64]  # of the train set
+    non_members: NDArray[np.int64]  # all of the test set
+
+
+def draw(split: Split, num_test: int, seed: int) -> Draw:
+    """Draw members and non-members: the same for all runs of a cell and seed."""
+    rng = np.random.default_rng(seed_of("mia", split.hash, seed))
+    retain = split.retain
+    members = rng.choice(retain, min(num_test, len(retain)), replace=False)
+    return Draw(members, rng.permutation(num_test))
+
+
+def entropy(p: Floats) -> Floats:
+    """Return the entropy of each row of class probabilities, in nats."""
+    total: Floats = np.sum(p * np.log(np.maximum(p, LEAST)), axis=1)
+    return -total
+
+
+def modified_entropy(p: Floats, label: NDArray[np.int64]) -> Floats:
+    """Return -[(1-p_y) log p_y + sum over c != y of p_c log(1-p_c)] (Song and Mittal, 2021)."""
+    rows = np.arange(len(p))
+    right = p[rows, label]
+    terms = p * np.log(np.maximum(1 - p, LEAST))
+    terms[rows, label] = (1 - right) * np.log(np.maximum(right, LEAST))
+    total: Floats = terms.sum(axis=1)
+    return -total
+
+
+def probabilities(outputs: Outputs) -> Floats:
+    """Return the class probabilities of each example (N, C)."""
+    p: Floats = softmax(outputs.logits.astype(np.float64), axis=1)
+    return p
+
+
+# What each attack looks at: (N,), or (N, C) for all classes.
+FEATURES: dict[str, Callable[[Outputs, NDArray[np.int64]], Floats]] = {
+    "mia": lambda outputs, label: outputs.confidence.astype(np.float64),
+    "mia_correctness": lambda outputs, label: (outputs.prediction == label).astype(np.float64),
+    "mia_entropy": lambda outputs, label: entropy(probabilities(outputs)),
+    "mia_modified_entropy": lambda outputs, label: modified_entropy(probabilities(outputs), label),
+    "mia_probability": lambda outputs, label: probabilities(outputs),
+}
+
+
+def scores(
+    train: Answers,
+    test: Answers,
+    labels: Labels,
+    split: Split,
+    drawn: Draw,
+    attacks: Iterable[str] = tuple(FEATURES),
+) -> dict[str, float]:
+    """Return the score of each attack on a model."""
+    of_train, of_test = (Outputs(a.logits, a.confidence, a.prediction) for a in (train, test))
+    members, targets, others = (
+        (outputs[index], label[index])
+        for outputs, label, index in (
+            (of_train, labels.train, drawn.members),
+            (of_train, labels.train, split.forget),
+            (of_test, labels.test, drawn.non_members),
+        )
+    )
+    return {
+        name: non_member_rate(*(FEATURES[name](*part) for part in (members, others, targets)))
+        for name in attacks
+    }
+
+
+def non_member_rate(members: Floats, non_members: Floats, targets: Floats) -> float:
+    """Return the share of `targets` that look like `non_members`; NaN where a number is not."""
+    if not all(np.isfinite(x).all() for x in (members, non_members, targets)):
+        return float("nan")
+    learn = _learn_scalars if members.ndim == 1 else _learn_vectors
+    is_member = learn(members, non_members).predict(targets.reshape(len(targets), -1))
+    return float(1 - np.mean(is_member))
+
+
+def _learn_scalars(members: Floats, non_members: Floats) -> SVC:
+    """Fit the weighted means of one feature's values."""
+    (x0, weights0), (x1, weights1) = _collapsed(non_members), _collapsed(members)
+    x = np.concatenate([x0, x1])[:, None]
+    is_member = np.repeat([0, 1], [len(x0), len(x1)])
+    return _classifier().fit(x, is_member, np.concatenate([weights0, weights1]).astype(float))
+
+
+def _collapsed(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the mean of the values that round to the same, and how many these are."""
+    values = np.sort(values)  # so that the last bit of a sum depends on no order
+    _, starts, counts = np.unique(values.round(DECIMALS), return_index=True, return_counts=True)
+    means: Floats = np.add.reduceat(values, starts) / counts
+    return means, counts
+
+
+def _learn_vectors(members: Floats, non_members: Floats) -> SVC:
+    """Fit the first `MAX_VECTORS` of each side."""
+    x0, x1 = non_members[:MAX_VECTORS], members[:MAX_VECTORS]
+    is_member = np.repeat([0, 1], [len(x0), len(x1)])
+    return _classifier().fit(np.concatenate([x0, x1]), is_member)
+
+
+def _classifier() -> SVC:
+    return SVC(C=3, kernel="rbf", gamma="auto")

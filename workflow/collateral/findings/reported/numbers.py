@@ -1,0 +1,21 @@
+"""The numbers that a method's `run.report` has named."""
+
+from collections.abc import Iterator
+
+from collateral.contract.protocols import CellResults
+from collateral.contract.rows import Row
+from collateral.findings.catalogue import is_known
+from collateral.findings.reported import METRICS
+from collateral.results.layout import ORIGINAL
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield what every run has reported; refuse a name that is a metric already."""
+    for result in cell.everyone():
+        if result.run == ORIGINAL:  # its record is the base model's
+            continue
+        said: dict[str, float] = result.record["extra"]
+        if clash := sorted(name for name in said if is_known(name) and name not in METRICS):
+            raise ValueError(f"{result.run}: what it reports as {clash} is a metric; rename it")
+        for name, value in said.items():
+            yield Row(result.run, name, float(value), result.seed)

@@ -1,0 +1,18 @@
+"""Over all cells: how often is each method nearest to Retrain, and what is its rank?"""
+
+from collateral.contract.metrics import Metric
+
+AFTER = ("gap",)
+ORDER = 10
+# Each by the average gap that `at` names.
+METRICS = {
+    "ranked_cells": Metric("Ranked in", "cells where no seed diverged or collapsed", "cells"),
+    "lowest_cells": Metric("Lowest in", "of these, where no other method's gap is lower", "cells"),
+    "tied_cells": Metric(
+        "Within noise in",
+        "of these, where the gap exceeds the lowest by no more than the noise floor",
+        "cells",
+    ),
+    "mean_rank": Metric("Mean rank", "1 is nearest to Retrain", "", "low", digits=1),
+    "mean_gap": Metric("Mean gap", "mean of the gap over the cells where it is ranked", "points"),
+}

@@ -1,0 +1,50 @@
+"""Ranks of the methods over the cells of a benchmark."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from collateral.contract.rows import Row
+from collateral.findings.gap import TERMS
+from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean
+
+
+def across(table: BenchmarkTable) -> Iterator[Row]:
+    """Yield every method's standing by each gap; nothing for a single cell."""
+    if len(table.cells) < 2:
+        return
+    methods = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
+    for gap in TERMS:
+        for run, standing in standings(table.cells, methods, gap).items():
+            for metric, value in standing.items():
+                yield Row(run, metric, value, at=gap)
+
+
+def standings(
+    cells: Sequence[CellTable], methods: Sequence[str], gap: str
+) -> dict[str, dict[str, float]]:
+    """Return the numbers of every method by one gap; ties share the mean of their ranks."""
+    # Rounded: equal but for the last bits of the subtraction.
+    gaps = np.array([[_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
+    floors = np.array([cell.number(REFERENCE, "floor", at=gap) for cell in cells])
+    above = np.array([row - (np.nanmin(row) if not np.isnan(row).all() else 0) for row in gaps])
+    ranks = np.array([rankdata(row, nan_policy="omit") for row in gaps])
+    is_tied = above <= floors[:, None]
+    return {
+        run: {
+            "ranked_cells": float(np.count_nonzero(~np.isnan(gaps[:, i]))),
+            "lowest_cells": float(np.count_nonzero(above[:, i] == 0)),
+            "tied_cells": math.nan if np.isnan(floors).any() else float(is_tied[:, i].sum()),
+            "mean_rank": mean(ranks[:, i]),
+            "mean_gap": mean(gaps[:, i]),
+        }
+        for i, run in enumerate(methods)
+    }
+
+
+def _gap(cell: CellTable, run: str, gap: str) -> float:
+    """Return a run's gap; NaN where it is not ranked."""
+    is_ranked = run in cell.labels and not cell.trouble(run)
+    return cell.number(run, gap) if is_ranked else math.nan

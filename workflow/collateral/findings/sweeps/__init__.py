@@ -1,0 +1,4 @@
+"""What does one parameter of a method change, all else being equal?"""
+
+PLACE = "ablations"
+ORDER = 60

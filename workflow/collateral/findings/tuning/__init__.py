@@ -1,0 +1,19 @@
+"""What did choosing without Retrain cost: the chosen trial against the one nearest to Retrain?
+
+Computed after the fact, from the trials of the tuning job, on the first seed alone. A trial's gap
+is the mean absolute deviation from that seed's Retrain over UA, RA, TA and MIA.
+"""
+
+from collateral.contract.metrics import Metric
+
+AFTER = ("accuracy", "membership")
+PLACE = "details"
+ORDER = 20
+METRICS = {
+    "gap_chosen": Metric("Gap", "gap of the chosen trial", "points", "low"),
+    "gap_default": Metric("Gap of the defaults", "gap of the method's defaults", "points", "low"),
+    "gap_nearest": Metric("Its gap", "gap of the candidate nearest to Retrain", "points", "low"),
+    "regret": Metric("Regret", "what the choice has more than the nearest", "points", "low"),
+    "trial_chosen": Metric("Chosen", "number of the chosen trial", ""),
+    "trial_nearest": Metric("Nearest", "number of the candidate nearest to Retrain", ""),
+}

@@ -1,0 +1,135 @@
+"""Products of every example's gradient with a few directions, without any example's gradient.
+
+A layer that is linear in its parameters makes it simple: the product of an example's gradient with
+a direction is that of the gradient of the layer's output with what the layer would put out if the
+direction were its parameters. One forward and one backward pass serve a whole batch, and no weight
+has a gradient of its own for each example. Clean images, eval mode, as in `gradients`.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional as F
+
+from collateral.training.examples import Batch, Examples
+from collateral.methods._shared.gradients import by_parameter
+from collateral.training.inference import evaluating
+
+BATCH_SIZE = 64  # benchmarks/bench_iu.py
+
+Directions = dict[str, Tensor]  # (K, *shape of the parameter), by the parameter's name
+Hook = Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]
+
+
+def is_known(model: nn.Module) -> bool:
+    """Tell whether all parameters belong to layers that are known here."""
+    return all(_is_known(layer) for layer in model.modules() if _own_names(layer))
+
+
+def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor:
+    """Return the products (n, K) of every example's gradient with `directions` (K, P)."""
+    pieces = [by_parameter(model, direction) for direction in directions]
+    by_name = {name: torch.stack([piece[name] for piece in pieces]) for name in pieces[0]}
+    # A parameter that does not train has no part in a direction.
+    for name, weight in model.named_parameters():
+        by_name.setdefault(name, weight.new_zeros(len(directions), *weight.shape))
+    result = directions.new_zeros(len(examples), len(directions))
+    with evaluating(model):
+        for rows, batch in zip(
+            result.split(BATCH_SIZE), examples.in_order(BATCH_SIZE), strict=True
+        ):
+            _add_products(model, batch, by_name, rows)
+    return result
+
+
+def _add_products(model: nn.Module, batch: Batch, directions: Directions, total: Tensor) -> None:
+    """Add every layer's part to `total`, (b, K)."""
+    handles = []
+    for name, layer in model.named_modules():
+        if own := _own_names(layer):
+            of_layer = {parameter: directions[f"{name}.{parameter}"] for parameter in own}
+            handles.append(layer.register_forward_hook(_listener(of_layer, total)))
+    try:
+        _backward(model, *batch)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _listener(directions: Directions, total: Tensor) -> Hook:
+    """Return a hook that adds a layer's products when the backward pass comes to it."""
+
+    def listen(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        x = inputs[0].detach()
+        version = x._version
+
+        def add(delta: Tensor) -> None:
+            assert x._version == version, "the input of a layer was changed in place"
+            total.add_(PRODUCTS[type(layer)](layer, x, delta, directions))
+
+        # The tensor as it is now: a ReLU that changes it in place comes later.
+        output.register_hook(add)
+
+    return listen
+
+
+def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
+    """Run both passes; gradients are computed of what passes between layers, not of weights."""
+    fixed = {name: weight.detach() for name, weight in model.named_parameters()}
+    with torch.enable_grad():
+        x = x.requires_grad_()
+        loss = F.cross_entropy(functional_call(model, fixed, (x,)), y, reduction="sum")
+        torch.autograd.grad(loss, x)
+
+
+def _of_convolution(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
+    weights = directions["weight"].flatten(0, 1)  # all directions at once, (K C_out, ...)
+    weights = weights.contiguous(memory_format=torch.channels_last)
+    output = F.conv2d(x, weights, None, layer.stride, layer.padding, layer.dilation)
+    output = _by_place(output).unflatten(2, (-1, delta.shape[1]))  # (b, places, K, C_out)
+    result = output.mul_(_by_place(delta)[:, :, None]).sum(1).sum(2)
+    if layer.bias is not None:
+        result += delta.sum((2, 3)) @ directions["bias"].T
+    return result
+
+
+def _of_linear(layer: nn.Linear, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
+    result = torch.einsum("bi,koi,bo->bk", x, directions["weight"], delta)
+    if layer.bias is not None:
+        result += delta @ directions["bias"].T
+    return result
+
+
+def _of_batch_norm(
+    layer: nn.BatchNorm2d, x: Tensor, delta: Tensor, directions: Directions
+) -> Tensor:
+    """Return the products where the statistics are constants."""
+    mean, variance = layer.running_mean, layer.running_var
+    assert mean is not None and variance is not None, "batch norm without running statistics"
+    total = delta.sum((2, 3))
+    normalised = ((delta * x).sum((2, 3)) - mean * total) * (variance + layer.eps).rsqrt()
+    return normalised @ directions["weight"].T + total @ directions["bias"].T
+
+
+PRODUCTS: dict[type[nn.Module], Callable[..., Tensor]] = {
+    nn.Conv2d: _of_convolution,
+    nn.Linear: _of_linear,
+    nn.BatchNorm2d: _of_batch_norm,
+}
+
+
+def _by_place(images: Tensor) -> Tensor:
+    """Return (b, height * width, C) of (b, C, height, width): a view where channels come last."""
+    return images.permute(0, 2, 3, 1).flatten(1, 2)
+
+
+def _own_names(module: nn.Module) -> list[str]:
+    return [name for name, _ in module.named_parameters(recurse=False)]
+
+
+def _is_known(layer: nn.Module) -> bool:
+    if isinstance(layer, nn.Conv2d) and (layer.groups, layer.padding_mode) != (1, "zeros"):
+        return False
+    return type(layer) in PRODUCTS

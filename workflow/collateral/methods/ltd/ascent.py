@@ -1,0 +1,82 @@
+"""`k: auto`: how far from the forget set one step of gradient ascent on it is felt.
+
+The step is taken in eval mode on a copy of the base model, which stands in for the forget set's
+labels with its own predictions. Its rate is the first of a doubling series that costs the most
+similar bin of retained examples MIN_DROP of its accuracy. The support is then the unbroken run of
+bins from the most similar one down that lose at least HALF of the largest loss: never less than the
+first bin; a bin without examples does not break the run.
+"""
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from collateral.training.examples import Examples
+from collateral.methods._shared.gradients import by_parameter, summed_gradient
+from collateral.training.inference import infer
+
+NUM_BINS = 10
+MIN_DROP = 0.05
+HALF = 0.5
+RATES = [1e-6 * 2**i for i in range(31)]  # from the paper's least rate of gradient ascent to 1,000
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """The step's rate, and the accuracy that every bin of similarity lost by it."""
+
+    rate: float
+    edges: Tensor  # (NUM_BINS + 1,)
+    counts: Tensor  # (NUM_BINS,), retained examples
+    drop: Tensor  # (NUM_BINS,), NaN in an empty bin
+
+    @property
+    def least(self) -> float:
+        """The similarity at which the run of bins that are hurt begins."""
+        is_hurt = (self.drop > 0) & (self.drop >= HALF * self.drop.nan_to_num().max())
+        in_run = (is_hurt | (self.counts == 0)).flip(0).cumprod(0).flip(0).bool()
+        in_run[-1] = True
+        return self.edges[:-1][in_run][0].item()
+
+
+def diagnose(
+    base: nn.Module, retain: Examples, forget: Examples, similarity: Tensor, was_right: Tensor
+) -> Diagnostic:
+    """Find the rate and measure the bins; `forget` has the base model's predictions as labels.
+
+    `similarity` and `was_right` (whether the base model is) belong to the retained examples.
+    """
+    edges = torch.linspace(similarity.min().item(), similarity.max().item(), NUM_BINS + 1)
+    bins = torch.bucketize(similarity, edges[1:-1], right=True)  # an edge belongs to the bin above
+    top = (bins == NUM_BINS - 1).nonzero().squeeze(1)
+    nearest = retain.select(top.to(retain.rows.device))
+    stepped, slope = copy.deepcopy(base), _slope(base, forget)
+    for rate in RATES:
+        _step(stepped, base, slope, rate)
+        # Only the top bin is looked at until the rate is found.
+        lost = was_right[top].double() - _is_right(stepped, nearest).double()
+        if lost.mean() >= MIN_DROP:
+            break
+    lost = was_right.double() - _is_right(stepped, retain).double()
+    counts = torch.bincount(bins, minlength=NUM_BINS)
+    drop = torch.bincount(bins, weights=lost, minlength=NUM_BINS) / counts
+    return Diagnostic(rate, edges, counts, drop)
+
+
+def _slope(model: nn.Module, forget: Examples) -> list[Tensor]:
+    """Return the gradient of the mean loss on `forget` in eval mode."""
+    gradient = summed_gradient(model, forget) / len(forget)
+    return list(by_parameter(model, gradient).values())
+
+
+def _step(model: nn.Module, base: nn.Module, slope: list[Tensor], rate: float) -> None:
+    """Set `model` to `base` plus `rate` times the slope."""
+    with torch.no_grad():
+        for weight, start, g in zip(model.parameters(), base.parameters(), slope, strict=True):
+            weight.copy_(start + rate * g)
+
+
+def _is_right(model: nn.Module, examples: Examples) -> Tensor:
+    return infer(model, examples)[1].argmax(1) == examples.labels.cpu()

@@ -1,1 +1,0 @@
-"""Numbers from cached outputs: plain functions of arrays."""

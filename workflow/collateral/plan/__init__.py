@@ -1,0 +1,1 @@
+"""From the config to jobs: all that the Snakefile imports. No numpy, no torch."""

@@ -1,0 +1,69 @@
+"""What a benchmark's results take on disk, by formula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from collateral.plan.workload import Workload, prepared_by_run, prepared_by_tuning
+from collateral.plan.grid import Cell
+
+LABEL_BYTES = 8
+FLOAT_BYTES = 4
+# For each example in outputs.npz: float16 logits, the confidence and the prediction.
+LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
+BLOCK = 4096  # the least that a file takes
+# History, record, cost and log of a run, and Snakemake's note of each of its five files.
+RUN_BLOCKS = 4 + 5
+# A cell's metrics, tables and figures; the page, the theory.
+CELL_BYTES, SHARED_BYTES = 1_000_000, 2_000_000
+NUM_SHOWN = 108  # images in a cell's neighbours.npz
+
+
+def benchmark_bytes(workload: Workload) -> dict[str, float]:
+    """Return the bytes of a benchmark's files by the rule that writes them."""
+    size, benchmark = workload.size, workload.benchmark
+    num_seeds, num_cells = len(benchmark.seeds), len(benchmark.cells)
+    embeddings = FLOAT_BYTES * size.num_examples * workload.facts.features
+    similarities = FLOAT_BYTES * num_seeds * size.num_examples
+    of_rule = {
+        "data": size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES),
+        "base": len(benchmark.base_seeds()) * (run_bytes(workload) + embeddings),
+        "retrain": num_cells * num_seeds * run_bytes(workload),
+        "neighbours": num_cells * (similarities + NUM_SHOWN * prod(size.shape)),
+        "metrics": num_cells * CELL_BYTES,
+        "tune": 0.0,
+        "unlearn": 0.0,
+        "original": 0.0,
+    }
+    for cell in benchmark.cells.values():
+        for rule, taken in _cell_bytes(workload, cell):
+            of_rule[rule] += taken
+    return of_rule
+
+
+def run_bytes(workload: Workload) -> int:
+    """Return the bytes of a run's files: weights, outputs and small ones."""
+    size = workload.size
+    outputs = size.num_examples * (LOGIT_BYTES * size.num_classes + OUTPUT_BYTES)
+    return workload.facts.bytes(size.num_classes) + outputs + RUN_BLOCKS * BLOCK
+
+
+def checkpoint_bytes(workload: Workload) -> int:
+    """Return the bytes of a checkpoint: weights, those of the best epoch, and two for AdamW."""
+    return 4 * workload.facts.bytes(workload.size.num_classes)
+
+
+def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
+    num_seeds, sizes = len(workload.benchmark.seeds), workload.sizes(cell)
+    for name in cell.tuned:
+        made = prepared_by_tuning(cell, cell.runs[name])
+        yield "tune", FLOAT_BYTES * sum(params.prepared_numbers(sizes) for params in made)
+    for run in cell.runs.values():
+        rule = "original" if run.name == "original" else "unlearn"
+        yield rule, num_seeds * run_bytes(workload)
+        for first_seed, count in ((True, 1), (False, num_seeds - 1)):
+            made = prepared_by_run(cell, run, first_seed=first_seed)
+            numbers = sum(params.prepared_numbers(sizes) for params in made)
+            # It keeps what it prepared for the one choice that it got.
+            yield rule, count * FLOAT_BYTES * numbers / max(1, len(run.candidates))

@@ -1,0 +1,78 @@
+"""The jobs of a config by rule, and what each computes: as many as a dry run plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from collateral.contract.work import NOTHING, Work
+from collateral.plan.workload import Workload
+from collateral.plan.grid import Cell
+
+# CPU seconds of jobs without a model, measured on an AMD EPYC: most are imports.
+SECONDS = {
+    "data": 15.0,
+    "split": 1.0,
+    "splits": 0.1,
+    "original": 0.5,
+    "neighbours": 2.0,
+    "tables": 2.0,
+    "figures": 15.0,
+    "theory": 25.0,
+    "report": 4.0,
+}
+# The metrics of a cell: to start, and for every example of every run, the membership attacks most.
+METRICS_START, METRICS_SECONDS = 5.0, 8e-5
+
+
+@dataclass(frozen=True)
+class Job:
+    """Jobs that are alike: their rule, how many, and what each takes."""
+
+    rule: str
+    count: int
+    work: Work = NOTHING
+    seconds: float = 0.0  # besides the work
+
+    @property
+    def trains(self) -> bool:
+        """Whether it has a model, and so a GPU where there is one."""
+        return self.work is not NOTHING
+
+
+def shared_jobs() -> Iterator[Job]:
+    """Yield the jobs that there is one of, whatever the config."""
+    yield from (_small("theory"), _small("report"))
+
+
+def benchmark_jobs(workload: Workload) -> Iterator[Job]:
+    """Yield all jobs of a benchmark."""
+    benchmark = workload.benchmark
+    yield from map(_small, ("data", "splits", "tables", "figures"))
+    yield Job("base", len(benchmark.base_seeds()), workload.base())
+    for cell in benchmark.cells.values():
+        yield from _cell_jobs(workload, cell)
+
+
+def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Job]:
+    seeds = workload.benchmark.seeds
+    yield from map(_small, ("split", "neighbours"))
+    outputs = len(seeds) * (len(cell.runs) + 1) * workload.size.num_examples
+    yield Job("metrics", 1, seconds=METRICS_START + METRICS_SECONDS * outputs)
+    yield Job("retrain", len(seeds), workload.retrain(cell))
+    if cell.diagnosed:
+        yield Job("diagnose", len(seeds), workload.diagnose(cell))
+    for name in cell.tuned:
+        yield Job("tune", 1, workload.tune(cell, cell.runs[name]))
+    for run in cell.runs.values():
+        if run.name == "original":
+            yield _small("original", len(seeds))
+            continue
+        # On the first seed a tuning may have prepared for it; all other seeds are alike.
+        yield Job("unlearn", 1, workload.run(cell, run, seeds[0]))
+        if len(seeds) > 1:
+            yield Job("unlearn", len(seeds) - 1, workload.run(cell, run, seeds[1]))
+
+
+def _small(rule: str, count: int = 1) -> Job:
+    return Job(rule, count, seconds=SECONDS[rule])

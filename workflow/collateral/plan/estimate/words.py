@@ -1,0 +1,119 @@
+"""An estimate for people, and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from collateral.plan.estimate.jobs import METRICS_SECONDS
+from collateral.plan.rates import Rates
+from collateral.plan.estimate.total import START_SECONDS, Estimate, Sum
+from collateral.plan.workload import Workload
+from collateral.models._facts import Shape
+
+
+def in_words(found: Estimate, free_bytes: int) -> str:
+    """Return the estimate with its assumptions, and a warning if the disk will not do."""
+    parts = (
+        map(_heading, found.workloads),
+        _table(found),
+        _disk(found, free_bytes),
+        _assumptions(found),
+    )
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def as_json(found: Estimate, free_bytes: int) -> str:
+    """Return the estimate for machines; hours and bytes by kind of job."""
+    content = {
+        "device": found.rates.device,
+        "kinds": {rule: _numbers(part) for rule, part in found.of_rule.items()},
+        "total": _numbers(found.total),
+        "checkpoint_bytes": round(found.checkpoint_bytes),
+        "peak_bytes": round(found.peak_bytes),
+        "free_bytes": free_bytes,
+        "is_enough": found.peak_bytes <= free_bytes,
+        "assumptions": list(_assumed(found)),
+    }
+    return json.dumps(content, indent=2)
+
+
+def bytes_in_words(size: float) -> str:
+    """Write a size on disk."""
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size / 1e3:.0f} kB"
+
+
+def _heading(workload: Workload) -> str:
+    size, benchmark = workload.size, workload.benchmark
+    images = f"{size.num_train:,} + {sum(size.test):,} images of {_times(size.shape)}"
+    runs = sum(len(cell.runs) for cell in benchmark.cells.values())
+    return (
+        f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
+        f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
+    )
+
+
+def _table(found: Estimate) -> Iterator[str]:
+    yield f"{'kind':12}{'jobs':>8}{'GPU-hours':>12}{'CPU-hours':>12}{'disk':>12}"
+    rules = sorted(found.of_rule.items(), key=lambda item: -item[1].cpu_seconds)
+    for rule, part in [*rules, ("total", found.total)]:
+        if part.jobs:
+            yield _line(rule, part)
+
+
+def _line(name: str, part: Sum) -> str:
+    gpu = f"{part.gpu_seconds / 3600:.2f}" if part.gpu_seconds else "-"
+    disk = bytes_in_words(part.bytes) if part.bytes else "-"
+    return f"{name:12}{part.jobs:>8,}{gpu:>12}{part.cpu_seconds / 3600:>12.2f}{disk:>12}"
+
+
+def _disk(found: Estimate, free_bytes: int) -> Iterator[str]:
+    results, peak = (bytes_in_words(n) for n in (found.total.bytes, found.peak_bytes))
+    yield (
+        f"Disk: {results} of results, at most {peak} with the checkpoints of {found.in_flight} "
+        f"jobs at a time; {bytes_in_words(free_bytes)} are free."
+    )
+    if found.peak_bytes > free_bytes:
+        missing = bytes_in_words(found.peak_bytes - free_bytes)
+        yield f"WARNING: the disk will not do: {missing} are missing (docs/scale.md, `Outputs`)."
+
+
+def _assumptions(found: Estimate) -> Iterator[str]:
+    yield f"Assumed, on {found.rates.device} ({found.rates.source}):"
+    yield from (f"- {text}" for text in _assumed(found))
+
+
+def _assumed(found: Estimate) -> Iterator[str]:
+    for model, shape in sorted(found.trained):
+        yield _rate(found.rates, model, shape)
+    yield f"a job that trains takes {START_SECONDS:g} s besides; a GPU job has one CPU core"
+    yield "a run whose values are tuned costs the mean over its grid"
+    yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
+    yield f"metrics take {1e6 * METRICS_SECONDS:.0f} µs for each example of each run"
+    yield "not counted: the queue, jobs that are run again, the data set's own files"
+
+
+def _rate(rates: Rates, model: str, shape: Shape) -> str:
+    rate, anchor = rates.of(model, shape), rates.anchor(model, shape)
+    text = f"{model} on {_times(shape)}: trains on {rate.training:,.0f} images/s, looks at "
+    text += f"{rate.looking:,.0f}"
+    if rate == anchor:
+        return text
+    text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
+    return text + (", and no more than a GPU's kernels allow" if rates.is_capped(rate) else "")
+
+
+def _numbers(part: Sum) -> dict[str, float]:
+    return {
+        "jobs": part.jobs,
+        "gpu_hours": part.gpu_seconds / 3600,
+        "cpu_hours": part.cpu_seconds / 3600,
+        "bytes": round(part.bytes),
+    }
+
+
+def _times(shape: Shape) -> str:
+    return "x".join(map(str, shape))

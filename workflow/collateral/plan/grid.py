@@ -1,0 +1,258 @@
+"""From the config to everything that runs: benchmark > cell > seed > run. Pure, and light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from collateral.config.cells import ForgetSpec, cells_of
+from collateral.contract.plugins import params_class, prepare_class, prepared_name
+from collateral.config.methods import MethodSpec, resolve
+from collateral.contract.params import MethodParams
+from collateral.config.schema import BenchmarkConfig, Config, SweepConfig
+from collateral.config.names import short, varied
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run of a method in a cell; a sweep's run varies one parameter."""
+
+    name: str
+    method: MethodSpec
+    vary: Mapping[str, Any] = field(default_factory=dict)
+    tuned_by: str | None = None  # the method whose tuning chooses some of its values
+    tracked: bool = False  # evaluated after every epoch
+
+    @property
+    def label(self) -> str:
+        """Return the name that tables and figures print."""
+        varied = ", ".join(f"{key} {short(value)}" for key, value in self.vary.items())
+        return f"{self.method.label}, {varied}" if varied else self.method.label
+
+    @property
+    def needs_retrain(self) -> bool:
+        """Tell whether it is a control that is given Retrain's soft labels."""
+        return params_class(self.method.uses).needs_retrain
+
+    @cached_property
+    def params(self) -> MethodParams:
+        """The parameters as far as the config tells: tuned ones have their first value."""
+        return self.choices[0]
+
+    @cached_property
+    def words(self) -> set[str]:
+        """The texts among the values that this run may have, such as a teacher's model."""
+        values = [value for params in self.choices for value in params.model_dump().values()]
+        return {value for value in values if isinstance(value, str)}
+
+    @cached_property
+    def choices(self) -> list[MethodParams]:
+        """All parameters that tuning may choose among; one where nothing is tuned."""
+        return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
+
+    @cached_property
+    def preparations(self) -> dict[str, MethodParams]:
+        """What this run may have to prepare, by name: for each possible choice the parameters."""
+        if prepare_class(self.method.uses) is None:
+            return {}
+        return {prepared_name(self.method.uses, params): params for params in self.choices}
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The names of what this run may have to prepare."""
+        return tuple(self.preparations)
+
+    @property
+    def preparation(self) -> tuple[Any, ...]:
+        """What its first phase is known by: runs of equal ones prepare the same."""
+        # Where the choice is open, the tuning that makes it belongs to it.
+        return (*self.candidates, self.tuned_by if len(self.candidates) > 1 else None)
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """A method with one parameter varied, in a cell."""
+
+    method: MethodSpec
+    key: str
+    values: Mapping[str, Any]  # by run, in the config's order; the method's own run among them
+    along: Mapping[str, Mapping[str, Any]]  # by run: values of other parameters, which go along
+    is_tuned: bool  # tuning chooses the value of the method's own run
+
+    def described(self) -> dict[str, Any]:
+        """Return what tables and figures are told of it; JSON can hold it."""
+        return {
+            "method": self.method.label,
+            "key": self.key,
+            "own": self.method.name,
+            "values": dict(self.values),
+            "labels": {run: self._label(run) for run in self.values},
+        }
+
+    def _label(self, run: str) -> str:
+        """Return what a table calls a value: what goes along stands beside it."""
+        if run == self.method.name and self.is_tuned:
+            value = self.method.values()[self.key]
+            return "as tuned" if self.key in self.method.grid else f"{short(value)}, as tuned"
+        others = [f"{key} {short(value)}" for key, value in self.along[run].items()]
+        return ", ".join([short(self.values[run]), *others])
+
+
+class Cell:
+    """A forget set of a benchmark and the runs on it."""
+
+    def __init__(self, name: str, forget: ForgetSpec, benchmark: BenchmarkConfig) -> None:
+        """Expand methods, controls and sweeps."""
+        self.name = name
+        self.forget = forget
+        specs = _specs(name, benchmark)
+        self.sweeps = {
+            key: _sweep(specs[sweep.method], sweep)
+            for key, sweep in benchmark.sweeps.items()
+            if sweep.cells is None or name in sweep.cells
+        }
+        self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
+        sizes = benchmark.support_size
+        is_diagnosed = sizes is not None and (sizes.cells is None or name in sizes.cells)
+        # The run whose teacher is trained on supports of every size.
+        self.diagnosed = self.runs[sizes.method] if sizes and is_diagnosed else None
+
+    @cached_property
+    def tuned(self) -> dict[str, MethodSpec]:
+        """Return the methods with something to tune, by name."""
+        return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
+
+    @property
+    def tracked(self) -> list[str]:
+        """Return the runs that are evaluated after every epoch."""
+        return [name for name, run in self.runs.items() if run.tracked]
+
+    def preparing_tunings(self, run: RunSpec) -> list[str]:
+        """Return the tunings that prepare, on the first seed, what a run may need."""
+        makers = [self.tuned_preparations.get(name) for name in run.candidates]
+        return list(dict.fromkeys(name for name in makers if name is not None))
+
+    def preparing_run(self, run: RunSpec) -> str | None:
+        """Return the run before this one that prepares the same, or None."""
+        # Sweeps come last: one more of them takes from what is there, and changes no other run.
+        first = self._preparing_runs.get(run.preparation, run.name)
+        return None if first == run.name else first
+
+    @cached_property
+    def tuned_preparations(self) -> dict[str, str]:
+        """For everything that tunings prepare, the first that does."""
+        pairs = [(name, m) for m in self.tuned for name in self.runs[m].candidates]
+        return dict(reversed(pairs))
+
+    @cached_property
+    def _preparing_runs(self) -> dict[tuple[Any, ...], str]:
+        """For everything that runs prepare, the first that does."""
+        pairs = [(run.preparation, run.name) for run in self.runs.values() if run.candidates]
+        return dict(reversed(pairs))
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark, expanded."""
+
+    name: str
+    config: BenchmarkConfig
+    cells: dict[str, Cell]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Return the seeds."""
+        return self.config.seeds
+
+    def base_seed(self, seed: int) -> int:
+        """Return the seed whose base model the runs of `seed` start from."""
+        return self.seeds[0] if self.config.base.sharing == "shared" else seed
+
+    def base_seeds(self) -> tuple[int, ...]:
+        """Return the seeds for which a base model is trained."""
+        return tuple(dict.fromkeys(self.base_seed(seed) for seed in self.seeds))
+
+    def labels(self) -> dict[str, str]:
+        """Return the display name of every run, in the config's order."""
+        return {run.name: run.label for cell in self.cells.values() for run in cell.runs.values()}
+
+    def sweeps(self) -> dict[str, dict[str, Any]]:
+        """Return what tables and figures are told of the sweeps of every cell that has some."""
+        return {
+            name: {key: sweep.described() for key, sweep in cell.sweeps.items()}
+            for name, cell in self.cells.items()
+            if cell.sweeps
+        }
+
+
+def build_grid(config: Config) -> dict[str, Benchmark]:
+    """Return all benchmarks with their cells and runs."""
+    return {
+        name: Benchmark(
+            name,
+            benchmark,
+            {cell: Cell(cell, forget, benchmark) for cell, forget in cells_of(benchmark).items()},
+        )
+        for name, benchmark in config.benchmarks.items()
+    }
+
+
+def _specs(cell: str, benchmark: BenchmarkConfig) -> dict[str, MethodSpec]:
+    """Return the methods with the parameters that they have in this cell."""
+    overrides = benchmark.cells[cell].methods if cell in benchmark.cells else {}
+    return {
+        name: resolve(name, {**raw, **overrides.get(name, {})}, ("methods", name))
+        for name, raw in benchmark.methods.items()
+    }
+
+
+def _runs(
+    specs: Mapping[str, MethodSpec], sweeps: Iterable[SweepSpec], benchmark: BenchmarkConfig
+) -> Iterator[RunSpec]:
+    for spec in specs.values():
+        tracked = spec.name in benchmark.track
+        yield RunSpec(spec.name, spec, tuned_by=_tuned_by(spec), tracked=tracked)
+    for name in benchmark.controls:
+        yield _control(name, specs)
+    for sweep in sweeps:
+        for name, value in sweep.values.items():
+            if name != sweep.method.name:
+                vary = {sweep.key: value, **sweep.along[name]}
+                yield RunSpec(name, sweep.method, vary, _tuned_by(sweep.method))
+
+
+def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
+    """Return a control's run, with the parameters of the method that it inherits from."""
+    params = params_class(name)
+    parents = [spec for spec in specs.values() if spec.uses == params.inherits]
+    if not parents:
+        return RunSpec(name, MethodSpec(name, name, {}, {}))
+    parent = specs.get(str(params.inherits), parents[0])
+    fixed = {key: value for key, value in parent.fixed.items() if key in params.model_fields}
+    return RunSpec(name, MethodSpec(name, name, fixed, {}), tuned_by=_tuned_by(parent))
+
+
+def _tuned_by(spec: MethodSpec) -> str | None:
+    return spec.name if spec.grid else None
+
+
+def _sweep(spec: MethodSpec, sweep: SweepConfig) -> SweepSpec:
+    """Name a run for each value; that of the method's own is a run already."""
+    key = next(iter(sweep.vary))
+    combinations = [
+        {name: spec.values(combination)[name] for name in combination}
+        for combination in sweep.combinations()
+    ]
+    is_tuned, own = any(name in spec.grid for name in combinations[0]), spec.values()
+    values, along = {}, {}
+    for combination in combinations:
+        is_own = combination.items() <= own.items() and not is_tuned
+        run = spec.name if is_own else "@".join([spec.name, *varied(combination)])
+        values[run] = combination.pop(key)
+        along[run] = combination
+    if spec.name not in values:
+        values[spec.name] = None if is_tuned else own[key]
+        along[spec.name] = {} if is_tuned else {name: own[name] for name in sweep.along}
+    return SweepSpec(spec, key, values, along, is_tuned)

@@ -1,0 +1,44 @@
+"""Every file's name as the rules know it: patterns with Snakemake's wildcards in braces."""
+
+from collateral.results import layout
+
+RESULTS = "results"
+LOGS = "logs"
+
+BENCHMARK = f"{RESULTS}/{{benchmark}}"
+DATA = f"{BENCHMARK}/{layout.DATA}"
+LABELS = f"{BENCHMARK}/{layout.LABELS}"
+PLAN = f"{BENCHMARK}/{layout.PLAN}"
+SPLITS_DONE = f"{BENCHMARK}/{layout.SPLITS_DONE}"
+METRICS = f"{BENCHMARK}/{layout.METRICS}"
+COSTS = f"{BENCHMARK}/{layout.COSTS}"
+PROBLEMS = f"{BENCHMARK}/{layout.PROBLEMS}"
+TABLES = f"{BENCHMARK}/{layout.TABLES}"
+FIGURES = f"{BENCHMARK}/{layout.FIGURES}"
+BASE = f"{BENCHMARK}/{layout.BASE}"
+CELL = f"{BENCHMARK}/{layout.CELL}"
+SPLIT = f"{BENCHMARK}/{layout.SPLIT}"
+NEIGHBOURS = f"{BENCHMARK}/{layout.NEIGHBOURS}"
+CELL_METRICS = f"{CELL}/{layout.METRICS}"
+CELL_COSTS = f"{CELL}/{layout.COSTS}"
+CELL_PROBLEMS = f"{CELL}/{layout.PROBLEMS}"
+TUNE = f"{BENCHMARK}/{layout.TUNE}"
+SUPPORT_SIZE = f"{BENCHMARK}/{layout.SUPPORT_SIZE}"
+RUN = f"{BENCHMARK}/{layout.RUN}"
+RETRAIN = RUN.replace("{run}", layout.RETRAIN)
+REPORT = f"{RESULTS}/report.html"
+
+
+def run_files(folder: str) -> dict[str, str]:
+    """Return the files of a base, retrained or unlearned model by name."""
+    return {option: f"{folder}/{name}" for option, name in layout.RUN_FILES.items()}
+
+
+def log(stage: str, *wildcards: str) -> str:
+    """Return the log file's pattern of a stage."""
+    return "/".join([LOGS, stage, *(f"{{{wildcard}}}" for wildcard in wildcards)]) + ".log"
+
+
+def checkpoints(folder: str) -> str:
+    """Return where a job keeps its checkpoints: outside `folder`, which Snakemake may clear."""
+    return folder.replace(RESULTS, f"{RESULTS}/.checkpoints", 1)

@@ -1,0 +1,210 @@
+"""The cached outputs of a cell's runs, as findings are given them."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.rows import At, Row
+from collateral.results import layout
+from collateral.results.dataset import Labels
+from collateral.results.files import read_json
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import StoredOutputs
+from collateral.results.split import Split
+from collateral.results.support_sizes import SupportSizes
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run of one seed: what it is, how it ended, and what its model says of every example."""
+
+    run: str
+    kind: str
+    seed: int
+    folder: Path
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """What record.json says."""
+        content: dict[str, Any] = read_json(self.folder / layout.RECORD)
+        return content
+
+    @property
+    def status(self) -> str:
+        """How it ended."""
+        return str(self.record["status"])
+
+    @property
+    def is_diverged(self) -> bool:
+        """Whether the outputs mean nothing."""
+        return self.status == "diverged"
+
+    @cached_property
+    def train(self) -> StoredOutputs:
+        """What it says of the train set."""
+        return StoredOutputs(self.folder / layout.OUTPUTS, "train")
+
+    @cached_property
+    def test(self) -> StoredOutputs:
+        """What it says of the test set."""
+        return StoredOutputs(self.folder / layout.OUTPUTS, "test")
+
+    def history(self) -> list[dict[str, str]]:
+        """Read what was logged in every epoch."""
+        return _rows(self.folder / layout.HISTORY)
+
+    def cost(self) -> dict[str, Any]:
+        """Read what it cost; the base model, taken as it is, costs nothing."""
+        content: dict[str, Any] = read_json(self.folder / layout.COST)
+        return content
+
+
+@dataclass(frozen=True)
+class CellResults:
+    """All runs of a forget set; outputs are read when they are asked for."""
+
+    folder: Path  # the benchmark's
+    name: str
+    seeds: tuple[int, ...]
+    base_seeds: tuple[int, ...]  # by seed: whose base model its runs start from
+    kinds: dict[str, str]  # run -> method or control; Retrain is not among them
+    tuned: tuple[str, ...] = ()
+    tracked: tuple[str, ...] = ()
+    support_sized: tuple[str, ...] = ()  # LTD, where supports of several sizes were tried
+    _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """All runs but Retrain."""
+        return tuple(self.kinds)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The true labels."""
+        return Labels.load(self.folder / layout.LABELS)
+
+    @cached_property
+    def split(self) -> Split:
+        """Who is forgotten."""
+        return Split.load(self.folder / layout.SPLIT.format(cell=self.name))
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """How near every example is to the forget set."""
+        path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
+        found = Neighbours.load(path)
+        if tuple(found.seeds.tolist()) != self.seeds:
+            seeds = f"of seeds {found.seeds.tolist()}, not {list(self.seeds)}"
+            raise ValueError(f"{path}: {seeds}; make it again")
+        return found
+
+    @cached_property
+    def similarity(self) -> dict[str, NDArray[np.float32]]:
+        """Similarity to the forget set by seed and example, of each set."""
+        return self.sets(self.neighbours.train_similarity, self.neighbours.test_similarity)
+
+    def sets(self, train: Array, test: Array) -> dict[str, Array]:
+        """Part what is known of the train and the test examples (last axis) by set."""
+        retain, forget = train[..., self.split.retain], train[..., self.split.forget]
+        return {"retain": retain, "forget": forget, "test": test}
+
+    def row(self, seed: int) -> int:
+        """Return the place of a seed among the seeds."""
+        return self.seeds.index(seed)
+
+    @cached_property
+    def _results(self) -> dict[tuple[str, int], Result]:
+        kinds = {layout.RETRAIN: "reference", **self.kinds}
+        return {
+            (run, seed): Result(run, kind, seed, self._folder_of(run, seed))
+            for run, kind in kinds.items()
+            for seed in self.seeds
+        }
+
+    def _folder_of(self, run: str, seed: int) -> Path:
+        if run == layout.ORIGINAL:
+            return self.folder / layout.BASE.format(seed=self.base_seeds[self.row(seed)])
+        return self.folder / layout.RUN.format(cell=self.name, seed=seed, run=run)
+
+    def result(self, run: str, seed: int) -> Result:
+        """Return a run of one seed."""
+        return self._results[run, seed]
+
+    def retrained(self) -> list[Result]:
+        """Return Retrain's results, one a seed."""
+        return [self.result(layout.RETRAIN, seed) for seed in self.seeds]
+
+    def results(self) -> Iterator[Result]:
+        """Yield the results of all runs but Retrain."""
+        return (result for result in self._results.values() if result.run != layout.RETRAIN)
+
+    def everyone(self) -> Iterator[Result]:
+        """Yield Retrain's results, and then those of all other runs."""
+        return iter(self._results.values())
+
+    def retrain_of(self, result: Result) -> Result:
+        """Return Retrain of the same seed."""
+        return self.result(layout.RETRAIN, result.seed)
+
+    def support_sizes(self, seed: int) -> SupportSizes:
+        """Read what teachers on supports of every size say."""
+        folder = self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
+        return SupportSizes.load(folder / layout.SUPPORT_SIZES)
+
+    def support_sizes_cost(self, seed: int) -> dict[str, Any]:
+        """Read what these teachers cost."""
+        folder = self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
+        content: dict[str, Any] = read_json(folder / layout.COST)
+        return content
+
+    def trials(self, method: str) -> list[dict[str, str]]:
+        """Read the trials of a tuned method."""
+        return _rows(self._tune(method) / layout.TRIALS)
+
+    def tuning_cost(self, method: str) -> dict[str, Any]:
+        """Read what its tuning cost."""
+        content: dict[str, Any] = read_json(self._tune(method) / layout.COST)
+        return content
+
+    def _tune(self, method: str) -> Path:
+        return self.folder / layout.TUNE.format(cell=self.name, method=method)
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Let findings that come later read these numbers."""
+        for row in rows:
+            self._known[row.run, row.metric, row.set, row.at][row.seed] = row.value
+
+    def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
+        """Return a number of a finding before this one, one a seed; NaN where undefined."""
+        known = self._known.get((run, metric, set, at), {})
+        return np.array([known.get(seed, np.nan) for seed in self.seeds])
+
+    def status_of(self, run: str, seed: int | None) -> str:
+        """Return how a run ended; over all seeds, the worst of them."""
+        seeds: Sequence[int] = self.seeds if seed is None else [seed]
+        return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
+
+    def kind_of(self, run: str) -> str:
+        """Return reference, method or control."""
+        return self.result(run, self.seeds[0]).kind
+
+
+STATUSES = ("ok", "collapsed", "diverged")  # from good to bad
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,84 @@
+"""A data set as the stages pass it on: images and labels in a fixed order, and what models need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.data import ImageInfo
+from collateral.results.files import atomic
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The true labels in data-set order, without the images."""
+
+    train: NDArray[np.int64]  # (N,)
+    test: NDArray[np.int64]  # (M,)
+    class_names: tuple[str, ...]
+
+    def save(self, path: Path) -> None:
+        """Write `path`, a small .npz."""
+        with atomic(path) as temporary:
+            np.savez(temporary, train=self.train, test=self.test, class_names=self.class_names)
+
+    @staticmethod
+    def load(path: Path) -> Labels:
+        """Read what `save` wrote."""
+        with np.load(path) as file:
+            names = tuple(str(name) for name in file["class_names"])
+            return Labels(file["train"], file["test"], names)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Images and labels of the train and the test set, and how they may be augmented."""
+
+    train_images: NDArray[np.uint8]  # (N, H, W, C)
+    test_images: NDArray[np.uint8]  # (M, H, W, C)
+    labels: Labels
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    padding: int = 0  # random crops after padding by so many pixels; 0: none
+    flip: bool = False  # random horizontal flips
+
+    @property
+    def info(self) -> ImageInfo:
+        """What a model must know of this data set."""
+        height, width, channels = self.train_images.shape[1:]
+        num_classes = len(self.labels.class_names)
+        return ImageInfo(num_classes, (height, width, channels), self.mean, self.std)
+
+    def save(self, path: Path) -> None:
+        """Write `path`, an .npz."""
+        with atomic(path) as temporary:
+            np.savez(
+                temporary,
+                train_images=self.train_images,
+                test_images=self.test_images,
+                train_labels=self.labels.train,
+                test_labels=self.labels.test,
+                class_names=self.labels.class_names,
+                mean=self.mean,
+                std=self.std,
+                padding=self.padding,
+                flip=self.flip,
+            )
+
+    @staticmethod
+    def load(path: Path) -> Dataset:
+        """Read what `save` wrote."""
+        with np.load(path) as file:
+            names = tuple(str(name) for name in file["class_names"])
+            return Dataset(
+                train_images=file["train_images"],
+                test_images=file["test_images"],
+                labels=Labels(file["train_labels"], file["test_labels"], names),
+                mean=tuple(file["mean"].tolist()),
+                std=tuple(file["std"].tolist()),
+                padding=int(file["padding"]),
+                flip=bool(file["flip"]),
+            )

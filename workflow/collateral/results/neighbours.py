@@ -1,0 +1,35 @@
+"""Every example's similarity to a cell's forget set, and the images the report shows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.results.files import atomic
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Similarities by seed and example in data-set order, and the nearest examples' images."""
+
+    seeds: NDArray[np.int64]  # (S,), one a row below
+    train_similarity: NDArray[np.float32]  # (S, N)
+    test_similarity: NDArray[np.float32]  # (S, M)
+    class_similarity: NDArray[np.float32]  # (S, C), of the mean of all its train examples
+    shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
+    shown_index: NDArray[np.int64]  # (K,), within the test set for "test", else the train set
+    shown_images: NDArray[np.uint8]  # (K, H, W, C)
+
+    def save(self, path: Path) -> None:
+        """Write `path`, an .npz."""
+        with atomic(path) as temporary:
+            np.savez(temporary, **{field.name: getattr(self, field.name) for field in fields(self)})
+
+    @staticmethod
+    def load(path: Path) -> Neighbours:
+        """Read what `save` wrote."""
+        with np.load(path) as file:
+            return Neighbours(**{field.name: file[field.name] for field in fields(Neighbours)})

@@ -1,0 +1,74 @@
+"""What the presenting stages must know of the config: plan.json, one a benchmark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from collateral.results.files import atomic, read_json
+
+Sharing = Literal["matched", "shared"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A method with one parameter varied, in a cell."""
+
+    name: str
+    method: str  # as tables print it
+    key: str  # the parameter
+    own: str  # the run with the method's own value
+    values: Mapping[str, Any]  # by run, in the config's order; None: tuning chooses it
+    labels: Mapping[str, str]  # of the values
+
+    @property
+    def title(self) -> str:
+        """What is varied, in words."""
+        return f"{self.method}: {self.key}"
+
+    @property
+    def rows(self) -> dict[str, str]:
+        """What the rows of the table are called, by run."""
+        return {**self.labels, self.own: f"{self.labels[self.own]} (own)"}
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The values by run, to draw a line through; empty where one is not a number."""
+        known = {run: value for run, value in self.values.items() if value is not None}
+        return known if all(type(value) in (int, float) for value in known.values()) else {}
+
+
+@dataclass(frozen=True)
+class CellPlan:
+    """What the config says of a cell."""
+
+    sweeps: tuple[Sweep, ...] = ()
+    # By tuned method: the values of each trial, as trials.csv numbers them.
+    trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BenchmarkPlan:
+    """What the config says of a benchmark."""
+
+    labels: Mapping[str, str]  # display name of every run, in the config's order
+    sharing: Sharing | None = None
+    cells: Mapping[str, CellPlan] = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
+        with atomic(path) as temporary:
+            temporary.write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+    @staticmethod
+    def load(path: Path) -> BenchmarkPlan:
+        """Read what `save` wrote."""
+        content = read_json(path)
+        cells = {
+            name: CellPlan(tuple(Sweep(**sweep) for sweep in cell["sweeps"]), cell["trials"])
+            for name, cell in content["cells"].items()
+        }
+        return BenchmarkPlan(content["labels"], content["sharing"], cells)

@@ -1,0 +1,64 @@
+"""Which training examples are forgotten, how they were chosen, and the hash that proves it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.results.dataset import Labels
+from collateral.results.files import read_json, write_json
+
+
+@dataclass(frozen=True)
+class Split:
+    """A forget set: indices into the train set, ascending; all other examples are retained."""
+
+    forget: NDArray[np.int64]
+    num_train: int
+    affected: tuple[int, ...]  # classes present in the forget set
+    chosen: dict[str, Any]  # the kind of forget set and its parameters, with true names
+
+    @property
+    def retain(self) -> NDArray[np.int64]:
+        """Indices of the retained examples, ascending."""
+        kept = np.ones(self.num_train, dtype=bool)
+        kept[self.forget] = False
+        return np.flatnonzero(kept)
+
+    @property
+    def hash(self) -> str:
+        """A hash of the forget set and of the size of the train set."""
+        content = f"{self.num_train}:{self.forget.tolist()}"
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def save(self, path: Path, labels: Labels) -> None:
+        """Write `path`, a JSON file that a person can read."""
+        content = {
+            "forget": self.forget.tolist(),
+            "num_train": self.num_train,
+            "num_forget": len(self.forget),
+            "affected": list(self.affected),
+            "affected_names": [labels.class_names[c] for c in self.affected],
+            "chosen": self.chosen,
+            "hash": self.hash,
+        }
+        write_json(path, content)
+
+    @staticmethod
+    def load(path: Path) -> Split:
+        """Read what `save` wrote; refuse a file whose hash does not fit."""
+        content = read_json(path)
+        split = Split(
+            forget=np.array(content["forget"], dtype=np.int64),
+            num_train=content["num_train"],
+            affected=tuple(content["affected"]),
+            chosen=content["chosen"],
+        )
+        if split.hash != content["hash"]:
+            raise ValueError(f"{path}: does not fit its own hash; delete it and run again")
+        return split

@@ -1,0 +1,260 @@
+"""The long tables metrics.csv and costs.csv: one row a number; how they are written and read."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from collateral.contract.rows import At, Row
+from collateral.results import layout
+from collateral.results.cell import CellResults
+from collateral.results.files import atomic, csv_text, write_rows
+from collateral.results.plan import BenchmarkPlan, CellPlan
+
+COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
+COLUMNS = (*COST_COLUMNS, "status")
+REFERENCE = layout.RETRAIN
+MOST_NAMED = 4  # classes of a forget set, in a title or a caption
+
+Key = tuple[str, str, str, str]  # run, metric, set, at
+
+
+@dataclass(frozen=True)
+class CellTable:
+    """All numbers of one forget set, and what the plan says of it."""
+
+    name: str
+    title: str  # the forget set in words
+    labels: dict[str, str]  # run -> label: Retrain first, then in the order of the config
+    kinds: dict[str, str]  # run -> reference, method or control; of all runs, sweeps among them
+    troubles: dict[str, dict[str, int]]  # run -> status other than ok -> number of seeds
+    seeds: tuple[int, ...]
+    forgotten: dict[str, tuple[int, int]]  # affected class -> examples forgotten, and of how many
+    benchmark: BenchmarkPlan
+    plan: CellPlan
+    _by_seed: dict[Key, NDArray[np.float64]] = field(repr=False)
+    _overall: dict[Key, float] = field(repr=False)
+
+    def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
+        """Return one value per seed; NaN where the metric is undefined."""
+        found = self._by_seed.get(_key(run, metric, set, at))
+        return np.full(len(self.seeds), np.nan) if found is None else found
+
+    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+        """Return a number over all seeds; NaN where it is undefined."""
+        return self._overall.get(_key(run, metric, set, at), math.nan)
+
+    def metrics(self, run: str) -> list[str]:
+        """Return the names of all numbers of a run, by seed or over seeds."""
+        keys = [*self._by_seed, *self._overall]
+        return sorted({key[1] for key in keys if key[0] == run})
+
+    def indices(self, run: str, metric: str, set: str = "") -> list[str]:
+        """Return where a run has this number: sorted, as numbers where they are."""
+        keys = [*self._by_seed, *self._overall]
+        return sorted({key[3] for key in keys if key[:3] == (run, metric, set)}, key=at_order)
+
+    def runs(self, kind: str) -> list[str]:
+        """Return the runs of one kind, in order."""
+        return [run for run in self.labels if self.kinds[run] == kind]
+
+    def with_labels(self, labels: Mapping[str, str]) -> CellTable:
+        """Return the cell with Retrain and these runs alone."""
+        known = {run: label for run, label in labels.items() if run in self.kinds}
+        return replace(self, labels={REFERENCE: "Retrain", **known})
+
+    def with_sweeps(self) -> CellTable:
+        """Return the cell with all its runs, those of sweeps among them."""
+        return self.with_labels(self.benchmark.labels)
+
+    def trouble(self, run: str) -> str:
+        """Say how many seeds diverged or collapsed; empty where none did."""
+        counts = self.troubles[run].items()
+        return ", ".join(f"{status} ({n} of {len(self.seeds)} seeds)" for status, n in counts)
+
+    def failed(self, run: str) -> bool:
+        """Tell whether no seed ended well."""
+        return sum(self.troubles[run].values()) == len(self.seeds)
+
+
+@dataclass(frozen=True)
+class BenchmarkTable:
+    """All numbers of a benchmark: of its cells, and over them."""
+
+    plan: BenchmarkPlan
+    cells: tuple[CellTable, ...]
+    _over_cells: dict[Key, float] = field(default_factory=dict, repr=False)
+
+    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+        """Return a number over all cells; NaN where it is undefined."""
+        return self._over_cells.get(_key(run, metric, set, at), math.nan)
+
+
+def mean(values: NDArray[np.float64]) -> float:
+    """Return the mean of what is defined; NaN where nothing is."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else np.nan
+
+
+def std(values: NDArray[np.float64]) -> float:
+    """Return the sample standard deviation (ddof=1) of what is defined; NaN for fewer than two."""
+    defined = values[~np.isnan(values)]
+    return float(defined.std(ddof=1)) if defined.size > 1 else np.nan
+
+
+def standard_error(values: NDArray[np.float64]) -> float:
+    """Return the standard error of `mean(values)`; NaN for fewer than two defined values."""
+    return std(values) / float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))
+
+
+def at_order(at: str) -> tuple[bool, int, str]:
+    """Return what indices are sorted by: numbers first, as numbers."""
+    is_number = at.isdecimal()
+    return not is_number, int(at) if is_number else 0, at
+
+
+def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequence[str]) -> None:
+    """Write the rows of a cell, sorted by run, seed, metric, set and index."""
+    chosen = cell.split.chosen
+    place = {"cell": cell.name, **{key: chosen.get(key, "") for key in ("class", "fraction")}}
+    written = (
+        {
+            **place,
+            **_fields(row),
+            "kind": cell.kind_of(row.run),
+            "status": cell.status_of(row.run, row.seed),
+        }
+        for row in sorted(rows, key=_order)
+    )
+    write_rows(path, columns, written)
+
+
+def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row] = ()) -> None:
+    """Write the cells' files one below another, sorted by cell, byte for byte; then `over_cells`.
+
+    What is over all cells is of methods, and has no cell.
+    """
+    header, bodies = "", []
+    for cell in cells:
+        first, _, body = cell.read_text().partition("\n")
+        if header and first != header:
+            raise ValueError(f"{cell}: columns '{first}' differ from '{header}' of {cells[0]}")
+        header = first
+        bodies.append(body)
+    bodies.sort(key=lambda body: body.partition(",")[0])
+    rows = [{**_fields(row), "kind": "method", "status": "ok"} for row in sorted(over_cells, key=_order)]
+    _, _, last = csv_text(header.split(","), rows).partition("\n")
+    with atomic(path) as temporary:
+        temporary.write_text(f"{header}\n{''.join(bodies)}{last}")
+
+
+def read(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
+    """Read a benchmark's metrics.csv, or both metrics.csv and costs.csv."""
+    frame = pd.concat([_frame(path) for path in paths], ignore_index=True)
+    frame = frame[frame["run"].isin([REFERENCE, *plan.labels])]
+    cells = tuple(
+        _cell(name, rows, plan) for name, rows in frame.groupby("cell", sort=False) if name
+    )
+    over_cells = frame[frame["cell"] == ""]
+    return BenchmarkTable(plan, cells, dict(zip(_keys(over_cells), over_cells["value"], strict=True)))
+
+
+def _frame(path: Path) -> pd.DataFrame:
+    """Read a long table at full precision; only an empty value is missing."""
+    return pd.read_csv(
+        path,
+        dtype=str,
+        # Python's own parser: pandas' may differ in the last bit.
+        converters={"value": lambda text: float(text) if text else np.nan},
+        keep_default_na=False,
+    )
+
+
+def _cell(name: str, rows: pd.DataFrame, plan: BenchmarkPlan) -> CellTable:
+    kinds = dict(rows[["run", "kind"]].drop_duplicates("run").itertuples(index=False))
+    per_seed, over_seeds = rows[rows["seed"] != ""], rows[rows["seed"] == ""]
+    seeds = tuple(sorted(int(seed) for seed in per_seed["seed"].unique()))
+    overall = dict(zip(_keys(over_seeds), over_seeds["value"].tolist(), strict=True))
+    wide = per_seed.pivot(index=["run", "metric", "set", "at"], columns="seed", values="value")
+    wide = wide[[str(seed) for seed in seeds]]
+    forgotten = _forgotten(overall)
+    labels = {REFERENCE: "Retrain", **plan.labels}
+    return CellTable(
+        name=name,
+        title=_title(name, rows.iloc[0], forgotten),
+        labels={run: text for run, text in labels.items() if run in kinds and "@" not in run},
+        kinds=kinds,
+        troubles={run: _troubles(own) for run, own in per_seed.groupby("run", sort=False)},
+        seeds=seeds,
+        forgotten=forgotten,
+        benchmark=plan,
+        plan=plan.cells.get(name, CellPlan()),
+        _by_seed=dict(zip(wide.index, wide.to_numpy(dtype=float), strict=True)),
+        _overall=overall,
+    )
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return {
+        "seed": "" if row.seed is None else row.seed,
+        "run": row.run,
+        "metric": row.metric,
+        "set": row.set,
+        "at": "" if row.at is None else row.at,
+        # A Python float: numpy's own is written with its type's name around it.
+        "value": float(row.value) if math.isfinite(row.value) else "",
+    }
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    at = "" if row.at is None else str(row.at)
+    return row.run, -1 if row.seed is None else row.seed, row.metric, row.set, at_order(at)
+
+
+def _key(run: str, metric: str, set: str, at: At) -> Key:
+    return run, metric, set, "" if at is None else str(at)
+
+
+def _keys(frame: pd.DataFrame) -> Iterable[Key]:
+    return zip(frame["run"], frame["metric"], frame["set"], frame["at"], strict=True)
+
+
+def _forgotten(overall: Mapping[Key, float]) -> dict[str, tuple[int, int]]:
+    """Return how many examples of each affected class are forgotten, and of how many."""
+    names = [at for run, metric, _, at in overall if metric == "forget_count" and run == REFERENCE]
+    counts = ("forget_count", "train_count")
+    return {
+        name: tuple(int(overall[_key(REFERENCE, count, "", name)]) for count in counts)  # type: ignore[misc]
+        for name in names
+    }
+
+
+def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) -> str:
+    if row["class"] and row["fraction"]:
+        return f"{row['class']}, {100 * float(row['fraction']):g} % forgotten"
+    if not forgotten:  # costs alone
+        return name
+    if len(forgotten) <= MOST_NAMED:
+        parts = [f"{_percent(n / of)} of {label}" for label, (n, of) in forgotten.items()]
+        return f"{name}: {', '.join(parts)} forgotten"
+    total = sum(n for n, _ in forgotten.values())
+    return f"{name}: {total} examples of {len(forgotten)} classes forgotten"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1g} %"
+
+
+def _troubles(rows: pd.DataFrame) -> dict[str, int]:
+    if "status" not in rows:  # costs alone
+        return {}
+    statuses = rows.dropna(subset="status").drop_duplicates("seed")["status"]
+    return dict(sorted(Counter(status for status in statuses if status != "ok").items()))

@@ -1,0 +1,28 @@
+"""Cells' metrics and costs in; the benchmark's out, with what findings say over all cells."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from collateral.findings.compute import numbers_across, read_problems, write_problems
+from collateral.results.plan import BenchmarkPlan
+from collateral.results.table import read, write_benchmark
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the files that go in and come out."""
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json")
+    parser.add_argument("--metrics", type=Path, nargs="+", required=True, help="cells' metrics.csv")
+    parser.add_argument("--costs", type=Path, nargs="+", required=True, help="cells' costs.csv")
+    parser.add_argument("--problems", type=Path, nargs="+", required=True, help="cells'")
+    parser.add_argument("--out-metrics", type=Path, required=True)
+    parser.add_argument("--out-costs", type=Path, required=True)
+    parser.add_argument("--out-problems", type=Path, required=True)
+
+
+def run(args: Namespace) -> None:
+    """Put the cells' files one below another, and below them the numbers over all cells."""
+    write_benchmark(args.out_metrics, args.metrics)
+    write_benchmark(args.out_costs, args.costs)
+    rows, problems = numbers_across(read(BenchmarkPlan.load(args.plan), args.out_metrics))
+    write_benchmark(args.out_metrics, args.metrics, rows)
+    write_problems(args.out_problems, [*read_problems(args.problems), *problems])

@@ -1,0 +1,115 @@
+"""Train LTD's teacher on supports of every size, and take the step of `k: auto`; no Retrain."""
+
+import argparse
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collateral.results import layout
+from collateral.results.support_sizes import Diagnosis
+from collateral.results.files import read_json, write_json
+from collateral.contract.seeds import seed_of
+from collateral.results.split import Split
+from collateral.methods.ltd.params import Prepare
+from collateral.methods.ltd.support import choose_support
+from collateral.stages.options import (
+    add_job_options,
+    add_method_options,
+    job_checkpoints,
+    record_of,
+)
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.execution import Method, method_of
+from collateral.training.run import Run
+from collateral.training.session import cost_of, open_session
+
+LOG = logging.getLogger(__name__)
+Arrays = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line; it has no option for anything of Retrain."""
+    parser.add_argument("--sizes", type=int, nargs="+", required=True, help="of the support")
+    parser.add_argument("--top", required=True, help="classes of a soft label that are kept")
+    parser.add_argument("--selected", type=Path, nargs="*", default=[], help="the tuning's choice")
+    add_method_options(parser)
+    add_job_options(parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Train the teachers, a finished one never again; write what they say, record and cost."""
+    params = given_params(args)
+    session, split = open_session(args.data, args.threads), Split.load(args.split)
+    method = method_of(args, session, split)
+    sizes = sizes_within(args.sizes, len(method.task.retain))
+    top = method.task.num_classes if args.top == "all" else int(args.top)
+    record = record_of(args, params)
+    record["params"] |= {"k": sizes, "top": top}
+    checkpoints = job_checkpoints(args, record)
+    taught, seconds = teachers(method, params, sizes, checkpoints)
+    stepped, seconds["step"] = step(method, params)
+    diagnosis = Diagnosis(sizes=np.array(sizes), top=np.array(top), **taught, **stepped)
+    diagnosis.save(args.out / layout.SUPPORT_SIZES)
+    write_json(args.out / layout.RECORD, record)
+    write_json(args.out / layout.COST, cost_of(seconds, session.device))
+    checkpoints.clear()
+
+
+def given_params(args: argparse.Namespace) -> Prepare:
+    """Return what the teacher is trained with, the tuning's choice put in; k is not among it."""
+    chosen = read_json(args.selected[0])["params"] if args.selected else {}
+    taken = {key: value for key, value in chosen.items() if key in Prepare.model_fields}
+    by_k = {"min_similarity": None, "k_each": None, "search": "exact"}  # what would replace k
+    return Prepare.model_validate({**json.loads(args.params), **taken, **by_k})
+
+
+def sizes_within(sizes: list[int], num_retained: int) -> list[int]:
+    """Leave out the sizes for which there are too few retained examples."""
+    within = [size for size in sizes if size <= num_retained]
+    if len(within) < len(sizes):
+        LOG.warning("only %d examples are retained: sizes up to that alone", num_retained)
+    if len(within) < 2:
+        raise ValueError(f"--sizes: {sizes}: two at least must be within {num_retained} retained")
+    return within
+
+
+def teachers(
+    method: Method, params: Prepare, sizes: list[int], checkpoints: Checkpoints
+) -> tuple[Arrays, dict[str, float]]:
+    """Return what a run of the method would prepare with each size for k, and the seconds."""
+    soft_labels, reported, seconds = [], [], {}
+    for size in sizes:
+        name = f"k-{size}"
+        given = params.model_copy(update={"k": size})
+        prepared = method.prepare(given, checkpoints.within(name))
+        soft_labels.append(prepared.tensors["soft_labels"].float().numpy())
+        reported.append(prepared.reported)
+        seconds[name] = sum(prepared.seconds.values())
+        LOG.info("k %d: %s", size, prepared.reported)
+    names = {
+        "epochs": "teacher_epochs",
+        "support_accuracy": "teacher_support_accuracy",
+        "least_similarity": "support_similarity_min",
+        "num_classes": "support_classes",
+    }
+    numbers = {key: np.array([row[name] for row in reported]) for key, name in names.items()}
+    return {"soft_labels": np.stack(soft_labels), **numbers}, seconds
+
+
+def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
+    """Return what `k: auto` measures and takes, and the seconds."""
+    this = Run(method.device, seed_of("diagnose", method.name, method.seed, method.split_hash))
+    auto = params.model_copy(update={"k": "auto"})
+    with this.phase("step"):
+        found = choose_support(method.load_base(), method.task, auto, this)
+    arrays = {
+        "step_rate": np.array(this.reported["auto_rate"]),
+        "step_edges": found["auto_edges"].double().numpy(),
+        "step_counts": found["auto_counts"].numpy(),
+        "step_drop": found["auto_drop"].numpy(),
+        "auto_size": np.array(len(found["support"])),
+    }
+    return arrays, sum(this.clock.seconds.values())

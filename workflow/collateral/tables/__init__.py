@@ -1,1 +1,0 @@
-"""Tables of a benchmark: every run against Retrain, as CSV, Markdown and LaTeX."""

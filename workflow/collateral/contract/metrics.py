@@ -5,13 +5,26 @@ from dataclasses import dataclass
 from typing import Literal
 
 Unit = Literal[
-    "%", "points", "s", "MB", "examples", "cosine", "nats", "epochs", "classes", "cells", "rate", ""
+    "%",
+    "points",
+    "points per 0.1",
+    "s",
+    "MB",
+    "examples",
+    "cosine",
+    "nats",
+    "epochs",
+    "classes",
+    "cells",
+    "rate",
+    "",
 ]
 Ideal = Literal["retrain", "high", "low"]
 EMPTY = "–"  # an undefined number
 DIGITS: dict[str, int] = {
     "%": 1,
     "points": 1,
+    "points per 0.1": 2,
     "s": 2,
     "MB": 0,
     "examples": 0,
@@ -21,7 +34,10 @@ DIGITS: dict[str, int] = {
     "classes": 1,
     "cells": 0,
 }
-FACTORS = {"%": 100.0, "points": 100.0}  # rates are kept in [0, 1]
+# Rates are kept in [0, 1], and slopes as rates per 1.
+FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
+LAST_BITS = 1e-12  # of a value: so small a spread is the arithmetic's
+IN_HEADINGS = ("%", "s", "MB", "nats")  # other units are in the label or in a caption
 
 
 @dataclass(frozen=True)
@@ -40,12 +56,20 @@ class Metric:
         """What the stored number is multiplied by to be shown in `unit`."""
         return FACTORS.get(self.unit, 1.0)
 
+    @property
+    def heading(self) -> str:
+        """The label and its unit, above a column or a panel."""
+        return f"{self.label} ({self.unit})" if self.unit in IN_HEADINGS else self.label
+
     def text(self, value: float, spread: float = math.nan, *, sign: bool = False) -> str:
         """Return a stored number in its unit, and its spread: "47.4 ± 3.2"; "–" if undefined."""
         if math.isnan(value):
             return EMPTY
         shown = self._rounded(value, value, "+" if sign else "")
-        return shown if math.isnan(spread) else f"{shown} ± {self._rounded(spread, value)}"
+        if math.isnan(spread):
+            return shown
+        is_last_bits = spread < LAST_BITS * abs(value)
+        return f"{shown} ± {self._rounded(0.0 if is_last_bits else spread, value)}"
 
     def _rounded(self, number: float, value: float, sign: str = "") -> str:
         """Write a number with the digits that `value` is shown with."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -85,6 +86,13 @@ def modules(part: str, findings: Iterable[str] | None = None) -> Iterator[Any]:
     for name in in_order() if findings is None else findings:
         if FINDING.module(name, part) in having:
             yield FINDING.load(name, part)
+
+
+def presented(part: str) -> list[str]:
+    """Return the findings that have this part, as tables, figures and page follow each other."""
+    having = FINDING.parts(part)
+    names = [name for name in in_order() if FINDING.module(name, part) in having]
+    return sorted(names, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
 def in_order() -> list[str]:

@@ -7,6 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.metrics import Metric
+from collateral.contract.rows import At
+from collateral.results.table import CellTable, mean, std
+
 
 @dataclass(frozen=True)
 class Field:
@@ -38,6 +45,13 @@ class Grid:
     groups: list[list[Line]]
     is_prose: bool = False  # words rather than numbers: set to the left, and wrapped
 
+    @property
+    def are_words(self) -> list[bool]:
+        """Of each column, whether it is of words, which are set to the left and not sorted."""
+        lines = [line for group in self.groups for line in group]
+        columns = zip(*(line.fields for line in lines), strict=True)
+        return [self.is_prose or all(math.isnan(f.order) for f in column) for column in columns]
+
 
 @dataclass(frozen=True)
 class Table:
@@ -49,3 +63,31 @@ class Table:
     caption: str = ""  # what this table shows
     conventions: str = ""  # what holds for every table of its kind; the page says it once
     records: list[Mapping[str, Any]] = field(default_factory=list)  # of the CSV file
+
+
+def field_of(metric: Metric, values: NDArray[np.float64], *, sign: bool = False) -> Field:
+    """Return the mean over seeds, and their spread."""
+    return Field(metric.text(mean(values), std(values), sign=sign), mean(values))
+
+
+def line_of(cell: CellTable, run: str, fields: list[Field]) -> Line:
+    """Return the row of a run."""
+    return Line(cell.labels[run], fields, cell.trouble(run), cell.kinds[run] == "control")
+
+
+def record_of(
+    cell: CellTable, run: str, metric: str, set: str = "", at: At = None
+) -> dict[str, Any]:
+    """Return a number of a run over seeds, unrounded."""
+    values = cell.values(run, metric, set, at)
+    return {
+        "run": run,
+        "label": cell.labels[run],
+        "kind": cell.kinds[run],
+        "metric": metric,
+        "set": set,
+        "at": "" if at is None else at,
+        "mean": mean(values),
+        "std": std(values),
+        "n": int(np.count_nonzero(~np.isnan(values))),
+    }

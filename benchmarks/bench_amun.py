@@ -15,8 +15,8 @@ from plain.attack import attack as plain_attack
 from plain.attack import one_by_one, whole_batch
 from torch import nn
 
-from collateral.contract.params import TrainingParams
 from collateral.contract.data import ImageInfo
+from collateral.contract.params import TrainingParams
 from collateral.data import digits
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Prepare

@@ -23,10 +23,7 @@ from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral
-from collateral.results.dataset import Dataset, Labels
-from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import Embeddings
-from collateral.results.split import Split
+from collateral.models._build import build_model
 from collateral.results.cell import (
     Cell,
     Reference,
@@ -36,7 +33,10 @@ from collateral.results.cell import (
     own_numbers,
     reference_of,
 )
-from collateral.models._build import build_model
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Embeddings
+from collateral.results.split import Split
 from collateral.training.examples import test_examples, train_examples
 from collateral.training.inference import outputs_of
 

@@ -19,9 +19,9 @@ from torch import nn
 from collateral.methods.iu.fisher import corrected_by_first
 from collateral.methods.iu.method import prepare, unlearn
 from collateral.methods.iu.params import Params
+from collateral.methods.iu.per_sample import per_sample_gradients
 from collateral.models._build import build_model
 from collateral.training.examples import Task
-from collateral.methods._shared.gradients import per_sample_gradients
 from collateral.training.run import Run
 
 ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)

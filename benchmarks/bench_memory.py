@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 from measure import Row, run
 
-from collateral.plan import paths
 from collateral.config.load import read
 from collateral.config.schema import Config
-from collateral.results.dataset import Dataset, Labels
 from collateral.data.cifar100 import CLASS_NAMES
-from collateral.plan.rates import SHIPPED
+from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
+from collateral.plan.rates import SHIPPED
+from collateral.results.dataset import Dataset, Labels
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARK = "cifar100"

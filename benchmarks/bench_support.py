@@ -23,8 +23,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from collateral.methods.ltd.centres import Neighbourhood, every_example
 from collateral.methods._shared.nearest import Search, nearest, similarity_to_nearest
+from collateral.methods.ltd.centres import Neighbourhood, every_example
 
 DIMENSIONS, NUM_CLASSES, NOISE = 64, 100, 0.5
 SUPPORT = 1000

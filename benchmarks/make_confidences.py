@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.results.outputs import ModelOutputs
-from collateral.results.split import Split
 from collateral.findings.membership.numbers import draw
+from collateral.results.outputs import StoredOutputs
+from collateral.results.split import Split
 
 CELLS, SEEDS, NUM_MODELS = ("couch-50", "couch-90"), (0, 1, 2), 5
 GROUPS = ("members", "non_members", "targets")
@@ -30,8 +30,8 @@ def outputs_file(benchmark: Path, cell: str, seed: int, run: str) -> Path:
 def confidences(benchmark: Path, cell: str, seed: int, run: str) -> list[NDArray[np.float32]]:
     """Return the true-class confidences of one model in the groups of the attack."""
     split = Split.load(benchmark / cell / "split.json")
-    outputs = ModelOutputs.load(outputs_file(benchmark, cell, seed, run))
-    train, test = outputs.train.confidence, outputs.test.confidence
+    path = outputs_file(benchmark, cell, seed, run)
+    train, test = (StoredOutputs(path, part).confidence for part in ("train", "test"))
     drawn = draw(split, len(test), seed)
     return [train[drawn.members], test[drawn.non_members], train[split.forget]]
 

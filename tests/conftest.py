@@ -14,11 +14,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         nargs="+",
         default=[],
-        dest="method_folders",
+        dest="plugin_folders",
         metavar="FOLDER",
-        help="folders of methods of your own, which tests/contract/test_methods.py then checks too",
+        help="folders of plug-ins, as in a config: what is in them is held to its contract too",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    add_plugins(config.getoption("method_folders"))
+    add_plugins(config.getoption("plugin_folders"))

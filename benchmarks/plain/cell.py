@@ -17,11 +17,11 @@ from torch import nn
 from collateral.config.load import read
 from collateral.config.methods import MethodSpec
 from collateral.contract.params import MethodParams
-from collateral.results.dataset import Dataset
-from collateral.results.split import Split
-from collateral.plan.grid import build_grid
 from collateral.findings.tuning.selection import select
 from collateral.models._build import build_model
+from collateral.plan.grid import build_grid
+from collateral.results.dataset import Dataset
+from collateral.results.split import Split
 from plain.evaluation import accuracies, attack_scores, base_looks, evaluate
 from plain.methods import METHODS
 from plain.task import PlainTask

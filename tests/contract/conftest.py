@@ -9,15 +9,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from collateral.contract.params import TrainingParams
-from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.results.dataset import Dataset  # noqa: E402
-from collateral.results.split import Split  # noqa: E402
-from collateral.data import synthetic  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.training.examples import Task, test_examples, train_examples  # noqa: E402
-from collateral.training.execution import Method  # noqa: E402
-from collateral.training.fit import fit  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.data import synthetic
+from collateral.models._build import build_model
+from collateral.results.dataset import Dataset
+from collateral.results.split import Split
+from collateral.training.examples import Task, test_examples, train_examples
+from collateral.training.execution import Method
+from collateral.training.fit import fit
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 torch.set_num_threads(1)

@@ -1,7 +1,5 @@
 """How fast models are here: measured in a moment, and of the right order."""
 
-# ruff: noqa: E402 (where torch is absent, all is skipped before anything imports it)
-
 import json
 
 import pytest

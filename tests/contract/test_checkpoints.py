@@ -17,11 +17,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workshop import Workshop  # noqa: E402
+from workshop import Workshop
 
-from collateral.cli import main  # noqa: E402
-from collateral.stages import tune  # noqa: E402
-from collateral.training.checkpoints import WARNINGS, Checkpoints, Saver  # noqa: E402
+from collateral.cli import main
+from collateral.stages import tune
+from collateral.training.checkpoints import WARNINGS, Checkpoints, Saver
 
 PATIENCE_SECONDS = 120
 KILLS = 20

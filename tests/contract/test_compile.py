@@ -7,17 +7,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file  # noqa: E402
-from workshop import Workshop  # noqa: E402
+from safetensors.torch import load_file
+from workshop import Workshop
 
-from collateral.cli import main  # noqa: E402
+from collateral.cli import main
 from collateral.contract.params import TrainingParams
-from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.training import fit as engine  # noqa: E402
-from collateral.training.checkpoints import Checkpoints  # noqa: E402
-from collateral.training.examples import train_examples  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.models._build import build_model
+from collateral.training import fit as engine
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import train_examples
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 

@@ -4,17 +4,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.nn import functional as F  # noqa: E402
+from torch.nn import functional as F
 
-from collateral.contract.distillation import StudentParams  # noqa: E402
+from collateral.contract.distillation import StudentParams
 from collateral.contract.params import TrainingParams
-from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.controls.ideal.params import Params  # noqa: E402
-from collateral.methods.ltd.params import Params as LtdParams  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.training.fit import fit  # noqa: E402
-from collateral.training.inference import infer  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.controls.ideal.params import Params
+from collateral.methods.ltd.params import Params as LtdParams
+from collateral.models._build import build_model
+from collateral.training.fit import fit
+from collateral.training.inference import infer
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 SEEDS = (0, 1, 2)

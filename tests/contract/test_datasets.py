@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 import yaml
 
-from collateral.results.dataset import Dataset, Labels
+from collateral.contract.plugins import DATA, FORGET
 from collateral.data._cut import cut
-from collateral.data._facts import DATA, FORGET, known_classes, module_of, size_of
+from collateral.data._facts import known_classes, size_of
 from collateral.data._reading.pixels import statistics, to_uint8
+from collateral.results.dataset import Dataset, Labels
 from collateral.stages import data
 
 DOCS = Path(__file__).parents[2] / "docs" / "add-a-dataset.md"
@@ -67,7 +68,7 @@ def write_cifar100(root, monkeypatch):
         content = {"data": images, "fine_labels": labels.tolist()}
         (folder / part).write_bytes(pickle.dumps(content))
         monkeypatch.setattr(datasets.CIFAR100, f"{part}_list", [[part, md5(folder / part)]])
-    names = list(module_of(DATA, "cifar100").INFO.class_names)
+    names = list(DATA.load("cifar100").INFO.class_names)
     (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": names}))
     meta = {"filename": "meta", "key": "fine_label_names", "md5": md5(folder / "meta")}
     monkeypatch.setattr(datasets.CIFAR100, "meta", meta)
@@ -124,7 +125,7 @@ def options_of(tmp_path, monkeypatch):
 
     def make(name, **more):
         given = WRITERS[name](tmp_path / name, monkeypatch) if name in WRITERS else {}
-        return module_of(DATA, name).Options(**given, **more)
+        return DATA.load(name).Options(**given, **more)
 
     return make
 
@@ -180,24 +181,25 @@ def same(one, two):
 
 
 def test_the_data_sets_on_disk_are_those_we_know():
-    assert DATA.names() == ("arrays", "cifar100", "digits", "mnist", "svhn", "synthetic")
+    assert {*DATA.own} == {"arrays", "cifar100", "digits", "mnist", "svhn", "synthetic"}
+    assert {*DATA.own} <= {*DATA.names()}
 
 
 @pytest.mark.parametrize("name", DATA.names())
 def test_every_data_set_keeps_the_contract(name, options_of):
     options = options_of(name)
-    check_contract(module_of(DATA, name).load(options), known_classes(name, options))
+    check_contract(DATA.load(name).load(options), known_classes(name, options))
 
 
 @pytest.mark.parametrize("name", DATA.names())
 def test_every_data_set_is_the_same_when_loaded_again(name, options_of):
-    module, options = module_of(DATA, name), options_of(name)
+    module, options = DATA.load(name), options_of(name)
     assert same(module.load(options), module.load(options))
 
 
 @pytest.mark.parametrize("name", DATA.names())
 def test_every_option_is_described(name):
-    fields = module_of(DATA, name).Options.model_fields
+    fields = DATA.load(name).Options.model_fields
     assert {"classes", "per_class", "test_per_class"} <= set(fields)
     assert all(field.description for field in fields.values())
 
@@ -205,7 +207,7 @@ def test_every_option_is_described(name):
 @pytest.mark.parametrize("name", DATA.names())
 def test_every_data_set_refuses_unknown_options(name):
     with pytest.raises(ValueError, match="rotate"):
-        module_of(DATA, name).Options.model_validate({"rotate": 3})
+        DATA.load(name).Options.model_validate({"rotate": 3})
 
 
 @pytest.mark.parametrize(
@@ -214,10 +216,14 @@ def test_every_data_set_refuses_unknown_options(name):
     + [f"collateral.data.{name}" for name in DATA.names()]
     + [f"collateral.data.forget.{name}" for name in FORGET.names()],
 )
-def test_what_the_snakefile_imports_is_light(module):
-    code = f"import sys, {module}; print(*sys.modules)"
+def test_what_the_snakefile_imports_is_light(module, pytestconfig):
+    code = (
+        "import sys; from importlib import import_module; from pathlib import Path\n"
+        "from collateral.contract.plugins import add_plugins\n"
+        "add_plugins([*map(Path, sys.argv[2:])]); import_module(sys.argv[1]); print(*sys.modules)"
+    )
     loaded = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, module, *pytestconfig.getoption("plugin_folders")],
         capture_output=True,
         text=True,
         check=True,
@@ -229,25 +235,25 @@ def test_what_the_snakefile_imports_is_light(module):
 
 def test_an_unknown_data_set_is_named_with_the_nearest_one():
     with pytest.raises(ValueError, match=r"no data set 'CIFAR-100'; .*did you mean cifar100\?"):
-        module_of(DATA, "CIFAR-100")
+        DATA.load("CIFAR-100")
 
 
 def test_a_servant_of_the_data_sets_is_none():
     with pytest.raises(ValueError, match="no data set 'cut'"):
-        module_of(DATA, "cut")
+        DATA.load("cut")
 
 
 def test_known_classes_are_those_that_are_kept():
-    options = module_of(DATA, "digits").Options(classes=("digit_7", 2))
+    options = DATA.load("digits").Options(classes=("digit_7", 2))
     assert known_classes("digits", options) == ("digit_7", "digit_2")
 
 
 def test_known_classes_of_the_users_arrays_are_unknown():
-    assert known_classes("arrays", module_of(DATA, "arrays").Options(path="own.npz")) is None
+    assert known_classes("arrays", DATA.load("arrays").Options(path="own.npz")) is None
 
 
 def test_known_classes_name_an_unknown_one():
-    options = module_of(DATA, "cifar100").Options(classes=("couch", "bycicle"))
+    options = DATA.load("cifar100").Options(classes=("couch", "bycicle"))
     with pytest.raises(ValueError, match=r"no class 'bycicle'; .*did you mean bicycle\?"):
         known_classes("cifar100", options)
 
@@ -264,7 +270,7 @@ def test_the_stage_writes_what_was_loaded(name, options_of, tmp_path):
     options = options_of(name)
     run_stage(tmp_path / "out", name, options.model_dump_json())
     written = Dataset.load(tmp_path / "out" / "dataset.npz")
-    loaded = module_of(DATA, name).load(options)
+    loaded = DATA.load(name).load(options)
     labels = Labels.load(tmp_path / "out" / "labels.npz")
     assert same(written, loaded)
     assert written.info == loaded.info
@@ -301,7 +307,7 @@ def test_the_stage_writes_nothing_on_bad_input(tmp_path, name, options, message)
 
 @pytest.fixture(scope="module")
 def digits():
-    module = module_of(DATA, "digits")
+    module = DATA.load("digits")
     return module.load(module.Options())
 
 
@@ -340,7 +346,7 @@ def test_digits_are_not_augmented(digits):
 
 
 def synthetic(**options):
-    module = module_of(DATA, "synthetic")
+    module = DATA.load("synthetic")
     return module.load(module.Options(**options))
 
 
@@ -390,7 +396,7 @@ def test_synthetic_images_change_with_the_seed():
     ],
 )
 def test_torchvisions_images_come_as_they_were_written(name, shape, augmentation, options_of):
-    dataset = module_of(DATA, name).load(options_of(name))
+    dataset = DATA.load(name).load(options_of(name))
     assert np.array_equal(dataset.train_images, pixels(6, *shape))
     assert np.array_equal(dataset.test_images, pixels(3, *shape))
     assert dataset.labels.train.tolist() == TINY_LABELS["train"].tolist()
@@ -401,7 +407,7 @@ def test_torchvisions_images_come_as_they_were_written(name, shape, augmentation
 @pytest.mark.parametrize("name", FROM_TORCHVISION)
 def test_files_that_are_there_need_no_network(name, options_of, offline):
     options = options_of(name).model_copy(update={"download": True})
-    assert len(module_of(DATA, name).load(options).train_images) == 6
+    assert len(DATA.load(name).load(options).train_images) == 6
 
 
 def test_mnist_is_unpacked_where_only_the_packed_files_are_there(options_of, offline, monkeypatch):
@@ -413,7 +419,7 @@ def test_mnist_is_unpacked_where_only_the_packed_files_are_there(options_of, off
         path.unlink()
         resources.append((packed.name, md5(packed)))
     monkeypatch.setattr("torchvision.datasets.MNIST.resources", resources)
-    assert len(module_of(DATA, "mnist").load(options).train_images) == 6
+    assert len(DATA.load("mnist").load(options).train_images) == 6
 
 
 @pytest.mark.parametrize("download", [True, False])
@@ -422,7 +428,7 @@ def test_missing_files_give_one_message_that_says_how_to_get_them(
     name, download, tmp_path, offline
 ):
     pytest.importorskip("torchvision")
-    module = module_of(DATA, name)
+    module = DATA.load(name)
     with pytest.raises(ValueError, match=f"data.root: cannot read {name} from") as caught:
         module.load(module.Options(root=tmp_path / "none", download=download))
     message = str(caught.value)
@@ -439,7 +445,7 @@ def test_missing_files_give_one_message_that_says_how_to_get_them(
 @pytest.mark.parametrize("name", FROM_TORCHVISION)
 def test_a_damaged_file_is_called_damaged(name, download, options_of, offline):
     options = options_of(name).model_copy(update={"download": download})
-    module = module_of(DATA, name)
+    module = DATA.load(name)
     damaged = options.root / module.FILES.paths[0]
     damaged.write_bytes(damaged.read_bytes()[:-5])
     with pytest.raises(ValueError, match="damaged") as caught:
@@ -449,11 +455,11 @@ def test_a_damaged_file_is_called_damaged(name, download, options_of, offline):
 
 @pytest.mark.parametrize("name", ["mnist", "svhn"])
 def test_digit_data_sets_share_their_class_names(name):
-    assert module_of(DATA, name).INFO.class_names == DIGITS
+    assert DATA.load(name).INFO.class_names == DIGITS
 
 
 def test_couch_is_cifar100s_class_25():
-    assert module_of(DATA, "cifar100").INFO.class_names[25] == "couch"
+    assert DATA.load("cifar100").INFO.class_names[25] == "couch"
 
 
 @needs_real_files
@@ -466,7 +472,7 @@ def test_couch_is_cifar100s_class_25():
 )
 def test_the_real_files_are_read(name, train_counts, test_count):
     pytest.importorskip("torchvision")
-    module = module_of(DATA, name)
+    module = DATA.load(name)
     options = module.Options(root=REAL, download=False)
     dataset = module.load(options)
     check_contract(dataset, known_classes(name, options))
@@ -478,7 +484,7 @@ def test_the_real_files_are_read(name, train_counts, test_count):
 def test_cifar100s_class_names_are_those_of_its_files():
     with (Path(REAL) / "cifar-100-python" / "meta").open("rb") as file:
         names = pickle.load(file, encoding="latin1")["fine_label_names"]
-    assert module_of(DATA, "cifar100").INFO.class_names == tuple(names)
+    assert DATA.load("cifar100").INFO.class_names == tuple(names)
 
 
 def load_arrays(folder, content, test_content=None, **options):
@@ -486,7 +492,7 @@ def load_arrays(folder, content, test_content=None, **options):
     if test_content is not None:
         np.savez(folder / "own_test.npz", **test_content)
         options["test_path"] = folder / "own_test.npz"
-    module = module_of(DATA, "arrays")
+    module = DATA.load("arrays")
     return module.load(module.Options(path=folder / "own.npz", **options))
 
 
@@ -543,7 +549,7 @@ def test_the_part_of_svhn_is_read_as_arrays():
     }
     if not all(path.is_file() for path in paths.values()):
         pytest.skip("COLLATERAL_DATA has no svhn_part_train.npz and svhn_part_test.npz")
-    module = module_of(DATA, "arrays")
+    module = DATA.load("arrays")
     dataset = module.load(module.Options(**paths))
     check_contract(dataset, None)
     assert len(dataset.train_images) == 20000
@@ -685,7 +691,7 @@ def test_files_of_their_own_must_have_a_pair_of_keys(tmp_path):
 def test_another_kind_of_file_is_refused(tmp_path, content, message):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
-    module = module_of(DATA, "arrays")
+    module = DATA.load("arrays")
     with pytest.raises(ValueError, match=message):
         module.load(module.Options(path=path))
 
@@ -697,13 +703,13 @@ def test_a_damaged_npz_is_refused(tmp_path, damage):
     content = bytearray(path.read_bytes())
     content[400] ^= 255  # inside the train images: the checksum of the archive tells
     path.write_bytes(content[:600] if damage == "cut off" else content)
-    module = module_of(DATA, "arrays")
+    module = DATA.load("arrays")
     with pytest.raises(ValueError, match=rf"data.path: .*{re.escape(str(path))}"):
         module.load(module.Options(path=path))
 
 
 def test_a_folder_is_no_npz(tmp_path):
-    module = module_of(DATA, "arrays")
+    module = DATA.load("arrays")
     with pytest.raises(ValueError, match=r"data.path: there is no file"):
         module.load(module.Options(path=tmp_path))
 
@@ -725,16 +731,16 @@ def test_the_documented_config_lines_are_valid():
     data, _ = blocks("yaml")
     options = yaml.safe_load(data)["benchmarks"]["mine"]["data"]
     assert options.pop("name") == "arrays"
-    module_of(DATA, "arrays").Options.model_validate(options)
+    DATA.load("arrays").Options.model_validate(options)
 
 
 def test_the_documented_forget_sets_are_valid():
     _, cells = blocks("yaml")
     documented = [cell["forget"] for cell in yaml.safe_load(cells)["cells"].values()]
-    assert {forget["kind"] for forget in documented} == {*FORGET.names()}
+    assert {forget["kind"] for forget in documented} == {*FORGET.own}
     for forget in documented:
         kind = forget.pop("kind")
-        module_of(FORGET, kind).Params.model_validate(forget)
+        FORGET.load(kind).Params.model_validate(forget)
 
 
 def check_size(size, dataset):
@@ -751,7 +757,7 @@ def check_size(size, dataset):
 @pytest.mark.parametrize("name", [name for name in DATA.names() if name not in FROM_TORCHVISION])
 def test_the_size_is_known_without_the_images(name, options_of):
     options = options_of(name)
-    check_size(size_of(name, options), module_of(DATA, name).load(options))
+    check_size(size_of(name, options), DATA.load(name).load(options))
 
 
 @pytest.mark.parametrize(
@@ -759,7 +765,7 @@ def test_the_size_is_known_without_the_images(name, options_of):
     [{"classes": [7, "digit_2"]}, {"per_class": 20}, {"classes": [1, 0], "test_per_class": 5}],
 )
 def test_the_size_of_a_cut_is_known(cuts):
-    module = module_of(DATA, "digits")
+    module = DATA.load("digits")
     options = module.Options(**cuts)
     check_size(size_of("digits", options), cut(module.load(options), options))
 
@@ -767,29 +773,29 @@ def test_the_size_of_a_cut_is_known(cuts):
 @needs_real_files
 @pytest.mark.parametrize("name", ["cifar100", "mnist"])
 def test_the_size_of_the_real_files_is_known(name):
-    options = module_of(DATA, name).Options(root=REAL, download=False)
-    check_size(size_of(name, options), module_of(DATA, name).load(options))
+    options = DATA.load(name).Options(root=REAL, download=False)
+    check_size(size_of(name, options), DATA.load(name).load(options))
 
 
 def test_the_sizes_of_what_is_not_here_are_the_published_ones():
-    assert {name: module_of(DATA, name).INFO.size.num_examples for name in FROM_TORCHVISION} == {
+    assert {name: DATA.load(name).INFO.size.num_examples for name in FROM_TORCHVISION} == {
         "cifar100": 60_000,
         "mnist": 70_000,
         "svhn": 73_257 + 26_032,
     }
     # Class 9 has 4,659 images in the paper's splits of SVHN.
-    assert module_of(DATA, "svhn").INFO.size.train[9] == 4659
+    assert DATA.load("svhn").INFO.size.train[9] == 4659
 
 
 def test_the_size_of_two_files_of_grey_images_is_known(tmp_path):
     np.savez(tmp_path / "train.npz", X=pixels(5, 4, 6), y=np.array([0, 1, 1, 0, 1]))
     np.savez(tmp_path / "test.npz", X=pixels(2, 4, 6), y=np.array([1, 1]))
     options = {"path": tmp_path / "train.npz", "test_path": tmp_path / "test.npz"}
-    size = size_of("arrays", module_of(DATA, "arrays").Options(**options))
+    size = size_of("arrays", DATA.load("arrays").Options(**options))
     assert (size.train, size.test, size.shape) == ((2, 3), (0, 2), (4, 6, 1))
 
 
 def test_the_size_of_a_missing_file_is_asked_in_vain(tmp_path):
-    options = module_of(DATA, "arrays").Options(path=tmp_path / "no.npz")
+    options = DATA.load("arrays").Options(path=tmp_path / "no.npz")
     with pytest.raises(ValueError, match=r"data\.path: there is no file .*no\.npz"):
         size_of("arrays", options)

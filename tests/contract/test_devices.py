@@ -12,7 +12,7 @@ from collateral.training.locks import claim
 
 torch = pytest.importorskip("torch")
 
-from collateral.training import devices  # noqa: E402
+from collateral.training import devices
 
 # Takes a device, says which, and keeps it until it is told to go.
 HOLD = """

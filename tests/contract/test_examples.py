@@ -7,14 +7,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.results.dataset import Dataset, Labels  # noqa: E402
-from collateral.training.examples import (  # noqa: E402
+from collateral.results.dataset import Dataset, Labels
+from collateral.training.examples import (
     Examples,
     Images,
     Task,
     train_examples,
 )
-from collateral.training.examples import test_examples as held_out_examples  # noqa: E402
+from collateral.training.examples import test_examples as held_out_examples
 
 CPU = torch.device("cpu")
 COUNT, HEIGHT, WIDTH, CHANNELS = 11, 5, 7, 3

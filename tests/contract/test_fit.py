@@ -9,18 +9,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.nn import functional as F  # noqa: E402
-from torch.optim import SGD, AdamW  # noqa: E402
+from torch.nn import functional as F
+from torch.optim import SGD, AdamW
 
 from collateral.contract.params import TrainingParams
-from collateral.config.schema import TrainingParams  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.training import fit as engine  # noqa: E402
-from collateral.training.checkpoints import Checkpoints  # noqa: E402
-from collateral.training.examples import Examples, Images  # noqa: E402
-from collateral.training.inference import accuracy, infer, outputs_of  # noqa: E402
-from collateral.training.optimizers import cosine, make_optimizer  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.models._build import build_model
+from collateral.training import fit as engine
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import Examples, Images
+from collateral.training.inference import accuracy, infer, outputs_of
+from collateral.training.optimizers import cosine, make_optimizer
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 QUICK = {"epochs": 4, "batch_size": 32, "lr": 0.05}

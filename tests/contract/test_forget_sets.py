@@ -5,19 +5,19 @@ from argparse import ArgumentParser
 import numpy as np
 import pytest
 
-from collateral.results.dataset import Labels
-from collateral.results.split import Split
+from collateral.contract.data import DatasetSize
+from collateral.contract.plugins import FORGET
 from collateral.data.forget import classes_part, index_file, random_part
 from collateral.data.forget.class_part import Params, select
-from collateral.contract.data import DatasetSize
-from collateral.data._facts import FORGET, module_of
+from collateral.results.dataset import Labels
+from collateral.results.split import Split
 from collateral.stages import split
 
 # 101 cats, at the even places below 200 and at 201, and 101 dogs.
 TRAIN = np.array([0, 1] * 100 + [1, 0])
 LABELS = Labels(TRAIN, np.array([0, 1]), ("cat", "dog"))
 
-# Parameters of every kind that fit LABELS.
+# Parameters of every kind that fit LABELS; a plug-in names its own in EXAMPLES.
 SETTINGS = {
     "class_part": [
         {"class": "cat", "fraction": 0.5},
@@ -32,9 +32,14 @@ SETTINGS = {
     "index_file": [{"path": f"places{suffix}"} for suffix in index_file.SUFFIXES],
     "random_part": [{"fraction": 0.1}, {"fraction": 0.5, "split_seed": 3}],
 }
-KINDS = {"class_part", "classes_part", "index_file", "random_part"}
 PLACES = [7, 0, 201, 4]
-CASES = [(kind, params) for kind in FORGET.names() for params in SETTINGS[kind]]
+
+
+def settings_of(kind):
+    return SETTINGS.get(kind) or getattr(FORGET.load(kind), "EXAMPLES", [{}])
+
+
+CASES = [(kind, params) for kind in FORGET.names() for params in settings_of(kind)]
 
 
 @pytest.fixture(autouse=True)
@@ -62,13 +67,14 @@ def run_stage(folder, kind, params, labels=LABELS):
     return Split.load(folder / "split.json")
 
 
-def test_every_kind_on_disk_has_settings_here():
-    assert set(FORGET.names()) == set(SETTINGS) == KINDS
+def test_every_kind_on_disk_is_tested():
+    assert set(FORGET.own) == set(SETTINGS)
+    assert {kind for kind, _ in CASES} == set(FORGET.names())
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
 def test_indices_exist_ascend_and_are_the_same_again(kind, params):
-    module = module_of(FORGET, kind)
+    module = FORGET.load(kind)
     chosen = module.select(LABELS, module.Params.model_validate(params))
     again = module.select(LABELS, module.Params.model_validate(params))
     assert chosen.dtype == np.int64
@@ -82,7 +88,7 @@ def test_indices_exist_ascend_and_are_the_same_again(kind, params):
 @pytest.mark.parametrize(("kind", "params"), CASES)
 def test_the_split_file_says_what_was_chosen(tmp_path, kind, params):
     written = run_stage(tmp_path, kind, params)
-    module = module_of(FORGET, kind)
+    module = FORGET.load(kind)
     given = module.Params.model_validate(params)
     assert written.forget.tolist() == module.select(LABELS, given).tolist()
     assert written.num_train == len(TRAIN)
@@ -295,7 +301,7 @@ def test_an_array_of_another_shape_or_type_is_refused(tmp_path, places, array):
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
 def test_the_size_is_known_without_the_labels(kind, params):
-    module = module_of(FORGET, kind)
+    module = FORGET.load(kind)
     given = module.Params.model_validate(params)
     size = DatasetSize(("cat", "dog"), train=(101, 101), test=(1, 1), shape=(1, 1, 1))
     assert module.count(size, given) == len(module.select(LABELS, given))

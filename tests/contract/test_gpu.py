@@ -15,30 +15,28 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from pretend_gpu import CPU, GPU, NAME, on_gpu, pretended  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
-from workshop import Workshop  # noqa: E402
+from pretend_gpu import CPU, GPU, NAME, on_gpu, pretended
+from torch.nn import functional as F
+from workshop import Workshop
 
-from collateral.cli import main  # noqa: E402
-from collateral.contract.plugins import names, params_class  # noqa: E402
-from collateral.contract.params import TrainingParams
-from collateral.config.schema import TrainingParams  # noqa: E402
+from collateral.cli import main
 from collateral.contract.data import ImageInfo
-from collateral.results.dataset import ImageInfo  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.models._names import NAMES as MODELS  # noqa: E402
-from collateral.training import checkpoints as checkpointing  # noqa: E402
-from collateral.training import fit as engine  # noqa: E402
-from collateral.training import precision as precisions  # noqa: E402
-from collateral.training import session as sessions  # noqa: E402
-from collateral.training.checkpoints import Checkpoints  # noqa: E402
-from collateral.training.clock import Clock  # noqa: E402
-from collateral.training.examples import test_examples as held_out_examples  # noqa: E402
-from collateral.training.examples import train_examples  # noqa: E402
-from collateral.training.inference import accuracy  # noqa: E402
-from collateral.training.numerics import make_deterministic  # noqa: E402
-from collateral.training.precision import Precision  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.contract.params import TrainingParams
+from collateral.contract.plugins import METHOD, params_class
+from collateral.models import NAMES as MODELS
+from collateral.models._build import build_model
+from collateral.training import checkpoints as checkpointing
+from collateral.training import fit as engine
+from collateral.training import precision as precisions
+from collateral.training import session as sessions
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.clock import Clock
+from collateral.training.examples import test_examples as held_out_examples
+from collateral.training.examples import train_examples
+from collateral.training.inference import accuracy
+from collateral.training.numerics import make_deterministic
+from collateral.training.precision import Precision
+from collateral.training.run import Run
 
 QUICK = {"epochs": 2, "batch_size": 32, "lr": 0.05}
 BRIEF = {"epochs": 1, "batch_size": 64}
@@ -278,7 +276,7 @@ def test_other_ways_of_a_method_end_in_the_same_bits_too(small, place, name, val
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", names("method"))
+@pytest.mark.parametrize("name", METHOD.names())
 def test_every_method_gives_the_same_bits_twice_on_a_real_gpu(small, real, name):
     values = {"k": 40, "teacher_epochs": 2} if name == "ltd" else {}
     one, other = (weights_after(on_gpu(small.method(name), real), values) for _ in range(2))
@@ -349,7 +347,7 @@ def run_stages(folder) -> Workshop:
     main([*workshop.method("unlearn", "ltd", "ltd", ltd, run="ltd"), "--track"])
     main(workshop.method("tune", "tune", "ga", BRIEF, trials=[{"lr": 0.001}]))
     sizes = ["--sizes", "10", "20"]
-    main([*workshop.method("diagnose", "support", "ltd", {"teacher_epochs": 1}, top=3), *sizes])
+    main([*workshop.method("support_size", "support", "ltd", {"teacher_epochs": 1}, top=3), *sizes])
     outputs = folder / "retrain" / "outputs.npz"
     main(workshop.method("unlearn", "ideal", "ideal", BRIEF, run="ideal", retrained=outputs))
     return workshop
@@ -394,7 +392,7 @@ SETTINGS = """
 import os, sys
 from pathlib import Path
 import torch
-from collateral.config.schema import TrainingParams
+from collateral.contract.params import TrainingParams
 from collateral.training import session
 from collateral.training.fit import fit
 from collateral.training.numerics import device_name, numerics_of

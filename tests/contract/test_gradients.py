@@ -4,20 +4,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+from torch import nn
+from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
-from collateral.results.dataset import ImageInfo  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.models._classifier import Classifier  # noqa: E402
-from collateral.training.examples import Examples, Images  # noqa: E402
-from collateral.methods._shared.gradients import (  # noqa: E402
+from collateral.methods._shared.gradients import (
     by_parameter,
-    per_sample_gradients,
     summed_gradient,
     trainable,
 )
+from collateral.methods.iu.per_sample import per_sample_gradients
+from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
+from collateral.training.examples import Examples, Images
 
 
 def linear_on_two_pixels() -> Classifier:

@@ -8,15 +8,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.nn import functional as F  # noqa: E402
+from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
-from collateral.results.dataset import ImageInfo  # noqa: E402
-from collateral.methods.amun import method  # noqa: E402
-from collateral.methods.amun.attack import attack, margins  # noqa: E402
-from collateral.methods.amun.params import Params, Prepare  # noqa: E402
-from collateral.training.examples import Examples, Images, Task  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.methods.amun import method
+from collateral.methods.amun.attack import attack, margins
+from collateral.methods.amun.params import Params, Prepare
+from collateral.training.examples import Examples, Images, Task
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 HOPELESS = {"epsilon0": 1e-6, "max_epsilon": 1e-6}

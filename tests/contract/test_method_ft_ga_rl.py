@@ -9,14 +9,14 @@ from scipy.stats import chisquare
 
 torch = pytest.importorskip("torch")
 
-from torch.nn import functional as F  # noqa: E402
-from torch.nn.modules.batchnorm import _BatchNorm  # noqa: E402
+from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from collateral.contract.plugins import params_class  # noqa: E402
-from collateral.training.examples import Examples, Task  # noqa: E402
-from collateral.training.inference import infer  # noqa: E402
-from collateral.methods._shared.labels import random_labels  # noqa: E402
-from collateral.training.optimizers import (  # noqa: E402
+from collateral.contract.plugins import params_class
+from collateral.methods._shared.labels import random_labels
+from collateral.training.examples import Examples, Task
+from collateral.training.inference import infer
+from collateral.training.optimizers import (
     Adam,
     Optimizer,
     Sgd,

@@ -4,15 +4,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
+from torch import nn
 
-from collateral.methods.iu.fisher import gram_and_products, solved  # noqa: E402
-from collateral.methods.iu.method import prepare, removal_gradient, unlearn  # noqa: E402
-from collateral.methods.iu.params import Params, Prepare  # noqa: E402
-from collateral.models._classifier import Classifier  # noqa: E402
-from collateral.training.execution import Prepared  # noqa: E402
-from collateral.methods._shared.gradients import per_sample_gradients, trainable  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.methods._shared.gradients import trainable
+from collateral.methods.iu.fisher import gram_and_products, solved
+from collateral.methods.iu.method import prepare, removal_gradient, unlearn
+from collateral.methods.iu.params import Params, Prepare
+from collateral.methods.iu.per_sample import per_sample_gradients
+from collateral.models._classifier import Classifier
+from collateral.training.execution import Prepared
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 

@@ -10,22 +10,21 @@ from pydantic import ValidationError
 
 torch = pytest.importorskip("torch")
 
-from torch.nn import functional as F  # noqa: E402
+from torch.nn import functional as F
 
-from collateral.contract.distillation import StudentParams  # noqa: E402
-from collateral.config.methods import prepared_name  # noqa: E402
 from collateral.contract.data import ImageInfo
-from collateral.results.dataset import ImageInfo  # noqa: E402
-from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, Diagnostic  # noqa: E402
-from collateral.methods.ltd.params import Params  # noqa: E402
-from collateral.findings.locality.similarity import NUM_BINS as METRICS_BINS  # noqa: E402
-from collateral.findings.locality.similarity import similarity as metrics_similarity  # noqa: E402
-from collateral.findings.support_size.words import LEAST_LOSS  # noqa: E402
-from collateral.methods._shared.distillation import distil, keep_top, top_mass  # noqa: E402
-from collateral.training.examples import Examples, Images, Task  # noqa: E402
-from collateral.training.inference import infer  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
-from collateral.methods._shared.nearest import select, similarity  # noqa: E402
+from collateral.contract.distillation import StudentParams
+from collateral.contract.plugins import prepared_name
+from collateral.findings.locality.similarity import NUM_BINS as METRICS_BINS
+from collateral.findings.locality.similarity import similarity as metrics_similarity
+from collateral.findings.support_size.words import LEAST_LOSS
+from collateral.methods._shared.distillation import distil, renormalised_top, top_mass
+from collateral.methods._shared.nearest import select, similarity
+from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, AscentStep
+from collateral.methods.ltd.params import Params
+from collateral.training.examples import Examples, Images, Task
+from collateral.training.inference import infer
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 QUICK = {"k": 60, "teacher_epochs": 4, "teacher_batch_size": 32, "epochs": 1, "batch_size": 64}
@@ -111,10 +110,10 @@ def test_a_threshold_that_nobody_reaches_is_named(small):
 # k: auto
 
 
-def diagnostic(drop: list[float], counts: list[int]) -> Diagnostic:
+def ascent_step(drop: list[float], counts: list[int]) -> AscentStep:
     assert len(drop) == len(counts) == NUM_BINS
     edges = torch.linspace(0, 1, NUM_BINS + 1)
-    return Diagnostic(1.0, edges, torch.tensor(counts), torch.tensor(drop))
+    return AscentStep(1.0, edges, torch.tensor(counts), torch.tensor(drop))
 
 
 def test_tables_know_the_bins_and_the_least_loss():
@@ -123,21 +122,21 @@ def test_tables_know_the_bins_and_the_least_loss():
 
 def test_the_run_ends_at_the_first_bin_below_half_the_largest_drop():
     drop = [0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.19, 0.2, 0.4, 0.3]
-    assert diagnostic(drop, [9] * NUM_BINS).least == pytest.approx(0.7)
+    assert ascent_step(drop, [9] * NUM_BINS).least == pytest.approx(0.7)
 
 
 def test_an_empty_bin_does_not_break_the_run():
     drop = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.4, math.nan, 0.3]
-    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 5, 7, 0, 9]).least == pytest.approx(0.7)
+    assert ascent_step(drop, [1, 1, 1, 1, 1, 1, 5, 7, 0, 9]).least == pytest.approx(0.7)
 
 
 def test_the_top_bin_is_the_least_that_is_taken():
     drop = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.9, 0.1]
-    assert diagnostic(drop, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
+    assert ascent_step(drop, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
 
 
 def test_a_step_that_hurts_nobody_takes_the_top_bin():
-    assert diagnostic([0.0] * NUM_BINS, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
+    assert ascent_step([0.0] * NUM_BINS, [1, 1, 1, 1, 1, 1, 1, 1, 3, 9]).least == pytest.approx(0.9)
 
 
 def test_auto_takes_the_smallest_rate_that_costs_the_top_bin_five_points(small):
@@ -159,7 +158,7 @@ def test_auto_takes_the_smallest_rate_that_costs_the_top_bin_five_points(small):
     assert top_drop(rate) >= MIN_DROP > top_drop(rate / 2)
     assert tensors["auto_drop"][-1].item() == pytest.approx(top_drop(rate))
     assert len(tensors["support"]) >= len(top)
-    assert prepared.seconds["diagnostic"] > 0
+    assert prepared.seconds["ascent"] > 0
 
 
 # The teacher
@@ -238,12 +237,12 @@ def test_k_is_a_positive_number_or_auto(k):
 # The objective
 
 
-def test_keep_top_renormalises_what_it_keeps():
+def test_renormalised_top_renormalises_what_it_keeps():
     soft = torch.tensor([[0.4, 0.3, 0.2, 0.1], [0.0, 0.1, 0.9, 0.0]])
     expected = torch.tensor([[4 / 9, 3 / 9, 2 / 9, 0.0], [0.0, 0.1, 0.9, 0.0]])
-    torch.testing.assert_close(keep_top(soft, 3), expected)
-    assert keep_top(soft, "all").equal(soft)
-    assert keep_top(soft, 9).sum(1).tolist() == pytest.approx([1.0, 1.0])
+    torch.testing.assert_close(renormalised_top(soft, 3), expected)
+    assert renormalised_top(soft, "all").equal(soft)
+    assert renormalised_top(soft, 9).sum(1).tolist() == pytest.approx([1.0, 1.0])
 
 
 def test_top_mass_is_the_mean_of_what_is_kept():

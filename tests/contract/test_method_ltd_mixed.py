@@ -9,14 +9,14 @@ from pydantic import ValidationError
 
 torch = pytest.importorskip("torch")
 
-from collateral.methods.ltd import method, teacher  # noqa: E402
-from collateral.methods.ltd.clusters import clusters_of  # noqa: E402
-from collateral.methods.ltd.ascent import Diagnostic  # noqa: E402
-from collateral.methods.ltd.lessons import asking  # noqa: E402
-from collateral.methods.ltd.params import Params  # noqa: E402
-from collateral.training.checkpoints import Checkpoints  # noqa: E402
-from collateral.training.inference import infer  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.methods.ltd import method, teacher
+from collateral.methods.ltd.ascent import AscentStep
+from collateral.methods.ltd.clusters import clusters_of
+from collateral.methods.ltd.lessons import asking
+from collateral.methods.ltd.params import Params
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.inference import infer
+from collateral.training.run import Run
 
 QUICK = {"k": 60, "teacher_epochs": 4, "teacher_batch_size": 32, "epochs": 1, "batch_size": 64}
 BY_CLUSTER = {"support_by": "cluster", "clusters": 2}
@@ -122,7 +122,7 @@ def test_auto_takes_the_bins_of_the_similarity_to_the_nearest(far, by):
     names = ("auto_edges", "auto_counts", "auto_drop", "similarity")
     edges, counts, drop, scores = (prepared.tensors[name] for name in names)
     assert edges[[0, -1]].tolist() == pytest.approx([scores.min().item(), scores.max().item()])
-    least = Diagnostic(prepared.reported["auto_rate"], edges, counts, drop).least
+    least = AscentStep(prepared.reported["auto_rate"], edges, counts, drop).least
     assert scores.min() < least <= edges[-2]
     assert prepared.tensors["support"].equal((scores >= least).nonzero().squeeze(1))
 

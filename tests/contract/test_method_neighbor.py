@@ -6,12 +6,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.nn import functional as F  # noqa: E402
+from torch.nn import functional as F
 
-from collateral.methods.neighbor.method import histograms  # noqa: E402
-from collateral.methods.neighbor.params import Params  # noqa: E402
-from collateral.training import support  # noqa: E402
-from collateral.training.inference import infer  # noqa: E402
+from collateral.methods._shared import nearest as nearness
+from collateral.methods.neighbor.method import histograms
+from collateral.methods.neighbor.params import Params
+from collateral.training.inference import infer
 
 K = 40  # more than the 20 retained examples of the forgotten class
 
@@ -53,8 +53,8 @@ def test_the_search_does_not_depend_on_its_chunks(monkeypatch, entries):
     queries, keys = torch.randn(7, 5, generator=generator), torch.randn(100, 5, generator=generator)
     cosines = F.cosine_similarity(queries[:, None], keys[None], dim=2)
     expected = cosines.argsort(dim=1, descending=True)[:, :10].sort(1).values
-    monkeypatch.setattr(support, "CHUNK_ENTRIES", entries)
-    chunks = list(support.nearest(queries, keys, 10))
+    monkeypatch.setattr(nearness, "CHUNK_ENTRIES", entries)
+    chunks = list(nearness.nearest(queries, keys, 10))
     assert max(len(chunk) for chunk in chunks) == min(7, max(1, entries // 100))
     assert torch.cat(chunks).sort(1).values.equal(expected)
 
@@ -72,7 +72,7 @@ def test_among_all_retained_examples_they_differ(small):
 def test_the_support_is_the_k_most_similar_to_the_forget_set(small):
     method = small.method("neighbor")
     retain, forget = (infer(small.base, e)[0] for e in (method.task.retain, method.task.forget))
-    nearest = support.similarity(retain, forget).argsort(descending=True)[:K]
+    nearest = nearness.similarity(retain, forget).argsort(descending=True)[:K]
     expected = torch.bincount(method.task.retain.labels[nearest], minlength=4) / K
     soft = soft_labels(method, params(within="support"))
     assert soft[0].tolist() == pytest.approx(expected.tolist())

@@ -7,13 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
+from torch import nn
 
-from collateral.config.methods import prepare_values  # noqa: E402
-from collateral.methods.salun.method import most_salient  # noqa: E402
-from collateral.methods.salun.params import Params  # noqa: E402
-from collateral.training.execution import Prepared  # noqa: E402
-from collateral.methods._shared.gradients import per_sample_gradients  # noqa: E402
+from collateral.contract.plugins import prepare_values
+from collateral.methods.iu.per_sample import per_sample_gradients
+from collateral.methods.salun.method import most_salient
+from collateral.methods.salun.params import Params
+from collateral.training.execution import Prepared
 
 # Strong enough to move every weight that is not held: one that does not move was held.
 STRONG = {"epochs": 2, "batch_size": 64, "lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
@@ -27,18 +26,25 @@ from pydantic import ValidationError
 torch = pytest.importorskip("torch")
 
 
-from pretend_gpu import on_gpu, pretended  # noqa: E402
+from pretend_gpu import on_gpu, pretended
 
-import collateral  # noqa: E402
-from collateral.contract.plugins import module_of, names, params_class, prepare_class  # noqa: E402
-from collateral.contract.params import MethodParams  # noqa: E402
-from collateral.training.checkpoints import Checkpoints  # noqa: E402
-from collateral.training.examples import Examples, Task  # noqa: E402
-from collateral.training.execution import Method, Prepared  # noqa: E402
-from collateral.training.inference import outputs_of  # noqa: E402
-from collateral.training.optimizers import Optimizer  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
-from collateral.training.session import status_of  # noqa: E402
+import collateral
+from collateral.contract.params import MethodParams
+from collateral.contract.plugins import (
+    CONTROL,
+    METHOD,
+    kind_of,
+    params_class,
+    plugged_in,
+    prepare_class,
+)
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import Examples, Task
+from collateral.training.execution import Method, Prepared
+from collateral.training.inference import outputs_of
+from collateral.training.optimizers import Optimizer
+from collateral.training.run import Run
+from collateral.training.session import status_of
 
 CPU = torch.device("cpu")
 DATA = ("retain", "forget images", "forget labels")
@@ -49,14 +55,14 @@ STEP_LENGTHS = {"iu": "alpha"}  # where it is not called `lr`
 
 def has_code(name: str) -> bool:
     """Tell whether a control is run by the rule `unlearn`; `original` needs no code."""
-    return Path(import_module(module_of(name, "params")).__file__).with_name("method.py").exists()
+    return Path(kind_of(name).load(name, "params").__file__).with_name("method.py").exists()
 
 
 def fields_of(name: str):
     return params_class(name).model_fields
 
 
-NAMES = [*names("method"), *filter(has_code, names("control"))]
+NAMES = [*METHOD.names(), *filter(has_code, CONTROL.names())]
 TWO_PHASES = [name for name in NAMES if prepare_class(name)]
 UNTOUCHED = [(name, d) for name in NAMES for d in DATA if d not in params_class(name).touches]
 IN_EPOCHS = [name for name in NAMES if "epochs" in fields_of(name)]
@@ -217,8 +223,10 @@ def reference(small):
 
 
 def test_every_folder_on_disk_is_a_method_or_control_that_is_tested(pytestconfig):
+    folders = pytestconfig.getoption("plugin_folders")
+    plugged = [found for folder in folders for found in plugged_in(folder) if found[0] is METHOD]
     roots = [Path(collateral.__file__).parent / kind for kind in ("methods", "controls")]
-    roots += pytestconfig.getoption("method_folders")
+    roots += [inner for _, inner in plugged]
     folders = {file.parent.name for root in roots for file in root.glob("*/method.py")}
     assert set(NAMES) == folders
     assert {"ft", "ga", "rl"} <= folders

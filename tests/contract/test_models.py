@@ -1,7 +1,5 @@
 """Every model against the contract: features, a linear head, and forward their composition."""
 
-# ruff: noqa: E402 (where torch is absent, all is skipped before anything imports it)
-
 import subprocess
 import sys
 
@@ -16,10 +14,10 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from collateral.contract.data import ImageInfo
+from collateral.contract.plugins import MODEL
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.models._facts import facts_of
-from collateral.models._names import NAMES
 
 DIGITS = ImageInfo(10, (8, 8, 1), (0.3,), (0.4,))
 MNIST = ImageInfo(10, (28, 28, 1), (0.13,), (0.31,))
@@ -36,7 +34,7 @@ NUM_FEATURES = {
     "small_cnn": 128,
     "vit_tiny": 192,
 }
-EVERY_MODEL = pytest.mark.parametrize("name", sorted(NUM_FEATURES))
+EVERY_MODEL = pytest.mark.parametrize("name", MODEL.names())
 
 
 def model_of(name: str, info: ImageInfo = DIGITS) -> Classifier:
@@ -56,24 +54,26 @@ def differ_by_rounding(actual: torch.Tensor, expected: torch.Tensor) -> bool:
 
 
 def test_the_tests_cover_every_model():
-    assert set(NAMES) == set(NUM_FEATURES)
+    assert set(MODEL.own) == set(NUM_FEATURES) <= set(MODEL.names())
 
 
 def test_an_unknown_name_is_named_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"model: unknown 'resnet9'; known: \['mlp', .*'vit_tiny'"):
+    with pytest.raises(
+        ValueError, match=r"no model 'resnet9'; .*did you mean resnet\d+\?"
+    ):
         build_model("resnet9", DIGITS)
 
 
 def test_names_can_be_read_without_torch():
-    code = "import sys; sys.modules['torch'] = None; import collateral.models._names"
+    code = "import sys; sys.modules['torch'] = None; import collateral.models"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_no_model_but_vit_needs_timm_or_torchvision():
     code = (
         "import sys; sys.modules['timm'] = sys.modules['torchvision'] = None\n"
-        "from importlib import import_module; from collateral.models._names import NAMES\n"
-        "[import_module(module) for name, module in NAMES.items() if name != 'vit_tiny']"
+        "from collateral.contract.plugins import MODEL\n"
+        "[MODEL.load(name) for name in MODEL.own if name != 'vit_tiny']"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -82,7 +82,8 @@ def test_no_model_but_vit_needs_timm_or_torchvision():
 @pytest.mark.parametrize("info", [DIGITS, MNIST, CIFAR100], ids=["8x8x1", "28x28x1", "32x32x3"])
 def test_features_and_logits_have_their_shapes(name, info):
     model, x = model_of(name, info), images_of(info, 2)
-    assert model.features(x).shape == (2, NUM_FEATURES[name])
+    assert model.head.in_features == NUM_FEATURES.get(name, model.head.in_features)
+    assert model.features(x).shape == (2, model.head.in_features)
     assert model(x).shape == (2, info.num_classes)
 
 

@@ -9,22 +9,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.nn.utils import parameters_to_vector  # noqa: E402
+from torch.nn.utils import parameters_to_vector
 
-from collateral.contract.plugins import params_class  # noqa: E402
-from collateral.methods.amun.attack import attack  # noqa: E402
-from collateral.methods.amun.params import Prepare  # noqa: E402
-from collateral.findings.accuracy.numbers import accuracies  # noqa: E402
-from collateral.findings.membership.numbers import non_member_rate  # noqa: E402
-from collateral.training.examples import train_examples  # noqa: E402
-from collateral.training.inference import outputs_of  # noqa: E402
+from collateral.contract.plugins import params_class
+from collateral.findings.accuracy.numbers import accuracies
+from collateral.findings.membership.numbers import non_member_rate
+from collateral.methods.amun.attack import attack
+from collateral.methods.amun.params import Prepare
+from collateral.training.examples import train_examples
+from collateral.training.inference import outputs_of
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-from bench_cell import config_of  # noqa: E402
-from plain import attack as plain_attack  # noqa: E402
-from plain import evaluation  # noqa: E402
-from plain.methods import METHODS  # noqa: E402
-from plain.task import PlainTask  # noqa: E402
+from bench_cell import config_of
+from plain import attack as plain_attack
+from plain import evaluation
+from plain.methods import METHODS
+from plain.task import PlainTask
 
 CPU, PATIENT = torch.device("cpu"), Prepare(give_up=False)
 LITTLE = {"epochs": 1, "batch_size": 32, "samples": 8, "k": 32, "teacher_epochs": 2}

@@ -7,16 +7,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
+from torch import nn
 
 from collateral.contract.data import ImageInfo
-from collateral.results.dataset import ImageInfo  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.models._classifier import Classifier  # noqa: E402
-from collateral.models._names import NAMES  # noqa: E402
-from collateral.training.examples import Examples, Images  # noqa: E402
-from collateral.methods._shared.gradients import per_sample_gradients, trainable  # noqa: E402
-from collateral.methods.iu.products import is_known, products  # noqa: E402
+from collateral.methods._shared.gradients import trainable
+from collateral.methods.iu.per_sample import per_sample_gradients
+from collateral.methods.iu.products import is_known, products
+from collateral.models import NAMES
+from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
+from collateral.training.examples import Examples, Images
 
 INFO = ImageInfo(num_classes=5, shape=(8, 8, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
 
@@ -133,7 +133,7 @@ def test_the_model_is_left_as_it_was():
 
 def test_the_compiler_is_not_imported():
     script = (
-        "import sys, torch; from torch import nn; from collateral.results.dataset import ImageInfo; "
+        "import sys, torch; from torch import nn; from collateral.contract.data import ImageInfo; "
         "from collateral.methods.iu import method; "
         "from collateral.training.examples import Examples, Images; "
         "from collateral.methods.iu.products import products; "

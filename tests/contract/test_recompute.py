@@ -6,14 +6,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
+from torch import nn
+from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
-from collateral.results.dataset import ImageInfo  # noqa: E402
-from collateral.models import resnet  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.models._recompute import recomputed  # noqa: E402
+from collateral.models import resnet
+from collateral.models._build import build_model
+from collateral.models._recompute import recomputed
 
 INFO = ImageInfo(num_classes=5, shape=(8, 8, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
 

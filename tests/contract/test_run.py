@@ -6,20 +6,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.nn import functional as F  # noqa: E402
-from torch.nn.modules.batchnorm import _BatchNorm  # noqa: E402
+from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from collateral.contract.params import TrainedParams  # noqa: E402
 from collateral.contract.data import ImageInfo
-from collateral.results.dataset import ImageInfo  # noqa: E402
-from collateral.models._build import build_model  # noqa: E402
-from collateral.training.checkpoints import Checkpoints  # noqa: E402
-from collateral.training.clock import Clock  # noqa: E402
-from collateral.training.examples import Examples, Images  # noqa: E402
-from collateral.training.inference import accuracy, infer  # noqa: E402
-from collateral.training.numerics import numerics_of  # noqa: E402
-from collateral.training.optimizers import descend, start_training  # noqa: E402
-from collateral.training.run import Run  # noqa: E402
+from collateral.contract.params import TrainedParams
+from collateral.models._build import build_model
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.clock import Clock
+from collateral.training.examples import Examples, Images
+from collateral.training.inference import accuracy, infer
+from collateral.training.numerics import numerics_of
+from collateral.training.optimizers import descend, start_training
+from collateral.training.run import Run
 
 CPU = torch.device("cpu")
 INFO = ImageInfo(3, (8, 8, 3), (0.5,) * 3, (0.25,) * 3)

@@ -9,21 +9,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from workshop import Workshop, call  # noqa: E402
+from workshop import Workshop, call
 
-from collateral.cli import main  # noqa: E402
-from collateral.contract.plugins import names, params_class, prepare_class  # noqa: E402
-from collateral.config.methods import prepared_name  # noqa: E402
-from collateral.results.dataset import Labels  # noqa: E402
-from collateral.results.outputs import ModelOutputs, Outputs  # noqa: E402
-from collateral.results.record import file_hash  # noqa: E402
-from collateral.results.split import Split  # noqa: E402
-from collateral.findings.accuracy.numbers import accuracies  # noqa: E402
-from collateral.stages import train, tune, unlearn  # noqa: E402
-from collateral.training import fit as engine  # noqa: E402
-from collateral.training.examples import Examples  # noqa: E402
-from collateral.training.execution import Method  # noqa: E402
-from collateral.training.session import status_of  # noqa: E402
+from collateral.cli import main
+from collateral.contract.plugins import (
+    METHOD,
+    params_class,
+    prepare_class,
+    prepared_name,
+)
+from collateral.findings.accuracy.numbers import accuracies
+from collateral.results.dataset import Labels
+from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
+from collateral.results.record import file_hash
+from collateral.results.split import Split
+from collateral.stages import train, tune, unlearn
+from collateral.training import fit as engine
+from collateral.training.examples import Examples
+from collateral.training.execution import Method
+from collateral.training.session import status_of
 
 FT = {"epochs": 2, "batch_size": 16, "lr": 0.003}
 GRID = [{"lr": 0.001}, {"lr": 0.02}]
@@ -36,7 +40,7 @@ FILES = {
     "tune": {"trials.csv", "selected.json"},
     "ft-tuned": RUN_FILES,
 }
-TWO_PHASES = [name for name in names("method") if prepare_class(name)]
+TWO_PHASES = [name for name in METHOD.names() if prepare_class(name)]
 
 
 def run_all(folder) -> Workshop:
@@ -198,10 +202,10 @@ def test_a_trial_that_diverges_is_a_row_and_not_chosen(workshop, wild):
 
 def test_a_trial_measures_what_the_run_of_the_same_values_has(workshop):
     split, labels = Split.load(workshop.split), Labels.load(workshop.labels)
-    outputs = ModelOutputs.load(workshop.folder / "ft-tuned" / "outputs.npz")
+    prediction = StoredOutputs(workshop.folder / "ft-tuned" / "outputs.npz", "train").prediction
     (chosen,) = (row for row in trials(workshop, "tune") if row["is_chosen"] == "True")
     for name, rows in (("ra", split.retain), ("ua", split.forget)):
-        is_right = outputs.train.prediction[rows] == labels.train[rows]
+        is_right = prediction[rows] == labels.train[rows]
         assert float(chosen[name]) == is_right.mean()
 
 
@@ -311,8 +315,9 @@ def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
     assert all(row.keys() == TRACKED for row in rows)
     labels, split = Labels.load(workshop.labels), Split.load(workshop.split)
     for row, name in ((rows[0], "base"), (rows[-1], f"{tracked}-tracked")):
-        outputs = ModelOutputs.load(workshop.folder / name / "outputs.npz")
-        expected = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
+        path = workshop.folder / name / "outputs.npz"
+        train, test = (StoredOutputs(path, part).prediction for part in ("train", "test"))
+        expected = accuracies(train, test, labels, split)
         assert row == {f"epoch_{metric}": value for metric, value in expected.items()}
 
 

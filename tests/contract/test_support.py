@@ -9,15 +9,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.methods.ltd.centres import (  # noqa: E402
+from collateral.methods._shared import nearest as nearness
+from collateral.methods._shared.nearest import nearest, similarity_to_nearest
+from collateral.methods.ltd.centres import (
     Centres,
     Neighbourhood,
     every_example,
     sums_of,
 )
-from collateral.methods.ltd.params import Params  # noqa: E402
-from collateral.training import support  # noqa: E402
-from collateral.methods._shared.nearest import nearest, similarity_to_nearest  # noqa: E402
+from collateral.methods.ltd.params import Params
 
 RNG = np.random.default_rng(0)
 KEYS = RNG.normal(size=(300, 8)).astype("f4")
@@ -45,8 +45,8 @@ def around_examples() -> Neighbourhood:
 def pieces(request, monkeypatch):
     """Search with the real sizes, and with such that queries and keys come in pieces."""
     if request.param == "in pieces":
-        monkeypatch.setattr(support, "CHUNK_KEYS", 64)
-        monkeypatch.setattr(support, "CHUNK_ENTRIES", 300)
+        monkeypatch.setattr(nearness, "CHUNK_KEYS", 64)
+        monkeypatch.setattr(nearness, "CHUNK_ENTRIES", 300)
 
 
 @pytest.mark.parametrize("k", [1, 5, 100, 300, 999])

@@ -1,7 +1,5 @@
 """What methods say they compute, against the images that go through models when they run."""
 
-# ruff: noqa: E402 (where torch is absent, all is skipped before anything imports it)
-
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +10,8 @@ torch = pytest.importorskip("torch")
 
 from test_methods import inputs_of, method_of, tiny
 
-from collateral.contract.plugins import names
 from collateral.contract.params import MethodParams
+from collateral.contract.plugins import METHOD
 from collateral.contract.work import Sizes
 from collateral.models._classifier import Classifier
 from collateral.training.execution import Method
@@ -25,7 +23,7 @@ OTHERS = {
     "ltd": {"k": 30},
     "rl": {"retain": False, "steps": 7},
 }
-CASES = [(name, {}) for name in [*names("method"), "ideal"]] + list(OTHERS.items())
+CASES = [(name, {}) for name in [*METHOD.names(), "ideal"]] + list(OTHERS.items())
 # What replaces k; of one cluster, because neighbours of several may be the same.
 EACH = [{"k_each": 9, "k": "auto"}, {"k_each": 9, "support_by": "cluster", "clusters": 1}]
 # IU's gradients of single examples and AMUN's attack are guesses, and said to be.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collateral.contract.data import ImageInfo
     from collateral.contract.rows import At
 
-    Batch = tuple[Tensor, Tensor]
+Batch: TypeAlias = "tuple[Tensor, Tensor]"  # images (B, C, H, W) and labels
 
 
 class Examples(Protocol):
@@ -43,6 +43,9 @@ class Examples(Protocol):
 
     def pixels(self) -> Tensor:
         """Return all images as they are, in [0, 1], (n, C, H, W)."""
+
+    def augmented(self, generator: torch.Generator) -> Tensor:
+        """Return all images augmented as the data set says, in [0, 1], (n, C, H, W)."""
 
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True

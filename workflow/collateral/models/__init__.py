@@ -1,4 +1,4 @@
-"""Image classifiers, one file an architecture family; `NAMES` tells which file serves which name."""
+"""Image classifiers, one file a family; `NAMES` tells which file serves which name."""
 
 NAMES = {
     "mlp": "mlp",

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from collateral.data._cut import cut
 from collateral.contract.plugins import DATA
+from collateral.data._cut import cut
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from collateral.contract.plugins import FORGET
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
-from collateral.contract.plugins import FORGET
 
 
 def add_arguments(parser: ArgumentParser) -> None:

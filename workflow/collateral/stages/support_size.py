@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from collateral.results import layout
-from collateral.results.support_sizes import Diagnosis
-from collateral.results.files import read_json, write_json
 from collateral.contract.seeds import seed_of
-from collateral.results.split import Split
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
+from collateral.results import layout
+from collateral.results.files import read_json, write_json
+from collateral.results.split import Split
+from collateral.results.support_sizes import SupportSizes
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> None:
     checkpoints = job_checkpoints(args, record)
     taught, seconds = teachers(method, params, sizes, checkpoints)
     stepped, seconds["step"] = step(method, params)
-    diagnosis = Diagnosis(sizes=np.array(sizes), top=np.array(top), **taught, **stepped)
-    diagnosis.save(args.out / layout.SUPPORT_SIZES)
+    found = SupportSizes(sizes=np.array(sizes), top=np.array(top), **taught, **stepped)
+    found.save(args.out / layout.SUPPORT_SIZES)
     write_json(args.out / layout.RECORD, record)
     write_json(args.out / layout.COST, cost_of(seconds, session.device))
     checkpoints.clear()

@@ -3,9 +3,9 @@
 import argparse
 from pathlib import Path
 
-from collateral.results import layout
 from collateral.contract.params import TrainingParams
 from collateral.contract.seeds import seed_of
+from collateral.results import layout
 from collateral.results.split import Split
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.fit import fit

@@ -10,14 +10,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from collateral.results import layout
-from collateral.contract.plugins import params_class, prepared_name
 from collateral.contract.params import MethodParams
+from collateral.contract.plugins import params_class, prepared_name
+from collateral.findings.accuracy.numbers import accuracies
+from collateral.findings.membership.numbers import draw, scores
+from collateral.findings.tuning.selection import select, select_by_teacher
+from collateral.results import layout
 from collateral.results.files import write_json, write_rows
 from collateral.results.split import Split
-from collateral.findings.accuracy.numbers import accuracies
-from collateral.findings.membership.numbers import confidence_score, draw
-from collateral.findings.tuning.selection import select, select_by_teacher
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
@@ -117,9 +117,8 @@ def measure(
     outputs, _ = outputs_of(model, session.train, session.test)
     labels = session.data.labels
     numbers = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
-    numbers["mia"] = confidence_score(
-        outputs, labels, split, draw(split, len(labels.test), method.seed)
-    )
+    drawn = draw(split, len(labels.test), method.seed)
+    numbers |= scores(outputs.train, outputs.test, labels, split, drawn, ("mia",))
     if status_of(outputs, labels) == "diverged":
         numbers = dict.fromkeys(numbers, math.nan)
     reported = {**(prepared.reported if prepared else {}), **run.reported}

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collateral.results import layout
-from collateral.contract.plugins import kind_of, params_class, prepared_name
 from collateral.contract.params import MethodParams
-from collateral.results.files import read_json
-from collateral.results.outputs import ModelOutputs
-from collateral.results.split import Split
+from collateral.contract.plugins import kind_of, params_class, prepared_name
 from collateral.findings.accuracy.numbers import accuracies
+from collateral.results import layout
+from collateral.results.files import read_json
+from collateral.results.outputs import StoredOutputs
+from collateral.results.split import Split
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
@@ -102,5 +102,5 @@ def final_params(args: argparse.Namespace) -> MethodParams:
 
 def soft_labels(retrained: Path, split: Split) -> Tensor:
     """Return the class probabilities that Retrain gives the forget set."""
-    logits = ModelOutputs.load(retrained).train.logits[split.forget]
+    logits = StoredOutputs(retrained, "train").logits[split.forget]
     return torch.from_numpy(logits).float().softmax(1)

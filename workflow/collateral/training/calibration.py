@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional as F
 
-from collateral.contract.params import TrainingParams
 from collateral.contract.data import ImageInfo
+from collateral.contract.params import TrainingParams
 from collateral.models._build import build_model
 from collateral.models._facts import Shape
 from collateral.training.devices import choose_device

@@ -85,6 +85,10 @@ class Examples:
         """Return all images as they are, in [0, 1]."""
         return self.images.clean(self.rows)
 
+    def augmented(self, generator: torch.Generator) -> Tensor:
+        """Return all images augmented, in [0, 1]."""
+        return self.images.augmented(self.rows, generator)
+
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:

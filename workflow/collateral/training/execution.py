@@ -12,11 +12,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from collateral.results import layout
-from collateral.contract.plugins import kind_of, prepare_class, prepare_values, prepared_name
 from collateral.contract.params import MethodParams
-from collateral.results.files import atomic, read_json, write_json
+from collateral.contract.plugins import kind_of, prepare_class, prepare_values, prepared_name
 from collateral.contract.seeds import seed_of
+from collateral.results import layout
+from collateral.results.files import atomic, read_json, write_json
 from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task

@@ -10,12 +10,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.params import TrainingParams
+from collateral.contract.protocols import Stateful
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
 from collateral.training.numerics import compiled
 from collateral.training.optimizers import Optimizer, cosine, make_optimizer, set_rate
 from collateral.training.precision import Precision
-from collateral.training.run import Run, Stateful
+from collateral.training.run import Run
 
 
 class Best:
@@ -67,7 +68,7 @@ def fit(
         loss, correct = _epoch(forward, batches, optimizer, precision)
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
-            with run.clock.phase(None):
+            with run.phase(None):
                 run.log(epoch=epoch, **{params.checkpoint: best.see()})
     if best:
         best.restore()

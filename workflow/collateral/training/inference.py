@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.contract.protocols import Examples
 from collateral.models._classifier import Classifier
-from collateral.training.examples import Examples
+from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
 
 BATCH_SIZE = 256  # on CPU 64 to 256 are equal and 512 is slower
 

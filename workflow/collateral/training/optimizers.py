@@ -11,8 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
-from collateral.contract.params import TrainedParams
-from collateral.contract.params import TrainingParams
+from collateral.contract.params import TrainedParams, TrainingParams
 
 # torch's defaults.
 ADAM: dict[str, Any] = {

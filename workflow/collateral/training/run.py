@@ -4,11 +4,12 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from collateral.contract.protocols import Stateful
 from collateral.results.record import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
@@ -16,16 +17,6 @@ from collateral.training.numerics import device_name
 
 LOG = logging.getLogger(__name__)
 Tracker = Callable[[nn.Module], dict[str, float]]
-
-
-class Stateful(Protocol):
-    """A model, an optimiser, or anything else that a checkpoint must hold."""
-
-    def state_dict(self) -> Any:
-        """Return the state."""
-
-    def load_state_dict(self, state: Any) -> Any:
-        """Take the state on."""
 
 
 class Run:
@@ -64,7 +55,7 @@ class Run:
         self._loops += 1
         loop = f"loop-{self._loops}"
         states = (model, *stateful)
-        with self.clock.phase(None):
+        with self.phase(None):
             start, self._stopped = self._restore(loop, states)
         saver = Saver(self._checkpoints, loop)
         with saver.saving_on_signals():
@@ -74,17 +65,17 @@ class Run:
                 yield epoch
                 if not name:
                     self.track(model, epoch)
-                with self.clock.phase(None):
+                with self.phase(None):
                     if self._checkpoints:
                         saver.note(self._state(epoch + 1, states))
-            with self.clock.phase(None):
+            with self.phase(None):
                 saver.save()
         self._stopped = False
 
     def track(self, model: nn.Module, epoch: int | None = None) -> None:
         """Add what the tracker makes of the model to the history, off the clock."""
         if self._tracker:
-            with self.clock.phase(None):
+            with self.phase(None):
                 numbers = self._tracker(model)
                 self.log(epoch=epoch, **{f"{TRACKED}{name}": n for name, n in numbers.items()})
 
@@ -109,8 +100,8 @@ class Run:
         """Name numbers that belong into the tables; one that is not finite says nothing."""
         self.reported |= {name: value for name, value in numbers.items() if math.isfinite(value)}
 
-    def phase(self, name: str) -> AbstractContextManager[None]:
-        """Count the seconds inside for the phase `name`."""
+    def phase(self, name: str | None) -> AbstractContextManager[None]:
+        """Count the seconds inside for the phase `name`; None is off the clock."""
         return self.clock.phase(name)
 
     def random_seed(self) -> int:

@@ -12,13 +12,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from collateral.models._build import build_model
 from collateral.results import layout
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import atomic, write_json, write_rows
 from collateral.results.outputs import Embeddings, ModelOutputs
 from collateral.results.record import cost
 from collateral.results.split import Split
-from collateral.models._build import build_model
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Task, test_examples, train_examples
 from collateral.training.inference import outputs_of

@@ -7,9 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.distillation import StudentParams
-from collateral.training.examples import Task
+from collateral.contract.protocols import Run, Task
 from collateral.training.optimizers import descend, start_training
-from collateral.training.run import Run
 
 # From images of forget examples as they are trained on, and their places in the forget set, (b,),
 # to their soft labels, (b, C).
@@ -39,7 +38,7 @@ def distil(
             target, forget = targets[index], index < len(soft)
             if online and forget.any():
                 seen = online(x[forget], index[forget])
-                target[forget] = params.beta * keep_top(seen, params.top)
+                target[forget] = params.beta * renormalised_top(seen, params.top)
             loss = F.cross_entropy(model(x), target)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())
@@ -52,10 +51,10 @@ def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
     Cross entropy is linear in the target, so that forgotten ones times beta weigh beta.
     """
     hard = F.one_hot(task.retain.labels, task.num_classes).to(soft.dtype)
-    return torch.cat([params.beta * keep_top(soft, params.top), hard])
+    return torch.cat([params.beta * renormalised_top(soft, params.top), hard])
 
 
-def keep_top(soft: Tensor, top: int | str) -> Tensor:
+def renormalised_top(soft: Tensor, top: int | str) -> Tensor:
     """Keep the `top` largest entries of every row, scaled to sum to 1; "all" changes nothing."""
     if top == "all":
         return soft

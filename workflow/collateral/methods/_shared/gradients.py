@@ -1,4 +1,4 @@
-"""Gradients of the cross-entropy by all trainable weights: of a sum of examples, and of each one.
+"""The gradient of the cross-entropy of some examples by all trainable weights.
 
 Clean images, eval mode: batch norm's statistics are constants, so that no example's gradient
 depends on another. A gradient is flat, (P,), in the order of the model's parameters.
@@ -6,14 +6,10 @@ depends on another. A gradient is flat, (P,), in the order of the model's parame
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from collateral.training.examples import Examples
+from collateral.contract.protocols import Examples
 from collateral.training.inference import BATCH_SIZE, evaluating
-
-CHUNK_SIZE = 32  # benchmarks/bench_iu.py
 
 
 def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
@@ -45,26 +41,3 @@ def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None
             parts = torch.autograd.grad(loss, weights, materialize_grads=True)
             total += torch.cat([part.flatten() for part in parts])
     return total
-
-
-def per_sample_gradients(
-    model: nn.Module, examples: Examples, chunk_size: int = CHUNK_SIZE
-) -> Tensor:
-    """Return the gradient of every example's loss, (n, P), computed a chunk at a time."""
-    # Contiguous: of channels_last weights, vmap's convolutions are a tenth slower.
-    weights = {name: weight.detach().contiguous() for name, weight in trainable(model).items()}
-
-    def loss(weights: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
-        return F.cross_entropy(functional_call(model, weights, (x[None],)), y[None])
-
-    gradients_of = vmap(grad(loss), in_dims=(None, 0, 0))
-    num_weights = sum(weight.numel() for weight in weights.values())
-    result = next(iter(weights.values())).new_empty(len(examples), num_weights)
-    # The one form of attention that vmap can batch; the others run once for each example.
-    with evaluating(model), sdpa_kernel(SDPBackend.MATH):
-        for rows, (x, y) in zip(
-            result.split(chunk_size), examples.in_order(chunk_size), strict=True
-        ):
-            parts = gradients_of(weights, x, y)
-            torch.cat([parts[name].flatten(1) for name in weights], 1, out=rows)
-    return result

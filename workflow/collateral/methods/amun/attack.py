@@ -15,13 +15,13 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor, nn
 
+from collateral.contract.protocols import Examples
 from collateral.methods.amun.params import Prepare
-from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE
 
 
 @dataclass(frozen=True)
-class Standing:
+class Unflipped:
     """The examples that the model still gets right; every field has a row for each."""
 
     index: Tensor  # (n,), position in the forget set
@@ -33,36 +33,36 @@ class Standing:
     margin: Tensor  # (n,), before the last step
 
     @classmethod
-    def of(cls, examples: Examples) -> Standing:
+    def of(cls, examples: Examples) -> Unflipped:
         """Start at the clean images."""
         pixels, labels = examples.pixels(), examples.labels
         zeros = torch.zeros(len(labels), device=labels.device)
         index = torch.arange(len(labels), device=labels.device)
         return cls(index, pixels, pixels, labels, zeros, torch.zeros_like(labels), zeros)
 
-    def where(self, mask: Tensor) -> Standing:
+    def where(self, mask: Tensor) -> Unflipped:
         """Return some of the rows."""
-        return Standing(*(getattr(self, field.name)[mask] for field in fields(self)))
+        return Unflipped(*(getattr(self, field.name)[mask] for field in fields(self)))
 
 
 def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, Tensor]:
     """Return images, wrong labels, radii and positions of the examples that flip, by position."""
     model.eval()
-    standing, flips = Standing.of(examples), []
-    while len(standing.index):
-        prediction, margin, gradient = _look(model, standing)
-        is_flipped = prediction != standing.labels
-        flips.append(_flips(standing.where(is_flipped), prediction[is_flipped]))
-        standing = _moved(standing, margin, gradient, params)
-        standing = standing.where(~is_flipped & (standing.epsilon <= params.max_epsilon))
+    unflipped, flips = Unflipped.of(examples), []
+    while len(unflipped.index):
+        prediction, margin, gradient = _look(model, unflipped)
+        is_flipped = prediction != unflipped.labels
+        flips.append(_flips(unflipped.where(is_flipped), prediction[is_flipped]))
+        unflipped = _moved(unflipped, margin, gradient, params)
+        unflipped = unflipped.where(~is_flipped & (unflipped.epsilon <= params.max_epsilon))
     order = torch.cat([some["index"] for some in flips]).argsort()
     return {name: torch.cat([some[name] for some in flips])[order] for name in flips[0]}
 
 
-def _look(model: nn.Module, standing: Standing) -> tuple[Tensor, Tensor, Tensor]:
+def _look(model: nn.Module, unflipped: Unflipped) -> tuple[Tensor, Tensor, Tensor]:
     """Return predictions, margins and the margins' gradients; in batches, to bound the memory."""
     parts = []
-    batches = (tensor.split(BATCH_SIZE) for tensor in (standing.images, standing.labels))
+    batches = (tensor.split(BATCH_SIZE) for tensor in (unflipped.images, unflipped.labels))
     for x, y in zip(*batches, strict=True):
         x = x.detach().requires_grad_()
         logits = model(x)
@@ -80,24 +80,24 @@ def margins(logits: Tensor, labels: Tensor) -> Tensor:
     return others - logits.gather(1, true).squeeze(1)
 
 
-def _moved(standing: Standing, margin: Tensor, gradient: Tensor, params: Prepare) -> Standing:
+def _moved(unflipped: Unflipped, margin: Tensor, gradient: Tensor, params: Prepare) -> Unflipped:
     """Take a step, at twice the radius where the present one is done with."""
-    is_done = standing.steps_left == 0
+    is_done = unflipped.steps_left == 0
     if params.give_up:
-        is_done |= (margin - standing.margin) * standing.steps_left < -margin
-    doubled = torch.where(standing.epsilon == 0, params.epsilon0, 2 * standing.epsilon)
-    epsilon = torch.where(is_done, doubled, standing.epsilon)
-    steps_left = torch.where(is_done, params.steps, standing.steps_left) - 1
+        is_done |= (margin - unflipped.margin) * unflipped.steps_left < -margin
+    doubled = torch.where(unflipped.epsilon == 0, params.epsilon0, 2 * unflipped.epsilon)
+    epsilon = torch.where(is_done, doubled, unflipped.epsilon)
+    steps_left = torch.where(is_done, params.steps, unflipped.steps_left) - 1
     radius = epsilon[:, None, None, None]
     direction = gradient / _norm(gradient).clamp_min(torch.finfo(gradient.dtype).tiny)
-    delta = standing.images + params.step_share * radius * direction - standing.clean
+    delta = unflipped.images + params.step_share * radius * direction - unflipped.clean
     delta *= (radius / _norm(delta)).clamp(max=1)
     # Clamping moves no pixel away from the clean one, which is in [0, 1]: delta stays in the ball.
-    images = (standing.clean + delta).clamp(0, 1)
-    return replace(standing, images=images, epsilon=epsilon, steps_left=steps_left, margin=margin)
+    images = (unflipped.clean + delta).clamp(0, 1)
+    return replace(unflipped, images=images, epsilon=epsilon, steps_left=steps_left, margin=margin)
 
 
-def _flips(flipped: Standing, prediction: Tensor) -> dict[str, Tensor]:
+def _flips(flipped: Unflipped, prediction: Tensor) -> dict[str, Tensor]:
     """Return what is kept of examples that flipped: they are images, and inside their ball."""
     x, distance = flipped.images, _norm(flipped.images - flipped.clean).flatten()
     # Every pixel is rounded a few times on the way.

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from collateral.contract.protocols import Batch, Examples, Run, Task
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
-from collateral.training.examples import Batch, Examples, Task, moved
+from collateral.training.examples import moved
 from collateral.training.optimizers import descend, set_rate, start_training
-from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -55,5 +55,5 @@ def _mixed(
         is_clean = index < len(clean)
         some = clean.select(moved(index[is_clean], labels.device))
         places = moved(index[~is_clean] - len(clean), labels.device)
-        x = some.images.augmented(some.rows, generator) if params.augment else some.pixels()
+        x = some.augmented(generator) if params.augment else some.pixels()
         yield torch.cat([x, images[places]]), torch.cat([some.labels, labels[places]])

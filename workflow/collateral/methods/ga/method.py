@@ -8,10 +8,9 @@ from itertools import islice
 from torch import nn
 from torch.nn import functional as F
 
+from collateral.contract.protocols import Run, Task
 from collateral.methods.ga.params import Params
-from collateral.training.examples import Task
 from collateral.training.optimizers import descend, num_batches, start_training, steps_by_epoch
-from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:

@@ -12,18 +12,17 @@ from importlib import import_module
 import torch
 from torch import Tensor, nn
 
+from collateral.contract.protocols import Run, Task
+from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
 from collateral.methods.iu.fisher import corrected_by_first, solved
 from collateral.methods.iu.params import Params, Prepare
-from collateral.training.examples import Task
-from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
 from collateral.methods.iu.products import is_known
-from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
     """Return the direction of the step, which every alpha shares."""
     if params.mode == "exact" or not is_known(model):
-        with run.clock.phase(None):
+        with run.phase(None):
             import_module("torch._dynamo")  # torch.func does, with its first gradient, for seconds
     v = removal_gradient(model, task)
     if params.mode == "exact":

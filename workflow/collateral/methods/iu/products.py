@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from collateral.training.examples import Batch, Examples
+from collateral.contract.protocols import Batch, Examples
 from collateral.methods._shared.gradients import by_parameter
 from collateral.training.inference import evaluating
 

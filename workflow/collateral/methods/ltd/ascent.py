@@ -8,12 +8,13 @@ first bin; a bin without examples does not break the run.
 """
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
-from collateral.training.examples import Examples
+from collateral.contract.protocols import Examples
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
 from collateral.training.inference import infer
 
@@ -24,7 +25,7 @@ RATES = [1e-6 * 2**i for i in range(31)]  # from the paper's least rate of gradi
 
 
 @dataclass(frozen=True)
-class Diagnostic:
+class AscentStep:
     """The step's rate, and the accuracy that every bin of similarity lost by it."""
 
     rate: float
@@ -41,9 +42,9 @@ class Diagnostic:
         return self.edges[:-1][in_run][0].item()
 
 
-def diagnose(
+def take_ascent_step(
     base: nn.Module, retain: Examples, forget: Examples, similarity: Tensor, was_right: Tensor
-) -> Diagnostic:
+) -> AscentStep:
     """Find the rate and measure the bins; `forget` has the base model's predictions as labels.
 
     `similarity` and `was_right` (whether the base model is) belong to the retained examples.
@@ -52,7 +53,8 @@ def diagnose(
     bins = torch.bucketize(similarity, edges[1:-1], right=True)  # an edge belongs to the bin above
     top = (bins == NUM_BINS - 1).nonzero().squeeze(1)
     nearest = retain.select(top.to(retain.rows.device))
-    stepped, slope = copy.deepcopy(base), _slope(base, forget)
+    slope = by_parameter(base, summed_gradient(base, forget) / len(forget)).values()
+    stepped = copy.deepcopy(base)
     for rate in RATES:
         _step(stepped, base, slope, rate)
         # Only the top bin is looked at until the rate is found.
@@ -62,16 +64,10 @@ def diagnose(
     lost = was_right.double() - _is_right(stepped, retain).double()
     counts = torch.bincount(bins, minlength=NUM_BINS)
     drop = torch.bincount(bins, weights=lost, minlength=NUM_BINS) / counts
-    return Diagnostic(rate, edges, counts, drop)
+    return AscentStep(rate, edges, counts, drop)
 
 
-def _slope(model: nn.Module, forget: Examples) -> list[Tensor]:
-    """Return the gradient of the mean loss on `forget` in eval mode."""
-    gradient = summed_gradient(model, forget) / len(forget)
-    return list(by_parameter(model, gradient).values())
-
-
-def _step(model: nn.Module, base: nn.Module, slope: list[Tensor], rate: float) -> None:
+def _step(model: nn.Module, base: nn.Module, slope: Iterable[Tensor], rate: float) -> None:
     """Set `model` to `base` plus `rate` times the slope."""
     with torch.no_grad():
         for weight, start, g in zip(model.parameters(), base.parameters(), slope, strict=True):

@@ -6,9 +6,9 @@ from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.distillation import Count, StudentParams, count_or
 from collateral.contract.params import MethodParams
-from collateral.contract.work import Sizes, Work, looking, training
 from collateral.contract.plugins import MODEL
 from collateral.contract.spelling import unknown
+from collateral.contract.work import Sizes, Work, looking, training
 
 # To estimate the teacher's work: what a support of unknown size is taken for, and `clusters: auto`.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
@@ -71,7 +71,7 @@ class Prepare(MethodParams):
         "resnet8",
         description="A model's name, or mlp_frozen: a perceptron on the base model's features. "
         "Paper: resnet8.",
-        json_schema_extra=lambda schema: schema.update(enum=teachers()),
+        json_schema_extra=lambda schema: schema.update(enum=[*teachers()]),
     )
     teacher_lr: float = Field(0.2, ge=0, description="Public code: 0.2; SVHN: 0.005.")
     teacher_schedule: Literal["step", "cosine", "constant"] = Field(

@@ -8,12 +8,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from collateral.methods.ltd.centres import Chosen, Neighbourhood, every_example, sums_of
-from collateral.methods.ltd.ascent import diagnose
-from collateral.methods.ltd.params import Prepare
-from collateral.training.examples import Task
-from collateral.training.inference import infer
-from collateral.training.run import Run
+from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.nearest import (
     Search,
     nearest,
@@ -21,6 +16,10 @@ from collateral.methods._shared.nearest import (
     similarity,
     similarity_to_nearest,
 )
+from collateral.methods.ltd.ascent import take_ascent_step
+from collateral.methods.ltd.centres import Chosen, Neighbourhood, every_example, sums_of
+from collateral.methods.ltd.params import Prepare
+from collateral.training.inference import infer
 
 NUM_CHECKED = 100  # forget examples, of which an approximate search's recall is reported
 
@@ -46,9 +45,9 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
         choose = partial(around.of_size, params.k)
     else:
         assert around.scores is not None, "bins ask for all similarities"
-        with run.phase("diagnostic"):
+        with run.phase("ascent"):
             forget = task.forget.relabelled(logits.argmax(1))
-            step = diagnose(model, task.retain, forget, around.scores, was_right)
+            step = take_ascent_step(model, task.retain, forget, around.scores, was_right)
         run.report(auto_rate=step.rate)
         found = {"auto_edges": step.edges, "auto_counts": step.counts, "auto_drop": step.drop}
         choose = partial(around.above, step.least)
@@ -110,7 +109,7 @@ def _tensors(
 
 
 def _clusters(forget: Tensor, params: Prepare, run: Run) -> Tensor:
-    with run.clock.phase(None):
+    with run.phase(None):
         # It imports scikit-learn, for a second that no other support is worth.
         from collateral.methods.ltd.clusters import clusters_of  # noqa: PLC0415
     return clusters_of(forget, params.clusters, run.random_seed())
@@ -122,13 +121,13 @@ def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> S
     Of each: as many neighbours as it adds at least, its share of k or k_each.
     """
     try:
-        with run.clock.phase(None):
+        with run.phase(None):
             from collateral.methods.ltd import index  # noqa: PLC0415
     except ImportError:
         needed = "pip install 'collateral[ann]'"
         raise ValueError(f"search: approximate needs the package faiss: {needed}") from None
     made = index.index_of(retain)
-    with run.clock.phase(None):
+    with run.phase(None):
         asked = params.k_each or math.ceil(cast(int, params.k) / len(forget))
         some, m = forget[:NUM_CHECKED], min(asked, len(retain))
         found, true = index.search(made, some, m), nearest(some, retain, m)

@@ -8,16 +8,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file  # noqa: E402
-from workshop import Workshop  # noqa: E402
+from safetensors.torch import load_file
+from workshop import Workshop
 
-from collateral.cli import main  # noqa: E402
-from collateral.results.support_sizes import Diagnosis  # noqa: E402
-from collateral.results.files import write_json  # noqa: E402
-from collateral.methods.ltd import method as ltd  # noqa: E402
-from collateral.methods.ltd.params import Prepare  # noqa: E402
-from collateral.findings.locality.similarity import bin_of  # noqa: E402
-from collateral.stages import diagnose  # noqa: E402
+from collateral.cli import main
+from collateral.findings.locality.similarity import bin_of
+from collateral.methods.ltd import method as ltd
+from collateral.methods.ltd.params import Prepare
+from collateral.results.files import write_json
+from collateral.results.support_sizes import SupportSizes
+from collateral.stages import support_size
 
 SIZES = ["8", "16", "40"]
 TEACHER = {"teacher_epochs": 3, "teacher_batch_size": 16, "threshold": 1.0}
@@ -25,22 +25,22 @@ TEACHER = {"teacher_epochs": 3, "teacher_batch_size": 16, "threshold": 1.0}
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory) -> Workshop:
-    workshop = Workshop(tmp_path_factory.mktemp("diagnose"))
+    workshop = Workshop(tmp_path_factory.mktemp("support_size"))
     main(workshop.train("base", epochs=4))
     return workshop
 
 
 def command(workshop: Workshop, name: str, sizes=SIZES, **options) -> list[str]:
-    words = workshop.method("diagnose", name, "ltd", TEACHER, top=3, **options)
+    words = workshop.method("support_size", name, "ltd", TEACHER, top=3, **options)
     return [*words, "--sizes", *sizes]
 
 
-def read(workshop: Workshop, name: str) -> Diagnosis:
-    return Diagnosis.load(workshop.folder / name / "diagnosis.npz")
+def read(workshop: Workshop, name: str) -> SupportSizes:
+    return SupportSizes.load(workshop.folder / name / "support_sizes.npz")
 
 
 @pytest.fixture(scope="module")
-def done(workshop) -> Diagnosis:
+def done(workshop) -> SupportSizes:
     main(command(workshop, "plain"))
     return read(workshop, "plain")
 
@@ -85,7 +85,7 @@ def test_larger_supports_reach_further(done):
 
 def test_a_second_run_gives_the_same_bits(workshop, done):
     main(command(workshop, "again"))
-    assert workshop.results("plain").keys() == {"diagnosis.npz", "record.json"}
+    assert workshop.results("plain").keys() == {"support_sizes.npz", "record.json"}
     assert workshop.results("again") == workshop.results("plain")
     assert list((workshop.folder / ".checkpoints").iterdir()) == []
 
@@ -110,7 +110,7 @@ def test_a_killed_job_does_not_train_the_finished_teachers_again(workshop, done,
 
 def test_it_has_no_option_for_anything_of_retrain(workshop, capsys):
     parser = ArgumentParser()
-    diagnose.add_arguments(parser)
+    support_size.add_arguments(parser)
     assert "retrain" not in parser.format_help().lower()
     with pytest.raises(SystemExit):
         main([*command(workshop, "x"), "--retrained", "outputs.npz"])

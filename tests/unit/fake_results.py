@@ -11,10 +11,10 @@ from collateral.contract.rows import At
 from collateral.findings.catalogue import metric_of
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
-from collateral.results.plan import BenchmarkPlan, CellPlan
-from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read
 
 RUNS = {"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}
 KINDS = {"retrain": "reference", "original": "control"}
@@ -32,7 +32,13 @@ class FakeCell:
     costs: list[dict[str, str]] = field(default_factory=list)
 
     def add(
-        self, run: str, metric: str, *values: float, status: str = "ok", set: str = "", at: At = None
+        self,
+        run: str,
+        metric: str,
+        *values: float,
+        status: str = "ok",
+        set: str = "",
+        at: At = None,
     ) -> None:
         """Add one value a seed, counted from 0; None: the run diverged on that seed."""
         rows = self.costs if metric_of(metric).is_cost else self.metrics

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from collateral.contract.plugins import FINDING
 from collateral.contract.rows import Row
@@ -37,34 +38,41 @@ class Problem:
 
 def cell_numbers(cell: CellResults) -> tuple[list[Row], list[Problem]]:
     """Return the rows of all findings of a cell."""
-    return _numbers("numbers", cell.name, lambda module: module.numbers(cell), cell.add)
+    return _ask_all("numbers", cell, cell.name, cell.add)
 
 
 def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
     """Return the rows of all findings over cells."""
-    return _numbers("across", "", lambda module: module.across(table))
+    return _ask_all("across", table, "", lambda rows: None)
 
 
-def _numbers(
-    function: str,
-    cell: str,
-    ask: Callable[[Any], Iterable[Row]],
-    tell: Callable[[list[Row]], None] = lambda rows: None,
+def _ask_all(
+    function: str, given: object, cell: str, tell: Callable[[list[Row]], None]
 ) -> tuple[list[Row], list[Problem]]:
+    """Call a function of every finding's `numbers.py` that has it; tell its rows to the next."""
     rows: list[Row] = []
     problems: list[Problem] = []
-    for name in in_order():
-        lost = {problem.finding for problem in problems}.intersection(_after(name))
-        if lost:
+    for name in having("numbers"):
+        if lost := {problem.finding for problem in problems}.intersection(_after(name)):
             problems.append(Problem(name, function, cell, f"it needs {', '.join(sorted(lost))}"))
             continue
-        with_function = [m for m in modules("numbers", [name]) if hasattr(m, function)]
-        for module in with_function:
-            found, problem = attempt(lambda: _declared(name, ask(module)), name, function, cell)
+        found, problem = attempt(partial(_ask, name, function, given), name, function, cell)
+        if problem:
+            problems.append(problem)
+        else:
             rows += found or []
             tell(found or [])
-            problems += [problem] if problem else []
     return rows, problems
+
+
+def _ask(finding: str, function: str, given: object) -> list[Row]:
+    """Return the rows of one finding; refuse a number that it does not declare."""
+    ask = getattr(FINDING.load(finding, "numbers"), function, None)
+    rows: list[Row] = list(ask(given)) if ask else []
+    declaring, metrics = FINDING.load(finding), {row.metric for row in rows}
+    if not hasattr(declaring, OTHER) and (strange := sorted(metrics - declaring.METRICS.keys())):
+        raise ValueError(f"{strange}: not among its METRICS")
+    return rows
 
 
 def attempt(
@@ -80,19 +88,15 @@ def attempt(
         return None, problem
 
 
-def modules(part: str, findings: Iterable[str] | None = None) -> Iterator[Any]:
-    """Yield the part of this name of every finding that has it, in their order."""
-    having = FINDING.parts(part)
-    for name in in_order() if findings is None else findings:
-        if FINDING.module(name, part) in having:
-            yield FINDING.load(name, part)
-
-
 def presented(part: str) -> list[str]:
     """Return the findings that have this part, as tables, figures and page follow each other."""
-    having = FINDING.parts(part)
-    names = [name for name in in_order() if FINDING.module(name, part) in having]
-    return sorted(names, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
+    return sorted(having(part), key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
+
+
+def having(part: str) -> list[str]:
+    """Return the findings that have this part, each after those that it needs."""
+    found = FINDING.parts(part)
+    return [name for name in in_order() if FINDING.module(name, part) in found]
 
 
 def in_order() -> list[str]:
@@ -114,15 +118,6 @@ def in_order() -> list[str]:
 
 def _after(name: str) -> tuple[str, ...]:
     return tuple(getattr(FINDING.load(name), "AFTER", ()))
-
-
-def _declared(name: str, rows: Iterable[Row]) -> list[Row]:
-    """Return the rows; refuse a number that the finding does not declare."""
-    module, found = FINDING.load(name), list(rows)
-    metrics = {row.metric for row in found}
-    if not hasattr(module, OTHER) and (strange := sorted(metrics - module.METRICS.keys())):
-        raise ValueError(f"{strange}: not among its METRICS")
-    return found
 
 
 def write_problems(path: Path, problems: Iterable[Problem]) -> None:

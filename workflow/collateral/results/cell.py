@@ -104,12 +104,13 @@ class CellResults:
     @cached_property
     def neighbours(self) -> Neighbours:
         """How near every example is to the forget set."""
-        path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
-        found = Neighbours.load(path)
-        if tuple(found.seeds.tolist()) != self.seeds:
-            seeds = f"of seeds {found.seeds.tolist()}, not {list(self.seeds)}"
-            raise ValueError(f"{path}: {seeds}; make it again")
-        return found
+        return Neighbours.load(self.folder / layout.NEIGHBOURS.format(cell=self.name))
+
+    def check(self) -> None:
+        """Refuse files that are not of this cell: no finding could be right."""
+        if (found := self.neighbours.seeds.tolist()) != list(self.seeds):
+            path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
+            raise ValueError(f"{path}: of seeds {found}, not {list(self.seeds)}; make it again")
 
     @cached_property
     def similarity(self) -> dict[str, NDArray[np.float32]]:

@@ -150,7 +150,9 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
         header = first
         bodies.append(body)
     bodies.sort(key=lambda body: body.partition(",")[0])
-    rows = [{**_fields(row), "kind": "method", "status": "ok"} for row in sorted(over_cells, key=_order)]
+    rows = [
+        {**_fields(row), "kind": "method", "status": "ok"} for row in sorted(over_cells, key=_order)
+    ]
     _, _, last = csv_text(header.split(","), rows).partition("\n")
     with atomic(path) as temporary:
         temporary.write_text(f"{header}\n{''.join(bodies)}{last}")
@@ -164,14 +166,16 @@ def read(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
         _cell(name, rows, plan) for name, rows in frame.groupby("cell", sort=False) if name
     )
     over_cells = frame[frame["cell"] == ""]
-    return BenchmarkTable(plan, cells, dict(zip(_keys(over_cells), over_cells["value"], strict=True)))
+    return BenchmarkTable(
+        plan, cells, dict(zip(_keys(over_cells), over_cells["value"], strict=True))
+    )
 
 
 def _frame(path: Path) -> pd.DataFrame:
     """Read a long table at full precision; only an empty value is missing."""
     return pd.read_csv(
         path,
-        dtype=str,
+        dtype={name: str for name in COLUMNS if name != "value"},
         # Python's own parser: pandas' may differ in the last bit.
         converters={"value": lambda text: float(text) if text else np.nan},
         keep_default_na=False,

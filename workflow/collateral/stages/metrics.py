@@ -39,6 +39,7 @@ def run(args: Namespace) -> None:
         tracked=tuple(args.tracked),
         support_sized=tuple(args.support_sized),
     )
+    cell.check()
     rows, problems = cell_numbers(cell)
     costs = [row for row in rows if metric_of(row.metric).is_cost]
     metrics = [row for row in rows if not metric_of(row.metric).is_cost]

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.results.dataset import Dataset, Labels
-from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import Embeddings
-from collateral.results.split import Split
 from collateral.findings.locality.similarity import (
     class_means,
     most_similar_in_turns,
     similarity_by_class,
 )
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Embeddings
+from collateral.results.split import Split
 
 NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
 

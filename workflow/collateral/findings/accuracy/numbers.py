@@ -1,4 +1,4 @@
-"""Accuracy on the forget, the retained and the test examples, and on the affected classes' alone."""
+"""Accuracy on the forget, retained and test examples, and on those of the affected classes."""
 
 import math
 from collections.abc import Iterator

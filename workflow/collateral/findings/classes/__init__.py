@@ -7,7 +7,7 @@ ORDER = 30
 
 def _end_of_slope(label: str, end: str) -> Metric:
     text = f"{end} end of the slope's 95 % Student-t interval over seeds"
-    return Metric(label, text, "points", "retrain")
+    return Metric(label, text, "points per 0.1", "retrain")
 
 
 METRICS = {
@@ -33,7 +33,7 @@ METRICS = {
         "Class slope",
         "slope of the class drop over the class similarity, of the classes not deleted: a line "
         "through each seed's classes, mean over seeds",
-        "points",
+        "points per 0.1",
         "retrain",
     ),
     "class_slope_low": _end_of_slope("Class slope from", "lower"),

@@ -20,32 +20,24 @@ def numbers(cell: StoredCell) -> Iterator[Row]:
     kept = kept_classes(cell.labels, cell.split)
     if not kept:
         return
-    names = cell.labels.class_names
-    similarity = {
-        seed: {names[c]: float(row[c]) for c in kept}
-        for seed, row in zip(cell.seeds, cell.neighbours.class_similarity, strict=True)
-    }
+    names = [cell.labels.class_names[c] for c in kept]
+    similarity = dict(zip(cell.seeds, cell.neighbours.class_similarity[:, kept], strict=True))
     for seed, of_seed in similarity.items():
-        for name, value in of_seed.items():
-            yield Row(RETRAIN, "class_similarity", value, seed, at=name)
+        for name, value in zip(names, of_seed, strict=True):
+            yield Row(RETRAIN, "class_similarity", float(value), seed, at=name)
     for name, value in _noise(cell).items():
         yield Row(RETRAIN, "class_drop_sd", value, at=name)
     slopes: dict[str, list[float]] = {run: [] for run in cell.runs}
     for result in cell.results():
         drops = _drops(cell, result)
-        for name, value in drops.items():
-            yield Row(result.run, "class_drop", value, result.seed, at=name)
-        near = similarity[result.seed]
-        slopes[result.run].append(slope(list(near.values()), [drops[name] for name in near]))
+        yield from (Row(result.run, "class_drop", drops[n], result.seed, at=n) for n in drops)
+        slopes[result.run].append(slope(similarity[result.seed], [drops[n] for n in names]))
     for run, of_run in slopes.items():
-        for metric, value in slope_numbers(np.array(of_run)).items():
-            yield Row(run, metric, value)
+        yield from (Row(run, name, v) for name, v in slope_numbers(np.array(of_run)).items())
 
 
 def _accuracies(cell: CellResults, result: Result) -> NDArray[np.float64]:
-    return class_accuracy(
-        result.test.prediction, cell.labels.test, len(cell.labels.class_names)
-    )
+    return class_accuracy(result.test.prediction, cell.labels.test, len(cell.labels.class_names))
 
 
 def _drops(cell: CellResults, result: Result) -> dict[str, float]:

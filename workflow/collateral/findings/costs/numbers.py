@@ -27,7 +27,11 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
     """Yield what a cost file says; undefined where nothing was measured."""
-    totals = {"rte": "total_seconds", "peak_rss_mb": "peak_rss_mb", "peak_device_mb": "peak_device_mb"}
+    totals = {
+        "rte": "total_seconds",
+        "peak_rss_mb": "peak_rss_mb",
+        "peak_device_mb": "peak_device_mb",
+    }
     for metric, key in totals.items():
         yield Row(run, metric, math.nan if cost[key] is None else float(cost[key]), seed)
     for phase, seconds in cost["seconds"].items():

@@ -69,9 +69,7 @@ def by_bin(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
     yield Row(run, "support_auto", float(sizes.auto_size), seed)
 
 
-def against_retrain(
-    run: str, seed: int, sizes: SupportSizes, retrained: Floats
-) -> Iterator[Row]:
+def against_retrain(run: str, seed: int, sizes: SupportSizes, retrained: Floats) -> Iterator[Row]:
     """Yield KL(teacher, Retrain) for every size; Retrain's probabilities of D_f are (F, C)."""
     reference = histogram(retrained, int(sizes.top))
     for size, h in zip(sizes.sizes, histograms(sizes), strict=True):

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from collateral.findings.accuracy.numbers import accuracies, accuracy
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
-from collateral.findings.accuracy.numbers import accuracies, accuracy
 
 # Four training examples of classes 0 and 1, the first forgotten; four test examples.
 LABELS = Labels(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), ("a", "b", "c"))

@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 
 from collateral.findings.locality.similarity import (
-    bin_edges,
-    bin_of,
     class_means,
     most_similar,
     similarity,
@@ -55,26 +53,3 @@ def test_the_most_similar_come_first_and_ties_in_order():
     candidates = np.array([0, 1, 2, 3, 4])
     assert most_similar(values, candidates, 3).tolist() == [1, 4, 0]
     assert most_similar(values, candidates, 99).tolist() == [1, 4, 0, 2, 3]
-
-
-def test_bins_have_equal_widths_over_all_seeds():
-    by_seed = np.array([[0.0, 0.5], [0.2, 1.0]])
-    assert bin_edges(by_seed) == pytest.approx(np.arange(11) / 10)
-
-
-def test_an_edge_belongs_to_the_bin_above_and_the_largest_value_to_the_last():
-    edges = np.arange(11.0)
-    values = np.array([0.0, 0.5, 1.0, 8.99, 9.0, 10.0])
-    assert bin_of(values, edges).tolist() == [0, 0, 1, 8, 9, 9]
-
-
-def test_float32_extremes_are_within_their_own_bins():
-    values = np.random.default_rng(0).uniform(-0.3, 0.95, 1000).astype(np.float32)
-    bins = bin_of(values, bin_edges(values))
-    assert (bins[values.argmin()], bins[values.argmax()]) == (0, 9)
-    assert (bins.min(), bins.max()) == (0, 9)
-
-
-def test_similarities_that_are_all_equal_are_all_in_the_last_bin():
-    values = np.full(4, 0.3)
-    assert bin_of(values, bin_edges(values)).tolist() == [9, 9, 9, 9]

@@ -30,15 +30,15 @@ def test_regret_is_the_chosen_gap_minus_the_nearest():
         trial("0.5", "default"),  # nearer still, but not a candidate
     ]
     found = regret(trials, RETRAINED)
-    assert found.gap_chosen == pytest.approx(0.1)
-    assert found.gap_nearest == pytest.approx(0.025)
-    assert found.gap_default == 0
-    assert found.nearest["lr"] == "0.6"
-    assert found.numbers["regret"] == pytest.approx(0.075)
+    assert found["gap_chosen"] == pytest.approx(0.1)
+    assert found["gap_nearest"] == pytest.approx(0.025)
+    assert found["gap_default"] == 0
+    assert (found["trial_chosen"], found["trial_nearest"]) == (0, 1)
+    assert found["regret"] == pytest.approx(0.075)
 
 
 def test_a_diverged_trial_is_never_the_nearest():
     gone = {**trial("", "candidate"), "ra": "", "ta": "", "mia": ""}
     found = regret([gone, trial("0.9", "candidate", "chosen", "default")], RETRAINED)
     assert math.isnan(trial_gap(gone, RETRAINED))
-    assert found.nearest["lr"] == "0.9"
+    assert found["trial_nearest"] == 1

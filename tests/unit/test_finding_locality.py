@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collateral.findings.locality.numbers import bin_count, bin_floor, bin_mean, disagreement
+from collateral.findings._shared.statistics import difference_sd
+from collateral.findings.locality.numbers import (
+    NEAR_COUNT,
+    bin_count,
+    bin_edges,
+    bin_mean,
+    bin_of,
+    disagreement,
+    first_near,
+)
 
 BINS = np.array([0, 0, 9, 9, 9])
 VALUES = np.array([1.0, 0.0, 1.0, 1.0, 0.25])
@@ -52,34 +61,71 @@ def in_equal_bins(profiles):
     return np.broadcast_to(profiles, (len(profiles), *profiles.shape))
 
 
-def test_the_floor_of_a_bin_is_the_deviation_of_a_mean_difference():
+def test_the_noise_of_a_bin_is_the_deviation_of_a_mean_difference():
     # Sample standard deviations 0.1 and 0; three seeds: times sqrt(2/3).
     profiles = np.array([[0.4, 1.0], [0.5, 1.0], [0.6, 1.0]])
-    assert bin_floor(in_equal_bins(profiles)) == pytest.approx([0.1 * math.sqrt(2 / 3), 0])
+    assert difference_sd(in_equal_bins(profiles)) == pytest.approx([0.1 * math.sqrt(2 / 3), 0])
 
 
-def test_the_floor_of_a_bin_counts_the_seeds_that_have_it():
+def test_the_noise_of_a_bin_counts_the_seeds_that_have_it():
     # By seed of the bins, then of the model: the bin is empty in the second seed's bins.
     profiles = np.array([[[0.4], [0.6], [0.7]], [[np.nan]] * 3, [[0.5], [0.5], [0.6]]])
     # Squared differences from the own model: 0.04, 0.09; 0.01, 0.01. Four pairs, two seeds.
-    assert bin_floor(profiles) == pytest.approx([math.sqrt(0.15 / 4 / 2)])
+    assert difference_sd(profiles) == pytest.approx([math.sqrt(0.15 / 4 / 2)])
 
 
-def test_the_floor_of_a_bin_that_one_seed_has_is_undefined():
+def test_the_noise_of_a_bin_that_one_seed_has_is_undefined():
     profiles = np.array([[[0.4], [0.6]], [[np.nan], [np.nan]]])
-    assert np.isnan(bin_floor(profiles)).all()
+    assert np.isnan(difference_sd(profiles)).all()
 
 
 def test_who_is_in_a_bin_is_no_noise():
     # Both models are equal in each other's bins; the bins of the two seeds are not alike.
     profiles = np.array([[[0.9], [0.9]], [[0.2], [0.2]]])
-    assert bin_floor(profiles) == pytest.approx([0])
+    assert difference_sd(profiles) == pytest.approx([0])
 
 
-def test_the_floor_of_a_bin_predicts_the_spread_between_retrainings():
+def test_the_noise_of_a_bin_predicts_the_spread_between_retrainings():
     rng = np.random.default_rng(0)
     retrained, others = rng.normal(0.8, 0.05, (2, 20_000, 5))  # repeats of five seeds
     spread = (retrained - others).mean(axis=1).std()
-    # The floor of a thousand seeds, taken back to five.
-    floor = bin_floor(in_equal_bins(retrained.reshape(-1, 1)[:1000]))[0] * math.sqrt(1000 / 5)
-    assert floor == pytest.approx(spread, rel=0.12)  # five standard errors
+    # The noise of a thousand seeds, taken back to five.
+    noise = difference_sd(in_equal_bins(retrained.reshape(-1, 1)[:1000]))[0] * math.sqrt(1000 / 5)
+    assert noise == pytest.approx(spread, rel=0.12)  # five standard errors
+
+
+def test_bins_have_equal_widths_over_all_seeds():
+    by_seed = np.array([[0.0, 0.5], [0.2, 1.0]])
+    assert bin_edges(by_seed) == pytest.approx(np.arange(11) / 10)
+
+
+def test_an_edge_belongs_to_the_bin_above_and_the_largest_value_to_the_last():
+    edges = np.arange(11.0)
+    values = np.array([0.0, 0.5, 1.0, 8.99, 9.0, 10.0])
+    assert bin_of(values, edges).tolist() == [0, 0, 1, 8, 9, 9]
+
+
+def test_float32_extremes_are_within_their_own_bins():
+    values = np.random.default_rng(0).uniform(-0.3, 0.95, 1000).astype(np.float32)
+    bins = bin_of(values, bin_edges(values))
+    assert (bins[values.argmin()], bins[values.argmax()]) == (0, 9)
+    assert (bins.min(), bins.max()) == (0, 9)
+
+
+def test_similarities_that_are_all_equal_are_all_in_the_last_bin():
+    values = np.full(4, 0.3)
+    assert bin_of(values, bin_edges(values)).tolist() == [9, 9, 9, 9]
+
+
+def test_near_are_the_fewest_bins_from_the_top_that_hold_enough():
+    counts = np.array([500.0, 0, 0, 0, 0, 0, 0, 5, 9, 10])
+    assert first_near(counts) == 7  # 10 and 19 are too few, 24 will do: 1 % would be 5.24
+    assert first_near(np.array([4000.0, *[0] * 7, 15, 30])) == 8  # 30 are less than 1 % of 4,045
+
+
+def test_exactly_enough_examples_are_enough():
+    assert first_near(np.array([100.0, *[0] * 8, NEAR_COUNT])) == 9
+
+
+def test_the_least_similar_bin_is_never_near():
+    assert first_near(np.array([3.0, *[0] * 8, 2])) == 1

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from collateral.findings.catalogue import is_known
+from collateral.findings.compute import read_problems
 from collateral.results.dataset import Labels
-from collateral.results.support_sizes import Diagnosis
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.split import Split
-from collateral.findings.catalogue import metric_of
+from collateral.results.support_sizes import SupportSizes
 from collateral.stages import metrics as stage
 
 LABELS = Labels(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 1, 1]), ("three", "eight"))
@@ -51,9 +52,8 @@ def outputs(predictions: list[int], confidence: list[float]) -> Outputs:
 
 def write_run(folder: Path, run: str, seed: int, model: ModelOutputs, status: str = "ok") -> None:
     kind = "reference" if run == "retrain" else "method"
-    record = {"kind": kind, "run": run, "seed": seed, "status": status, "extra": {}}
-    if run == "ft":
-        record["extra"] = {"steps": 12}
+    extra = {"steps": 12} if run == "ft" else {}
+    record = {"kind": kind, "run": run, "seed": seed, "status": status, "extra": extra}
     phases = {"prepare": 0.5, "unlearn": seed + 1.0}
     cost = {"seconds": phases, "total_seconds": seed + 1.5, "peak_rss_mb": 300.0}
     place = folder / f"seed-{seed}" / run
@@ -65,7 +65,7 @@ def write_run(folder: Path, run: str, seed: int, model: ModelOutputs, status: st
 @pytest.fixture(scope="module")
 def cell_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("benchmark") / "three-50"
-    LABELS.save(folder / "labels.npz")
+    LABELS.save(folder.parent / "labels.npz")
     SPLIT.save(folder / "split.json", LABELS)
     Neighbours(
         seeds=np.array(SEEDS),
@@ -97,11 +97,10 @@ def cell_folder(tmp_path_factory) -> Path:
 def run_stage(folder: Path, seeds: tuple[int, ...], *more: str) -> None:
     parser = ArgumentParser()
     stage.add_arguments(parser)
-    words = ["--cell", "three-50", "--cell-folder", folder, "--seeds", *seeds, "--runs", *RUNS]
-    words += ["--labels", folder / "labels.npz", "--split", folder / "split.json"]
-    words += ["--neighbours", folder / "neighbours.npz"]
+    words = ["--folder", folder.parent, "--cell", "three-50", "--methods", *RUNS]
+    words += ["--seeds", *seeds, "--base-seeds", *seeds, "--tracked", "ft", *more]
     words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
-    words += ["--tuning", folder / "tuning.csv", "--tracked", "ft", *more]
+    words += ["--problems", folder / "problems.json"]
     stage.run(parser.parse_args([str(word) for word in words]))
 
 
@@ -112,10 +111,20 @@ def read(path: Path) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def value(cell_folder):
-    """Look up a number: run, seed ("" for all), metric."""
-    rows = read(cell_folder / "metrics.csv")
-    table = {(row["run"], row["seed"], row["metric"]): row["value"] for row in rows}
+    """Look up a number: run, seed ("" for all), metric, and set and index where there are some."""
+    table = by_key(read(cell_folder / "metrics.csv"))
     return lambda *key: float(table[tuple(map(str, key))])
+
+
+def by_key(rows: list[dict[str, str]]) -> dict[tuple[str, ...], str]:
+    table = {
+        (row["run"], row["seed"], row["metric"], *filter(None, (row["set"], row["at"]))): row[
+            "value"
+        ]
+        for row in rows
+    }
+    assert len(table) == len(rows)
+    return table
 
 
 def test_accuracies_and_attack_of_retrain_are_as_worked_out_by_hand(value):
@@ -129,12 +138,12 @@ def test_accuracies_and_attack_of_retrain_are_as_worked_out_by_hand(value):
 
 
 def test_deltas_are_retrain_minus_unlearned_of_the_same_seed(value):
-    assert [value("ft", seed, "delta_acc:test:05") for seed in SEEDS] == [0, -1, 0]
-    assert [value("ft", seed, "delta_acc:test:00") for seed in SEEDS] == [0, 0, -0.5]
-    assert [value("ft", seed, "delta_acc:retain:08") for seed in SEEDS] == [0, 0, -1]
-    assert [value("ft", seed, "delta_conf:retain:01") for seed in SEEDS] == [0.25] * 3
-    assert [value("ft", seed, "disagreement_test") for seed in SEEDS] == [0, 0.25, 0.25]
-    assert [value("ft", seed, "disagreement_forget") for seed in SEEDS] == [0.5, 1, 0]
+    assert [value("ft", seed, "delta_acc", "test", 5) for seed in SEEDS] == [0, -1, 0]
+    assert [value("ft", seed, "delta_acc", "test", 0) for seed in SEEDS] == [0, 0, -0.5]
+    assert [value("ft", seed, "delta_acc", "retain", 8) for seed in SEEDS] == [0, 0, -1]
+    assert [value("ft", seed, "delta_conf", "retain", 1) for seed in SEEDS] == [0.25] * 3
+    assert [value("ft", seed, "disagreement", "test") for seed in SEEDS] == [0, 0.25, 0.25]
+    assert [value("ft", seed, "disagreement", "forget") for seed in SEEDS] == [0.5, 1, 0]
 
 
 def test_gaps_are_of_means_over_seeds(value):
@@ -145,31 +154,36 @@ def test_gaps_are_of_means_over_seeds(value):
 
 
 def test_noise_floors_are_as_worked_out_by_hand(value):
-    assert value("retrain", "", "floor:ua") == pytest.approx(2 / 3 / math.sqrt(3))
-    assert value("retrain", "", "floor:ra") == pytest.approx(1 / 9 / math.sqrt(3))
-    assert value("retrain", "", "floor:ta") == pytest.approx(1 / 6 / math.sqrt(3))
-    assert value("retrain", "", "floor:mia") == 0
-    assert value("retrain", "", "avg_gap") == pytest.approx(17 / 72 / math.sqrt(3))
+    assert value("retrain", "", "floor", "ua") == pytest.approx(2 / 3 / math.sqrt(3))
+    assert value("retrain", "", "floor", "ra") == pytest.approx(1 / 9 / math.sqrt(3))
+    assert value("retrain", "", "floor", "ta") == pytest.approx(1 / 6 / math.sqrt(3))
+    assert value("retrain", "", "floor", "mia") == 0
+    assert value("retrain", "", "floor", "avg_gap") == pytest.approx(17 / 72 / math.sqrt(3))
     # Accuracies 1, 1, 1/2: sample variance 1/12, times 2/3.
-    assert value("retrain", "", "floor_acc:test:00") == pytest.approx(math.sqrt(1 / 18))
+    assert value("retrain", "", "delta_acc_sd", "test", 0) == pytest.approx(math.sqrt(1 / 18))
 
 
 def test_bins_are_ten_widths_of_the_retained_and_of_the_test_examples(value):
-    counts = [value("retrain", 0, f"bin_count:retain:{index:02d}") for index in range(10)]
+    counts = [value("retrain", 0, "bin_count", "retain", index) for index in range(10)]
     assert counts == [2, 2, 0, 0, 0, 0, 0, 0, 1, 1]
-    assert value("retrain", "", "bin_high:retain:09") == pytest.approx(0.9)  # float32 on disk
-    assert value("retrain", "", "bin_low:test:05") == 0.5
+    assert value("retrain", "", "bin_high", "retain", 9) == pytest.approx(0.9)  # float32 on disk
+    assert value("retrain", "", "bin_low", "test", 5) == 0.5
 
 
 def test_rows_are_sorted_and_complete(cell_folder):
     rows = read(cell_folder / "metrics.csv")
-    keys = [(row["run"], int(row["seed"] or -1), row["metric"]) for row in rows]
+    keys = [
+        (row["run"], int(row["seed"] or -1), row["metric"], row["set"], int(row["at"] or -1))
+        for row in rows
+        if not row["at"] or row["at"].isdecimal()
+    ]
     assert keys == sorted(keys)
     assert len(set(keys)) == len(keys)
-    # By seed: 11 own numbers, 43 against Retrain, 20 counts. Over all: 40 edges, 40 floors of
-    # bins, 7 of metrics, 2 of gaps, 2 sizes of the affected class; 2 gaps a run. And of ft `steps`
-    # and 2 numbers by 3 epochs.
-    assert len(keys) == 3 * (11 + 20) + 6 * (11 + 43) + 91 + 2 * 2 + 3 * (1 + 6)
+    # By seed: 11 own numbers, 47 against Retrain, 24 counts. Over all: 40 edges, 44 of noise, and
+    # 9 floors and 2 sizes of the affected class, whose index is a name; 2 gaps a run. And of ft
+    # `steps` and 2 numbers by 3 epochs.
+    assert len(keys) == 3 * (11 + 24) + 6 * (11 + 47) + 84 + 2 * 2 + 3 * (1 + 6)
+    assert len(rows) == len(keys) + 9 + 2
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")
     }
@@ -182,7 +196,8 @@ def test_rows_are_sorted_and_complete(cell_folder):
 
 def test_empty_bins_and_diverged_runs_are_empty_fields(cell_folder):
     rows = read(cell_folder / "metrics.csv")
-    empty = [row["value"] for row in rows if row["metric"] == "delta_acc:retain:05"]
+    place = ("delta_acc", "retain", "5")
+    empty = [r["value"] for r in rows if (r["metric"], r["set"], r["at"]) == place]
     assert empty == [""] * 6
     ga = {(row["seed"], row["status"], row["value"] == "") for row in rows if row["run"] == "ga"}
     assert ("1", "diverged", True) in ga and ("1", "diverged", False) not in ga
@@ -193,28 +208,29 @@ def test_empty_bins_and_diverged_runs_are_empty_fields(cell_folder):
 def test_the_catalogue_knows_every_number(cell_folder):
     rows = [*read(cell_folder / "metrics.csv"), *read(cell_folder / "costs.csv")]
     names = {row["metric"] for row in rows} - {"steps"}
-    assert len(names) > 150
-    assert all(metric_of(name).label for name in names)
+    assert len(names) > 35
+    assert all(map(is_known, names))
 
 
 def test_what_was_tracked_is_counted_from_the_base(cell_folder):
     rows = read(cell_folder / "metrics.csv")
-    found = [(r["run"], r["metric"], r["value"]) for r in rows if r["metric"].startswith("epoch_")]
-    expected = [("ft", f"epoch_ra_affected:0{epoch}", "") for epoch in range(3)]
-    expected += [("ft", f"epoch_ua:0{i}", ua) for i, ua in enumerate(("0.5", "0.25", "0.0"))]
+    tracked = [row for row in rows if row["metric"].startswith("epoch_")]
+    found = [(row["run"], row["metric"], row["at"], row["value"]) for row in tracked]
+    expected = [("ft", "epoch_ra_affected", str(epoch), "") for epoch in range(3)]
+    expected += [("ft", "epoch_ua", str(i), ua) for i, ua in enumerate(("0.5", "0.25", "0.0"))]
     assert found == expected * 3
 
 
 def test_costs_are_a_table_of_their_own(cell_folder):
     rows = read(cell_folder / "costs.csv")
     assert "status" not in rows[0]
-    ft = {row["metric"]: row["value"] for row in rows if (row["run"], row["seed"]) == ("ft", "2")}
+    ft = {key[2:]: value for key, value in by_key(rows).items() if key[:2] == ("ft", "2")}
     assert ft == {
-        "rte": "3.5",
-        "seconds:prepare": "0.5",
-        "seconds:unlearn": "3.0",
-        "peak_rss_mb": "300.0",
-        "peak_device_mb": "",
+        ("rte",): "3.5",
+        ("seconds", "prepare"): "0.5",
+        ("seconds", "unlearn"): "3.0",
+        ("peak_rss_mb",): "300.0",
+        ("peak_device_mb",): "",
     }
     assert len(rows) == 9 * 5
 
@@ -230,16 +246,20 @@ def test_neighbours_of_other_seeds_are_refused(cell_folder):
         run_stage(cell_folder, (0, 1))
 
 
+def test_nothing_failed(cell_folder):
+    assert read_problems([cell_folder / "problems.json"]) == []
+
+
 # Support sizes: the teachers of `ft`, sure of the first class and then torn between the two.
 
 
 @pytest.fixture
-def diagnosed(cell_folder, tmp_path):
+def taught(cell_folder, tmp_path):
     """Return the numbers of all seeds, with those of the teachers, and the costs."""
     folder = tmp_path / "three-50"
-    shutil.copytree(cell_folder, folder)
+    shutil.copytree(cell_folder.parent, tmp_path, dirs_exist_ok=True)
     for seed in SEEDS:
-        Diagnosis(
+        SupportSizes(
             sizes=np.array([2, 5]),
             soft_labels=np.array([[[1, 0]] * 2, [[0.5, 0.5]] * 2], dtype=np.float32),
             top=np.array(2),
@@ -252,48 +272,47 @@ def diagnosed(cell_folder, tmp_path):
             step_counts=np.array([2, 2, 0, 0, 0, 0, 0, 0, 1, 1]),
             step_drop=np.array([0.0, 0.0, *[np.nan] * 6, 0.2, 0.6]),
             auto_size=np.array(1),
-        ).save(folder / "diagnose" / f"seed-{seed}" / "diagnosis.npz")
+        ).save(folder / "support_size" / f"seed-{seed}" / "support_sizes.npz")
         cost = {"total_seconds": 2.5, "seconds": {}}
-        write_json(folder / "diagnose" / f"seed-{seed}" / "cost.json", cost)
-    run_stage(folder, SEEDS, "--diagnosed", "ft")
+        write_json(folder / "support_size" / f"seed-{seed}" / "cost.json", cost)
+    run_stage(folder, SEEDS, "--support-sized", "ft")
     rows = [*read(folder / "metrics.csv"), *read(folder / "costs.csv")]
-    table = {(row["run"], row["seed"], row["metric"]): row["value"] for row in rows}
-    assert len(table) == len(rows)
+    table = by_key(rows)
     return lambda *key: table[tuple(map(str, key))]
 
 
-def test_the_teachers_numbers_are_rows_of_their_method(diagnosed):
+def test_the_teachers_numbers_are_rows_of_their_method(taught):
     for seed in SEEDS:
-        assert diagnosed("ft", seed, "support_kl_previous:00002") == ""
+        assert taught("ft", seed, "support_kl_previous", 2) == ""
         # Of two examples and one more: (1/2, 1/2) against (5/6, 1/6).
-        kl = float(diagnosed("ft", seed, "support_kl_previous:00005"))
+        kl = float(taught("ft", seed, "support_kl_previous", 5))
         assert kl == pytest.approx(0.5 * math.log(1.8))
-        assert float(diagnosed("ft", seed, "support_teacher_ua:00002")) == 1
-        assert float(diagnosed("ft", seed, "support_drop:09")) == 0.6
-        assert diagnosed("ft", seed, "support_drop:05") == ""
-        assert float(diagnosed("ft", seed, "support_auto")) == 1
-        assert float(diagnosed("ft", seed, "diagnosis_seconds")) == 2.5
+        assert float(taught("ft", seed, "support_teacher_ua", 2)) == 1
+        assert float(taught("ft", seed, "support_drop", 9)) == 0.6
+        assert taught("ft", seed, "support_drop", 5) == ""
+        assert float(taught("ft", seed, "support_auto")) == 1
+        assert float(taught("ft", seed, "support_size_seconds")) == 2.5
 
 
-def test_retrain_is_looked_at_after_the_fact(diagnosed):
+def test_retrain_is_looked_at_after_the_fact(taught):
     # Seed 0 predicts one of each class, with equal confidence.
-    assert float(diagnosed("ft", 0, "support_kl_retrain:00005")) == pytest.approx(0, abs=1e-6)
+    assert float(taught("ft", 0, "support_kl_retrain", 5)) == pytest.approx(0, abs=1e-6)
     # Seed 1 predicts the second class twice: with e = exp(1), a histogram of (1, e) / (1 + e).
     e = math.e
     p, q = np.array([5, 1]) / 6, (2 * np.array([1, e]) / (1 + e) + 0.5) / 3
     expected = float((p * np.log(p / q)).sum())
-    assert float(diagnosed("ft", 1, "support_kl_retrain:00002")) == pytest.approx(expected)
+    assert float(taught("ft", 1, "support_kl_retrain", 2)) == pytest.approx(expected)
 
 
-def test_floors_are_numbers_over_all_seeds(diagnosed):
-    assert float(diagnosed("ft", "", "support_floor:00005")) == 0
+def test_distances_between_seeds_are_numbers_over_all_seeds(taught):
+    assert float(taught("ft", "", "support_kl_seeds", 5)) == 0
     # Retrain's histograms are (1/2, 1/2), (a, b) and (b, a), with the example that is added.
     a, b = (2 / (1 + math.e) + 0.5) / 3, (2 * math.e / (1 + math.e) + 0.5) / 3
     with_even = a * math.log(2 * a) + b * math.log(2 * b) - 0.5 * math.log(4 * a * b)
     expected = (2 * with_even + 2 * (b - a) * math.log(b / a)) / 6
-    assert float(diagnosed("ft", "", "support_floor_retrain")) == pytest.approx(expected)
+    assert float(taught("ft", "", "support_kl_retrains")) == pytest.approx(expected)
 
 
-def test_the_teachers_change_no_other_number(cell_folder, diagnosed):
-    for row in read(cell_folder / "metrics.csv"):
-        assert diagnosed(row["run"], row["seed"], row["metric"]) == row["value"]
+def test_the_teachers_change_no_other_number(cell_folder, taught):
+    for key, value in by_key(read(cell_folder / "metrics.csv")).items():
+        assert taught(*key) == value

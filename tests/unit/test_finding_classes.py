@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fake_cell import FakeCell, FakeRun
 
+from collateral.findings._shared.statistics import half_width
+from collateral.findings.catalogue import metric_of
+from collateral.findings.classes.numbers import class_accuracy, kept_classes, slope
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.outputs import Outputs
 from collateral.results.split import Split
-from collateral.findings.catalogue import metric_of
-from collateral.findings.compute import cell_rows
-from collateral.findings.classes.numbers import class_accuracy, half_width, kept_classes, slope
-from collateral.results.cell import Cell, Result
 
 FAR, NEAR, GONE = range(3)
 LABELS = Labels(
@@ -33,7 +33,6 @@ NEIGHBOURS = Neighbours(
     shown_index=np.array([], dtype=np.int64),
     shown_images=np.zeros((0, 1, 1, 1), dtype=np.uint8),
 )
-CELL = Cell("gone-100", LABELS, WHOLE, NEIGHBOURS)
 
 
 def outputs(prediction: np.ndarray) -> Outputs:
@@ -41,29 +40,28 @@ def outputs(prediction: np.ndarray) -> Outputs:
     return Outputs(logits, np.full(len(prediction), 0.5, dtype=np.float32), prediction)
 
 
-def result(run: str, seed: int, right: tuple[int, int, int], status: str = "ok") -> Result:
+def model(*right: int) -> FakeRun:
     """Return a model that is right on so many of the four test examples of each class."""
     wrong = (LABELS.test + 1) % 3
     is_right = np.arange(12) % 4 < np.repeat(right, 4)
     test = outputs(np.where(is_right, LABELS.test, wrong))
-    kind = "reference" if run == "retrain" else "method"
-    return Result(run, kind, seed, status, ModelOutputs(outputs(LABELS.train), test), {})
+    return FakeRun(outputs(LABELS.train), test)
 
 
-RETRAINED = [result("retrain", 3, (4, 4, 0)), result("retrain", 5, (3, 4, 0))]
-RUNS = [result("ga", 3, (4, 2, 1)), result("ga", 5, (3, 2, 0))]
+RUNS = {
+    ("retrain", 3): model(4, 4, 0),
+    ("retrain", 5): model(3, 4, 0),
+    ("ga", 3): model(4, 2, 1),
+    ("ga", 5): model(3, 2, 0),
+}
+CELL = FakeCell(LABELS, WHOLE, NEIGHBOURS, RUNS)
 # Both lose half of `near` and nothing of `far`: over distances of 0.4 and 0.8.
 SLOPES = (1.25, 0.625)
 
 
-def numbers(cell: Cell, retrained: list[Result], runs: list[Result]) -> dict[tuple, object]:
-    rows = cell_rows(cell, retrained, runs)
-    return {(row["run"], row["seed"], row["metric"]): row["value"] for row in rows}
-
-
 @pytest.fixture(scope="module")
-def found() -> dict[tuple, object]:
-    return numbers(CELL, RETRAINED, RUNS)
+def found(tmp_path_factory) -> dict[tuple, float]:
+    return CELL.numbers(tmp_path_factory.mktemp("cell"))
 
 
 def test_accuracy_is_counted_class_by_class():
@@ -115,61 +113,79 @@ def test_the_interval_is_students():
 def test_each_kept_class_has_its_similarity_to_the_deleted_one(found):
     for row, seed in enumerate((3, 5)):
         for c, name in enumerate(("far", "near")):
-            assert found["retrain", seed, f"class_similarity:{name}"] == SIMILARITY[row, c]
-    assert ("retrain", 3, "class_similarity:gone") not in found
+            assert found["retrain", seed, "class_similarity", name] == SIMILARITY[row, c]
+    assert ("retrain", 3, "class_similarity", "gone") not in found
 
 
 def test_the_drop_is_retrain_minus_unlearned_of_the_same_seed(found):
-    drops = [[found["ga", s, f"class_drop:{n}"] for n in LABELS.class_names] for s in (3, 5)]
+    drops = [[found["ga", s, "class_drop", n] for n in LABELS.class_names] for s in (3, 5)]
     assert drops == [[0, 0.5, -0.25], [0, 0.5, 0]]
-    assert ("retrain", 3, "class_drop:far") not in found
+    assert ("retrain", 3, "class_drop", "far") not in found
 
 
 def test_the_slope_is_the_mean_over_seeds_with_an_interval(found):
     # float32 similarities. Two seeds: the standard error is half their distance, t is 12.7062.
-    assert found["ga", "", "class_slope"] == pytest.approx(np.mean(SLOPES), rel=1e-6)
+    assert found["ga", None, "class_slope"] == pytest.approx(np.mean(SLOPES), rel=1e-6)
     reach = 12.7062 * (SLOPES[0] - SLOPES[1]) / 2
-    assert found["ga", "", "class_slope_low"] == pytest.approx(np.mean(SLOPES) - reach, rel=1e-5)
-    assert found["ga", "", "class_slope_high"] == pytest.approx(np.mean(SLOPES) + reach, rel=1e-5)
+    assert found["ga", None, "class_slope_low"] == pytest.approx(np.mean(SLOPES) - reach, rel=1e-5)
+    assert found["ga", None, "class_slope_high"] == pytest.approx(np.mean(SLOPES) + reach, rel=1e-5)
 
 
 def test_the_noise_of_a_drop_is_that_of_retrainings(found):
     # Accuracies 1 and 3/4: a standard deviation of 1/4 / sqrt(2), times sqrt(2/2).
-    assert found["retrain", "", "floor_class:far"] == pytest.approx(0.25 / math.sqrt(2))
-    assert found["retrain", "", "floor_class:near"] == 0
+    assert found["retrain", None, "class_drop_sd", "far"] == pytest.approx(0.25 / math.sqrt(2))
+    assert found["retrain", None, "class_drop_sd", "near"] == 0
 
 
-def test_one_seed_has_a_slope_without_an_interval():
-    found = numbers(CELL, RETRAINED[:1], RUNS[:1])
-    assert found["ga", "", "class_slope"] == pytest.approx(SLOPES[0], rel=1e-6)
-    assert found["ga", "", "class_slope_low"] == found["ga", "", "class_slope_high"] == ""
-    assert found["retrain", "", "floor_class:far"] == ""
+def test_one_seed_has_a_slope_without_an_interval(tmp_path):
+    first = replace(
+        NEIGHBOURS,
+        seeds=np.array([3]),
+        train_similarity=NEIGHBOURS.train_similarity[:1],
+        test_similarity=NEIGHBOURS.test_similarity[:1],
+        class_similarity=SIMILARITY[:1],
+    )
+    runs = {key: run for key, run in RUNS.items() if key[1] == 3}
+    found = replace(CELL, neighbours=first, runs=runs).numbers(tmp_path)
+    assert found["ga", None, "class_slope"] == pytest.approx(SLOPES[0], rel=1e-6)
+    undefined = [("ga", "class_slope_low"), ("ga", "class_slope_high")]
+    assert all(math.isnan(found[run, None, metric]) for run, metric in undefined)
+    assert math.isnan(found["retrain", None, "class_drop_sd", "far"])
 
 
-def test_a_diverged_seed_has_no_drop_and_no_part_in_the_slope():
-    found = numbers(CELL, RETRAINED, [RUNS[0], replace(RUNS[1], status="diverged")])
-    assert found["ga", 5, "class_drop:near"] == ""
-    assert found["ga", "", "class_slope"] == pytest.approx(SLOPES[0], rel=1e-6)
-    assert found["ga", "", "class_slope_low"] == ""
+def test_a_diverged_seed_has_no_drop_and_no_part_in_the_slope(tmp_path):
+    lost = replace(RUNS["ga", 5], status="diverged")
+    found = replace(CELL, runs=RUNS | {("ga", 5): lost}).numbers(tmp_path)
+    assert math.isnan(found["ga", 5, "class_drop", "near"])
+    assert found["ga", None, "class_slope"] == pytest.approx(SLOPES[0], rel=1e-6)
+    assert math.isnan(found["ga", None, "class_slope_low"])
 
 
-def test_a_class_deleted_in_part_gives_no_numbers_by_class():
-    found = numbers(replace(CELL, split=HALF), RETRAINED, RUNS)
+def test_nothing_is_held_against_a_diverged_retrain(tmp_path):
+    lost = replace(RUNS["retrain", 5], status="diverged")
+    found = replace(CELL, runs=RUNS | {("retrain", 5): lost}).numbers(tmp_path)
+    assert math.isnan(found["ga", 5, "class_drop", "near"])
+    assert found["ga", 3, "class_drop", "near"] == 0.5
+    assert math.isnan(found["retrain", None, "class_drop_sd", "far"])  # one sound seed is left
+
+
+def test_a_class_deleted_in_part_gives_no_numbers_by_class(tmp_path):
+    found = replace(CELL, split=HALF).numbers(tmp_path)
     assert len(found) > 100
     assert not [key for key in found if "class" in key[2]]
 
 
 def test_the_catalogue_knows_the_numbers_by_class(found):
-    names = {metric for _, _, metric in found if "class" in metric}
-    assert len(names) == 2 + 3 + 3 + 3  # similarities, drops, floors, slope and its ends
+    names = [key[2] for key in found if key[2].startswith("class")]
+    # By seed two similarities and three drops; of three classes the noise; the slope and its ends.
+    assert len(names) == 2 * (2 + 3) + 3 + 3
     assert {metric_of(name).unit for name in names} == {"points", "cosine"}
 
 
-def test_where_several_classes_are_deleted_the_rest_is_compared():
+def test_where_several_classes_are_deleted_the_rest_is_compared(tmp_path):
     both = Split(np.arange(4, 10), 10, (NEAR, GONE), {"kind": "classes_part"})
     part = Split(np.arange(5, 10), 10, (NEAR, GONE), {"kind": "classes_part"})
     assert kept_classes(LABELS, both) == (FAR,)
     assert kept_classes(LABELS, part) == ()  # one of them is only part gone
-    found = numbers(replace(CELL, split=both), RETRAINED, RUNS)
-    named = {key[-1] for key in found if "class_similarity" in str(key)}
-    assert {str(name).rpartition(":")[2] for name in named} == {"far"}
+    found = replace(CELL, split=both).numbers(tmp_path)
+    assert {key[3] for key in found if key[2] == "class_similarity"} == {"far"}

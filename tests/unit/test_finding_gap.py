@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from collateral.findings.gap.numbers import average_gaps, gap_floor, mean_of_defined, noise_floors
+from collateral.findings._shared.statistics import floor_of, mean_of_defined
+from collateral.findings.gap.numbers import average_gaps, noise_floors
 
 NAMES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
 
@@ -47,28 +48,28 @@ def test_a_run_that_diverged_in_one_seed_has_no_gap():
 
 def test_the_floor_of_three_retrainings_is_as_worked_out_by_hand():
     # Pairs 0.1, 0.3, 0.2: mean 0.2, over sqrt(3).
-    assert gap_floor(np.array([0.5, 0.6, 0.8])) == pytest.approx(0.2 / math.sqrt(3))
+    assert floor_of(np.array([0.5, 0.6, 0.8])) == pytest.approx(0.2 / math.sqrt(3))
 
 
 def test_one_retraining_has_no_floor():
-    assert math.isnan(gap_floor(np.array([0.5])))
+    assert math.isnan(floor_of(np.array([0.5])))
 
 
 def test_the_floor_is_the_expected_gap_between_means_of_retrainings():
     rng = np.random.default_rng(0)
     retrained, others = rng.normal(0.7, 0.02, (2, 5000, 5))  # repeats of five seeds
     expected = np.abs(retrained.mean(axis=1) - others.mean(axis=1)).mean()
-    floor = np.mean([gap_floor(values) for values in retrained])
+    floor = np.mean([floor_of(values) for values in retrained])
     assert floor == pytest.approx(expected, rel=0.05)  # four standard errors
 
 
 def test_the_gaps_own_floor_is_the_mean_of_its_terms_floors():
     floors = noise_floors(RETRAINED)
-    assert floors["floor:ua"] == pytest.approx(0.2 / math.sqrt(2))
-    assert floors["floor:ra"] == 0
+    assert floors["ua"] == pytest.approx(0.2 / math.sqrt(2))
+    assert floors["ra"] == 0
     assert floors["avg_gap"] == pytest.approx(0.2 / math.sqrt(2) / 4)
     assert floors["avg_gap_affected"] == pytest.approx(0.2 / math.sqrt(2) / 3)
-    assert floors.keys() == {f"floor:{name}" for name in NAMES} | {"avg_gap", "avg_gap_affected"}
+    assert floors.keys() == {*NAMES, "avg_gap", "avg_gap_affected"}
 
 
 def test_the_mean_of_nothing_defined_is_undefined():

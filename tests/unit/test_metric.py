@@ -1,0 +1,79 @@
+import math
+
+import pytest
+
+from collateral.contract.metrics import Metric
+from collateral.contract.plugins import FINDING
+from collateral.findings.catalogue import is_known, metric_of
+from collateral.findings.gap import TERMS
+
+KNOWN = {
+    name: metric
+    for finding in FINDING.names()
+    for name, metric in getattr(FINDING.load(finding), "METRICS", {}).items()
+}
+
+
+def test_rates_and_their_differences_are_shown_in_hundreds():
+    assert {metric_of(name).factor for name in ("ua", "avg_gap", "delta_acc")} == {100}
+    assert {metric_of(name).factor for name in ("rte", "bin_low", "bin_count")} == {1}
+
+
+def test_the_terms_of_each_gap_are_held_against_retrain():
+    for gap, terms in TERMS.items():
+        assert metric_of(gap).ideal == "low"
+        assert {metric_of(name).ideal for name in terms} == {"retrain"}
+
+
+@pytest.mark.parametrize("field", ["label", "description"])
+def test_no_two_metrics_are_told_alike(field):
+    texts = [getattr(metric, field) for metric in KNOWN.values()]
+    assert len(set(texts)) == len(texts) == len(KNOWN) > 60
+
+
+def test_a_name_that_no_finding_declares_is_what_a_method_reports():
+    assert not is_known("mine")
+    assert metric_of("mine").description == "a number that a method reports"
+
+
+def test_only_times_and_memory_are_costs():
+    costs = {name for name, metric in KNOWN.items() if metric.is_cost}
+    assert costs == {name for name, metric in KNOWN.items() if metric.unit in ("s", "MB")}
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "text"),
+    [
+        ("%", 0.47449, "47.4"),
+        ("points", -0.258, "−25.8"),
+        ("points", -0.0002, "0.0"),
+        ("s", 3.14159, "3.14"),
+        ("s", 31.4159, "31.4"),
+        ("MB", 301.7, "302"),
+        ("nats", 0.12345, "0.123"),
+        ("cosine", 0.756, "0.76"),
+        ("", 0.123456, "0.1235"),
+        ("", 1234567.0, "1.235e+06"),
+    ],
+)
+def test_a_number_is_written_in_its_unit_with_its_digits(unit, value, text):
+    assert Metric("x", "x", unit).text(value) == text
+
+
+def test_a_metric_may_have_digits_of_its_own():
+    assert Metric("x", "x", "cosine", digits=3).text(0.7564) == "0.756"
+
+
+def test_the_spread_has_the_digits_of_the_number():
+    assert Metric("x", "x", "s").text(31.4159, 0.567) == "31.4 ± 0.6"
+    assert Metric("x", "x", "%").text(0.5, math.nan) == "50.0"
+
+
+def test_a_difference_has_its_sign_unless_it_rounds_to_zero():
+    points = Metric("x", "x", "points")
+    texts = [points.text(value, sign=True) for value in (0.258, -0.258, 0.0004, -0.0004)]
+    assert texts == ["+25.8", "−25.8", "0.0", "0.0"]
+
+
+def test_an_undefined_number_is_a_dash():
+    assert Metric("x", "x", "%").text(math.nan, 0.1) == "–"

@@ -1,11 +1,13 @@
-"""Methods in a folder of the test's own, found as a user's plug-ins are, and forgotten again."""
+"""Plug-ins in a folder of the test's own, found as a user's are, and forgotten again."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from collateral import controls, methods
+import collateral
+from collateral.contract.plugins import CONTROL, KINDS
+from collateral.findings import catalogue
 
 HEAD = """
 from typing import ClassVar, Literal
@@ -50,28 +52,115 @@ class Params(MethodParams):
 )
 
 
+STRIPES = '''
+"""Stripes: horizontal against vertical ones."""
+from pydantic import Field
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+
+NAMES = ("horizontal", "vertical")
+SIZE = DatasetSize(NAMES, train=(20, 20), test=(5, 5), shape=(4, 4, 1))
+INFO = DatasetInfo(class_names=NAMES, source="computed", licence="none needed", size=SIZE)
+
+
+class Options(DataOptions):
+    shade: int = Field(200, ge=0, le=255, description="Of the light stripes.")
+
+
+def load(options):
+    import numpy as np
+    from collateral.results.dataset import Dataset, Labels
+
+    labels = np.arange(50) % 2
+    images = (options.shade * (np.indices((4, 4)) % 2)[labels]).astype(np.uint8)[..., None]
+    split = Labels(labels[:40], labels[40:], NAMES)
+    return Dataset(images[:40], images[40:], split, mean=(0.5,), std=(0.25,))
+'''
+EVERY = '''
+"""Every so many examples."""
+from pydantic import BaseModel, Field
+
+
+class Params(BaseModel):
+    step: int = Field(10, ge=2, description="How far apart they are.")
+
+
+def select(labels, params):
+    import numpy as np
+    return np.arange(0, len(labels.train), params.step)
+
+
+def count(size, params):
+    return -(-size.num_train // params.step)
+
+
+def chosen(labels, params):
+    return params.model_dump()
+'''
+LINE = '''
+"""A linear model on the pixels."""
+from math import prod
+from torch import nn
+from collateral.models._classifier import Classifier
+
+
+def build(name, info):
+    return Classifier(info, nn.Flatten(), nn.Linear(prod(info.shape), info.num_classes))
+'''
+QUESTION = '''
+"""Is anybody right at all?"""
+from collateral.contract.metrics import Metric
+
+METRICS = {"right": Metric("Right", "test examples that a model is right about", "examples")}
+'''
+NUMBERS = """
+from collateral.contract.rows import Row
+
+
+def numbers(cell):
+    for result in cell.everyone():
+        right = (result.test.prediction == cell.labels.test).sum()
+        yield Row(result.run, "right", float(right), result.seed)
+"""
+ONE_OF_EACH = {
+    "methods/mine/params.py": ONE_PHASE,
+    "methods/mine/method.py": "",
+    "data/stripes.py": STRIPES,
+    "forget/every.py": EVERY,
+    "models/line.py": LINE,
+    "findings/anybody/__init__.py": QUESTION,
+    "findings/anybody/numbers.py": NUMBERS,
+}
+
+
+def write_files(folder: Path, files: dict[str, str]) -> Path:
+    """Write plug-ins, each by its path in the folder of plug-ins; return that folder."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
 def write_method(folder: Path, name: str, params: str = ONE_PHASE, method: str = "") -> Path:
     """Write a method's folder; return the folder of plug-ins."""
-    (folder / name).mkdir(parents=True)
-    (folder / name / "params.py").write_text(params)
-    (folder / name / "method.py").write_text(method)
-    return folder
+    return write_files(folder, {f"{name}/params.py": params, f"{name}/method.py": method})
 
 
 def write_control(folder: Path, name: str, params: str) -> None:
     """Write a control's folder and let it be found; the config has no key for that."""
     write_method(folder, name, params)
-    controls.__path__.append(str(folder))
+    CONTROL.paths.append(str(folder))
 
 
 @contextmanager
 def forgotten_after() -> Iterator[None]:
     """Undo what plug-ins leave behind: the packages' paths, and modules imported from them."""
-    paths = {package: list(package.__path__) for package in (methods, controls)}
-    modules = set(sys.modules)
+    paths = {kind: list(kind.paths) for kind in KINDS}
     yield
-    for package, path in paths.items():
-        package.__path__[:] = path
-    for name in set(sys.modules) - modules:
-        if name.startswith(("collateral.methods.", "collateral.controls.")):
+    for kind, before in paths.items():
+        kind.paths[:] = before
+    own = Path(collateral.__file__).parent
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.startswith("collateral.") and file and not Path(file).is_relative_to(own):
             del sys.modules[name]
+    catalogue._catalogue.cache_clear()

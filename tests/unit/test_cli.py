@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from collateral.cli import main, stages
+from collateral.findings.compute import Problem, write_problems
 
 COMMAND = "from collateral.cli import main; main()"
 
@@ -154,3 +155,21 @@ def test_an_error_inside_a_library_keeps_its_traceback(tmp_path):
     assert done.stderr.startswith("Traceback (most recent call last):")
     assert "ValueError" in done.stderr.splitlines()[-1]
     assert not (tmp_path / "split.json").exists()
+
+
+def test_check_names_every_problem_in_a_line_and_fails(tmp_path, capsys):
+    broken = Problem("mine", "figure", "couch-50", "KeyError: 'x'\nand more")
+    lost = Problem("summary", "across", "", "it needs gap")
+    write_problems(tmp_path / "one.json", [broken])
+    write_problems(tmp_path / "two.json", [lost])
+    assert leave("check", "--problems", tmp_path / "one.json", tmp_path / "two.json") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "finding mine: its figure in couch-50 could not be made: KeyError: 'x' and more",
+        "finding summary: its across could not be made: it needs gap",
+    ]
+
+
+def test_check_is_content_with_no_problem(tmp_path, capsys):
+    write_problems(tmp_path / "problems.json", [])
+    main(["check", "--problems", str(tmp_path / "problems.json")])
+    assert capsys.readouterr().out == ""

@@ -4,12 +4,12 @@ import copy
 
 import pytest
 import yaml
-from plug_ins import forgotten_after, write_method
+from plug_ins import ONE_PHASE, forgotten_after, write_method
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
-from collateral.contract.plugins import names
 from collateral.config.methods import resolve
+from collateral.contract.plugins import CONTROL, METHOD, add_plugins
 from collateral.plan.grid import build_grid
 
 BENCHMARK = {
@@ -21,7 +21,7 @@ BENCHMARK = {
     "methods": {"ft": {}, "rl": {}},
 }
 EIGHTS = {"kind": "class_part", "class": "digit_8", "fraction": 0.2}
-PACKAGE_METHODS = ", ".join(names("method"))
+PACKAGE_METHODS = ", ".join(METHOD.names())
 
 
 def config(**changes):
@@ -151,7 +151,7 @@ def test_a_config_that_is_no_mapping_says_so():
 
 def test_an_unknown_model_is_named_with_its_nearest_spelling():
     said = complaint(model="resnet21")
-    assert said.startswith("model: 'resnet21': no model 'resnet21'; known: mlp, mnist_cnn,")
+    assert said.startswith("model: no model 'resnet21'; known: mlp, mnist_cnn,")
     assert said.endswith("; did you mean resnet20?")
 
 
@@ -323,6 +323,27 @@ def test_a_value_to_tune_over_may_not_be_there_twice():
     assert said == "methods.ft.lr: [0.001, 0.001]: a value stands there twice"
 
 
+APPROXIMATE = {"support_by": "example", "search": "approximate", "k": "auto"}
+
+
+def test_default_values_that_do_not_go_with_the_fixed_ones_are_not_tried():
+    spec = resolve("ltd", {**APPROXIMATE, "k_each": [5, 10]}, ("methods", "ltd"))
+    assert spec.trials() == [{"k_each": 5}, {"k_each": 10}]
+    assert spec.default_trial() is None  # k_each: null needs `search: exact`
+
+
+def test_default_values_are_tried_with_the_fixed_ones():
+    spec = resolve("ltd", {"k": "auto", "beta": [1, 5], "lr": [1e-3, 1e-2]}, ("methods", "ltd"))
+    assert list(spec.default_trial().items()) == [("beta", 2.0), ("lr", 1e-4)]
+
+
+def test_a_value_without_a_default_has_no_default_trial(plugins):
+    required = ONE_PHASE.replace("Field(1.0,", "Field(")
+    add_plugins([write_method(plugins, "required", required)])
+    spec = resolve("required", {"strength": [1, 2]}, ("methods", "required"))
+    assert spec.default_trial() is None
+
+
 def test_a_method_is_a_mapping():
     assert complaint(methods={"ft": 3}) == "methods.ft: 3: should be a mapping"
 
@@ -331,7 +352,7 @@ def test_a_method_is_a_mapping():
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
-    assert said.endswith("taken are base, diagnose, figures, logs, retrain, tables, theory, tune")
+    assert said.endswith("logs, retrain, support_size, tables, theory, tune")
 
 
 def test_a_benchmark_and_a_cell_have_names_for_folders_too():
@@ -345,7 +366,7 @@ def test_a_benchmark_and_a_cell_have_names_for_folders_too():
 
 def test_an_unknown_control_is_named_with_its_nearest_spelling():
     said = complaint(controls=["orginal"])
-    known = ", ".join(names("control"))
+    known = ", ".join(CONTROL.names())
     assert said == f"controls[0]: no control 'orginal'; known: {known}; did you mean original?"
 
 
@@ -472,6 +493,12 @@ def test_a_value_of_a_sweep_that_a_cells_own_parameters_do_not_allow_is_named_on
     cells = {f"ones-{i}": {"forget": forget, "methods": {"ft": {"lr": 0.5}}} for i in (1, 2)}
     said = complaint(cells=cells, sweeps=sweep(lr=[0.1, -1]))
     assert said == "sweeps.s.vary.lr: -1: should be greater than or equal to 0"
+
+
+def test_a_value_of_a_sweep_must_go_with_all_that_tuning_may_choose():
+    methods = {"ltd": {"support_by": "example", "k": "auto", "k_each": [5, None]}}
+    said = complaint(methods=methods, sweeps=sweep("ltd", search=["exact", "approximate"]))
+    assert said == "sweeps.s.vary: search: approximate needs a number, k or k_each"
 
 
 def test_what_goes_along_with_a_sweep_is_checked_under_its_own_key():
@@ -603,7 +630,7 @@ def test_everything_wrong_is_said_at_once():
 
 
 def test_everything_wrong_with_the_shape_is_said_at_once():
-    said = complaints(config(seeds=[], fractions=[2], model="mpl", base={"lr": "fast"}))
+    said = complaints(config(seeds=[], fractions=[2], model=8, base={"lr": "fast"}))
     assert [line.split(":")[0] for line in said] == [
         "benchmarks.b.model",
         "benchmarks.b.base.lr",
@@ -627,7 +654,7 @@ def with_plugins(folder, **changes):
 
 def test_a_folder_of_plug_ins_that_is_not_there_is_named(tmp_path):
     folder = tmp_path / "nowhere"
-    assert complaints(with_plugins(folder)) == [f"plugins[0]: '{folder}': there is no such folder"]
+    assert complaints(with_plugins(folder)) == [f"plugins: '{folder}': there is no such folder"]
 
 
 def test_a_plug_in_is_found_and_runs_in_every_cell(plugins):
@@ -647,11 +674,13 @@ def test_parameters_of_a_plug_in_are_checked(plugins):
     )
 
 
-@pytest.mark.parametrize("name", ["ft", "original"])
-def test_a_plug_in_may_not_have_the_name_of_one_in_the_package(plugins, name):
-    write_method(plugins, name)
-    (line,) = complaints(with_plugins(plugins))
-    assert line == f"plugins[0]: '{plugins / name}': the package has one of this name"
+def test_all_plug_ins_with_a_name_that_is_taken_are_named(plugins):
+    write_method(plugins, "ft")
+    write_method(plugins, "original")
+    assert complaints(with_plugins(plugins)) == [
+        f"plugins: '{plugins / 'ft'}': a method of the package has this name",
+        f"plugins: '{plugins / 'original'}': a control of the package has this name",
+    ]
 
 
 def test_a_plug_in_is_unknown_where_its_folder_is_not_named(plugins):
@@ -659,4 +688,4 @@ def test_a_plug_in_is_unknown_where_its_folder_is_not_named(plugins):
 
 
 def test_plug_ins_of_one_test_are_unknown_in_the_next():
-    assert "mine" not in names("method")
+    assert "mine" not in METHOD.names()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from collateral.contract.plugins import names, params_class
+from collateral.contract.plugins import CONTROL, METHOD, params_class
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 TABLE = re.compile(r"(\| name \| method \| touches \|\n\| --- \| --- \| --- \|\n)((?:\|.*\n)*)")
@@ -19,7 +19,7 @@ def row(name: str) -> str:
 
 
 def test_the_table_of_methods_is_up_to_date(pytestconfig):
-    wanted = "".join(row(name) for kind in ("method", "control") for name in names(kind))
+    wanted = "".join(row(name) for kind in (METHOD, CONTROL) for name in kind.names())
     text = README.read_text()
     if pytestconfig.getoption("--fix"):
         README.write_text(TABLE.sub(lambda match: match[1] + wanted, text))

@@ -12,9 +12,7 @@ import yaml
 from collateral.config.errors import ConfigError
 from collateral.config.json_schema import SCHEMA_FILE, json_schema
 from collateral.config.load import load
-from collateral.contract.plugins import names, params_class
-from collateral.data._facts import DATA
-from collateral.models._names import NAMES
+from collateral.contract.plugins import CONTROL, DATA, METHOD, MODEL, params_class
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -151,7 +149,7 @@ def test_a_plug_in_fits_where_its_entry_says_what_it_uses():
     assert not is_right(changed("methods", "my_method", value={"strength": 3}))
 
 
-@pytest.mark.parametrize("name", names("method"))
+@pytest.mark.parametrize("name", METHOD.names())
 def test_every_method_is_there_with_all_its_parameters(name):
     known = schema()["$defs"][f"method-{name}"]
     fields = params_class(name).model_fields
@@ -164,6 +162,6 @@ def test_every_method_is_there_with_all_its_parameters(name):
 def test_data_sets_models_and_controls_are_there_by_name():
     benchmark = schema()["$defs"]["BenchmarkConfig"]["properties"]
     data_sets = [part["properties"]["name"]["const"] for part in benchmark["data"]["anyOf"]]
-    assert data_sets == list(DATA.names())
-    assert benchmark["model"]["enum"] == list(NAMES)
-    assert benchmark["controls"]["items"]["enum"] == names("control")
+    assert data_sets == DATA.names()
+    assert benchmark["model"]["enum"] == MODEL.names()
+    assert benchmark["controls"]["items"]["enum"] == CONTROL.names()

@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     stage.add_arguments(options)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     args = options.parse_args(arguments[1:])
-    add_plugins(args.plugins)
     try:
+        add_plugins(args.plugins)
         stage.run(args)
     except (ValueError, FileNotFoundError) as error:
         if not _is_ours(error):

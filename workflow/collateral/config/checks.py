@@ -9,11 +9,11 @@ from pydantic import BaseModel, ValidationError
 from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
 from collateral.config.methods import MethodSpec, resolve, validate
-from collateral.config.schema import BenchmarkConfig, SweepConfig
-from collateral.contract.spelling import nearest, unknown
-from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, Kind, params_class
-from collateral.data._facts import known_classes
 from collateral.config.names import RESERVED, is_slug, short, varied
+from collateral.config.schema import BenchmarkConfig, SweepConfig
+from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
+from collateral.contract.spelling import nearest, unknown
+from collateral.data._facts import known_classes
 
 TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
 
@@ -21,6 +21,8 @@ TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Yield a message for each thing that is wrong with a benchmark."""
     yield from _name_errors(where)
+    if benchmark.model not in MODEL.names():
+        yield _no_such(MODEL, benchmark.model, (*where, "model"))
     messages, classes = _data_errors(benchmark, (*where, "data"))
     yield from messages
     if classes is not None:
@@ -35,10 +37,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _sweep_errors(benchmark, (*where, "sweeps", name))
     if benchmark.support_size:
         yield from _support_size_errors(benchmark, (*where, "support_size"))
-    for index, name in enumerate(benchmark.track):
-        if name not in benchmark.methods:
-            place = (*where, "track", index)
-            yield f"{key_of(place)}: {unknown('method', name, benchmark.methods)}"
+    yield from _track_errors(benchmark, (*where, "track"))
 
 
 def _name_errors(where: Place) -> Iterator[str]:
@@ -170,6 +169,12 @@ def _support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[s
         yield f"{key}: '{given.method}' is {uses}, which has no teacher; only {TAUGHT} has"
 
 
+def _track_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    for index, name in enumerate(benchmark.track):
+        if name not in benchmark.methods:
+            yield f"{key_of((*where, index))}: {unknown('method', name, benchmark.methods)}"
+
+
 def _listed_cell_errors(
     benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
 ) -> Iterator[str]:
@@ -208,9 +213,13 @@ def _value_errors(
 ) -> Iterator[str]:
     """Check what goes along first, so that each message is under the key that is wrong."""
     along = {name: value for name, value in values.items() if name in sweep.along}
-    trial = spec.trials()[0]
-    messages = list(_caught(partial(validate, spec, {**trial, **along}, (*where, "along"))))
-    yield from messages or _caught(partial(validate, spec, {**trial, **values}, (*where, "vary")))
+    trials = spec.trials()
+    for given, part in ((along, "along"), (values, "vary")):
+        # Tuning may choose any of the trials; what is wrong with all of them is said once.
+        checks = (partial(validate, spec, {**trial, **given}, (*where, part)) for trial in trials)
+        if messages := dict.fromkeys(message for check in checks for message in _caught(check)):
+            yield from messages
+            return
 
 
 def _no_such(kind: Kind, name: Any, where: Place) -> str:

@@ -1,6 +1,6 @@
 """Read a config; whatever can be checked is checked before any job starts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from collateral.config.checks import benchmark_errors
 from collateral.config.errors import ConfigError, explain
-from collateral.contract.plugins import add_plugins, clashes
 from collateral.config.schema import Config
+from collateral.contract.plugins import add_plugins, problems
 
 
 def read(path: Path) -> Config:
@@ -24,8 +24,8 @@ def load(raw: Mapping[str, Any]) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(explain(error, Config, ())) from None
-    if messages := list(_plugin_errors(config.plugins)):
-        raise ConfigError(messages)
+    if wrong := list(problems(config.plugins)):
+        raise ConfigError(f"plugins: {problem}" for problem in wrong)
     add_plugins(config.plugins)
     messages = [
         message
@@ -35,11 +35,3 @@ def load(raw: Mapping[str, Any]) -> Config:
     if messages:
         raise ConfigError(messages)
     return config
-
-
-def _plugin_errors(folders: Sequence[Path]) -> Iterator[str]:
-    for index, folder in enumerate(folders):
-        if not folder.is_dir():
-            yield f"plugins[{index}]: '{folder}': there is no such folder"
-    for plug_in, problem in clashes(folders):
-        yield f"plugins: '{plug_in}': {problem}"

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from collateral.config.errors import ConfigError, Place, explain, key_of
-from collateral.contract.plugins import CONTROL, METHOD, kind_of, params_class
 from collateral.contract.params import MethodParams
+from collateral.contract.plugins import CONTROL, METHOD, kind_of, params_class
 from collateral.contract.spelling import unknown
 
 
@@ -41,11 +41,15 @@ class MethodSpec:
         return [dict(zip(self.grid, values, strict=True)) for values in self._products()]
 
     def default_trial(self) -> dict[str, Any] | None:
-        """Return the method's own values of what is tuned; None where one has no default."""
-        fields = params_class(self.uses).model_fields
-        if any(fields[name].is_required() for name in self.grid):
+        """Return the method's own values of what is tuned; None where they do not go with the rest.
+
+        So it is where one has no default.
+        """
+        try:
+            own = self.params({}).model_dump(mode="json")
+        except ValidationError:
             return None
-        return {name: fields[name].default for name in self.grid}
+        return {name: own[name] for name in self.grid}
 
     def params(self, overrides: Mapping[str, Any]) -> MethodParams:
         """Return validated parameters: defaults, fixed values, then `overrides`."""

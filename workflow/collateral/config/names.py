@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 # What stands beside cells and benchmarks, and beside runs.
-RESERVED = frozenset({"base", "figures", "logs", "retrain", "support_size", "tables", "theory", "tune"})
+RESERVED = frozenset(
+    {"base", "checked", "figures", "logs", "retrain", "support_size", "tables", "theory", "tune"}
+)
 
 
 def is_slug(name: str) -> bool:

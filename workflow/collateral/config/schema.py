@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictInt, field_validator, model_validator
 
-from collateral.contract.plugins import MODEL
 from collateral.contract.params import Strict, TrainingParams
-from collateral.contract.spelling import unknown
 
 
 class BaseParams(TrainingParams):
@@ -121,13 +119,6 @@ class BenchmarkConfig(Strict):
     def _empty_entry_means_defaults(cls, value: Any) -> Any:
         if isinstance(value, dict):
             return {name: {} if params is None else params for name, params in value.items()}
-        return value
-
-    @field_validator("model")
-    @classmethod
-    def _known_model(cls, value: str) -> str:
-        if value not in MODEL.names():
-            raise ValueError(unknown("model", value, MODEL.names()))
         return value
 
     @field_validator("seeds", "classes", "fractions", "controls", "track")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -30,7 +30,7 @@ class Kind:
     folder: str  # in a folder of plug-ins; empty: it cannot be plugged in
 
     @property
-    def paths(self) -> list[str]:
+    def paths(self) -> MutableSequence[str]:
         """The folders that it is looked for in, the package's own first."""
         return import_module(self.package).__path__
 
@@ -40,10 +40,15 @@ class Kind:
         listed: dict[str, str] = getattr(import_module(self.package), "NAMES", {})
         return listed or {name: name for name in _found(self.paths[0], self.pattern)}
 
+    @property
+    def taken(self) -> set[str]:
+        """What no plug-in may be called: the package's own, and its files and folders."""
+        return {*self.own, *(path.stem for path in Path(self.paths[0]).iterdir())}
+
     def names(self) -> list[str]:
-        """Return the names of all there are."""
+        """Return the names of all there are, the package's own first."""
         plugged = (name for path in self.paths[1:] for name in _found(path, self.pattern))
-        return sorted({*self.own, *plugged})
+        return [*self.own, *sorted(plugged)]
 
     def module(self, name: str, part: str = "") -> str:
         """Return the import name of a plug-in, or of a part of its folder."""
@@ -78,8 +83,10 @@ def _found(folder: str, pattern: str) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if not name.startswith("_")))
 
 
-def add_plugins(folders: Iterable[Path]) -> None:
+def add_plugins(folders: Sequence[Path]) -> None:
     """Let what lies in these folders be found, after the package's own."""
+    for problem in problems(folders):
+        raise ValueError(f"plugins: {problem}")
     for folder in folders:
         for kind, inner in plugged_in(folder):
             if str(inner.resolve()) not in kind.paths:
@@ -95,16 +102,18 @@ def plugged_in(folder: Path) -> Iterator[tuple[Kind, Path]]:
             yield kind, folder / kind.folder
 
 
-def clashes(folders: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each plug-in whose name another one has, and who that is."""
-    taken = {(kind, name): "the package" for kind in KINDS for name in kind.own}
-    taken |= {(METHOD, name): "a control of the package" for name in CONTROL.own}
+def problems(folders: Sequence[Path]) -> Iterator[str]:
+    """Yield what is wrong with folders of plug-ins: one is not there, or two have one name."""
     for folder in folders:
-        for kind, inner in plugged_in(folder):
-            for name in _found(str(inner), kind.pattern):
-                if (kind, name) in taken:
-                    yield inner / name, f"{taken[kind, name]} has a {kind.what} of this name"
-                taken.setdefault((kind, name), f"'{inner}'")
+        if not folder.is_dir():
+            yield f"'{folder}': there is no such folder"
+    taken = {(kind, name): f"{kind.what} of the package" for kind in KINDS for name in kind.taken}
+    taken |= {(METHOD, name): "control of the package" for name in CONTROL.own}
+    for kind, inner in (found for folder in folders for found in plugged_in(folder)):
+        for name in _found(str(inner), kind.pattern):
+            if other := taken.get((kind, name)):
+                yield f"'{inner / name}': a {other} has this name"
+            taken.setdefault((kind, name), f"{kind.what} in '{inner}'")
 
 
 def kind_of(name: str) -> Kind:
@@ -117,7 +126,8 @@ def kind_of(name: str) -> Kind:
 
 def params_class(name: str) -> type[MethodParams]:
     """Return the `Params` of a method or control."""
-    return kind_of(name).load(name, "params").Params  # type: ignore[no-any-return]
+    params: type[MethodParams] = kind_of(name).load(name, "params").Params
+    return params
 
 
 def prepare_class(name: str) -> type[MethodParams] | None:

@@ -1,45 +1,110 @@
-"""List every method and control: where it comes from, what data it touches, its parameters."""
+"""List what there is of a kind, plug-ins too: where it comes from, and its parameters."""
 
-import argparse
+import ast
 import inspect
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from collateral.contract.plugins import add_plugins, names, params_class, prepare_class
+from collateral.contract.plugins import (
+    CONTROL,
+    DATA,
+    FINDING,
+    FORGET,
+    METHOD,
+    MODEL,
+    Kind,
+    params_class,
+    prepare_class,
+)
 
-NOTHING = "nothing"
+PARTS = ("numbers", "table", "figure", "words")  # of a finding
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command line."""
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("name", nargs="*", help="only these; all if none is given")
-    parser.add_argument("--plugins", type=Path, nargs="*", default=[], help="folders of methods")
 
 
-def run(args: argparse.Namespace) -> None:
+def run(args: Namespace) -> None:
     """Print what is found."""
-    add_plugins(args.plugins)
-    known = [*names("method"), *names("control")]
-    for name in args.name:
-        params_class(name)  # an unknown name is an error, and says which are known
-    print("\n\n".join(describe(name) for name in args.name or known))
+    kind, facts = KINDS[args.kind]
+    found = [described(kind, name, facts) for name in args.name or kind.names()]
+    print("\n\n".join(found))
 
 
-def describe(name: str) -> str:
-    """Return what a person wants to know of a method."""
+def described(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
+    """Return what a person wants to know: what it is, where it lies, what may be set."""
+    file = _file(kind, name)
+    is_plug_in = not file.is_relative_to(kind.paths[0])
+    head = f"{name}, from {file}" if is_plug_in else name
+    return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])
+
+
+def _file(kind: Kind, name: str) -> Path:
+    part = kind.pattern.partition("/")[2].removesuffix(".py").replace("__init__", "")
+    spec = find_spec(kind.module(name, part))
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin)
+
+
+def _method(name: str) -> Iterator[str]:
     params, prepare = params_class(name), prepare_class(name)
-    first_phase = set(prepare.model_fields) if prepare else set()
-    lines = [
-        f"{name} ({params.label})",
-        *(f"  {line}".rstrip() for line in (inspect.getdoc(params) or "").splitlines()),
-        f"  touches: {', '.join(sorted(params.touches)) or NOTHING}",
-    ]
-    for field, info in params.model_fields.items():
+    yield f"{params.label}; touches: {', '.join(sorted(params.touches)) or 'nothing'}"
+    yield from (inspect.getdoc(params) or "").splitlines()
+    yield from _parameters(params, prepare)
+
+
+def _data_set(name: str) -> Iterator[str]:
+    module = DATA.load(name)
+    yield from (inspect.getdoc(module) or "").splitlines()
+    yield f"source: {module.INFO.source}; licence: {module.INFO.licence}"
+    yield from _parameters(module.Options)
+
+
+def _forget_set(name: str) -> Iterator[str]:
+    module = FORGET.load(name)
+    yield from (inspect.getdoc(module) or "").splitlines()
+    yield from _parameters(module.Params)
+
+
+def _model(name: str) -> Iterator[str]:
+    # Read and not imported: that would take torch.
+    tree = ast.parse(_file(MODEL, name).read_text())
+    yield from (ast.get_docstring(tree) or "").splitlines()
+
+
+def _finding(name: str) -> Iterator[str]:
+    module = FINDING.load(name)
+    yield from (inspect.getdoc(module) or "").splitlines()
+    parts = [part for part in PARTS if FINDING.module(name, part) in FINDING.parts(part)]
+    yield f"has: {', '.join(parts)}"
+    for key, metric in getattr(module, "METRICS", {}).items():
+        unit = f" ({metric.unit})" if metric.unit else ""
+        yield f"  {key}, {metric.label}{unit}: {metric.description}"
+
+
+def _parameters(model: type[BaseModel], prepare: type[BaseModel] | None = None) -> Iterator[str]:
+    first_phase = prepare.model_fields if prepare else {}
+    for field, info in model.model_fields.items():
         mark = " [prepare]" if field in first_phase else ""
-        lines.append(f"    {field} = {_default(info)}{mark}: {info.description}")
-    return "\n".join(lines)
+        yield f"  {info.alias or field} = {_default(info)}{mark}: {info.description}"
 
 
 def _default(info: FieldInfo) -> str:
     return "(required)" if info.is_required() else str(info.default)
+
+
+KINDS: dict[str, tuple[Kind, Callable[[str], Iterator[str]]]] = {
+    "methods": (METHOD, _method),
+    "controls": (CONTROL, _method),
+    "data": (DATA, _data_set),
+    "forget": (FORGET, _forget_set),
+    "models": (MODEL, _model),
+    "findings": (FINDING, _finding),
+}

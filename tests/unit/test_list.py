@@ -1,0 +1,72 @@
+"""`collateral list`: what there is of every kind, with its source and its parameters."""
+
+import sys
+
+import pytest
+
+from collateral.cli import main
+from collateral.contract.plugins import CONTROL, METHOD, params_class
+from collateral.stages.list import KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_of_a_kind_are_listed(capsys, kind):
+    main(["list", kind])
+    entries = capsys.readouterr().out.split("\n\n")
+    heads = [entry.splitlines()[0] for entry in entries if not entry.startswith(" ")]
+    names = KINDS[kind][0].names()
+    assert heads == names
+    assert len(names) >= 2
+
+
+def test_a_method_is_listed_with_its_source_its_data_and_its_parameters(capsys):
+    main(["list", "methods", "ga"])
+    said = capsys.readouterr().out
+    assert said.startswith("ga\n  GA; touches: forget images, forget labels\n")
+    assert "(Thudi et al., EuroS&P 2022)" in said
+    assert "lr = 0.0001: Paper tunes it in [1e-6, 1e-2]." in said
+
+
+def test_what_only_the_first_phase_reads_is_marked(capsys):
+    main(["list", "methods", "ltd"])
+    said = capsys.readouterr().out
+    assert "teacher = resnet8 [prepare]: " in said
+    assert "epochs = 20: " in said
+
+
+def test_a_data_set_is_listed_with_its_source_and_licence(capsys):
+    main(["list", "data", "digits"])
+    assert "Handwritten Digits; licence: CC BY 4.0" in capsys.readouterr().out
+
+
+def test_a_required_parameter_is_called_as_in_the_config(capsys):
+    main(["list", "forget", "class_part"])
+    assert "  class = (required): The class, by name or index." in capsys.readouterr().out
+
+
+def test_a_finding_is_listed_with_its_question_and_its_numbers(capsys):
+    main(["list", "findings", "locality"])
+    said = capsys.readouterr().out
+    assert said.startswith("locality\n  Do examples near the forgotten ones lose more")
+    assert "near_loss, Near (points): Retrain's accuracy minus" in said
+
+
+def test_models_are_listed_without_torch(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    main(["list", "models", "resnet20"])
+    assert "He et al., CVPR 2016" in capsys.readouterr().out
+
+
+def test_every_method_cites_its_source_and_describes_its_parameters():
+    assert len(METHOD.names()) == 8
+    for name in METHOD.names() + CONTROL.names():
+        params = params_class(name)
+        if name in METHOD.names():
+            assert any(year in (params.__doc__ or "") for year in ("20", "paper")), name
+        for field, info in params.model_fields.items():
+            assert info.description, f"{name}.{field}"
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones():
+    with pytest.raises(SystemExit, match=r"no method 'ltt'; known: .*did you mean ltd"):
+        main(["list", "methods", "ltt"])

@@ -1,0 +1,20 @@
+"""Name the findings that could not be made; that there are none is what success means."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from collateral.findings.compute import read_problems
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the files that go in."""
+    parser.add_argument("--problems", type=Path, nargs="+", required=True, help="problems.json")
+
+
+def run(args: Namespace) -> None:
+    """Print each problem in a line, and fail if there is one."""
+    problems = read_problems(args.problems)
+    for problem in problems:
+        print(" ".join(str(problem).split()))
+    if problems:
+        raise SystemExit(1)

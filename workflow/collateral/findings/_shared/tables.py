@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class Table:
     grids: list[Grid]
     caption: str = ""  # what this table shows
     conventions: str = ""  # what holds for every table of its kind; the page says it once
-    records: list[Mapping[str, Any]] = field(default_factory=list)  # of the CSV file
+    records: Sequence[Mapping[str, Any]] = ()  # of the CSV file
 
 
 def field_of(metric: Metric, values: NDArray[np.float64], *, sign: bool = False) -> Field:

@@ -1,36 +1,25 @@
-"""A table as a file: unrounded CSV, Markdown, and LaTeX with booktabs."""
+"""A table as files: unrounded CSV, Markdown, and LaTeX with booktabs."""
 
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.results.files import atomic, write_rows
-from collateral.findings._shared.compare import Part, Row, Table
-from collateral.findings._shared.display import Shown, heading, show
-
-COLUMNS = (
-    "run",
-    "label",
-    "kind",
-    "metric",
-    "mean",
-    "std",
-    "deviation",
-    "n",
-    "status",
-    "best",
-    "chance",
-)
-GROUPS = (("reference",), ("method",), ("control", "floor"))
 
 LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "|": r"\textbar{}",
         **{special: "\\" + special for special in "&%$#_{}"},
+        **{mark: f"{{{mark}}}" for mark in "[]*"},  # at the start of a row they are the last one's
+        **{relation: f"${relation}$" for relation in "<>"},
         "±": r"$\pm$",
         "−": "$-$",
+        "Δ": r"$\Delta$",
         "–": "--",
         "†": r"$^\dagger$",
         "“": "``",
@@ -39,147 +28,105 @@ LATEX = str.maketrans(
 )
 
 
-def write(table: Table, folder: Path) -> None:
-    """Write the table's three files into `folder`."""
-    name = table.layout.name
-    write_rows(folder / f"{name}.csv", COLUMNS, numbers(table))
-    for suffix, text in (("md", markdown(table)), ("tex", latex(table))):
-        with atomic(folder / f"{name}.{suffix}") as temporary:
+def write(table: Table, folder: Path, cell: str = "") -> None:
+    """Write the table's three files into `folder`; `cell` tells LaTeX's labels apart."""
+    columns = list(dict.fromkeys(key for record in table.records for key in record))
+    exact = ({key: _exact(value) for key, value in record.items()} for record in table.records)
+    write_rows(folder / f"{table.name}.csv", columns, exact)
+    label = f"{table.name}-{cell}" if cell else table.name
+    for suffix, text in (("md", markdown(table)), ("tex", latex(table, label))):
+        with atomic(folder / f"{table.name}.{suffix}") as temporary:
             temporary.write_text(text)
 
 
-def numbers(table: Table) -> Iterator[dict[str, object]]:
-    """Yield one record a number, unrounded."""
-    for row in table.rows:
-        for metric, entry in row.entries.items():
-            yield {
-                "run": row.run,
-                "label": row.label,
-                "kind": row.kind,
-                "metric": metric,
-                **{part: _exact(getattr(entry, part)) for part in ("mean", "std", "deviation")},
-                "n": entry.n or "",
-                "status": row.status or "ok",
-                "best": int(entry.best),
-                "chance": int(entry.chance),
-            }
-
-
-def _exact(number: float) -> str:
-    return "" if math.isnan(number) else repr(number)
+def _exact(value: Any) -> Any:
+    """Leave an undefined number empty, and write a mark as 0 or 1."""
+    if isinstance(value, bool):
+        return int(value)
+    return "" if isinstance(value, float) and math.isnan(value) else value
 
 
 def markdown(table: Table) -> str:
-    """Return the table in Markdown, its parts below each other and the caption below them."""
-    lines = [text for part in table.layout.parts for text in (*_markdown_part(table, part), "")]
-    return "\n".join([*lines, f"{table.caption} {table.conventions}", ""])
+    """Return the table in Markdown, its grids below each other and the caption below them."""
+    lines = [text for grid in table.grids for text in (*_markdown_grid(grid), "")]
+    return "\n".join([*lines, _caption(table), ""])
 
 
-def _markdown_part(table: Table, part: Part) -> Iterator[str]:
-    yield line([table.layout.corner, *map(heading, part.columns)])
-    yield line(["---", *("---:" for _ in part.columns)])
-    for kinds in GROUPS:
-        for row in table.rows_of(*kinds):
-            name = f"*{_label(row)}*" if row.kind in GROUPS[-1] else _label(row)
-            yield line([name, *(_markdown(show(row, metric)) for metric in part.columns)])
+def _caption(table: Table) -> str:
+    return f"{table.caption} {table.conventions}".strip()
 
 
-def line(parts: list[str]) -> str:
-    """Return a row of a Markdown table."""
-    return f"| {' | '.join(parts)} |"
+def _markdown_grid(grid: Grid) -> Iterator[str]:
+    yield _markdown_line([grid.corner, *grid.headings])
+    yield _markdown_line(["---", *("---" if words else "---:" for words in grid.are_words)])
+    for group in grid.groups:
+        for line in group:
+            yield _markdown_line([_label(line), *map(_markdown, line.fields)])
 
 
-def _label(row: Row) -> str:
-    return f"{row.label}, {row.status}" if row.status else row.label
+def _markdown_line(texts: list[str]) -> str:
+    escaped = [text.replace("|", r"\|") for text in texts]
+    return f"| {' | '.join(escaped)} |"
 
 
-def _markdown(shown: Shown) -> str:
-    value, deviation = shown.value, shown.deviation
-    if shown.best:  # what made it best: the deviation, or the gap itself
+def _label(line: Line) -> str:
+    name = f"{line.label}, {line.note}" if line.note else line.label
+    return f"*{name}*" if line.is_aside else name
+
+
+def _markdown(field: Field) -> str:
+    value, deviation = field.value, field.deviation
+    if field.is_best:  # what made it best: the deviation, or the value itself
         value, deviation = (value, f"**{deviation}**") if deviation else (f"**{value}**", "")
-    return f"{value} {deviation}{'†' if shown.chance else ''}".strip()
+    return f"{value} {deviation}".strip() + "†" * field.is_chance
 
 
-def latex(table: Table) -> str:
+def latex(table: Table, label: str) -> str:
     """Return a `table` environment; it needs the package booktabs and nothing else."""
     lines = [
         r"\begin{table}[t]",
-        rf"\caption{{{escape(f'{table.caption} {table.conventions}')}}}",
-        rf"\label{{tab:{table.layout.name}-{table.cell}}}",
+        rf"\caption{{{escape(_caption(table))}}}",
+        rf"\label{{tab:{label}}}",
         r"\centering",
         r"\footnotesize",
         r"\setlength{\tabcolsep}{3pt}",
     ]
-    for part in table.layout.parts:
-        lines += _latex_part(table, part)
-        lines += [r"\par\medskip"] * (part is not table.layout.parts[-1])
+    for place, grid in enumerate(table.grids):
+        lines += [r"\par\medskip"] * bool(place)
+        lines += _latex_grid(grid)
     return "\n".join([*lines, r"\end{table}", ""])
 
 
-def _latex_part(table: Table, part: Part) -> Iterator[str]:
-    yield rf"\begin{{tabular}}{{l{'r' * len(part.columns)}}}"
+def _latex_grid(grid: Grid) -> Iterator[str]:
+    wrapped = rf"p{{{0.7 / len(grid.headings):.2f}\linewidth}}"
+    columns = [wrapped if grid.is_prose else "l" if words else "r" for words in grid.are_words]
+    yield rf"\begin{{tabular}}{{l{''.join(columns)}}}"
     yield r"\toprule"
-    heads = [table.layout.corner, *map(heading, part.columns)]
-    yield _latex_line([escape(text) for text in heads])
-    for kinds in GROUPS:
-        rows = table.rows_of(*kinds)
-        yield from [r"\midrule"] * bool(rows)
-        for row in rows:
-            texts = [_latex(show(row, metric)) for metric in part.columns]
-            yield _latex_line([escape(row.label), *texts])
-            if row.status:  # on a line of its own, or the first column would fill the page
-                status = rf"\quad\emph{{{escape(row.status)}}}"
-                yield rf"\multicolumn{{{len(part.columns) + 1}}}{{l}}{{{status}}} \\"
+    yield _latex_line([escape(text) for text in (grid.corner, *grid.headings)])
+    for group in grid.groups:
+        yield r"\midrule"
+        for line in group:
+            yield _latex_line([escape(line.label), *map(_latex, line.fields)])
+            if line.note:  # on a line of its own, or the first column would fill the page
+                note = rf"\quad\emph{{{escape(line.note)}}}"
+                yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{{note}}} \\"
     yield r"\bottomrule"
     yield r"\end{tabular}"
 
 
-def write_texts(
-    path: Path, label: str, caption: str, heads: list[str], rows: list[list[str]], words: int = 1
-) -> None:
-    """Write a table of texts as `path`.md and .tex; all columns but the first `words` are numbers.
-
-    `label` is what LaTeX refers to it by.
-    """
-    marks = ["---" if place < words else "---:" for place in range(len(heads))]
-    contents = {
-        "md": "\n".join([line(heads), line(marks), *map(line, rows), "", caption, ""]),
-        "tex": latex_table(label, caption, heads, rows),
-    }
-    for suffix, content in contents.items():
-        with atomic(path.with_name(f"{path.name}.{suffix}")) as temporary:
-            temporary.write_text(content)
+def _latex_line(texts: list[str]) -> str:
+    return " & ".join(texts) + r" \\"
 
 
-def latex_table(name: str, caption: str, heads: list[str], rows: list[list[str]]) -> str:
-    """Return a plain `table` environment of texts."""
-    lines = [
-        r"\begin{table}[t]",
-        rf"\caption{{{escape(caption)}}}",
-        rf"\label{{tab:{name}}}",
-        r"\centering",
-        r"\footnotesize",
-        rf"\begin{{tabular}}{{{'l' * len(heads)}}}",
-        r"\toprule",
-        *(_latex_line([escape(text) for text in row]) for row in [heads, *rows]),
-    ]
-    lines.insert(-len(rows) or len(lines), r"\midrule")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
-
-
-def _latex_line(parts: list[str]) -> str:
-    return " & ".join(parts) + r" \\"
-
-
-def _latex(shown: Shown) -> str:
-    center, plus_minus, spread = shown.value.partition(" ± ")
+def _latex(field: Field) -> str:
+    center, plus_minus, spread = field.value.partition(" ± ")
     # The spread is set smaller, so that six columns fit the width of a page.
-    value = escape(center) + (rf"{{\scriptsize\,$\pm$\,{spread}}}" if plus_minus else "")
-    deviation = escape(shown.deviation)
-    if shown.best:
+    small = rf"{{\scriptsize\,$\pm$\,{escape(spread)}}}" if plus_minus else ""
+    value, deviation = escape(center) + small, escape(field.deviation)
+    if field.is_best:
         bold = rf"\textbf{{{deviation or value}}}"
         value, deviation = (value, bold) if deviation else (bold, "")
-    return f"{value} {deviation}{escape('†') if shown.chance else ''}".strip()
+    return f"{value} {deviation}".strip() + escape("†") * field.is_chance
 
 
 def escape(text: str) -> str:

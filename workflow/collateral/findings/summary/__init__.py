@@ -13,6 +13,12 @@ METRICS = {
         "of these, where the gap exceeds the lowest by no more than the noise floor",
         "cells",
     ),
-    "mean_rank": Metric("Mean rank", "1 is nearest to Retrain", "", "low", digits=1),
-    "mean_gap": Metric("Mean gap", "mean of the gap over the cells where it is ranked", "points"),
+    "mean_rank": Metric(
+        "Mean rank",
+        "1 is nearest to Retrain, equal gaps share the mean of their ranks",
+        "",
+        "low",
+        digits=1,
+    ),
+    "mean_gap": Metric("Mean gap", "over the cells where it is ranked, in points", "points"),
 }

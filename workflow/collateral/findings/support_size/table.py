@@ -1,105 +1,117 @@
-"""What the page says of support sizes: without Retrain, and, apart, after the fact."""
+"""LTD's teachers by the size of their support: without Retrain, and, apart, after the fact."""
 
 import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from collateral.contract.metrics import Metric
+from collateral.findings._shared.tables import Field, Grid, Line, Table, field_of, record_of
+from collateral.findings.catalogue import metric_of
+from collateral.findings.support_size.reading import Step, Supports, supports_of
+from collateral.results.table import REFERENCE, CellTable
 
-from collateral.findings.catalogue import METRICS
-from collateral.report.grids import Field, Grid, Line
-from collateral.findings._shared.display import EMPTY, Shown, signed
-from collateral.results.table import REFERENCE, mean, std
-from collateral.findings.support_size.words import Step, Supports
-
-DIGITS = {"%": 1, "nats": 3, "cosine": 2, "epochs": 1, "classes": 1}
 BY_SIZE = (
-    *("least_similarity", "num_classes", "epochs", "accuracy"),
-    *("teacher_ua", "top_mass", "kl_previous"),
+    *("support_least_similarity", "support_num_classes", "support_epochs", "support_accuracy"),
+    *("support_teacher_ua", "support_top_mass", "support_kl_previous"),
 )
-SPREAD = "Mean ± sample standard deviation over seeds."
-AUTO_HEADINGS = ("Rate", "Top bin loses", "Largest loss", "in a bin of", "Bins", "From", "Auto's k")
+BETWEEN_SEEDS = "support_kl_seeds"
+KL_RETRAIN = "support_kl_retrain"
+DIFFERENCE = Metric("Teacher's accuracy − Retrain's UA", "", "points")
+SIZES = "{method}'s teachers by the size k of their support, without Retrain: {title}. {spread}"
+AUTO = (
+    "What k: auto saw in each seed, and took: {title}. One step of gradient ascent on the forget "
+    "set, and the bins of similarity that it hurts. Losses are in points of accuracy, sizes of "
+    "bins in examples."
+)
+AFTER = "{method}'s teachers held against Retrain, after the fact: {title}. {spread}"
+SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds."
 
 
-def of_sizes(supports: Supports) -> Grid:
-    """Return the teachers' numbers by size."""
-    columns = {name: supports.values(name) for name in BY_SIZE}
-    floors = supports.floors()
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the tables by size, by seed and against Retrain; nothing where no sizes were tried."""
+    supports = supports_of(cell)
+    if supports is None:
+        return
+    spread = SPREAD.format(n=len(cell.seeds))
+    words = {"method": supports.label, "title": cell.title, "spread": spread}
+    title = "Support size, without Retrain"
+    grids, records = [_sizes(supports)], list(_records(supports, BY_SIZE))
+    yield Table("support-sizes", title, grids, SIZES.format(**words), records=records)
+    grids, records = [_auto(supports.steps)], [_step_record(step) for step in supports.steps]
+    yield Table("support-auto", "k: auto", grids, AUTO.format(**words), records=records)
+    title = "Support size after the fact: this uses Retrain"
+    grids, records = [_after(supports)], list(_records(supports, [KL_RETRAIN]))
+    yield Table("support-retrain", title, grids, AFTER.format(**words), records=records)
+
+
+def _records(supports: Supports, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for size in supports.sizes:
+        for metric in metrics:
+            yield record_of(supports.cell, supports.run, metric, at=size)
+
+
+def _sizes(supports: Supports) -> Grid:
+    lines = [
+        Line(str(size), [*_fields(supports, size, BY_SIZE), _overall(BETWEEN_SEEDS, floor)])
+        for size, floor in zip(supports.sizes, supports.floors, strict=True)
+    ]
+    return Grid("k", [metric_of(name).heading for name in (*BY_SIZE, BETWEEN_SEEDS)], [lines])
+
+
+def _fields(supports: Supports, size: int, metrics: Sequence[str]) -> list[Field]:
+    cell, run = supports.cell, supports.run
+    return [field_of(metric_of(name), cell.values(run, name, at=size)) for name in metrics]
+
+
+def _overall(metric: str, number: float) -> Field:
+    return Field(metric_of(metric).text(number), number)
+
+
+def _auto(steps: Sequence[Step]) -> Grid:
+    lines = [Line(f"seed {step.seed}", [field for _, field in _seen(step)]) for step in steps]
+    return Grid("Seed", [heading for heading, _ in _seen(steps[0])], [lines])
+
+
+def _seen(step: Step) -> list[tuple[str, Field]]:
+    """Return what a step showed, by heading."""
+    return [
+        ("Rate", _overall("support_step_rate", step.rate)),
+        ("Top bin loses", _overall("support_drop", step.drop[-1])),
+        ("Largest loss", _overall("support_drop", step.drop[step.largest])),
+        ("in a bin of", _overall("support_bin_count", step.counts[step.largest])),
+        ("Bins", _overall("support_bin_count", step.num_taken)),
+        ("From", _overall("support_bin_low", step.least_similarity)),
+        ("Auto's k", _overall("support_auto", step.auto)),
+    ]
+
+
+def _step_record(step: Step) -> dict[str, Any]:
+    return {
+        "seed": step.seed,
+        "rate": step.rate,
+        "top_drop": float(step.drop[-1]),
+        "largest_drop": float(step.drop[step.largest]),
+        "largest_drop_count": float(step.counts[step.largest]),
+        "num_bins": step.num_taken,
+        "least_similarity": step.least_similarity,
+        "k": step.auto,
+    }
+
+
+def _after(supports: Supports) -> Grid:
+    retrained = supports.cell.values(REFERENCE, "ua")
+    differences = supports.values("teacher_ua") - retrained
     lines = [
         Line(
             str(size),
-            "",
             [
-                *(_field(name, values[place]) for name, values in columns.items()),
-                _field("floor", floors[place : place + 1]),
+                *_fields(supports, size, [KL_RETRAIN]),
+                field_of(DIFFERENCE, difference, sign=True),
             ],
         )
-        for place, size in enumerate(supports.sizes)
+        for size, difference in zip(supports.sizes, differences, strict=True)
     ]
-    headings = [_heading(name) for name in (*BY_SIZE, "floor")]
-    return Grid("Support size", headings, [lines], SPREAD, corner="k")
-
-
-def of_auto(supports: Supports) -> Grid:
-    """Return what `k: auto` saw in each seed, and took."""
-    lines = [Line(f"seed {step.seed}", "", _auto_fields(step)) for step in supports.steps]
-    caption = (
-        "One step of gradient ascent and the bins of similarity, by seed. Losses are in points of "
-        "accuracy; a bin's size is in examples."
-    )
-    return Grid("k: auto", list(AUTO_HEADINGS), [lines], caption)
-
-
-def _auto_fields(step: Step) -> list[Field]:
-    values = (
-        (step.rate, ".2g"),
-        (100 * step.drop[-1], ".1f"),
-        (100 * step.drop[step.largest], ".1f"),
-        (step.counts[step.largest], ".0f"),
-        (step.num_taken, "d"),
-        (step.least_similarity, ".2f"),
-        (step.auto, "d"),
-    )
-    return [Field(Shown(format(value, digits)), float(value)) for value, digits in values]
-
-
-def of_retrain(supports: Supports) -> Grid:
-    """Return how far the teachers are from Retrain, by size."""
-    divergences, accuracies = supports.values("kl_retrain"), supports.values("teacher_ua")
-    difference = accuracies - supports.cell.values(REFERENCE, "ua")
-    lines = [
-        Line(
-            str(size),
-            "",
-            [_field("kl_retrain", divergences[place]), _difference(difference[place])],
-        )
-        for place, size in enumerate(supports.sizes)
-    ]
-    floor = np.array([supports.cell.number(supports.run, "support_floor_retrain")])
-    groups = [lines]
-    if not math.isnan(floor[0]):
-        groups.append([Line("two Retrains", "", [_field("kl_retrain", floor), Field(Shown(""))])])
-    headings = [_heading("kl_retrain"), "Teacher's accuracy − Retrain's UA"]
-    return Grid("Support size", headings, groups, SPREAD, corner="k")
-
-
-def _heading(name: str) -> str:
-    metric = METRICS[f"support_{name}"]
-    return f"{metric.label} ({metric.unit})" if metric.unit in ("%", "nats") else metric.label
-
-
-def _field(name: str, values: NDArray[np.float64]) -> Field:
-    metric = METRICS[f"support_{name}"]
-    center, spread = metric.factor * mean(values), metric.factor * std(values)
-    if math.isnan(center):
-        return Field(Shown(EMPTY))
-    digits = DIGITS[metric.unit]
-    suffix = "" if math.isnan(spread) else f" ± {spread:.{digits}f}"
-    return Field(Shown(f"{center:.{digits}f}{suffix}"), center)
-
-
-def _difference(values: NDArray[np.float64]) -> Field:
-    center, spread = mean(values), std(values)
-    if math.isnan(center):
-        return Field(Shown(EMPTY))
-    suffix = "" if math.isnan(spread) else f" ± {100 * spread:.1f}"
-    return Field(Shown(signed(center) + suffix), abs(center))
+    floor = supports.cell.number(supports.run, "support_kl_retrains")
+    two = Line("two Retrains", [_overall(KL_RETRAIN, floor), Field("")], is_aside=True)
+    groups = [lines] if math.isnan(floor) else [lines, [two]]
+    return Grid("k", [metric_of(KL_RETRAIN).heading, DIFFERENCE.heading], groups)

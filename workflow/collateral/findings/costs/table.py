@@ -1,0 +1,68 @@
+"""Time and memory of every run."""
+
+import math
+from collections.abc import Iterator
+
+from collateral.contract.metrics import Metric
+from collateral.findings._shared.tables import (
+    Field,
+    Grid,
+    Line,
+    Table,
+    field_of,
+    line_of,
+    record_of,
+)
+from collateral.findings.catalogue import metric_of
+from collateral.results.table import REFERENCE, CellTable, mean
+
+TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
+SHARE = Metric("of Retrain's RTE", "", "%")
+CAPTION = (
+    "Costs: {title}. Mean ± sample standard deviation (ddof=1) over n = {n} seeds. RTE counts all "
+    "phases but evaluation."
+)
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of costs; nothing where none were measured."""
+    totals = [name for name in TOTALS if any(_is_known(cell, run, name) for run in cell.labels)]
+    if totals:
+        yield Table(
+            "costs",
+            "Costs",
+            [_totals(cell, totals), _phases(cell)],
+            CAPTION.format(title=cell.title, n=len(cell.seeds)),
+            " ".join(f"{metric_of(n).label}: {metric_of(n).description}." for n in totals),
+            records=[
+                *(record_of(cell, run, name) for run in cell.labels for name in totals),
+                *(record_of(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),
+            ],
+        )
+
+
+def _is_known(cell: CellTable, run: str, metric: str) -> bool:
+    return not math.isnan(mean(cell.values(run, metric)))
+
+
+def _totals(cell: CellTable, totals: list[str]) -> Grid:
+    retrain = mean(cell.values(REFERENCE, "rte"))
+    lines = []
+    for run in cell.labels:
+        fields = [field_of(metric_of(name), cell.values(run, name)) for name in totals]
+        share = mean(cell.values(run, "rte")) / retrain
+        lines.append(line_of(cell, run, [*fields, Field(SHARE.text(share), share)]))
+    return Grid("Run", [*(metric_of(name).heading for name in totals), SHARE.heading], [lines])
+
+
+def _phases(cell: CellTable) -> Grid:
+    texts: dict[str, list[str]] = {}
+    for run, phase in _run_phases(cell):
+        seconds = mean(cell.values(run, "seconds", at=phase))
+        texts.setdefault(run, []).append(f"{phase} {metric_of('seconds').text(seconds)}")
+    lines = [Line(cell.labels[run], [Field(", ".join(found))]) for run, found in texts.items()]
+    return Grid("Run", ["Phases (s)"], [lines], is_prose=True)
+
+
+def _run_phases(cell: CellTable) -> list[tuple[str, str]]:
+    return [(run, phase) for run in cell.labels for phase in cell.indices(run, "seconds")]

@@ -1,0 +1,78 @@
+"""Each run's loss of accuracy near the forget set, and far from it."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from collateral.findings._shared.compare import chance_by_sd
+from collateral.findings._shared.tables import (
+    Field,
+    Grid,
+    Line,
+    Table,
+    field_of,
+    line_of,
+    record_of,
+)
+from collateral.findings.catalogue import metric_of
+from collateral.findings.locality.numbers import BINNED
+from collateral.results.table import REFERENCE, CellTable, mean
+
+COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
+COLUMNS = [(metric, name) for name in BINNED for metric in COUNTS]
+SETS = {"retain": "retained", "test": "test"}
+CAPTION = (
+    "Retrain's accuracy minus the unlearned model's, in points: {title}. Mean ± sample standard "
+    "deviation (ddof=1) over n = {n} seeds; positive: less accurate than Retrain."
+)
+CONVENTIONS = (
+    "Near: the fewest of the ten bins of similarity, from the top, with at least 20 examples and "
+    "1 % of the set; far: all others. The number of examples is in parentheses. †: within what "
+    "95 % of differences between retrainings stay below (Student t of n seeds); not a finding."
+)
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of near and far."""
+    kinds = (cell.runs("method"), cell.runs("control"))
+    groups = [[_line(cell, run) for run in runs] for runs in kinds]
+    groups[-1] += _chance(cell)
+    yield Table(
+        "near-and-far",
+        "Near and far",
+        [
+            Grid(
+                "Method",
+                [_heading(cell, *c) for c in COLUMNS],
+                [group for group in groups if group],
+            )
+        ],
+        CAPTION.format(title=cell.title, n=len(cell.seeds)),
+        CONVENTIONS,
+        [record_of(cell, run, *column) for runs in kinds for run in runs for column in COLUMNS],
+    )
+
+
+def _line(cell: CellTable, run: str) -> Line:
+    return line_of(cell, run, [_field(cell, run, *column) for column in COLUMNS])
+
+
+def _field(cell: CellTable, run: str, metric: str, name: str) -> Field:
+    values = cell.values(run, metric, name)
+    is_chance = abs(mean(values)) <= chance_by_sd(cell, metric, name)
+    return replace(field_of(metric_of(metric), values, sign=True), is_chance=is_chance)
+
+
+def _chance(cell: CellTable) -> list[Line]:
+    """Return the row of what chance explains; none with one seed."""
+    limits = {(metric, name): chance_by_sd(cell, metric, name) for metric, name in COLUMNS}
+    if all(math.isnan(limit) for limit in limits.values()):
+        return []
+    fields = [Field(f"±{metric_of(metric).text(limit)}") for (metric, _), limit in limits.items()]
+    return [Line("Retrain vs. Retrain (95 %)", fields, is_aside=True)]
+
+
+def _heading(cell: CellTable, metric: str, name: str) -> str:
+    count = COUNTS[metric]
+    size = metric_of(count).text(mean(cell.values(REFERENCE, count, name)))
+    return f"{metric_of(metric).label}, {SETS[name]} ({size})"

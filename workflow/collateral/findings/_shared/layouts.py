@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collateral.findings._shared.captions import CHANCE, described, joined, over_seeds
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.results.table import MOST_NAMED, CellTable
 
-SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds."
-ONE_SEED = "One seed: no spread and no noise floor can be given."
 DEVIATION = "Deviations from Retrain (in parentheses) and gaps are in points."
 PROTOCOLS = {
     "matched": "Each seed has its own base model and its own Retrain (matched).",
@@ -22,10 +21,9 @@ RANKING = (
     "Bold: the {ranked} nearest to Retrain; controls, and runs that diverged or collapsed, "
     "are not ranked."
 )
-CHANCE = (
+FLOOR = (
     "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
-    "groups of n retrained models. †: within what 95 % of such deviations stay below (Student t "
-    "of n seeds); not a finding."
+    f"groups of n retrained models. {CHANCE}"
 )
 UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap."
 
@@ -77,10 +75,10 @@ class Layout:
     def caption(self, cell: CellTable) -> str:
         """Say what the table of a cell shows."""
         has_diverged = any("diverged" in cell.troubles[run] for run in cell.labels)
-        return _joined(
+        return joined(
             f"{self.subject}: {cell.title}.",
             _affected(cell) if AFFECTED.gap in self.gaps else "",
-            SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED,
+            over_seeds(cell),
             DEVIATION,
             PROTOCOLS[cell.benchmark.sharing],
             DIVERGED if has_diverged else "",
@@ -89,12 +87,11 @@ class Layout:
 
     def conventions(self, num_seeds: int) -> str:
         """Say what holds for every table with these columns."""
-        described = [metric_of(name) for part in self.parts for name in (part.gap, *part.others)]
-        return _joined(
+        return joined(
             UA,
-            *(f"{metric.label}: {metric.description}." for metric in described),
+            described(name for part in self.parts for name in (part.gap, *part.others)),
             RANKING.format(ranked=self.ranked),
-            CHANCE if num_seeds > 1 else "",
+            FLOOR if num_seeds > 1 else "",
             UNDEFINED,
         )
 
@@ -105,7 +102,3 @@ def _affected(cell: CellTable) -> str:
         return ""
     named = f" ({', '.join(cell.forgotten)})" if len(cell.forgotten) <= MOST_NAMED else ""
     return f"Affected are the {len(cell.forgotten)} classes that have a forgotten example{named}."
-
-
-def _joined(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)

@@ -78,8 +78,9 @@ def line_of(cell: CellTable, run: str, fields: list[Field]) -> Line:
 def record_of(
     cell: CellTable, run: str, metric: str, set: str = "", at: At = None
 ) -> dict[str, Any]:
-    """Return a number of a run over seeds, unrounded."""
+    """Return a number of a run unrounded: the seeds' mean and spread, or what is over seeds."""
     values = cell.values(run, metric, set, at)
+    n = int(np.count_nonzero(~np.isnan(values)))
     return {
         "run": run,
         "label": cell.labels[run],
@@ -87,7 +88,7 @@ def record_of(
         "metric": metric,
         "set": set,
         "at": "" if at is None else at,
-        "mean": mean(values),
+        "mean": mean(values) if n else cell.number(run, metric, set, at),
         "std": std(values),
-        "n": int(np.count_nonzero(~np.isnan(values))),
+        "n": n,
     }

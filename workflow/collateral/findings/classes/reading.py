@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
-from collateral.findings._shared.compare import chance_by_sd
-from collateral.findings._shared.statistics import half_width
+from collateral.findings._shared.statistics import half_width, student_95
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 
@@ -35,13 +34,14 @@ def kept_names(cell: CellTable) -> list[str]:
 def points_of(cell: CellTable, run: str) -> Points:
     """Return the classes of which both similarity and drop are known."""
     names, factor = kept_names(cell), metric_of("class_drop").factor
+    reach = factor * student_95(len(cell.seeds))
     drops = [factor * cell.values(run, "class_drop", at=name) for name in names]
     columns = np.array(
         [
             [mean(cell.values(REFERENCE, "class_similarity", at=name)) for name in names],
             [mean(values) for values in drops],
             [half_width(values) for values in drops],
-            [factor * chance_by_sd(cell, "class_drop", at=name) for name in names],
+            [reach * cell.number(REFERENCE, "class_drop_sd", at=name) for name in names],
         ]
     )
     known = ~np.isnan(columns[:2]).any(axis=0)

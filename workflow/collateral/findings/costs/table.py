@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from collateral.contract.metrics import Metric
+from collateral.findings._shared.captions import described, over_seeds
 from collateral.findings._shared.tables import (
     Field,
     Grid,
@@ -18,10 +19,7 @@ from collateral.results.table import REFERENCE, CellTable, mean
 
 TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
 SHARE = Metric("of Retrain's RTE", "", "%")
-CAPTION = (
-    "Costs: {title}. Mean ± sample standard deviation (ddof=1) over n = {n} seeds. RTE counts all "
-    "phases but evaluation."
-)
+CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -32,8 +30,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
             "costs",
             "Costs",
             [_totals(cell, totals), _phases(cell)],
-            CAPTION.format(title=cell.title, n=len(cell.seeds)),
-            " ".join(f"{metric_of(n).label}: {metric_of(n).description}." for n in totals),
+            CAPTION.format(title=cell.title, spread=over_seeds(cell)),
+            described(totals),
             records=[
                 *(record_of(cell, run, name) for run in cell.labels for name in totals),
                 *(record_of(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),

@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+from collateral.findings._shared.captions import CHANCE, joined, over_seeds
 from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.tables import (
     Field,
@@ -22,14 +24,14 @@ COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
 COLUMNS = [(metric, name) for name in BINNED for metric in COUNTS]
 SETS = {"retain": "retained", "test": "test"}
 CAPTION = (
-    "Retrain's accuracy minus the unlearned model's, in points: {title}. Mean ± sample standard "
-    "deviation (ddof=1) over n = {n} seeds; positive: less accurate than Retrain."
+    "Retrain's accuracy minus the unlearned model's, in points: {title}. Positive: less accurate "
+    "than Retrain. {spread}"
 )
 CONVENTIONS = (
     "Near: the fewest of the ten bins of similarity, from the top, with at least 20 examples and "
-    "1 % of the set; far: all others. The number of examples is in parentheses. †: within what "
-    "95 % of differences between retrainings stay below (Student t of n seeds); not a finding."
+    "1 % of the set; far: all others. The number of examples is in parentheses."
 )
+LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -47,9 +49,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
                 [group for group in groups if group],
             )
         ],
-        CAPTION.format(title=cell.title, n=len(cell.seeds)),
-        CONVENTIONS,
-        [record_of(cell, run, *column) for runs in kinds for run in runs for column in COLUMNS],
+        CAPTION.format(title=cell.title, spread=over_seeds(cell)),
+        joined(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 else ""),
+        [_record(cell, run, *column) for runs in kinds for run in runs for column in COLUMNS],
     )
 
 
@@ -70,6 +72,10 @@ def _chance(cell: CellTable) -> list[Line]:
         return []
     fields = [Field(f"±{metric_of(metric).text(limit)}") for (metric, _), limit in limits.items()]
     return [Line("Retrain vs. Retrain (95 %)", fields, is_aside=True)]
+
+
+def _record(cell: CellTable, run: str, metric: str, name: str) -> dict[str, Any]:
+    return {**record_of(cell, run, metric, name), "chance": chance_by_sd(cell, metric, name)}
 
 
 def _heading(cell: CellTable, metric: str, name: str) -> str:

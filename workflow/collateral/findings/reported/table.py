@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
+from collateral.findings._shared.captions import over_seeds
 from collateral.findings._shared.tables import Field, Grid, Line, Table, field_of, record_of
 from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.reported import METRICS
 from collateral.results.table import REFERENCE, CellTable, mean
 
 CAPTION = (
-    "Numbers that the methods report: {title}. Mean ± sample standard deviation (ddof=1) over "
-    "n = {n} seeds; shares in [0, 1] where no unit is given. A teacher's accuracy on the forget "
-    "set is to be held against Retrain's UA of {ua} %."
+    "Numbers that the methods report: {title}. {spread} Shares are in [0, 1] where no unit is "
+    "given. A teacher's accuracy on the forget set is to be held against Retrain's UA of {ua} %."
 )
 
 
@@ -23,7 +23,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             "reported",
             "What methods report",
             [Grid("Method", ["Number", "Value"], [[_line(cell, *one) for one in found]])],
-            CAPTION.format(title=cell.title, n=len(cell.seeds), ua=ua),
+            CAPTION.format(title=cell.title, spread=over_seeds(cell), ua=ua),
             records=[record_of(cell, run, metric) for run, metric in found],
         )
 

@@ -15,7 +15,7 @@ METRICS = {
     ),
     "mean_rank": Metric(
         "Mean rank",
-        "1 is nearest to Retrain, equal gaps share the mean of their ranks",
+        "1 is nearest to Retrain; equal gaps share the mean of their ranks",
         "",
         "low",
         digits=1,

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from collateral.contract.metrics import EMPTY
+from collateral.findings._shared.captions import described, joined
 from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.findings.summary import METRICS
 from collateral.results.table import BenchmarkTable
 
-CAPTION = "Methods over the {count} cells; controls and sweeps are left out. "
+CAPTION = "Methods over the {count} cells; controls and sweeps are left out."
 NOISE = (
     "The noise floor is each cell's “Retrain, other seeds”: within it, methods are ties as far as "
     "these seeds can tell, the lowest itself among them."
@@ -52,9 +53,10 @@ def _fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
 
 def _caption(table: BenchmarkTable) -> str:
     has_noise = all(len(cell.seeds) > 1 for cell in table.cells)
-    texts = [f"{metric.label}: {metric.description}." for metric in METRICS.values()]
-    return CAPTION.format(count=len(table.cells)) + " ".join(
-        [*texts, NOISE if has_noise else NO_NOISE]
+    return joined(
+        CAPTION.format(count=len(table.cells)),
+        described(METRICS),
+        NOISE if has_noise else NO_NOISE,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from collateral.contract.metrics import Metric
+from collateral.findings._shared.captions import described, over_seeds
 from collateral.findings._shared.tables import Field, Grid, Line, Table, field_of, record_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.support_size.reading import Step, Supports, supports_of
@@ -24,7 +25,6 @@ AUTO = (
     "bins in examples."
 )
 AFTER = "{method}'s teachers held against Retrain, after the fact: {title}. {spread}"
-SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -32,16 +32,30 @@ def tables(cell: CellTable) -> Iterator[Table]:
     supports = supports_of(cell)
     if supports is None:
         return
-    spread = SPREAD.format(n=len(cell.seeds))
-    words = {"method": supports.label, "title": cell.title, "spread": spread}
-    title = "Support size, without Retrain"
-    grids, records = [_sizes(supports)], list(_records(supports, BY_SIZE))
-    yield Table("support-sizes", title, grids, SIZES.format(**words), records=records)
-    grids, records = [_auto(supports.steps)], [_step_record(step) for step in supports.steps]
-    yield Table("support-auto", "k: auto", grids, AUTO.format(**words), records=records)
-    title = "Support size after the fact: this uses Retrain"
-    grids, records = [_after(supports)], list(_records(supports, [KL_RETRAIN]))
-    yield Table("support-retrain", title, grids, AFTER.format(**words), records=records)
+    words = {"method": supports.label, "title": cell.title, "spread": over_seeds(cell)}
+    yield Table(
+        "support-sizes",
+        "Support size, without Retrain",
+        [_sizes(supports)],
+        SIZES.format(**words),
+        described([*BY_SIZE, BETWEEN_SEEDS]),
+        list(_records(supports, [*BY_SIZE, BETWEEN_SEEDS])),
+    )
+    yield Table(
+        "support-auto",
+        "k: auto",
+        [_auto(supports.steps)],
+        AUTO.format(**words),
+        records=[_step_record(step) for step in supports.steps],
+    )
+    yield Table(
+        "support-retrain",
+        "Support size after the fact: this uses Retrain",
+        [_after(supports)],
+        AFTER.format(**words),
+        described([KL_RETRAIN]),
+        list(_records(supports, [KL_RETRAIN])),
+    )
 
 
 def _records(supports: Supports, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -68,7 +82,7 @@ def _overall(metric: str, number: float) -> Field:
 
 
 def _auto(steps: Sequence[Step]) -> Grid:
-    lines = [Line(f"seed {step.seed}", [field for _, field in _seen(step)]) for step in steps]
+    lines = [Line(str(step.seed), [field for _, field in _seen(step)]) for step in steps]
     return Grid("Seed", [heading for heading, _ in _seen(steps[0])], [lines])
 
 

@@ -12,8 +12,8 @@ COLUMNS = ("trial_chosen", "gap_chosen", "gap_default", "trial_nearest", "gap_ne
 CAPTION = (
     "Tuning on the first seed. Chosen without Retrain: among trials with affected RA > 70 % and "
     "RA > 90 % the lowest UA, else the highest RA. Gap: mean absolute deviation from that seed's "
-    "Retrain over UA, RA, TA and MIA, in points, computed afterwards. Nearest: the trial with the "
-    "lowest gap. Regret: the gap of the choice minus the nearest's."
+    "Retrain over UA, RA, TA and MIA, in points, computed afterwards. Nearest: the candidate with "
+    "the lowest gap. Regret: the gap of the choice minus the nearest's."
 )
 
 

@@ -11,9 +11,9 @@ import gc
 
 from snakemake.utils import min_version
 
-from collateral.plan import paths
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
+from collateral.plan import paths
 from collateral.plan.grid import build_grid
 
 min_version("9.0")
@@ -49,7 +49,7 @@ include: "workflow/rules/slurm.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/unlearn.smk"
-include: "workflow/rules/diagnose.smk"
+include: "workflow/rules/support_size.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/theory.smk"
 include: "workflow/rules/present.smk"
@@ -59,12 +59,14 @@ rule all:
     default_target: True
     input:
         paths.REPORT,
+        paths.CHECKED,
 
 
 rule paper:
     """The paper's tables and figures, which docs/paper.md lists, where the config has them."""
     input:
         paths.REPORT,
+        paths.CHECKED,
 
 
 # Snakemake asks for the signature of each function again for each job: an eighth of a dry run.

@@ -7,7 +7,7 @@ In: the config, and the user's own files where it names some. Out: dataset.npz a
 rule data:
     """A data set as uint8 arrays in a fixed order."""
     input:
-        own_files,
+        lambda w: data_job(w).files,
     output:
         data=paths.DATA,
         labels=paths.LABELS,
@@ -16,12 +16,12 @@ rule data:
     conda:
         "../../envs/torch.yaml"
     params:
-        name=lambda w: benchmark_of(w).config.data["name"],
-        options=data_options,
-        code=lambda w: code_of("data", f"collateral.data.{benchmark_of(w).config.data['name']}"),
+        name=lambda w: data_job(w).name,
+        options=lambda w: data_job(w).options,
+        code=lambda w: data_job(w).code,
     shell:
         """
-        collateral data --name {params.name:q} --options {params.options:q} \
+        collateral data {PLUGINS} --name {params.name:q} --options {params.options:q} \
             --out {output.data:q} --labels {output.labels:q} >{log:q} 2>&1
         """
 
@@ -38,14 +38,12 @@ rule split:
     conda:
         "../../envs/figures.yaml"
     params:
-        kind=lambda w: benchmark_of(w).cells[w.cell].forget.kind,
-        forget=lambda w: as_json(benchmark_of(w).cells[w.cell].forget.params),
-        code=lambda w: code_of(
-            "split", f"collateral.data.forget.{benchmark_of(w).cells[w.cell].forget.kind}"
-        ),
+        kind=lambda w: split_job(w).kind,
+        forget=lambda w: split_job(w).options,
+        code=lambda w: split_job(w).code,
     shell:
         """
-        collateral split --labels {input.labels:q} --kind {params.kind:q} \
+        collateral split {PLUGINS} --labels {input.labels:q} --kind {params.kind:q} \
             --params {params.forget:q} --out {output.split:q} >{log:q} 2>&1
         """
 

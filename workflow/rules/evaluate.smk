@@ -1,7 +1,11 @@
 """Numbers from cached outputs; no torch, and no image after `neighbours`.
 
-In: outputs, records and costs of every run of a cell. Out: its similarities, metrics and costs.
+In: outputs, records and costs of every run. Out: similarities, metrics, costs and what could not be
+computed, of each cell; metrics.csv, costs.csv and problems.json of the benchmark.
 """
+
+from collateral.plan.fingerprint import stage_code
+from collateral.plan.presentation import presenting_code
 
 
 rule neighbours:
@@ -9,7 +13,7 @@ rule neighbours:
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        embeddings=base_embeddings,
+        embeddings=lambda w: evaluation(w).embeddings,
     output:
         paths.NEIGHBOURS,
     log:
@@ -18,7 +22,7 @@ rule neighbours:
         "../../envs/figures.yaml"
     params:
         seeds=lambda w: benchmark_of(w).seeds,
-        code=lambda w: code_of("neighbours"),
+        code=stage_code("neighbours"),
     shell:
         """
         collateral neighbours --data {input.data:q} --split {input.split:q} \
@@ -33,31 +37,50 @@ rule metrics:
         labels=paths.LABELS,
         split=paths.SPLIT,
         neighbours=paths.NEIGHBOURS,
-        results=cell_results,
-        choices=cell_choices,
-        diagnoses=cell_diagnoses,
+        outputs=lambda w: evaluation(w).outputs,
+        trials=lambda w: evaluation(w).trials,
+        sizes=lambda w: evaluation(w).support_sizes,
     output:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,
-        tuning=paths.CELL_TUNING,
+        problems=paths.CELL_PROBLEMS,
     log:
         paths.log("metrics", "benchmark", "cell"),
     conda:
         "../../envs/figures.yaml"
     params:
-        folder=lambda w, output: os.path.dirname(output.metrics),
-        seeds=lambda w: benchmark_of(w).seeds,
-        runs=lambda w: list(cell_of(w).runs),
-        tuned=lambda w: list(cell_of(w).tuned),
-        diagnosed=lambda w: [run.name for run in [cell_of(w).diagnosed] if run],
-        tracked=lambda w: cell_of(w).tracked,
-        code=lambda w: code_of("metrics"),
+        folder=paths.BENCHMARK,
+        cell=lambda w: evaluation(w).options,
+        code=presenting_code("metrics"),
     shell:
         """
-        collateral metrics --labels {input.labels:q} --split {input.split:q} \
-            --neighbours {input.neighbours:q} --cell-folder {params.folder:q} \
-            --cell {wildcards.cell} --seeds {params.seeds} --runs {params.runs:q} \
-            --tuned {params.tuned:q} --tracked {params.tracked:q} --diagnosed {params.diagnosed:q} \
-            --tuning {output.tuning:q} \
-            --out {output.metrics:q} --costs {output.costs:q} >{log:q} 2>&1
+        collateral metrics {PLUGINS} --folder {params.folder:q} {params.cell} \
+            --out {output.metrics:q} --costs {output.costs:q} --problems {output.problems:q} \
+            >{log:q} 2>&1
+        """
+
+
+rule gather:
+    """All numbers of a benchmark: those of its cells, and what findings say over all of them."""
+    input:
+        plan=paths.PLAN,
+        metrics=of_cells(paths.CELL_METRICS),
+        costs=of_cells(paths.CELL_COSTS),
+        problems=of_cells(paths.CELL_PROBLEMS),
+    output:
+        metrics=paths.METRICS,
+        costs=paths.COSTS,
+        problems=paths.PROBLEMS,
+    log:
+        paths.log("gather", "benchmark"),
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        code=presenting_code("gather"),
+    shell:
+        """
+        collateral gather {PLUGINS} --plan {input.plan:q} --metrics {input.metrics:q} \
+            --costs {input.costs:q} --problems {input.problems:q} \
+            --out-metrics {output.metrics:q} --out-costs {output.costs:q} \
+            --out-problems {output.problems:q} >{log:q} 2>&1
         """

@@ -1,20 +1,32 @@
-"""Tables, figures and the page, from metrics alone.
+"""Tables, figures and the page, from numbers alone.
 
-In: metrics and costs of the cells. Out: metrics.csv, costs.csv, tables and figures per benchmark,
-and one page over all of them.
+In: the config, metrics and costs. Out: plan.json, tables and figures per benchmark, and one page
+over all of them; `checked` only if every finding could be made.
 """
+
+from pathlib import Path
+
+from collateral.plan.presentation import plan_hash, plan_of, templates_hash
+
+
+rule plan:
+    """What tables, figures and page must know of the config."""
+    output:
+        paths.PLAN,
+    params:
+        content=lambda w: plan_hash(benchmark_of(w)),
+    run:
+        plan_of(benchmark_of(wildcards)).save(Path(output[0]))
 
 
 rule tables:
-    """Main, affected-class and sweeps' tables of every cell, as CSV, Markdown and LaTeX."""
+    """The findings' tables, of each cell and over all, as CSV, Markdown and LaTeX."""
     input:
-        metrics=of_cells(paths.CELL_METRICS),
-        costs=of_cells(paths.CELL_COSTS),
-        tuning=of_cells(paths.CELL_TUNING),
-    output:
+        plan=paths.PLAN,
         metrics=paths.METRICS,
         costs=paths.COSTS,
-        tables=report(
+    output:
+        report(
             directory(paths.TABLES),
             patterns=["{cell}/{table}.md"],
             caption="../report/table.rst",
@@ -27,24 +39,20 @@ rule tables:
     conda:
         "../../envs/figures.yaml"
     params:
-        runs=run_labels,
-        sweeps=sweeps_of,
-        protocol=lambda w: benchmark_of(w).config.base.sharing,
-        code=lambda w: code_of("tables"),
+        code=presenting_code("tables"),
     shell:
         """
-        collateral tables --metrics {input.metrics:q} --costs {input.costs:q} \
-            --tuning {input.tuning:q} \
-            --runs {params.runs:q} --sweeps {params.sweeps:q} --protocol {params.protocol} \
-            --out-metrics {output.metrics:q} --out-costs {output.costs:q} \
-            --out {output.tables:q} >{log:q} 2>&1
+        collateral tables {PLUGINS} --plan {input.plan:q} --metrics {input.metrics:q} \
+            --costs {input.costs:q} --out {output:q} >{log:q} 2>&1
         """
 
 
 rule figures:
-    """The figures of every cell; more for whole classes, tracked runs and sweeps of numbers."""
+    """The findings' figures of each cell."""
     input:
+        plan=paths.PLAN,
         metrics=paths.METRICS,
+        costs=paths.COSTS,
     output:
         report(
             directory(paths.FIGURES),
@@ -59,20 +67,20 @@ rule figures:
     conda:
         "../../envs/figures.yaml"
     params:
-        runs=run_labels,
-        sweeps=sweeps_of,
-        code=lambda w: code_of("figures"),
+        code=presenting_code("figures"),
     shell:
         """
-        collateral figures --metrics {input.metrics:q} --runs {params.runs:q} \
-            --sweeps {params.sweeps:q} --out {output:q} >{log:q} 2>&1
+        collateral figures {PLUGINS} --plan {input.plan:q} --metrics {input.metrics:q} \
+            --costs {input.costs:q} --out {output:q} >{log:q} 2>&1
         """
 
 
 rule report:
     """One self-contained page over all benchmarks."""
     input:
+        plans=expand(paths.PLAN, benchmark=GRID),
         metrics=expand(paths.METRICS, benchmark=GRID),
+        costs=expand(paths.COSTS, benchmark=GRID),
         tables=expand(paths.TABLES, benchmark=GRID),
         figures=expand(paths.FIGURES, benchmark=GRID),
         theory=rules.theory.output,
@@ -83,11 +91,35 @@ rule report:
     conda:
         "../../envs/figures.yaml"
     params:
-        sources=report_sources(),
-        theory=lambda w, input: os.path.dirname(input.theory[0]),
-        code=lambda w: code_of("report"),
+        benchmarks=expand(paths.BENCHMARK, benchmark=GRID),
+        theory=paths.THEORY,
+        templates=templates_hash(),
+        code=presenting_code("report"),
     shell:
         """
-        collateral report --benchmarks {params.sources:q} --theory {params.theory:q} \
-            --out {output:q} >{log:q} 2>&1
+        collateral report {PLUGINS} --benchmarks {params.benchmarks:q} \
+            --theory {params.theory:q} --out {output:q} >{log:q} 2>&1
+        """
+
+
+rule check:
+    """The exit code: it fails where a finding did, after the page is there and names it."""
+    input:
+        rules.report.output,
+        problems=expand(paths.PROBLEMS, benchmark=GRID),
+    output:
+        touch(paths.CHECKED),
+    log:
+        paths.log("check"),
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        shown=expand(
+            "{folder}",
+            folder=map(paths.problems, rules.report.input.tables + rules.report.input.figures),
+        ),
+        code=stage_code("check"),
+    shell:
+        """
+        collateral check --problems {input.problems:q} {params.shown:q} >{log:q} 2>&1
         """

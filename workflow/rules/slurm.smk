@@ -12,6 +12,7 @@ from collateral.plan.slurm import (
     preemption_problem,
     status_problem,
 )
+from collateral.plan.slurm_plugin import PluginError, mend
 
 
 def check_slurm(executor):
@@ -25,20 +26,10 @@ def check_slurm(executor):
         raise WorkflowError(f"slurm-status-command: {command}: {problem}.")
     if problem := preemption_problem(cancelling):
         logger.warning(problem)
-    mend(sys.modules[type(executor).__module__], wait, memory_seconds(settings))
-
-
-def mend(plugin, wait, memory):
-    """Change two habits of the plugin by which a run waits for nothing."""
-    if not (hasattr(plugin, "get_min_job_age") and hasattr(plugin, "Executor")):
-        raise WorkflowError(f"{plugin.__name__} is not as of 2.8, which this was made for.")
-    # It asks for MinJobAge before each look at the queue, and where the controller is away just
-    # then it turns to sacct, which may know nothing.
-    plugin.get_min_job_age = lambda: memory
-    # It looks ever more seldom while no job ends, in the end every three minutes.
-    plugin.Executor.next_seconds_between_status_checks = property(
-        lambda self: wait, lambda self, _: None
-    )
+    try:
+        mend(sys.modules[type(executor).__module__], wait, memory_seconds(settings))
+    except PluginError as error:
+        raise WorkflowError(str(error))
 
 
 onstart:

@@ -5,39 +5,35 @@ every size say of the forget set, and whom one step of gradient ascent hurts.
 """
 
 
-rule diagnose:
+rule support_size:
     """LTD's teacher on supports of every size; it has no path to Retrain."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        base=base_weights,
-        selected=diagnosed_selected,
+        base=lambda w: support_sizing(w).base,
+        selected=lambda w: support_sizing(w).selected,
     output:
-        diagnosis=f"{paths.DIAGNOSE}/{paths.DIAGNOSIS}",
-        record=f"{paths.DIAGNOSE}/{paths.RECORD}",
-        cost=f"{paths.DIAGNOSE}/{paths.COST}",
+        sizes=paths.SUPPORT_SIZES,
+        record=paths.record(paths.SUPPORT_SIZE),
+        cost=paths.cost(paths.SUPPORT_SIZE),
     log:
-        paths.log("diagnose", "benchmark", "cell", "seed"),
+        paths.log("support_size", "benchmark", "cell", "seed"),
     conda:
         "../../envs/torch.yaml"
     threads: 1
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(diagnose_work),
+        runtime=minutes(support_sizing),
     params:
-        method=lambda w: cell_of(w).diagnosed.method.uses,
-        model=lambda w: benchmark_of(w).config.model,
-        knobs=diagnosed_values,
-        sizes=lambda w: benchmark_of(w).config.support_size.k,
-        top=lambda w: cell_of(w).diagnosed.params.top,
-        out=paths.DIAGNOSE,
-        checkpoints=paths.checkpoints(paths.DIAGNOSE),
-        code=lambda w: method_code("diagnose", w, cell_of(w).diagnosed),
+        method=lambda w: support_sizing(w).options,
+        model=lambda w: support_sizing(w).model,
+        out=paths.SUPPORT_SIZE,
+        checkpoints=paths.checkpoints(paths.SUPPORT_SIZE),
+        code=lambda w: support_sizing(w).code,
     shell:
         """
-        collateral diagnose --method {params.method} --params {params.knobs:q} \
-            --sizes {params.sizes} --top {params.top} --selected {input.selected:q} \
+        collateral support_size {PLUGINS} {params.method} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \

@@ -3,18 +3,16 @@
 In: nothing. Out: theory.csv (what is drawn), findings.csv (what is claimed), checks.csv, figures.
 """
 
-THEORY = f"{paths.RESULTS}/theory"
-
 
 rule theory:
     """Seed and number of runs in, tables and figures of the theory out."""
     output:
-        points=f"{THEORY}/theory.csv",
-        findings=f"{THEORY}/findings.csv",
-        checks=f"{THEORY}/checks.csv",
-        captions=f"{THEORY}/figures/captions.json",
+        points=f"{paths.THEORY}/theory.csv",
+        findings=f"{paths.THEORY}/findings.csv",
+        checks=f"{paths.THEORY}/checks.csv",
+        captions=f"{paths.THEORY}/figures/captions.json",
         figures=expand(
-            f"{THEORY}/figures/{{name}}.{{kind}}",
+            f"{paths.THEORY}/figures/{{name}}.{{kind}}",
             name=["synthetic", "retain-residual", "support"],
             kind=["pdf", "png"],
         ),
@@ -23,10 +21,10 @@ rule theory:
     conda:
         "../../envs/figures.yaml"
     params:
-        out=lambda w, output: os.path.dirname(output.points),
+        out=paths.THEORY,
         seed=0,
         runs=100,
-        code=lambda w: code_of("theory"),
+        code=stage_code("theory"),
     shell:
         """
         collateral theory --seed {params.seed} --runs {params.runs} --out {params.out:q} >{log:q} 2>&1

@@ -13,7 +13,7 @@ rule base:
         splits=ancient(paths.SPLITS_DONE),
     output:
         **paths.run_files(paths.BASE),
-        embeddings=f"{paths.BASE}/{paths.EMBEDDINGS}",
+        embeddings=paths.EMBEDDINGS,
     log:
         paths.log("base", "benchmark", "seed"),
     conda:
@@ -22,16 +22,17 @@ rule base:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(base_work),
+        runtime=minutes(base_job),
     params:
-        model=lambda w: benchmark_of(w).config.model,
-        training=training_params,
+        model=lambda w: base_job(w).model,
+        training=lambda w: base_job(w).training,
         out=paths.BASE,
         checkpoints=paths.checkpoints(paths.BASE),
-        code=lambda w: code_of("train", model_module(w)),
+        code=lambda w: base_job(w).training_code,
     shell:
         """
-        collateral train --data {input.data:q} --model {params.model} --params {params.training:q} \
+        collateral train {PLUGINS} --data {input.data:q} \
+            --model {params.model} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
@@ -53,16 +54,16 @@ rule retrain:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(retrain_work),
+        runtime=minutes(retrain_job),
     params:
-        model=lambda w: benchmark_of(w).config.model,
-        training=training_params,
+        model=lambda w: retrain_job(w).model,
+        training=lambda w: retrain_job(w).training,
         out=paths.RETRAIN,
         checkpoints=paths.checkpoints(paths.RETRAIN),
-        code=lambda w: code_of("train", model_module(w)),
+        code=lambda w: retrain_job(w).training_code,
     shell:
         """
-        collateral train --data {input.data:q} --split {input.split:q} \
+        collateral train {PLUGINS} --data {input.data:q} --split {input.split:q} \
             --model {params.model} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1

@@ -12,12 +12,12 @@ rule tune:
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        base=base_weights,
-        prepared=lambda w: costs_in(tune_sources(w)),
+        base=lambda w: tuning(w).base,
+        prepared=lambda w: costs_in(tuning(w).sources),
     output:
-        trials=f"{paths.TUNE}/{paths.TRIALS}",
-        selected=f"{paths.TUNE}/{paths.SELECTED}",
-        cost=f"{paths.TUNE}/{paths.COST}",
+        trials=paths.TRIALS,
+        selected=paths.SELECTED,
+        cost=paths.cost(paths.TUNE),
     log:
         paths.log("tune", "benchmark", "cell", "method"),
     conda:
@@ -26,18 +26,19 @@ rule tune:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(tune_work),
+        runtime=minutes(tuning),
     params:
-        method=tune_options,
-        model=lambda w: benchmark_of(w).config.model,
-        seed=lambda w: benchmark_of(w).seeds[0],
-        prepared=lambda w: prepared_in(tune_sources(w)),
+        method=lambda w: tuning(w).options,
+        model=lambda w: tuning(w).model,
+        seed=lambda w: tuning(w).seed,
+        prepared=lambda w: prepared_in(tuning(w).sources),
         out=paths.TUNE,
         checkpoints=paths.checkpoints(paths.TUNE),
-        code=lambda w: method_code("tune", w, cell_of(w).runs[w.method]),
+        code=lambda w: tuning(w).code,
     shell:
         """
-        collateral tune {params.method} --data {input.data:q} --split {input.split:q} \
+        collateral tune {PLUGINS} {params.method} \
+            --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {params.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
@@ -49,10 +50,10 @@ rule unlearn:
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        base=base_weights,
-        prepared=lambda w: costs_in(run_sources(w)),
-        selected=selected_of,
-        retrained=retrained_of,
+        base=lambda w: unlearning(w).base,
+        prepared=lambda w: costs_in(unlearning(w).sources),
+        selected=lambda w: unlearning(w).selected,
+        retrained=lambda w: unlearning(w).retrained,
     output:
         **paths.run_files(paths.RUN),
     log:
@@ -63,42 +64,19 @@ rule unlearn:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(run_work),
+        runtime=minutes(unlearning),
     params:
-        run=lambda w: run_options(w.benchmark, w.cell, w.run),
-        model=lambda w: benchmark_of(w).config.model,
-        prepared=lambda w: prepared_in(run_sources(w)),
+        run=lambda w: unlearning(w).options,
+        model=lambda w: unlearning(w).model,
+        prepared=lambda w: prepared_in(unlearning(w).sources),
         out=paths.RUN,
         checkpoints=paths.checkpoints(paths.RUN),
-        code=lambda w: method_code("unlearn", w, run_of(w)),
+        code=lambda w: unlearning(w).code,
     shell:
         """
-        collateral unlearn {params.run} --selected {input.selected:q} \
+        collateral unlearn {PLUGINS} {params.run} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
-        """
-
-
-rule original:
-    """The control that forgets nothing: the base model's outputs, without a process for torch."""
-    input:
-        model=base_weights,
-        outputs=lambda w: f"{base_folder(w)}/{paths.OUTPUTS}",
-        record=lambda w: f"{base_folder(w)}/{paths.RECORD}",
-    output:
-        **paths.run_files(paths.ORIGINAL),
-    log:
-        paths.log("original", "benchmark", "cell", "seed"),
-    conda:
-        "../../envs/figures.yaml"
-    params:
-        base=base_folder,
-        out=paths.ORIGINAL,
-        code=lambda w: code_of("original"),
-    shell:
-        """
-        collateral original --base {params.base:q} --seed {wildcards.seed} \
-            --out {params.out:q} >{log:q} 2>&1
         """

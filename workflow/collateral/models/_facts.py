@@ -8,8 +8,11 @@ from functools import cache
 from itertools import pairwise
 from math import prod
 
+from collateral.models import NAMES
+
 Shape = tuple[int, int, int]  # H, W, C
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # numbers kept for each channel
+UNKNOWN = "resnet56"  # what a model of the user's own is taken for: a large one
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 
@@ -39,6 +42,7 @@ class Facts:
 @cache
 def facts_of(model: str, shape: Shape) -> Facts:
     """Return the facts of a model that a config may name, on images of a shape."""
+    model = model if model in NAMES else UNKNOWN
     family = model.rstrip("0123456789")
     if family == "resnet":
         return _sum(_resnet(int(model.removeprefix(family)), shape))

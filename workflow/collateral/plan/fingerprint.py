@@ -1,4 +1,10 @@
-"""What a stage's code means, as a hash: of its modules' syntax trees, without docstrings."""
+"""What code means, as a hash: of syntax trees, whatever their modules are called.
+
+Docstrings count for nothing, and an import of the package for what the imported code means: moving
+a module changes nothing, changing it changes all who import it.
+"""
+
+from __future__ import annotations
 
 import ast
 import hashlib
@@ -11,64 +17,114 @@ from pathlib import Path
 import collateral
 
 PACKAGE = "collateral"
-# Names of files, options, costs, the wording of errors, and which of several GPUs is taken.
-BOOKKEEPING = frozenset(
+# No result depends on these. They declare what is on the command line or is looked up by name; or
+# keep the books: names of files, options, costs, the wording of errors, which GPU is taken.
+UNCOUNTED = frozenset(
     f"{PACKAGE}.{name}"
-    for name in ("core.locks", "core.record", "core.spelling", "paths", "stages.options")
+    for name in (
+        "contract.data",
+        "contract.distillation",
+        "contract.params",
+        "contract.plugins",
+        "contract.protocols",
+        "contract.rows",
+        "contract.spelling",
+        "contract.work",
+        "results.layout",
+        "results.record",
+        "stages.options",
+        "training.locks",
+    )
 )
 
 
 def fingerprint(modules: Iterable[str]) -> str:
     """Return a hash of `modules` and of all that they import within the package."""
-    seen: set[str] = set()
-    waiting = list(modules)
-    while waiting:
-        module = waiting.pop()
-        if module not in seen and not _is_config(module):
-            seen.add(module)
-            waiting += _read(module)[1]
-    content = "\n".join(f"{module} {_read(module)[0]}" for module in sorted(seen))
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
-
-
-def _is_config(module: str) -> bool:
-    """Tell whether no result depends on a module: it only declares parameters, whose values are on
-    the command line, or it keeps the books.
-    """
-    is_declaring = module.startswith(f"{PACKAGE}.config.") or module.endswith(".params")
-    return is_declaring or module in BOOKKEEPING
+    return _hash(*sorted({_module_hash(module) for module in modules}))[:16]
 
 
 @cache
-def _read(module: str) -> tuple[str, tuple[str, ...]]:
-    """Return a module's hash and the package's modules that it imports."""
+def stage_code(stage: str, *modules: str) -> str:
+    """Return the fingerprint of a stage and of the modules that it will look up by name."""
+    return fingerprint([f"{PACKAGE}.stages.{stage}", *modules])
+
+
+def files_hash(folder: Path, pattern: str) -> str:
+    """Return a hash of a folder's files that are no Python."""
+    return _hash(*(path.read_text() for path in sorted(folder.glob(pattern))))[:16]
+
+
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _is_counted(module: str) -> bool:
+    is_declaring = module.startswith(f"{PACKAGE}.config.") or module.endswith(".params")
+    return not is_declaring and module not in UNCOUNTED
+
+
+_known: dict[str, str] = {}
+
+
+def _module_hash(module: str, above: tuple[str, ...] = ()) -> str:
+    """Return what a module means; `above` are those through which it is imported."""
+    if module in above:
+        raise ValueError(f"modules import each other: {' -> '.join((*above, module))}")
+    if not _is_counted(module):
+        return ""
+    if module not in _known:
+        code = _read(module)
+        imports = [
+            " ".join([names, *(_module_hash(name, (*above, module)) for name in modules)])
+            for names, modules in code.imports
+        ]
+        # Sorted: an import's place follows from the name of its module.
+        _known[module] = _hash(code.text, *sorted(imports))
+    return _known[module]
+
+
+class _Code(ast.NodeTransformer):
+    """A syntax tree without docstrings, and apart from it the imports of the package."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.imports: list[tuple[str, list[str]]] = []  # the names in it, and the modules
+        self.text = ast.dump(self.visit(tree))
+
+    def visit(self, node: ast.AST) -> ast.AST | None:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = node.body[1:] if ast.get_docstring(node) else node.body
+        result: ast.AST | None = super().visit(node)
+        return result
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []  # it never runs
+        return self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> ast.AST | None:
+        inner = [alias for alias in node.names if alias.name.startswith(f"{PACKAGE}.")]
+        self.imports += [(alias.asname or "", [alias.name]) for alias in inner]
+        node.names = [alias for alias in node.names if alias not in inner]
+        return node if node.names else None
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        module = node.module or ""
+        if module.split(".")[0] != PACKAGE:
+            return node
+        for alias in node.names:
+            # `from collateral.results import files` names a module, or something within one.
+            inner = [name for name in [f"{module}.{alias.name}"] if _find(name)]
+            names = (alias.asname or alias.name) if inner else f"{alias.name} {alias.asname}"
+            self.imports.append((names, [module, *inner]))
+        return None
+
+
+def _read(module: str) -> _Code:
     spec = _find(module)
     if spec is None:
         raise ModuleNotFoundError(f"no module {module}, so no fingerprint of it")
-    if spec.origin is None:  # a folder without __init__.py
-        return "", ()
-    tree = ast.parse(Path(spec.origin).read_text())
-    for node in ast.walk(tree):
-        _drop_docstring(node)
-    imports = {name for node in ast.walk(tree) for name in _imported(node)}
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), tuple(sorted(imports))
-
-
-def _drop_docstring(node: ast.AST) -> None:
-    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
-        node.body = node.body[1:] or [ast.Pass()]
-
-
-def _imported(node: ast.AST) -> list[str]:
-    """Return the package's modules that an import statement names."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names if alias.name.startswith(f"{PACKAGE}.")]
-    if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
-        # `from collateral.core import files` may name modules, or names within a module.
-        module = str(node.module)
-        inner = [f"{module}.{alias.name}" for alias in node.names]
-        return [module, *(name for name in inner if _find(name))]
-    return []
+    # A folder without __init__.py has no origin.
+    return _Code(ast.parse(Path(spec.origin).read_text() if spec.origin else ""))
 
 
 @cache

@@ -8,14 +8,15 @@ from functools import cached_property
 from typing import Any
 
 from collateral.config.cells import ForgetSpec, cells_of
-from collateral.contract.plugins import params_class, prepare_class, prepared_name
 from collateral.config.methods import MethodSpec, resolve
-from collateral.contract.params import MethodParams
-from collateral.config.schema import BenchmarkConfig, Config, SweepConfig
 from collateral.config.names import short, varied
+from collateral.config.schema import BenchmarkConfig, Config, SweepConfig
+from collateral.contract.params import MethodParams
+from collateral.contract.plugins import params_class, prepare_class, prepared_name
+from collateral.results import layout
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunSpec:
     """One run of a method in a cell; a sweep's run varies one parameter."""
 
@@ -42,33 +43,31 @@ class RunSpec:
         return self.choices[0]
 
     @cached_property
-    def words(self) -> set[str]:
-        """The texts among the values that this run may have, such as a teacher's model."""
-        values = [value for params in self.choices for value in params.model_dump().values()]
-        return {value for value in values if isinstance(value, str)}
-
-    @cached_property
     def choices(self) -> list[MethodParams]:
         """All parameters that tuning may choose among; one where nothing is tuned."""
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @cached_property
+    def trials(self) -> list[dict[str, Any]]:
+        """The tuned values of each trial, as trials.csv numbers them; the defaults come last."""
+        trials, default = self.method.trials(), self.method.default_trial()
+        return trials if default is None or default in trials else [*trials, default]
+
+    @cached_property
+    def tried(self) -> list[MethodParams]:
+        """The parameters of each trial."""
+        return [self.method.params(trial) for trial in self.trials]
+
+    @cached_property
     def preparations(self) -> dict[str, MethodParams]:
         """What this run may have to prepare, by name: for each possible choice the parameters."""
+        return self.prepared(self.choices)
+
+    def prepared(self, choices: Iterable[MethodParams]) -> dict[str, MethodParams]:
+        """Return what is prepared for these parameters, by name; nothing if it has one phase."""
         if prepare_class(self.method.uses) is None:
             return {}
-        return {prepared_name(self.method.uses, params): params for params in self.choices}
-
-    @property
-    def candidates(self) -> tuple[str, ...]:
-        """The names of what this run may have to prepare."""
-        return tuple(self.preparations)
-
-    @property
-    def preparation(self) -> tuple[Any, ...]:
-        """What its first phase is known by: runs of equal ones prepare the same."""
-        # Where the choice is open, the tuning that makes it belongs to it.
-        return (*self.candidates, self.tuned_by if len(self.candidates) > 1 else None)
+        return {prepared_name(self.method.uses, params): params for params in choices}
 
 
 @dataclass(frozen=True)
@@ -81,15 +80,10 @@ class SweepSpec:
     along: Mapping[str, Mapping[str, Any]]  # by run: values of other parameters, which go along
     is_tuned: bool  # tuning chooses the value of the method's own run
 
-    def described(self) -> dict[str, Any]:
-        """Return what tables and figures are told of it; JSON can hold it."""
-        return {
-            "method": self.method.label,
-            "key": self.key,
-            "own": self.method.name,
-            "values": dict(self.values),
-            "labels": {run: self._label(run) for run in self.values},
-        }
+    @property
+    def labels(self) -> dict[str, str]:
+        """What a table calls the values, by run."""
+        return {run: self._label(run) for run in self.values}
 
     def _label(self, run: str) -> str:
         """Return what a table calls a value: what goes along stands beside it."""
@@ -115,45 +109,31 @@ class Cell:
         }
         self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
         sizes = benchmark.support_size
-        is_diagnosed = sizes is not None and (sizes.cells is None or name in sizes.cells)
+        is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
         # The run whose teacher is trained on supports of every size.
-        self.diagnosed = self.runs[sizes.method] if sizes and is_diagnosed else None
+        self.support_sized = self.runs[sizes.method] if sizes and is_sized else None
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """Return the methods with something to tune, by name."""
+        """The methods with something to tune, by name."""
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
 
     @property
     def tracked(self) -> list[str]:
-        """Return the runs that are evaluated after every epoch."""
+        """The runs that are evaluated after every epoch."""
         return [name for name, run in self.runs.items() if run.tracked]
 
-    def preparing_tunings(self, run: RunSpec) -> list[str]:
-        """Return the tunings that prepare, on the first seed, what a run may need."""
-        makers = [self.tuned_preparations.get(name) for name in run.candidates]
-        return list(dict.fromkeys(name for name in makers if name is not None))
+    @property
+    def unlearned(self) -> list[RunSpec]:
+        """The runs that are computed; the control `original` is the base model itself."""
+        return [run for run in self.runs.values() if run.name != layout.ORIGINAL]
 
-    def preparing_run(self, run: RunSpec) -> str | None:
-        """Return the run before this one that prepares the same, or None."""
-        # Sweeps come last: one more of them takes from what is there, and changes no other run.
-        first = self._preparing_runs.get(run.preparation, run.name)
-        return None if first == run.name else first
-
-    @cached_property
-    def tuned_preparations(self) -> dict[str, str]:
-        """For everything that tunings prepare, the first that does."""
-        pairs = [(name, m) for m in self.tuned for name in self.runs[m].candidates]
-        return dict(reversed(pairs))
-
-    @cached_property
-    def _preparing_runs(self) -> dict[tuple[Any, ...], str]:
-        """For everything that runs prepare, the first that does."""
-        pairs = [(run.preparation, run.name) for run in self.runs.values() if run.candidates]
-        return dict(reversed(pairs))
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the runs of methods, or of controls."""
+        return [name for name, run in self.runs.items() if run.method.kind == kind]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Benchmark:
     """A benchmark, expanded."""
 
@@ -177,14 +157,6 @@ class Benchmark:
     def labels(self) -> dict[str, str]:
         """Return the display name of every run, in the config's order."""
         return {run.name: run.label for cell in self.cells.values() for run in cell.runs.values()}
-
-    def sweeps(self) -> dict[str, dict[str, Any]]:
-        """Return what tables and figures are told of the sweeps of every cell that has some."""
-        return {
-            name: {key: sweep.described() for key, sweep in cell.sweeps.items()}
-            for name, cell in self.cells.items()
-            if cell.sweeps
-        }
 
 
 def build_grid(config: Config) -> dict[str, Benchmark]:

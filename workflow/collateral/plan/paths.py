@@ -15,23 +15,54 @@ COSTS = f"{BENCHMARK}/{layout.COSTS}"
 PROBLEMS = f"{BENCHMARK}/{layout.PROBLEMS}"
 TABLES = f"{BENCHMARK}/{layout.TABLES}"
 FIGURES = f"{BENCHMARK}/{layout.FIGURES}"
+
 BASE = f"{BENCHMARK}/{layout.BASE}"
+EMBEDDINGS = f"{BASE}/{layout.EMBEDDINGS}"
+
 CELL = f"{BENCHMARK}/{layout.CELL}"
 SPLIT = f"{BENCHMARK}/{layout.SPLIT}"
 NEIGHBOURS = f"{BENCHMARK}/{layout.NEIGHBOURS}"
 CELL_METRICS = f"{CELL}/{layout.METRICS}"
 CELL_COSTS = f"{CELL}/{layout.COSTS}"
 CELL_PROBLEMS = f"{CELL}/{layout.PROBLEMS}"
+
 TUNE = f"{BENCHMARK}/{layout.TUNE}"
+TRIALS = f"{TUNE}/{layout.TRIALS}"
+SELECTED = f"{TUNE}/{layout.SELECTED}"
 SUPPORT_SIZE = f"{BENCHMARK}/{layout.SUPPORT_SIZE}"
+SUPPORT_SIZES = f"{SUPPORT_SIZE}/{layout.SUPPORT_SIZES}"
+
 RUN = f"{BENCHMARK}/{layout.RUN}"
 RETRAIN = RUN.replace("{run}", layout.RETRAIN)
+
+THEORY = f"{RESULTS}/theory"
 REPORT = f"{RESULTS}/report.html"
+CHECKED = f"{RESULTS}/checked"  # all findings could be made
 
 
 def run_files(folder: str) -> dict[str, str]:
     """Return the files of a base, retrained or unlearned model by name."""
     return {option: f"{folder}/{name}" for option, name in layout.RUN_FILES.items()}
+
+
+def record(folder: str) -> str:
+    """Return the file that says what a job is."""
+    return f"{folder}/{layout.RECORD}"
+
+
+def cost(folder: str) -> str:
+    """Return the file that says what a job cost, and so that it is done."""
+    return f"{folder}/{layout.COST}"
+
+
+def prepared(folder: str) -> str:
+    """Return the folder of what a job prepared."""
+    return f"{folder}/{layout.PREPARED}"
+
+
+def problems(folder: str) -> str:
+    """Return the file that names the findings that could not be shown in a folder."""
+    return f"{folder}/{layout.PROBLEMS}"
 
 
 def log(stage: str, *wildcards: str) -> str:

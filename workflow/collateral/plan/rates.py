@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from collateral.contract.work import Work
 from collateral.contract.plugins import MODEL
 from collateral.contract.spelling import unknown
+from collateral.contract.work import Work
 from collateral.models._facts import Shape, facts_of
 
 MEASURED_SHAPE = (32, 32, 3)  # of the images that shipped rates are for

@@ -1,19 +1,24 @@
-"""What the jobs of a benchmark compute and keep: time limits and the estimate read it here."""
+"""What the jobs of a benchmark compute: time limits and the estimate read it here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from typing import Any
 
-from collateral.contract.params import MethodParams
-from collateral.contract.work import NOTHING, Sizes, Work, looking, training
 from collateral.contract.data import DatasetSize
+from collateral.contract.params import MethodParams
 from collateral.contract.plugins import DATA, FORGET
+from collateral.contract.work import NOTHING, Sizes, Work, looking, training
 from collateral.data._facts import size_of
-from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.models._facts import Facts, facts_of
+from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.preparation import preparations_of
+
+
+class SizeUnknownError(ValueError):
+    """The user's files do not tell how much data there is; the job that reads them will say why."""
 
 
 class Workload:
@@ -26,10 +31,13 @@ class Workload:
 
     @cached_property
     def size(self) -> DatasetSize:
-        """How much data there is; ValueError where the user's files do not tell."""
+        """How much data there is."""
         options = dict(self.benchmark.config.data)
         name = options.pop("name")
-        return size_of(name, DATA.load(name).Options.model_validate(options))
+        try:
+            return size_of(name, DATA.load(name).Options.model_validate(options))
+        except ValueError as error:
+            raise SizeUnknownError(str(error)) from None
 
     @property
     def facts(self) -> Facts:
@@ -39,9 +47,7 @@ class Workload:
     def sizes(self, cell: Cell) -> Sizes:
         """Return what the work of methods on a cell depends on."""
         if cell.name not in self._sizes:
-            kind: Any = FORGET.load(cell.forget.kind)
-            params = kind.Params.model_validate(dict(cell.forget.params))
-            forget = kind.count(self.size, params)
+            forget = self._num_forgotten(cell)
             self._sizes[cell.name] = Sizes(
                 retain=self.size.num_train - forget,
                 forget=forget,
@@ -59,31 +65,37 @@ class Workload:
         """Return the work of a retrained model."""
         return self._named(self._fit(self.sizes(cell).retain) + self._evaluation)
 
-    def diagnose(self, cell: Cell) -> Work:
+    def support_size(self, cell: Cell) -> Work:
         """Return the work of teachers on supports of every size."""
-        assert cell.diagnosed is not None and self.benchmark.config.support_size is not None
-        params, sizes = cell.diagnosed.params, self.benchmark.config.support_size.k
+        assert cell.support_sized is not None and self.benchmark.config.support_size is not None
+        params, sizes = cell.support_sized.params, self.benchmark.config.support_size.k
         by_k = {"k_each": None, "min_similarity": None}  # what would replace k
         choices = [params.model_copy(update={"k": size, **by_k}) for size in sizes]
         return self._named(self._prepare(cell, choices))
 
     def tune(self, cell: Cell, run: RunSpec) -> Work:
-        """Return the work of all trials; the defaults are tried too, where they are none."""
-        choices = list(run.choices)
-        default = run.method.default_trial()
-        if default is not None and default not in run.method.trials():
-            choices.append(run.method.params(default))
-        trials = self._unlearn(cell, choices) + self._evaluation * len(choices)
-        return self._named(trials + self._prepare(cell, prepared_by_tuning(cell, run)))
+        """Return the work of all trials."""
+        trials = self._unlearn(cell, run.tried) + self._evaluation * len(run.tried)
+        made = preparations_of(cell).of_tuning(run).made
+        return self._named(trials + self._prepare(cell, made))
 
     def run(self, cell: Cell, run: RunSpec, seed: int) -> Work:
         """Return the work of a run: where tuning will choose, the mean over its choices."""
         work = self._unlearn(cell, run.choices) * (1 / len(run.choices)) + self._evaluation
         if run.tracked:
             work += self._evaluation * (getattr(run.params, "epochs", 0) + 1)
-        first_seed = seed == self.benchmark.seeds[0]
-        prepared = self._prepare(cell, prepared_by_run(cell, run, first_seed=first_seed))
-        return self._named(work + prepared * (1 / max(1, len(run.candidates))))
+        is_first_seed = seed == self.benchmark.seeds[0]
+        made = preparations_of(cell).of_run(run, is_first_seed=is_first_seed).made
+        return self._named(work + self._prepare(cell, made) * (1 / max(1, len(run.preparations))))
+
+    def _num_forgotten(self, cell: Cell) -> int:
+        kind: Any = FORGET.load(cell.forget.kind)
+        params = kind.Params.model_validate(dict(cell.forget.params))
+        size = self.size
+        try:
+            return int(kind.count(size, params))
+        except ValueError as error:
+            raise SizeUnknownError(str(error)) from None
 
     def _fit(self, examples: int) -> Work:
         """Return the work of training from scratch, with the choice of the epoch."""
@@ -101,24 +113,30 @@ class Workload:
         return looking(self.size.num_examples)
 
     def _prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        return sum((params.prepare_work(self.sizes(cell)) for params in choices), NOTHING)
+        sizes = self.sizes(cell)
+        return sum((_asked(params, "prepare_work", sizes) for params in choices), NOTHING)
 
     def _unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        return sum((params.unlearn_work(self.sizes(cell)) for params in choices), NOTHING)
+        sizes = self.sizes(cell)
+        return sum((_asked(params, "unlearn_work", sizes) for params in choices), NOTHING)
 
     def _named(self, work: Work) -> Work:
         return work.of(self.benchmark.config.model)
 
 
-def prepared_by_tuning(cell: Cell, run: RunSpec) -> list[MethodParams]:
-    """Return the choices for which a tuning job prepares: those that none before it has."""
-    makers = cell.tuned_preparations
-    return [params for name, params in run.preparations.items() if makers[name] == run.name]
+@cache
+def workload_of(benchmark: Benchmark) -> Workload:
+    """Return the workload of a benchmark, whose files are read once."""
+    return Workload(benchmark)
 
 
-def prepared_by_run(cell: Cell, run: RunSpec, *, first_seed: bool) -> list[MethodParams]:
-    """Return the choices for which a run has to prepare itself, should it get one of them."""
-    if first_seed and cell.preparing_tunings(run):
-        is_made = cell.tuned_preparations
-        return [params for name, params in run.preparations.items() if name not in is_made]
-    return [] if cell.preparing_run(run) else list(run.preparations.values())
+def _asked(params: MethodParams, function: str, sizes: Sizes) -> Work:
+    """Ask a method, which may be a user's own, for its work."""
+    where = f"{type(params).__module__}: {function}"
+    try:
+        work = getattr(params, function)(sizes)
+    except Exception as error:
+        raise TypeError(f"{where} raised {type(error).__name__}: {error}") from error
+    if not isinstance(work, Work):
+        raise TypeError(f"{where} returned {work!r}; expected Work")
+    return work

@@ -5,13 +5,13 @@ import shutil
 from importlib import import_module
 from pathlib import Path
 
-from collateral.plan import paths
 from collateral.config.load import read
 from collateral.config.schema import Config
-from collateral.results.files import atomic
-from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
+from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
 from collateral.plan.estimate.words import as_json, in_words
+from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
+from collateral.results.files import atomic
 
 IN_FLIGHT = 100  # as in profiles/slurm
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from collateral.plan.workload import Workload, prepared_by_run, prepared_by_tuning
 from collateral.plan.grid import Cell
+from collateral.plan.preparation import preparations_of
+from collateral.plan.workload import Workload
 
 LABEL_BYTES = 8
 FLOAT_BYTES = 4
@@ -34,7 +35,6 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
         "metrics": num_cells * CELL_BYTES,
         "tune": 0.0,
         "unlearn": 0.0,
-        "original": 0.0,
     }
     for cell in benchmark.cells.values():
         for rule, taken in _cell_bytes(workload, cell):
@@ -56,14 +56,14 @@ def checkpoint_bytes(workload: Workload) -> int:
 
 def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
     num_seeds, sizes = len(workload.benchmark.seeds), workload.sizes(cell)
+    preparations = preparations_of(cell)
     for name in cell.tuned:
-        made = prepared_by_tuning(cell, cell.runs[name])
+        made = preparations.of_tuning(cell.runs[name]).made
         yield "tune", FLOAT_BYTES * sum(params.prepared_numbers(sizes) for params in made)
-    for run in cell.runs.values():
-        rule = "original" if run.name == "original" else "unlearn"
-        yield rule, num_seeds * run_bytes(workload)
-        for first_seed, count in ((True, 1), (False, num_seeds - 1)):
-            made = prepared_by_run(cell, run, first_seed=first_seed)
+    for run in cell.unlearned:
+        yield "unlearn", num_seeds * run_bytes(workload)
+        for is_first_seed, count in ((True, 1), (False, num_seeds - 1)):
+            made = preparations.of_run(run, is_first_seed=is_first_seed).made
             numbers = sum(params.prepared_numbers(sizes) for params in made)
             # It keeps what it prepared for the one choice that it got.
-            yield rule, count * FLOAT_BYTES * numbers / max(1, len(run.candidates))
+            yield "unlearn", count * FLOAT_BYTES * numbers / max(1, len(run.preparations))

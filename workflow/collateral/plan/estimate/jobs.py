@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from collateral.contract.work import NOTHING, Work
-from collateral.plan.workload import Workload
 from collateral.plan.grid import Cell
+from collateral.plan.workload import Workload
 
 # CPU seconds of jobs without a model, measured on an AMD EPYC: most are imports.
 SECONDS = {
     "data": 15.0,
     "split": 1.0,
     "splits": 0.1,
-    "original": 0.5,
     "neighbours": 2.0,
+    "plan": 3.0,
+    "gather": 2.0,
     "tables": 2.0,
     "figures": 15.0,
     "theory": 25.0,
     "report": 4.0,
+    "check": 0.5,
 }
 # The metrics of a cell: to start, and for every example of every run, the membership attacks most.
 METRICS_START, METRICS_SECONDS = 5.0, 8e-5
@@ -42,13 +44,13 @@ class Job:
 
 def shared_jobs() -> Iterator[Job]:
     """Yield the jobs that there is one of, whatever the config."""
-    yield from (_small("theory"), _small("report"))
+    yield from map(_small, ("theory", "report", "check"))
 
 
 def benchmark_jobs(workload: Workload) -> Iterator[Job]:
     """Yield all jobs of a benchmark."""
     benchmark = workload.benchmark
-    yield from map(_small, ("data", "splits", "tables", "figures"))
+    yield from map(_small, ("data", "splits", "plan", "gather", "tables", "figures"))
     yield Job("base", len(benchmark.base_seeds()), workload.base())
     for cell in benchmark.cells.values():
         yield from _cell_jobs(workload, cell)
@@ -60,19 +62,16 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Job]:
     outputs = len(seeds) * (len(cell.runs) + 1) * workload.size.num_examples
     yield Job("metrics", 1, seconds=METRICS_START + METRICS_SECONDS * outputs)
     yield Job("retrain", len(seeds), workload.retrain(cell))
-    if cell.diagnosed:
-        yield Job("diagnose", len(seeds), workload.diagnose(cell))
+    if cell.support_sized:
+        yield Job("support_size", len(seeds), workload.support_size(cell))
     for name in cell.tuned:
         yield Job("tune", 1, workload.tune(cell, cell.runs[name]))
-    for run in cell.runs.values():
-        if run.name == "original":
-            yield _small("original", len(seeds))
-            continue
+    for run in cell.unlearned:
         # On the first seed a tuning may have prepared for it; all other seeds are alike.
         yield Job("unlearn", 1, workload.run(cell, run, seeds[0]))
         if len(seeds) > 1:
             yield Job("unlearn", len(seeds) - 1, workload.run(cell, run, seeds[1]))
 
 
-def _small(rule: str, count: int = 1) -> Job:
-    return Job(rule, count, seconds=SECONDS[rule])
+def _small(rule: str) -> Job:
+    return Job(rule, 1, seconds=SECONDS[rule])

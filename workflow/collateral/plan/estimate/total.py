@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from collateral.config.schema import Config
+from collateral.models._facts import Shape
 from collateral.plan.estimate.disk import SHARED_BYTES, benchmark_bytes, checkpoint_bytes
 from collateral.plan.estimate.jobs import Job, benchmark_jobs, shared_jobs
+from collateral.plan.grid import build_grid
 from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
-from collateral.plan.grid import build_grid
-from collateral.models._facts import Shape
 
 START_SECONDS = 10.0  # of a job that trains: Snakemake, torch, the data, the last write
 

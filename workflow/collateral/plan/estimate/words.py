@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from collateral.plan.estimate.jobs import METRICS_SECONDS
-from collateral.plan.rates import Rates
-from collateral.plan.estimate.total import START_SECONDS, Estimate, Sum
-from collateral.plan.workload import Workload
 from collateral.models._facts import Shape
+from collateral.plan.estimate.jobs import METRICS_SECONDS
+from collateral.plan.estimate.total import START_SECONDS, Estimate, Sum
+from collateral.plan.rates import Rates
+from collateral.plan.workload import Workload
 
 
 def in_words(found: Estimate, free_bytes: int) -> str:

@@ -1,0 +1,59 @@
+"""What the evaluation of a cell needs and is told: cached outputs, and whose they are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from collateral.plan import paths
+from collateral.plan.jobs import CellJob
+from collateral.results import layout
+
+
+class EvaluationJob(CellJob):
+    """Similarities, and all numbers, of a cell."""
+
+    @property
+    def embeddings(self) -> list[str]:
+        """The embeddings that the runs of each seed start from."""
+        seeds = map(self.benchmark.base_seed, self.benchmark.seeds)
+        return [self.path(paths.EMBEDDINGS, seed=seed) for seed in seeds]
+
+    @property
+    def outputs(self) -> list[str]:
+        """The outputs of all runs; they stand for all files that a job writes."""
+        # A third of the files: looking for the job behind each is what makes a large plan slow.
+        pattern, runs = paths.run_files(paths.RUN)["outputs"], self.cell.unlearned
+        names = [layout.RETRAIN, *(run.name for run in runs)]
+        outputs = [self.path(pattern, seed=s, run=n) for s in self.benchmark.seeds for n in names]
+        if layout.ORIGINAL in self.cell.runs:
+            base = paths.run_files(paths.BASE)["outputs"]
+            outputs += [self.path(base, seed=seed) for seed in self.benchmark.base_seeds()]
+        return outputs
+
+    @property
+    def trials(self) -> list[str]:
+        """The trials of every tuned method."""
+        return [self.path(paths.TRIALS, method=name) for name in self.cell.tuned]
+
+    @property
+    def support_sizes(self) -> list[str]:
+        """What the teachers of every support size say, where the config asks for them."""
+        seeds = self.benchmark.seeds if self.cell.support_sized else ()
+        return [self.path(paths.SUPPORT_SIZES, seed=seed) for seed in seeds]
+
+    @property
+    def options(self) -> str:
+        """The cell, its seeds and its runs."""
+        seeds, cell = self.benchmark.seeds, self.cell
+        lists: dict[str, Iterable[object]] = {
+            "--cell": [cell.name],
+            "--seeds": seeds,
+            "--base-seeds": map(self.benchmark.base_seed, seeds),
+            "--methods": cell.of_kind("method"),
+            "--controls": cell.of_kind("control"),
+            "--tuned": cell.tuned,
+            "--tracked": cell.tracked,
+            "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
+        }
+        return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))

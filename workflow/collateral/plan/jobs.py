@@ -1,0 +1,132 @@
+"""What jobs need and are told, by the grid alone: of data, forget sets, training from scratch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from collateral.contract.plugins import DATA, FORGET, MODEL
+from collateral.contract.work import Work
+from collateral.plan import paths
+from collateral.plan.fingerprint import stage_code
+from collateral.plan.grid import Benchmark, Cell
+from collateral.plan.workload import workload_of
+
+
+@dataclass(frozen=True)
+class BenchmarkJob:
+    """A job of a benchmark."""
+
+    benchmark: Benchmark
+
+    def path(self, pattern: str, **wildcards: Any) -> str:
+        """Return a file of this benchmark."""
+        return pattern.format(benchmark=self.benchmark.name, **wildcards)
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self.benchmark.config.model
+
+    @property
+    def training(self) -> str:
+        """How base and retrained models are trained, as JSON."""
+        return self.benchmark.config.base.model_dump_json(exclude={"sharing"})
+
+    @property
+    def training_code(self) -> str:
+        """The code that trains them."""
+        return stage_code("train", MODEL.module(self.model))
+
+
+class DataJob(BenchmarkJob):
+    """A data set."""
+
+    @property
+    def name(self) -> str:
+        """The name of the data set."""
+        return str(self.benchmark.config.data["name"])
+
+    @property
+    def options(self) -> str:
+        """Its options, as JSON."""
+        return as_json({k: v for k, v in self.benchmark.config.data.items() if k != "name"})
+
+    @property
+    def files(self) -> list[str]:
+        """The user's own files; one that is missing is the job's to name."""
+        data = self.benchmark.config.data
+        files = [Path(data[key]).expanduser() for key in ("path", "test_path") if key in data]
+        return [str(file) for file in files if file.exists()]
+
+    @property
+    def code(self) -> str:
+        """The code that reads it."""
+        return stage_code("data", DATA.module(self.name))
+
+
+class BaseJob(BenchmarkJob):
+    """A model trained on everything."""
+
+    @property
+    def work(self) -> Work:
+        """What it computes."""
+        return workload_of(self.benchmark).base()
+
+
+@dataclass(frozen=True)
+class CellJob(BenchmarkJob):
+    """A job of a cell."""
+
+    cell: Cell
+
+    def path(self, pattern: str, **wildcards: Any) -> str:
+        """Return a file of this cell."""
+        return super().path(pattern, cell=self.cell.name, **wildcards)
+
+
+class SplitJob(CellJob):
+    """The forget set of a cell."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of forget set."""
+        return self.cell.forget.kind
+
+    @property
+    def options(self) -> str:
+        """Its parameters, as JSON."""
+        return as_json(self.cell.forget.params)
+
+    @property
+    def files(self) -> list[str]:
+        """The user's own file; one that is missing is named before any job."""
+        path = self.cell.forget.params.get("path")
+        if path is None:
+            return []
+        file = Path(path).expanduser()
+        if not file.exists() and not Path(self.path(paths.SPLIT)).exists():
+            key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
+            raise FileNotFoundError(f"{key}: '{path}': there is no such file")
+        return [str(file)] if file.exists() else []  # figures come from the cache, without it
+
+    @property
+    def code(self) -> str:
+        """The code that chooses it."""
+        return stage_code("split", FORGET.module(self.kind))
+
+
+class RetrainJob(CellJob):
+    """A model trained without the forget set."""
+
+    @property
+    def work(self) -> Work:
+        """What it computes."""
+        return workload_of(self.benchmark).retrain(self.cell)
+
+
+def as_json(value: Any) -> str:
+    """Write a value for a command line."""
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,60 @@
+"""What a training job asks a scheduler for, by the size of its data, its model and its work.
+
+Limits, not estimates: enough for a GPU a quarter as fast as an A100, and doubled by each further
+attempt, which goes on from the checkpoint of the one before. A workstation asks for none of it.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Protocol
+
+from collateral.contract.work import Work
+from collateral.plan.grid import Benchmark
+from collateral.plan.rates import A100
+from collateral.plan.workload import SizeUnknownError, workload_of
+
+SLOWNESS = 4
+# The MB that a batch of 256 images of 32 x 32 takes while it trains on a CPU; others: as ResNet-56.
+BATCH_MB = {"resnet8": 400, "resnet14": 600, "resnet20": 700, "resnet56": 1500, "vit_tiny": 3000}
+LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
+# torch with CUDA may take 3 GB of main memory before it works. Images are there once as
+# bytes, padded batch by batch, and in parts as floats of four bytes: four times is room for all.
+LEAST_MB, COPIES = 4000, 4
+
+
+class Training(Protocol):
+    """A job that trains."""
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Whose it is."""
+
+    @property
+    def work(self) -> Work:
+        """What it computes."""
+
+
+def memory_mb(benchmark: Benchmark, attempt: int) -> int:
+    """Return the main memory of a training job."""
+    config = benchmark.config
+    batch = BATCH_MB.get(config.model, BATCH_MB["resnet56"]) * max(1, config.base.batch_size / 256)
+    try:
+        size = workload_of(benchmark).size
+    except SizeUnknownError:
+        images = 0.0
+    else:
+        height, width, _ = size.shape
+        batch *= height * width / 32**2
+        images = size.num_examples * prod(size.shape) / 2**20
+    return round(LEAST_MB + batch + COPIES * images) * 2 ** (attempt - 1)
+
+
+def minutes(job: Training, attempt: int) -> int:
+    """Return the time limit of a training job."""
+    try:
+        seconds = A100.seconds(job.work, workload_of(job.benchmark).size.shape)
+    except SizeUnknownError:
+        seconds = 0.0
+    planned = max(round(SLOWNESS * seconds / 60), LEAST_MINUTES)
+    return min(planned * 2 ** (attempt - 1), MOST_MINUTES)

@@ -1,66 +1,66 @@
 """The table of classes where a whole one is deleted."""
 
-import csv
-
 import pytest
-from fake_results import RUNS, full_cell, whole_class_cell
+from fake_results import RUNS, full_cell, read_cell, whole_class_cell
+from table_reading import texts_of
 
-from collateral.cli import main
-from collateral.findings.classes.table import class_rows, short_names, write_classes
-from collateral.results.table import cells_and_sweeps, read
+from collateral.findings.classes.reading import short_names
+from collateral.findings.classes.table import tables
+from collateral.results.plan import BenchmarkPlan
 
 
 @pytest.fixture
-def cell_of(tmp_path):
-    """Return a function: a fake cell in, the cell as the stage reads it out."""
+def table_of(tmp_path):
+    """Return a function: a fake cell in, its table out."""
 
     def build(fake, runs=RUNS):
-        fake.write(tmp_path)
-        return cells_and_sweeps(read(tmp_path / "metrics.csv"), runs)[0]
+        [table] = tables(read_cell(tmp_path, fake, BenchmarkPlan(runs)))
+        return table
 
     return build
 
 
-def test_classes_stand_by_similarity_with_drop_and_interval(cell_of):
-    heads, rows = class_rows(cell_of(whole_class_cell(runs=("ga", "original"))))
-    assert heads == ["Class", "Similarity", "GA", "Original", "Chance"]
-    assert [row[0] for row in rows] == [*"876543210", "Slope"]
+def test_classes_stand_by_similarity_with_drop_and_interval(table_of):
+    [grid] = table_of(whole_class_cell(runs=("ga", "original"))).grids
+    assert (grid.corner, grid.headings) == ("Class", ["Similarity", "GA", "Original", "Chance"])
+    rows = texts_of(grid)
+    assert list(rows) == [*"876543210", "Slope"]
     # Drops of three seeds lie one point apart; t of two degrees of freedom is 4.303.
-    assert rows[0] == ["8", "0.800", "+8.0 ± 2.5", "+8.0 ± 2.5", "±8.6"]
+    assert rows["8"] == ["0.800", "+8.0 ± 2.5", "+8.0 ± 2.5", "±8.6"]
 
 
-def test_the_last_row_is_the_slope_with_its_interval(cell_of):
-    _, rows = class_rows(cell_of(whole_class_cell(runs=("ga",))))
-    assert rows[-1] == ["Slope", "", "1 [0.5, 1.5]", ""]
+def test_the_last_row_is_the_slope_with_its_interval(table_of):
+    [grid] = table_of(whole_class_cell(runs=("ga",))).grids
+    assert texts_of(grid)["Slope"] == ["", "1.00 [0.50, 1.50]", ""]
 
 
-def test_one_seed_has_neither_interval_nor_chance(cell_of):
-    _, rows = class_rows(cell_of(whole_class_cell(num_seeds=1, runs=("ga",))))
-    assert rows[0] == ["8", "0.800", "+8.0", "–"]
-    assert rows[-1] == ["Slope", "", "1", ""]
+def test_one_seed_has_neither_interval_nor_chance(table_of):
+    rows = texts_of(table_of(whole_class_cell(num_seeds=1, runs=("ga",))).grids[0])
+    assert rows["8"] == ["0.800", "+8.0", "–"]
+    assert rows["Slope"] == ["", "1.00", ""]
 
 
-def test_a_drop_that_is_undefined_is_a_dash(cell_of):
+def test_a_drop_that_is_undefined_is_a_dash(table_of):
     fake = whole_class_cell(runs=("ga",))
     for row in fake.metrics:
-        if row["metric"] == "class_drop:digit_8":
+        if (row["metric"], row["at"]) == ("class_drop", "digit_8"):
             row["value"] = ""
-    assert class_rows(cell_of(fake))[1][0][2] == "–"
+    table = table_of(fake)
+    assert texts_of(table.grids[0])["8"][1] == "–"
+    assert "digit_8" not in [record["class"] for record in table.records]
 
 
-def test_sweeps_have_columns_too(cell_of):
+def test_sweeps_have_columns_too(table_of):
     runs = {"ga": "GA", "ga@steps=40": "GA, steps 40"}
-    heads, _ = class_rows(cell_of(whole_class_cell(runs=tuple(runs)), runs))
-    assert heads[2:4] == ["GA", "GA, steps 40"]
+    table = table_of(whole_class_cell(runs=tuple(runs)), runs)
+    assert table.grids[0].headings[1:3] == ["GA", "GA, steps 40"]
 
 
-def test_the_csv_is_unrounded(cell_of, tmp_path):
-    write_classes(cell_of(whole_class_cell(runs=("ga",))), tmp_path / "tables")
-    with (tmp_path / "tables/classes.csv").open() as file:
-        records = [record for record in csv.DictReader(file) if record["run"] == "ga"]
+def test_records_are_unrounded(table_of):
+    records = [r for r in table_of(whole_class_cell(runs=("ga",))).records if r["run"] == "ga"]
     assert [record["class"] for record in records] == [f"digit_{c}" for c in range(9)]
-    assert float(records[3]["drop"]) == pytest.approx(3, abs=1e-12)
-    assert float(records[3]["half_width"]) == pytest.approx(4.302653 / 3**0.5, rel=1e-6)
+    assert records[3]["drop"] == pytest.approx(3, abs=1e-12)
+    assert records[3]["half_width"] == pytest.approx(4.302653 / 3**0.5, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,5 @@ def test_names_leave_away_only_what_all_share(names, shown):
     assert short_names(names) == shown
 
 
-@pytest.mark.parametrize(("fake", "count"), [(whole_class_cell(), 3), (full_cell(), 0)])
-def test_the_stage_writes_it_for_whole_classes_only(tmp_path, fake, count):
-    fake.write(tmp_path)
-    (tmp_path / "tuning.csv").write_text("cell,run\n")
-    words = [part for name in ("metrics", "costs", "tuning") for part in (f"--{name}", name)]
-    words = [word if word.startswith("--") else str(tmp_path / f"{word}.csv") for word in words]
-    words += ["--runs", '{"ga": "GA"}', "--out", str(tmp_path / "tables")]
-    words += ["--out-metrics", str(tmp_path / "m.csv"), "--out-costs", str(tmp_path / "c.csv")]
-    main(["tables", *words])
-    assert len(list((tmp_path / "tables" / fake.name).glob("classes.*"))) == count
+def test_a_class_that_is_gone_in_part_has_no_table(tmp_path):
+    assert list(tables(read_cell(tmp_path, full_cell()))) == []

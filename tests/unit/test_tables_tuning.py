@@ -1,42 +1,74 @@
 """The tuning table: what was chosen, and what another choice would have given."""
 
-from collateral.findings.reported.table import write_reported
-from collateral.results.table import cells, read
-from collateral.findings.tuning.table import write_tuning
+import math
 
-HEADER = "cell,run,chosen,nearest,gap_chosen,gap_default,gap_nearest,regret\n"
+import pytest
+from fake_results import FakeCell, read_cells
+from table_reading import texts_of
 
+from collateral.findings.tuning.table import tables, tables_across
+from collateral.results.plan import BenchmarkPlan, CellPlan
 
-def test_gaps_are_shown_in_points_with_the_methods_label(tmp_path):
-    cell = tmp_path / "cell.csv"
-    cell.write_text(HEADER + "digit_3-50,ft,lr 0.1,lr 0.01,0.0512,,0.0201,0.0311\n")
-    write_tuning([cell], {"ft": "FT"}, tmp_path / "tables")
-    row = (tmp_path / "tables/tuning.md").read_text().splitlines()[2]
-    assert row == "| digit_3-50 | FT | lr 0.1 | 5.1 | – | lr 0.01 | 2.0 | 3.1 |"
-    latex = (tmp_path / "tables/tuning.tex").read_text()
-    assert r"digit\_3-50 & FT & lr 0.1 & 5.1" in latex
-    assert latex.index(r"\midrule") < latex.index("FT") < latex.index(r"\bottomrule")
-
-
-def test_a_benchmark_without_tuning_has_a_table_without_rows(tmp_path):
-    cell = tmp_path / "cell.csv"
-    cell.write_text(HEADER)
-    write_tuning([cell], {}, tmp_path / "tables")
-    assert len((tmp_path / "tables/tuning.md").read_text().splitlines()) == 4
-    assert r"\midrule" in (tmp_path / "tables/tuning.tex").read_text()
+TRIALS = {"ft": [{"lr": 0.01}, {"lr": 0.1}], "ga": [{"alpha": 1, "beta": "x"}]}
+PLAN = BenchmarkPlan(
+    {"ga": "GA", "ft": "FT", "rl": "RL"},
+    "matched",
+    {name: CellPlan(trials=TRIALS) for name in ("digit_3-50", "digit_8-50")},
+)
 
 
-def test_numbers_that_methods_report_have_a_table_of_their_own(tmp_path):
-    rows = [
-        *("c,,,0,retrain,reference,ua,0.5,ok", "c,,,1,retrain,reference,ua,0.7,ok"),
-        *("c,,,0,ltd,method,ua,0.5,ok", "c,,,1,ltd,method,ua,0.5,ok"),
-        *("c,,,0,ltd,method,teacher_ua,0.4,ok", "c,,,1,ltd,method,teacher_ua,0.6,ok"),
+def tuned(name: str) -> FakeCell:
+    """Return a cell tuned on its first seed."""
+    cell = FakeCell(name)
+    for run in ("retrain", "rl", "ft", "ga"):
+        cell.add(run, "ua", 0.5, 0.5)
+    numbers = {
+        "ft": (0.0512, math.nan, 0.0201, 0.0311, 1, 0),
+        "ga": (0.0512, 0.06, 0.0512, 0.0, 0, 0),
+    }
+    names = ("gap_chosen", "gap_default", "gap_nearest", "regret", "trial_chosen", "trial_nearest")
+    for run, values in numbers.items():
+        for metric, value in zip(names, values, strict=True):
+            cell.add(run, metric, value)
+    return cell
+
+
+@pytest.fixture
+def benchmark(tmp_path):
+    return read_cells(tmp_path, tuned("digit_3-50"), tuned("digit_8-50"), plan=PLAN)
+
+
+def test_a_cell_has_a_row_a_tuned_method_in_points(benchmark):
+    [table] = tables(benchmark.cells[0])
+    [grid] = table.grids
+    assert grid.headings == [
+        *("Chosen", "Gap", "Gap of the defaults", "Nearest", "Its gap", "Regret")
     ]
-    head = "cell,class,fraction,seed,run,kind,metric,value,status"
-    (tmp_path / "metrics.csv").write_text("\n".join([head, *rows, ""]))
-    (cell,) = cells(read(tmp_path / "metrics.csv"), {"ltd": "LTD"})
-    write_reported(cell, tmp_path)
-    text = (tmp_path / "reported.md").read_text()
-    assert "| LTD | teacher_ua | 0.5 | 0.1414 |" in text
-    assert "Retrain's UA of 0.600" in text
-    assert "| ua |" not in text
+    assert texts_of(grid) == {
+        "GA": ["alpha 1, beta x", "5.1", "6.0", "alpha 1, beta x", "5.1", "0.0"],
+        "FT": ["lr 0.1", "5.1", "–", "lr 0.01", "2.0", "3.1"],
+    }
+    assert grid.are_words == [True, False, False, True, False, False]
+
+
+def test_all_cells_stand_in_one_table(benchmark):
+    [table] = tables_across(benchmark)
+    lines = [(line.label, line.fields[0].value) for line in table.grids[0].groups[0]]
+    assert lines == [(cell, run) for cell in ("digit_3-50", "digit_8-50") for run in ("GA", "FT")]
+    assert table.records[1] == {
+        "cell": "digit_3-50",
+        "run": "ft",
+        "chosen": "lr 0.1",
+        "nearest": "lr 0.01",
+        "gap_chosen": 0.0512,
+        "gap_default": pytest.approx(math.nan, nan_ok=True),
+        "gap_nearest": 0.0201,
+        "regret": 0.0311,
+    }
+
+
+def test_without_tuning_there_is_no_table(tmp_path):
+    cell = FakeCell()
+    cell.add("retrain", "ua", 0.5)
+    table = read_cells(tmp_path, cell)
+    assert [*tables(table.cells[0]), *tables_across(table)] == []

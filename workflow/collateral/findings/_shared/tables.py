@@ -49,8 +49,8 @@ class Grid:
     def are_words(self) -> list[bool]:
         """Of each column, whether it is of words, which are set to the left and not sorted."""
         lines = [line for group in self.groups for line in group]
-        columns = zip(*(line.fields for line in lines), strict=True)
-        return [self.is_prose or all(math.isnan(f.order) for f in column) for column in columns]
+        columns = zip(self.headings, *(line.fields for line in lines), strict=True)
+        return [self.is_prose or all(math.isnan(f.order) for f in fields) for _, *fields in columns]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         yield Table(
             "costs",
             "Costs",
-            [_totals(cell, totals), _phases(cell)],
+            [_totals(cell, totals), *_phases(cell)],
             CAPTION.format(title=cell.title, spread=over_seeds(cell)),
             described(totals),
             records=[
@@ -53,13 +53,13 @@ def _totals(cell: CellTable, totals: list[str]) -> Grid:
     return Grid("Run", [*(metric_of(name).heading for name in totals), SHARE.heading], [lines])
 
 
-def _phases(cell: CellTable) -> Grid:
+def _phases(cell: CellTable) -> list[Grid]:
     texts: dict[str, list[str]] = {}
     for run, phase in _run_phases(cell):
         seconds = mean(cell.values(run, "seconds", at=phase))
         texts.setdefault(run, []).append(f"{phase} {metric_of('seconds').text(seconds)}")
     lines = [Line(cell.labels[run], [Field(", ".join(found))]) for run, found in texts.items()]
-    return Grid("Run", ["Phases (s)"], [lines], is_prose=True)
+    return [Grid("Run", ["Phases (s)"], [lines], is_prose=True)] if lines else []
 
 
 def _run_phases(cell: CellTable) -> list[tuple[str, str]]:

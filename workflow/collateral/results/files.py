@@ -23,7 +23,7 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, Any] | Sequence[Any]) -> None:
     """Write `content` with sorted keys, so that equal contents are equal files."""
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")

@@ -1,50 +1,51 @@
-"""A benchmark's metrics.csv in; the figures of each cell out."""
+"""A benchmark's plan, metrics and costs in; the figures of each cell and their captions out."""
 
-import argparse
-import json
-from collections.abc import Callable
+from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
-from collateral.figures import affected, classes, epochs, similarity, support, sweeps
+from collateral.contract.plugins import FINDING
 from collateral.findings._shared.style import save
-from collateral.findings.classes.table import kept_names
-from collateral.results.table import Cell, Runs, cells, read
-from collateral.findings.support_size.words import supports_of
-from collateral.findings.sweeps.table import sweep_cell, sweeps_of
-
-Draw = Callable[[Cell, Runs], Figure]
-FIGURES: dict[str, Draw] = {"similarity": similarity.draw, "affected": affected.draw}
-WHOLE_CLASS_FIGURES: dict[str, Draw] = {"classes": classes.draw}
-TRACKED_FIGURES: dict[str, Draw] = {"epochs": epochs.draw}
+from collateral.findings.compute import Problem, attempt, presented, write_problems
+from collateral.results import layout
+from collateral.results.files import write_json
+from collateral.results.plan import BenchmarkPlan
+from collateral.results.table import CellTable, read
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the stage's inputs, values and outputs."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the files that go in and come out."""
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json")
     parser.add_argument("--metrics", type=Path, required=True, help="the benchmark's metrics.csv")
-    parser.add_argument("--runs", type=json.loads, required=True, help="JSON: label of each run")
-    parser.add_argument(
-        "--sweeps", type=json.loads, default={}, help="JSON: the sweeps of each cell, by name"
-    )
+    parser.add_argument("--costs", type=Path, required=True, help="the benchmark's costs.csv")
     parser.add_argument("--out", type=Path, required=True, help="folder of the figures")
 
 
-def run(args: argparse.Namespace) -> None:
-    """Draw every figure of every cell."""
-    frame = read(args.metrics)
-    for cell in cells(frame, args.runs):
-        for name, draw in _figures_of(cell).items():
-            save(draw(cell, args.runs), args.out / cell.name / name)
-        for sweep in sweeps_of(args.sweeps.get(cell.name, {})):
-            swept = sweep_cell(frame, cell.name, sweep)
-            for name, figure in sweeps.draw_all(swept, sweep, args.runs).items():
-                save(figure, args.out / cell.name / name)
+def run(args: Namespace) -> None:
+    """Draw the figures of every finding and cell; say which could not be drawn."""
+    problems: list[Problem] = []
+    for cell in read(BenchmarkPlan.load(args.plan), args.metrics, args.costs).cells:
+        problems += draw_all(cell, args.out / cell.name)
+    write_problems(args.out / layout.PROBLEMS, problems)
 
 
-def _figures_of(cell: Cell) -> dict[str, Draw]:
-    """Return how to draw each figure that makes sense for a cell."""
-    whole = WHOLE_CLASS_FIGURES if kept_names(cell) else {}
-    tracked = TRACKED_FIGURES if epochs.tracked_runs(cell) else {}
-    diagnosed = support.FIGURES if supports_of(cell) else {}
-    return FIGURES | whole | tracked | diagnosed
+def draw_all(cell: CellTable, folder: Path) -> list[Problem]:
+    """Write the figures of a cell and their captions, in the page's order."""
+    captions: list[dict[str, str]] = []
+    problems = []
+    for finding in presented("figure"):
+        draw = partial(_draw, cell, finding, folder)
+        found, problem = attempt(draw, finding, "figure", cell.name)
+        captions += found or []
+        problems += [problem] if problem else []
+    write_json(folder / layout.CAPTIONS, captions)
+    return problems
+
+
+def _draw(cell: CellTable, finding: str, folder: Path) -> list[dict[str, str]]:
+    """Write the figures of one finding; return what is said of them."""
+    captions = []
+    for picture in FINDING.load(finding, "figure").figures(cell):
+        save(picture.figure, folder / picture.name)
+        captions.append({"finding": finding, "name": picture.name, "caption": picture.caption})
+    return captions

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from collateral.results.files import atomic, write_json
 from collateral.contract.seeds import seed_of
 from collateral.findings._shared.style import save
-from collateral.theory.figure import PLOTS, render
+from collateral.results.files import atomic, write_json
 from collateral.theory.checks import identity_checks, limit_checks
 from collateral.theory.experiments import PANELS
+from collateral.theory.figure import PLOTS, render
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

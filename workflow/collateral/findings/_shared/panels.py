@@ -1,36 +1,60 @@
-"""A number of a run along an axis, with a band over seeds, held against Retrain's level."""
+"""What several figures draw: a line over seeds, Retrain's level and noise, bins and their sizes."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from numpy.typing import ArrayLike, NDArray
 
-from collateral.findings._shared.style import NOISE, NOISE_LABEL, Look
 from collateral.findings._shared.compare import chance
-from collateral.results.table import REFERENCE, Cell, mean, standard_error
+from collateral.findings._shared.style import NOISE, NOISE_LABEL, Look
+from collateral.results.table import REFERENCE, CellTable, mean
 
-BAND = "Bands: standard error"
+# How seaborn draws the spread over seeds.
+BARS: dict[str, Any] = {"errorbar": "se", "err_style": "bars", "err_kws": {"linewidth": 0.8}}
+BAND: dict[str, Any] = {"errorbar": "se", "err_style": "band", "err_kws": {"linewidth": 0}}
+RANGE: dict[str, Any] = {**BAND, "errorbar": ("pi", 100)}  # from the least to the largest
+BAND_NOTE = "Bands: standard error"
+RANGE_NOTE = "Band: the range"
+
 TICKS = MaxNLocator(5, steps=[1, 2, 5, 10])
+ZERO: dict[str, Any] = {"color": "0.3", "linewidth": 0.8}
 LEVEL: dict[str, Any] = {"color": "0.3", "linestyle": "--", "linewidth": 1}  # of Retrain
 LEAST_HEIGHT = 5.0  # points that a panel covers at least, so that noise alone does not fill it
 
 
 def draw_line(
-    axes: Axes, x: Sequence[float], values: Sequence[NDArray[np.float64]], look: Look, label: str
+    axes: Axes, x: ArrayLike, values: ArrayLike, look: Look, label: str, spread: dict[str, Any]
 ) -> None:
-    """Draw the mean over seeds at every place, and its standard error as a band."""
-    means = np.array([mean(of_seeds) for of_seeds in values])
-    errors = np.nan_to_num([standard_error(of_seeds) for of_seeds in values])
-    # With an edge: the band of a black line is grey, as the noise is.
-    band = axes.fill_between(x, means - errors, means + errors, linewidth=0.6)
-    band.set(facecolor=(look.colour, 0.18), edgecolor=(look.colour, 0.5))
-    axes.plot(x, means, label=label, **look.of_line)
+    """Draw the mean of `values` (places, seeds) at every place; where none is known is a gap."""
+    places, by_place = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
+    is_gap = np.isnan(by_place).all(axis=1)
+    frame = pd.DataFrame(
+        {
+            "x": places.repeat(by_place.shape[1]),
+            "y": by_place.ravel(),
+            "piece": is_gap.cumsum().repeat(by_place.shape[1]),
+        }
+    ).dropna()
+    # seaborn bridges gaps.
+    for place, (_, piece) in enumerate(frame.groupby("piece")):
+        name = "_nolegend_" if place else label
+        sns.lineplot(
+            x=piece["x"].to_numpy(),
+            y=piece["y"].to_numpy(),
+            ax=axes,
+            label=name,
+            legend=False,
+            **look.of_line,
+            **spread,
+        )
 
 
-def draw_level(axes: Axes, cell: Cell, metric: str) -> None:
+def draw_level(axes: Axes, cell: CellTable, metric: str) -> None:
     """Draw Retrain's mean, dashed, and around it where 95 % of other retrainings' means lie."""
     level = 100 * mean(cell.values(REFERENCE, metric))
     limit = 100 * chance(cell, metric)
@@ -57,3 +81,33 @@ def fit_rates(axes: Axes) -> None:
     ticks = TICKS.tick_values(low, high)
     axes.set_yticks([tick for tick in ticks if max(low, 0) <= tick <= min(high, 100)])
     axes.set_ylim(low, high)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins of similarity to the forget set."""
+
+    edges: NDArray[np.float64]  # (bins + 1,)
+    counts: NDArray[np.float64]  # (bins,), examples, mean over seeds
+
+    @property
+    def centres(self) -> NDArray[np.float64]:
+        """The middle of each bin."""
+        return (self.edges[1:] + self.edges[:-1]) / 2
+
+    @property
+    def widths(self) -> NDArray[np.float64]:
+        """The width of each bin."""
+        return np.diff(self.edges)
+
+
+def draw_counts(axes: Axes, bins: Bins, num_seeds: int) -> None:
+    """Draw how many examples each bin has, over the axis of similarity."""
+    axes.bar(bins.centres, bins.counts, 0.92 * bins.widths, color="0.6", linewidth=0)
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=0.5 / num_seeds)  # one example in one seed is a visible bar
+    axes.yaxis.set_major_locator(LogLocator(numticks=4))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.set_xlabel("Similarity to the forget set")

@@ -1,4 +1,4 @@
-"""One look for all figures: sizes, a colour and a marker a run, and files equal byte by byte."""
+"""One look for all figures: a theme, a colour and a marker a run, and files equal byte by byte."""
 
 import logging
 from collections.abc import Iterator
@@ -9,56 +9,53 @@ from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from collateral.results.files import atomic
-from collateral.results.table import Cell, Runs
+from collateral.results.table import CellTable
 
 # It tells every glyph that a PDF embeds.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
+WIDTH = 6.75  # inches: the text width of a two-column paper
+CHARACTERS = 20  # of the note below a figure, an inch
+THIN = 0.6
+
 RC: dict[Any, Any] = {
+    **sns.axes_style("ticks"),
+    **sns.plotting_context("paper", font_scale=8 / 9.6),  # letters of 8 points
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 8,
-    "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.axisbelow": True,
+    "axes.titlesize": 9,
     "grid.color": "0.9",
-    "grid.linewidth": 0.6,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
+    **{f"{part}.linewidth": THIN for part in ("axes", "grid")},
+    **{f"{x}tick.{kind}.width": THIN for x in "xy" for kind in ("major", "minor")},
+    **{f"{x}tick.{kind}.size": size for x in "xy" for kind, size in (("major", 3.5), ("minor", 2))},
+    "lines.linewidth": 1.4,
     "legend.fontsize": 8,
     "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4,
     "pdf.fonttype": 42,
 }
-WIDTH = 6.75  # inches: the text width of a two-column paper
-CHARACTERS = 18  # of the note below a figure, an inch
 
-# Safe for the colour-blind: those of seaborn's `colorblind`, strong ones first, black for its grey.
-COLOURS = (
-    "#0173b2",
-    "#de8f05",
-    "#029e73",
-    "#d55e00",
-    "#cc78bc",
-    "#56b4e9",
-    "#222222",
-    "#ca9161",
-    "#fbafe4",
-    "#ece133",
-)
+_COLOURS = sns.color_palette("colorblind").as_hex()
+# The strong ones first; wine for its grey, which means controls and noise.
+COLOURS = (*(_COLOURS[i] for i in (0, 1, 2, 3, 4, 9)), "#882255", *(_COLOURS[i] for i in (5, 6, 8)))
 MARKERS = "osD^vPX<>*"
 GREY = "0.55"
 NOISE: dict[str, Any] = {"color": "0.88", "linewidth": 0, "zorder": 0.5}
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, the name of its files, and the caption below it."""
+
+    name: str
+    figure: Figure
+    caption: str
 
 
 @dataclass(frozen=True)
@@ -73,32 +70,29 @@ class Look:
     @property
     def of_line(self) -> dict[str, Any]:
         """Keywords of a line."""
-        return {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+        look = {"color": self.colour, "marker": self.marker, "linestyle": self.line}
+        return {**look, "markersize": 5, "markeredgewidth": 0.3}
 
     @property
     def of_bar(self) -> dict[str, Any]:
         """Keywords of a bar: a control is empty and hatched."""
         if self.control:
-            return {
-                "facecolor": "none",
-                "edgecolor": self.colour,
-                "hatch": "////",
-                "linewidth": 0.6,
-            }
-        return {"facecolor": self.colour}
+            hatched = {"hatch": "////", "linewidth": THIN}
+            return {"facecolor": "none", "edgecolor": self.colour, **hatched}
+        return {"facecolor": self.colour, "linewidth": 0}
 
 
-def looks(cell: Cell, runs: Runs) -> dict[str, Look]:
-    """Return the look of each run to draw: those with a good seed, by their place in `runs`."""
-    of_methods = {run: look_of(run, runs) for run in cell.runs("method")}
+def looks(cell: CellTable) -> dict[str, Look]:
+    """Return the look of each run to draw: methods, then controls, those with a good seed."""
+    of_methods = {run: look_of(cell, run) for run in cell.runs("method")}
     of_controls = {run: _of_control(place) for place, run in enumerate(cell.runs("control"))}
     every = {**of_methods, **of_controls}
     return {run: look for run, look in every.items() if not cell.failed(run)}
 
 
-def look_of(method: str, runs: Runs) -> Look:
-    """Return the look of a method by its place in `runs`."""
-    place = [run for run in runs if "@" not in run].index(method)
+def look_of(cell: CellTable, method: str) -> Look:
+    """Return the look of a method by its place in the config, the same in every cell."""
+    place = [run for run in cell.benchmark.labels if "@" not in run].index(method)
     turn, index = divmod(place, len(COLOURS))
     return Look(COLOURS[index], MARKERS[index], ("-", "-.", ":")[turn % 3], control=False)
 
@@ -131,17 +125,14 @@ def save(fig: Figure, path: Path) -> None:
 def annotate(
     fig: Figure,
     axes: Axes,
-    cell: Cell,
+    cell: CellTable,
     reading: str,
     spread: str = "Error bars: standard error",
     title: str = "",
 ) -> None:
     """Put the title and the legend of `axes` above the figure, and below it how to read it."""
-    handles, labels = axes.get_legend_handles_labels()
-    noise_last = sorted(range(len(labels)), key=lambda place: labels[place] == NOISE_LABEL)
     fig.legend(
-        [handles[place] for place in noise_last],
-        [labels[place] for place in noise_last],
+        *axes.get_legend_handles_labels(),
         loc="outside upper left",
         ncols=5 if fig.get_figwidth() >= WIDTH else 3,
         title=f"{cell.title}: {title}" if title else cell.title,
@@ -156,7 +147,7 @@ def annotate(
     fig.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7, color="0.3")
 
 
-def _troubles(cell: Cell) -> Iterator[str]:
+def _troubles(cell: CellTable) -> Iterator[str]:
     for run, label in cell.labels.items():
         if cell.trouble(run):
             yield f"{label} {cell.trouble(run)}{': not drawn' if cell.failed(run) else ''}."

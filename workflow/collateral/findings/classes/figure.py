@@ -1,8 +1,7 @@
 """Whole classes deleted: the other classes' loss of accuracy by their similarity to them."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,17 +10,33 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
-from collateral.findings._shared.style import NOISE, NOISE_LABEL, WIDTH, Look, annotate, looks, style
-from collateral.findings.classes.table import Points, points_of, short_names, slope_text
-from collateral.results.table import Cell, Runs
+from collateral.findings._shared.panels import ZERO
+from collateral.findings._shared.style import (
+    NOISE,
+    NOISE_LABEL,
+    WIDTH,
+    Look,
+    Picture,
+    annotate,
+    looks,
+    style,
+)
+from collateral.findings.catalogue import metric_of
+from collateral.findings.classes.reading import (
+    Points,
+    kept_names,
+    points_of,
+    short_names,
+    slope_text,
+)
+from collateral.results.table import CellTable
 
 CAPTION = (
     "The classes that were not deleted: Retrain's accuracy on a class's test examples minus the "
-    "unlearned model's, over the similarity of the class to the deleted one (of several, the most "
-    "similar), the cosine of their mean features in the base model. Mean over seeds and its 95 % "
-    "Student-t interval. Dashed: linear fit over these classes; its slope is the mean of the "
-    "slopes of single seeds, in points per 0.1 of similarity, with a 95 % Student-t interval over "
-    "seeds. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
+    "unlearned model's, over the cosine of its mean features in the base model with the deleted "
+    "class's (of several, the most similar). Mean over seeds and its 95 % Student-t interval. "
+    "Dashed: linear fit; its slope is the mean of the seeds' slopes, with a 95 % Student-t "
+    "interval. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
 )
 MOST_COLUMNS = 4
 MOST_NAMES = 12  # of more classes, those with the largest drop or gain that find room
@@ -33,47 +48,54 @@ PLACES = (
 HALO = [withStroke(linewidth=1.5, foreground="white")]
 
 
-def draw(cell: Cell, runs: Runs) -> Figure:
+def figures(cell: CellTable) -> Iterator[Picture]:
+    """Yield the figure of the other classes, where whole classes are deleted."""
+    if looks(cell) and kept_names(cell):
+        yield Picture("classes", draw(cell), CAPTION)
+
+
+@style()
+def draw(cell: CellTable) -> Figure:
     """Draw a panel for each method and control."""
-    drawn = looks(cell, runs)
-    columns = min(max(len(drawn), 1), MOST_COLUMNS)
-    rows = max(math.ceil(len(drawn) / columns), 1)
-    with style():
-        fig = Figure(figsize=(WIDTH, 0.9 + 2.2 * rows), layout="constrained")
-        grid = fig.subplots(rows, columns, squeeze=False, sharex=True)
-        panels = dict(zip(drawn, grid.flat, strict=False))
-        for run, axes in panels.items():
-            _draw_panel(axes, cell, run, drawn[run])
-        for axes in grid.flat[len(panels) :]:
-            axes.set_visible(False)
-        fig.supylabel("Retrain − unlearned (points)", fontsize=8)
-        one = "the" if len(cell.forgotten) < 2 else "a"
-        reading = f"Above zero: less accurate than Retrain. Right: more like {one} deleted class."
-        annotate(fig, grid[0, 0], cell, reading, "Error bars: 95 % Student-t interval")
-        fig.draw_without_rendering()  # names are placed where the layout has put the marks
-        fig.set_layout_engine("none")
-        for run, axes in panels.items():
-            _write_names(axes, points_of(cell, run))
+    drawn = looks(cell)
+    columns = min(len(drawn), MOST_COLUMNS)
+    rows = math.ceil(len(drawn) / columns)
+    fig = Figure(figsize=(WIDTH, 0.9 + 2.2 * rows), layout="constrained")
+    grid = fig.subplots(rows, columns, squeeze=False, sharex=True)
+    panels = dict(zip(drawn, grid.flat, strict=False))
+    for run, axes in panels.items():
+        _draw_panel(axes, cell, run, drawn[run])
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    fig.supylabel("Retrain − unlearned (points)", fontsize=8)
+    one = "the" if len(cell.forgotten) < 2 else "a"
+    reading = f"Above zero: less accurate than Retrain. Right: more like {one} deleted class."
+    annotate(fig, grid[0, 0], cell, reading, "Error bars: 95 % Student-t interval")
+    fig.draw_without_rendering()  # names are placed where the layout has put the marks
+    fig.set_layout_engine("none")
+    for run, axes in panels.items():
+        _write_names(axes, points_of(cell, run))
     return fig
 
 
-def _draw_panel(axes: Axes, cell: Cell, run: str, look: Look) -> None:
+def _draw_panel(axes: Axes, cell: CellTable, run: str, look: Look) -> None:
     points = points_of(cell, run)
-    x, y, slope = points.similarity, points.drop, 100 * cell.number(run, "class_slope")
+    axes.axhline(0, **ZERO)
+    axes.errorbar(
+        points.similarity,
+        points.drop,
+        np.nan_to_num(points.error),
+        linestyle="",
+        elinewidth=0.8,
+        marker=look.marker or "o",
+        color=look.colour,
+        markersize=4 if len(points.names) <= MOST_NAMES else 2,
+    )
+    _draw_fit(axes, cell, run, points)
     if not np.isnan(points.noise).all():
         # A bar a class: between classes there is nothing.
-        bars = {**NOISE, "linewidth": 5}
-        axes.vlines(x, -points.noise, points.noise, label=NOISE_LABEL, **bars)
-    axes.axhline(0, color="0.3", linewidth=0.8)
-    axes.vlines(x, y - points.error, y + points.error, color=look.colour, linewidth=0.8)
-    size = 4 if len(x) <= MOST_NAMES else 2
-    axes.plot(x, y, linestyle="", marker=look.marker or "o", color=look.colour, markersize=size)
-    if not math.isnan(slope):
-        # Through the mean of the classes, as each seed's line goes through its own.
-        fit = y.mean() + slope * (x - x.mean())
-        axes.plot(x, fit, "--", color="0.35", linewidth=1, label="Linear fit")
-        text = f"slope {slope_text(cell, run)}\npoints per 0.1"
-        axes.text(0.03, 0.99, text, transform=axes.transAxes, va="top", fontsize=7)
+        bars = {**NOISE, "linewidth": 5, "label": NOISE_LABEL}
+        axes.vlines(points.similarity, -points.noise, points.noise, **bars)
     axes.margins(0.12, 0.1)
     # No difference is beyond 100 points, though an interval may be.
     bottom, top = np.clip(axes.get_ylim(), -105, 105)
@@ -82,6 +104,19 @@ def _draw_panel(axes: Axes, cell: Cell, run: str, look: Look) -> None:
     axes.set_title(cell.labels[run])
     axes.set_xlabel("Class similarity")
     axes.tick_params(labelbottom=True)  # the panel below may be missing
+
+
+def _draw_fit(axes: Axes, cell: CellTable, run: str, points: Points) -> None:
+    slope = metric_of("class_drop").factor * cell.number(run, "class_slope")
+    if math.isnan(slope):
+        return
+    # Through the mean of the classes, as each seed's line goes through its own.
+    x, y = points.similarity, points.drop
+    axes.plot(
+        x, y.mean() + slope * (x - x.mean()), "--", color="0.35", linewidth=1, label="Linear fit"
+    )
+    text = f"slope {slope_text(cell, run)}\n{metric_of('class_slope').unit}"
+    axes.text(0.03, 0.99, text, transform=axes.transAxes, va="top", fontsize=7)
 
 
 def _write_names(axes: Axes, points: Points) -> None:

@@ -88,9 +88,10 @@ def attempt(
         return None, problem
 
 
-def presented(part: str) -> list[str]:
-    """Return the findings that have this part, as tables, figures and page follow each other."""
-    return sorted(having(part), key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
+def presented(*parts: str) -> list[str]:
+    """Return the findings that have one of these parts, as tables, figures and page follow."""
+    found = dict.fromkeys(name for part in parts for name in having(part))
+    return sorted(found, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
 def having(part: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from collateral.contract.metrics import Metric
+from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
-from collateral.results.table import REFERENCE, Cell
+from collateral.results.outputs import StoredOutputs
+from collateral.results.table import REFERENCE, CellTable
 
 NUM_METHODS = 4
 NUM_EXAMPLES = 8
 LEAST_LOSS = 0.1  # of confidence: below it, nobody was hurt
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
+CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,7 @@ class Example:
     image: str  # a data URI
     name: str  # the true class
     origin: str  # retained, test or forgotten
-    retrain: float = np.nan  # mean true-class confidence over seeds
-    unlearned: float = np.nan
+    change: str = ""  # "90 → 10 %": Retrain's confidence in the true class, the unlearned model's
     predicted: str = ""  # the unlearned models' most frequent class, where it is wrong
 
 
@@ -45,52 +49,51 @@ class Strip:
 class Answers:
     """What the models of a run, one a seed, say of the shown examples."""
 
+    run: str
     confidence: NDArray[np.float64]  # (K,), mean over seeds
     prediction: NDArray[np.int64]  # (K,), most frequent over seeds
 
 
-def strips(folder: Path, cell: Cell, labels: Labels) -> list[Strip]:
-    """Return a strip of forgotten examples and one for each of the methods that hurt most."""
-    shown = Neighbours.load(folder / "neighbours.npz")
-    candidates = np.flatnonzero(shown.shown_set != "forget")
-    retrain = _answers(folder, cell, REFERENCE, shown)
-    hurt = {}
-    for run in cell.runs("method"):
-        if not cell.trouble(run):
-            answers = _answers(folder, cell, run, shown)
-            loss = (retrain.confidence - answers.confidence)[candidates]
-            worst = np.argsort(-loss, kind="stable")[:NUM_EXAMPLES]
-            worst = worst[loss[worst] >= LEAST_LOSS]
-            hurt[run] = (float(loss[worst].sum()), candidates[worst], answers)
-    hurting = [run for run in hurt if len(hurt[run][1])]
-    first = sorted(hurting, key=lambda run: -hurt[run][0])[:NUM_METHODS]
+def strips(folder: Path, cell: CellTable) -> list[Strip]:
+    """Return the forgotten examples and whom the worst methods hurt; nothing without the cache."""
+    runs = [REFERENCE, *(run for run in cell.runs("method") if not cell.trouble(run))]
+    files = {run: _outputs(folder, cell, run) for run in runs}
+    neighbours = folder / layout.NEIGHBOURS.format(cell=cell.name)
+    needed = [neighbours, folder / layout.LABELS, *(path for run in runs for path in files[run])]
+    if not all(path.exists() for path in needed):
+        return []
+    shown, labels = Neighbours.load(neighbours), Labels.load(folder / layout.LABELS)
     forgotten = np.flatnonzero(shown.shown_set == "forget")
+    retrain, *methods = (_answers(run, files[run], shown) for run in runs)
     return [
         Strip("Forgotten", [_example(shown, k, labels) for k in forgotten]),
         *(
             Strip(
-                f"Hurt most by {cell.labels[run]}",
-                [_example(shown, k, labels, retrain, hurt[run][2]) for k in hurt[run][1]],
+                f"Hurt most by {cell.labels[method.run]}",
+                [_hurt(shown, k, labels, retrain, method) for k in places],
             )
-            for run in first
+            for method, places in _worst(shown, retrain, methods)
         ),
     ]
 
 
-def _answers(folder: Path, cell: Cell, run: str, shown: Neighbours) -> Answers:
-    files = [folder / f"seed-{seed}" / run / "outputs.npz" for seed in cell.seeds]
-    confidence, prediction = (
-        np.array([_of_shown(file, part, shown) for file in files])
-        for part in ("confidence", "prediction")
-    )
-    modes = [np.bincount(votes).argmax() for votes in prediction.astype(int).T]
-    return Answers(confidence.mean(axis=0), np.array(modes))
+def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
+    runs = (layout.RUN.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
+    return [folder / place / layout.OUTPUTS for place in runs]
 
 
-def _of_shown(path: Path, part: str, shown: Neighbours) -> NDArray[np.float64]:
-    """Return one part of a run's outputs for the shown examples; the large logits stay unread."""
-    with np.load(path) as file:
-        train, test = file[f"train_{part}"], file[f"test_{part}"]
+def _answers(run: str, files: list[Path], shown: Neighbours) -> Answers:
+    sets = [(StoredOutputs(file, "train"), StoredOutputs(file, "test")) for file in files]
+    confidence = [_of_shown(shown, train.confidence, test.confidence) for train, test in sets]
+    prediction = [_of_shown(shown, train.prediction, test.prediction) for train, test in sets]
+    modes = [np.bincount(votes).argmax() for votes in np.array(prediction).astype(int).T]
+    return Answers(run, np.mean(confidence, axis=0), np.array(modes))
+
+
+def _of_shown(
+    shown: Neighbours, train: NDArray[np.generic], test: NDArray[np.generic]
+) -> NDArray[np.float64]:
+    """Return what is said of the shown examples."""
     from_test = shown.shown_set == "test"
     values = np.empty(len(from_test))
     values[from_test] = test[shown.shown_index[from_test]]
@@ -98,27 +101,41 @@ def _of_shown(path: Path, part: str, shown: Neighbours) -> NDArray[np.float64]:
     return values
 
 
-def _example(
-    shown: Neighbours,
-    k: np.intp,
-    labels: Labels,
-    retrain: Answers | None = None,
-    unlearned: Answers | None = None,
+def _worst(
+    shown: Neighbours, retrain: Answers, methods: list[Answers]
+) -> Iterator[tuple[Answers, NDArray[np.int64]]]:
+    """Yield the methods that hurt most, and the examples that each of them hurt."""
+    candidates = np.flatnonzero(shown.shown_set != "forget")
+    hurt = []
+    for method in methods:
+        loss = (retrain.confidence - method.confidence)[candidates]
+        worst = np.argsort(-loss, kind="stable")[:NUM_EXAMPLES]
+        worst = worst[loss[worst] >= LEAST_LOSS]
+        if len(worst):
+            hurt.append((float(loss[worst].sum()), method, candidates[worst]))
+    for _, method, places in sorted(hurt, key=lambda one: -one[0])[:NUM_METHODS]:
+        yield method, places
+
+
+def _hurt(
+    shown: Neighbours, k: np.int64, labels: Labels, retrain: Answers, method: Answers
 ) -> Example:
+    before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
+    seen = labels.class_names[method.prediction[k]]
+    example = _example(shown, k, labels)
+    return Example(
+        example.image,
+        example.name,
+        example.origin,
+        f"{before} → {after} %",
+        "" if seen == example.name else seen,
+    )
+
+
+def _example(shown: Neighbours, k: np.int64, labels: Labels) -> Example:
     origin = str(shown.shown_set[k])
     label = (labels.test if origin == "test" else labels.train)[shown.shown_index[k]]
-    image, name = png(shown.shown_images[k]), labels.class_names[label]
-    if retrain is None or unlearned is None:
-        return Example(image, name, SETS[origin])
-    seen = unlearned.prediction[k]
-    return Example(
-        image,
-        name,
-        SETS[origin],
-        float(retrain.confidence[k]),
-        float(unlearned.confidence[k]),
-        "" if seen == label else labels.class_names[seen],
-    )
+    return Example(png(shown.shown_images[k]), labels.class_names[label], SETS[origin])
 
 
 def png(pixels: NDArray[np.uint8]) -> str:

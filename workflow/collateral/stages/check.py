@@ -13,7 +13,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Print each problem in a line, and fail if there is one."""
-    problems = read_problems(args.problems)
+    problems = dict.fromkeys(read_problems(args.problems))
     for problem in problems:
         print(" ".join(str(problem).split()))
     if problems:

@@ -1,33 +1,26 @@
-"""Tables' numbers, figures and images of all benchmarks in; one self-contained page out."""
+"""Numbers, figures and images of all benchmarks in; one self-contained page out."""
 
-import argparse
-import json
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from collateral.findings.compute import write_problems
+from collateral.report.page import gather, render
 from collateral.results.files import atomic
-from collateral.report.page import Source, render
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the stage's inputs, values and outputs."""
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare what goes in and comes out."""
     parser.add_argument(
-        "--benchmarks",
-        type=json.loads,
-        required=True,
-        help='JSON: {"digits": {"folder": "results/digits", "runs": {"ft": "FT"}, '
-        '"protocol": "matched"}}',
+        "--benchmarks", type=Path, nargs="+", required=True, help="folders of benchmarks"
     )
     parser.add_argument("--theory", type=Path, help="folder of the theory's figures")
     parser.add_argument("--out", type=Path, required=True, help="the page")
+    parser.add_argument("--problems", type=Path, required=True, help="problems.json")
 
 
-def run(args: argparse.Namespace) -> None:
-    """Render the page and write it."""
-    sources = {
-        name: Source(
-            Path(given["folder"]), given["runs"], given.get("protocol"), given.get("sweeps", {})
-        )
-        for name, given in args.benchmarks.items()
-    }
+def run(args: Namespace) -> None:
+    """Render the page; write it, and what could not be shown on it."""
+    benchmarks = [gather(folder) for folder in args.benchmarks]
     with atomic(args.out) as temporary:
-        temporary.write_text(render(sources, args.theory), encoding="utf-8")
+        temporary.write_text(render(benchmarks, args.theory), encoding="utf-8")
+    write_problems(args.problems, (one for part in benchmarks for one in part.problems))

@@ -1,0 +1,38 @@
+"""What ran: each run's method and exact parameters, and the versions it ran with."""
+
+from pathlib import Path
+from typing import Any
+
+from collateral.contract.metrics import EMPTY
+from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.results import layout
+from collateral.results.files import read_json
+from collateral.results.table import REFERENCE, CellTable
+
+CAPTION = "On the first seed; Original is the base model."
+
+
+def what_ran(folder: Path, cell: CellTable) -> list[Table]:
+    """Return the table of parameters; nothing where the cache has no records."""
+    records = {label: _record(folder, cell, run) for run, label in cell.labels.items()}
+    lines = [Line(label, _fields(record)) for label, record in records.items() if record]
+    grid = Grid("Run", ["Method", "Parameters"], [lines], is_prose=True)
+    return [Table("what-ran", "What ran", [grid], CAPTION)] if lines else []
+
+
+def versions(folder: Path, cell: CellTable) -> str:
+    """Return what Retrain was computed with."""
+    found = _record(folder, cell, REFERENCE).get("versions", {})
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
+    place = layout.BASE if run == layout.ORIGINAL else layout.RUN
+    path = folder / place.format(cell=cell.name, seed=cell.seeds[0], run=run) / layout.RECORD
+    content: dict[str, Any] = read_json(path) if path.exists() else {}
+    return content
+
+
+def _fields(record: dict[str, Any]) -> list[Field]:
+    params = ", ".join(f"{key}={value}" for key, value in record.get("params", {}).items())
+    return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

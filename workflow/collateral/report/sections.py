@@ -1,0 +1,126 @@
+"""What the findings say of a cell, and over all cells, as sections of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from collateral.contract.plugins import FINDING
+from collateral.findings._shared.tables import Table
+from collateral.findings.compute import Problem, attempt, having, presented
+from collateral.report.images import data_uri
+from collateral.results import layout
+from collateral.results.files import read_json
+from collateral.results.table import BenchmarkTable, CellTable
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page."""
+
+    name: str
+    image: str  # a data URI
+    caption: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table, and the figures that are called after it."""
+
+    table: Table
+    pictures: list[Picture]
+
+
+@dataclass(frozen=True)
+class Section:
+    """The answer to one question."""
+
+    finding: str
+    question: str
+    place: str  # main, ablations or details
+    words: str = ""
+    pictures: list[Picture] = field(default_factory=list)  # those of no table
+    blocks: list[Block] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to show."""
+        return bool(self.words or self.pictures or self.blocks)
+
+
+@dataclass
+class Findings:
+    """The findings, asked one by one; `problems` are those that could not answer."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def of_cell(self, cell: CellTable, figures: Path) -> list[Section]:
+        """Return what they say of a cell, whose figures lie in a folder."""
+        pictures = _pictures(figures)
+        sections = [
+            self._section(name, cell, "tables", cell.name, pictures.get(name, []))
+            for name in presented("words", "table", "figure")
+        ]
+        return [section for section in sections if section]
+
+    def over_cells(self, table: BenchmarkTable) -> list[Section]:
+        """Return what they say over all cells; a single one says it itself."""
+        if len(table.cells) < 2:
+            return []
+        sections = [
+            self._section(name, table, "tables_across", "", []) for name in presented("table")
+        ]
+        return [section for section in sections if section]
+
+    def _section(
+        self, name: str, given: Any, function: str, cell: str, pictures: list[Picture]
+    ) -> Section:
+        finding = FINDING.load(name)
+        tables: list[Table] = self._ask(name, "table", function, cell, lambda ask: [*ask(given)])
+        words = self._ask(name, "words", "words", cell, lambda ask: [ask(given)]) if cell else []
+        return Section(
+            name,
+            str(finding.__doc__).partition("\n")[0],
+            getattr(finding, "PLACE", "main"),
+            "".join(words),
+            [one for one in pictures if _owner(one, tables) is None],
+            [Block(table, [p for p in pictures if _owner(p, tables) is table]) for table in tables],
+        )
+
+    def _ask(
+        self, name: str, part: str, function: str, cell: str, ask: Callable[[Any], list[T]]
+    ) -> list[T]:
+        """Return what a part of a finding says; nothing if it has none, or if that raises."""
+
+        def answer() -> list[T]:
+            has_part = name in having(part)
+            found = getattr(FINDING.load(name, part), function, None) if has_part else None
+            return ask(found) if found else []
+
+        found, problem = attempt(answer, name, part, cell)
+        self.problems += [problem] if problem else []
+        return found or []
+
+
+def _owner(picture: Picture, tables: Sequence[Table]) -> Table | None:
+    """Return the table after which a figure is called: `sweep-k-affected` is of `sweep-k`."""
+    owners = [table for table in tables if f"{picture.name}-".startswith(f"{table.name}-")]
+    return max(owners, key=lambda table: len(table.name), default=None)
+
+
+def _pictures(folder: Path) -> dict[str, list[Picture]]:
+    """Return the figures of a cell by finding; nothing where none were drawn."""
+    captions = folder / layout.CAPTIONS
+    found: dict[str, list[Picture]] = {}
+    for one in read_json(captions) if captions.exists() else ():
+        shown = picture(folder, one["name"], one["caption"])
+        found.setdefault(one["finding"], []).append(shown)
+    return found
+
+
+def picture(folder: Path, name: str, caption: str) -> Picture:
+    """Read a figure."""
+    return Picture(name, data_uri((folder / f"{name}.png").read_bytes()), caption)

@@ -1,0 +1,48 @@
+"""The theory's figures and tables on the page."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from collateral.contract.metrics import Metric
+from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.report.sections import Picture, picture
+from collateral.results import layout
+from collateral.results.files import read_json
+
+TABLES = {"findings": "Findings", "checks": "Checks"}  # its files
+NUMBER = Metric("", "", "")
+
+
+@dataclass(frozen=True)
+class Theory:
+    """What the page says of the propositions."""
+
+    pictures: list[Picture]
+    tables: list[Table]
+
+
+def theory_of(folder: Path) -> Theory:
+    """Return the figures with their captions, and the tables that are there."""
+    figures = folder / layout.FIGURES
+    captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
+    files = {name: folder / f"{name}.csv" for name in TABLES}
+    return Theory(
+        [picture(figures, name, caption) for name, caption in captions.items()],
+        [_table(name, file) for name, file in files.items() if file.exists()],
+    )
+
+
+def _table(name: str, file: Path) -> Table:
+    """Return a small CSV file as it is, numbers to four digits."""
+    with file.open(newline="") as lines:
+        (corner, *headings), *rows = csv.reader(lines)
+    found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]
+    return Table(name, TABLES[name], [Grid(corner, headings, [found], is_prose=True)])
+
+
+def _short(text: str) -> str:
+    try:
+        return NUMBER.text(float(text))
+    except ValueError:
+        return text

@@ -17,7 +17,11 @@ NUMBERS = Grid(
             Line("FT & Co", [Field("60.0 ± 2.0", 0.1, "(+10.0)"), Field("lr 0.1"), Field("–")]),
             Line(
                 "GA",
-                [Field("45.0", 0.05, "(−5.0)", True, True), Field("x_y|z"), Field("2.5", 1, "", True)],
+                [
+                    Field("45.0", 0.05, "(−5.0)", True, True),
+                    Field("x_y|z"),
+                    Field("2.5", 1, "", True),
+                ],
                 note="diverged (1 of 3 seeds)",
             ),
         ],

@@ -1,0 +1,134 @@
+"""The stage: every finding's tables in their folders, and what could not be made."""
+
+import csv
+import time
+from pathlib import Path
+
+import pytest
+from fake_results import RUNS, FakeCell, full_cell, read_cells, supports_cell, whole_class_cell
+from plug_ins import forgotten_after
+
+from collateral.cli import main
+from collateral.contract.plugins import add_plugins
+from collateral.findings.compute import read_problems
+from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+
+ALWAYS = ("affected", "costs", "main", "near-and-far")
+
+
+def make_tables(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None) -> Path:
+    """Run the stage on some cells; return the folder of the tables."""
+    plan = plan or BenchmarkPlan(RUNS, "shared", {cell.name: CellPlan() for cell in cells})
+    read_cells(folder, *cells, plan=plan)
+    plan.save(folder / "plan.json")
+    words = [(f"--{name}", f"{folder}/{name}.csv") for name in ("metrics", "costs")]
+    words += [("--plan", f"{folder}/plan.json"), ("--out", f"{folder}/tables")]
+    main(["tables", *(word for pair in words for word in pair)])
+    return folder / "tables"
+
+
+def stems(folder: Path) -> set[str]:
+    """Return the names of the tables in a folder, each of which has its three files."""
+    files = sorted(path.name for path in folder.iterdir() if path.suffix != ".json")
+    found = {name.rpartition(".")[0] for name in files if "." in name}
+    whole = {f"{stem}.{suffix}" for stem in found for suffix in ("csv", "md", "tex")}
+    assert whole == {name for name in files if "." in name and not (folder / name).is_dir()}
+    return found
+
+
+def test_every_cell_has_its_tables(tmp_path):
+    out = make_tables(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
+    for name in ("digit_3-50", "digit_8-90"):
+        assert stems(out / name) == set(ALWAYS)
+    assert r"\label{tab:main-digit_8-90}" in (out / "digit_8-90/main.tex").read_text()
+    assert "(shared)" in (out / "digit_3-50/main.md").read_text()
+    assert read_problems([out / "problems.json"]) == []
+    with (out / "digit_3-50/main.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 6 * 6  # six rows, six columns
+
+
+def test_some_tables_are_there_where_there_is_something_to_show(tmp_path):
+    swept = full_cell("digit_8-90", runs=("ft", "ft@lr=1"))
+    sweep = Sweep(
+        "rate", "FT", "lr", "ft", {"ft": 0.1, "ft@lr=1": 1}, {"ft": "0.1", "ft@lr=1": "1"}
+    )
+    tuned = full_cell("digit_1-50")
+    for metric in ("gap_chosen", "gap_default", "gap_nearest", "regret"):
+        tuned.add("ft", metric, 0.01)
+    for metric in ("trial_chosen", "trial_nearest"):
+        tuned.add("ft", metric, 0)
+    tuned.add("ft", "teacher_ua", 0.4, 0.5, 0.6)
+    plans = {
+        "digit_8-90": CellPlan(sweeps=(sweep,)),
+        "digit_1-50": CellPlan(trials={"ft": [{"lr": 0.1}]}),
+    }
+    plan = BenchmarkPlan({**RUNS, "ft@lr=1": "FT, lr 1"}, "matched", plans)
+    out = make_tables(tmp_path, swept, tuned, whole_class_cell(), supports_cell(), plan=plan)
+    assert read_problems([out / "problems.json"]) == []
+    more = {
+        "digit_8-90": {"sweep-rate"},
+        "digit_1-50": {"tuning", "reported"},
+        "digit_9-100": {"classes"},
+        "digit_3-50": {"support-sizes", "support-auto", "support-retrain", "reported"},
+    }
+    for name, names in more.items():
+        assert stems(out / name) == {*ALWAYS, *names}
+    assert {path.name for path in out.glob("*.md")} == {"tuning.md"}
+
+
+def test_over_cells_stands_beside_their_folders(tmp_path):
+    cell = full_cell()
+    for metric in ("ranked_cells", "lowest_cells", "tied_cells", "mean_rank", "mean_gap"):
+        cell.add_overall("ft", metric, 1.0, at="avg_gap")
+    for row in cell.metrics[-5:]:
+        row["cell"] = ""
+    out = make_tables(tmp_path, cell)
+    assert "| FT | 1 of 1 | 1 | 1 | 1.0 | 100.0 |" in (out / "summary.md").read_text()
+
+
+@pytest.fixture
+def plugged(tmp_path):
+    """Return the folder of a finding whose table raises in one of the cells."""
+    folder = tmp_path / "mine" / "findings" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text('"""Broken?"""\nORDER = 5\nMETRICS = {}\n')
+    (folder / "table.py").write_text(
+        "from collateral.findings._shared.tables import Field, Grid, Line, Table\n"
+        "def tables(cell):\n"
+        "    fields = [Field('1')] * (1 if cell.name == 'digit_3-50' else 2)\n"
+        "    yield Table('mine', 'Mine', [Grid('a', ['b'], [[Line('c', fields)]])])\n"
+    )
+    with forgotten_after():
+        add_plugins([tmp_path / "mine"])
+        yield
+
+
+@pytest.mark.usefixtures("plugged")
+def test_one_that_raises_is_named_and_the_rest_goes_on(tmp_path):
+    out = make_tables(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
+    [problem] = read_problems([out / "problems.json"])
+    assert (problem.finding, problem.part, problem.cell) == ("broken", "table", "digit_8-90")
+    assert stems(out / "digit_3-50") == {*ALWAYS, "mine"}
+    assert {*ALWAYS} <= {path.stem for path in (out / "digit_8-90").glob("*.md")}
+
+
+def small_cell(name: str) -> FakeCell:
+    """Return a cell without its bins, which no table shows."""
+    cell = full_cell(name, num_seeds=2, runs=("ga", "ft", "ft@lr=1"))
+    cell.metrics = [row for row in cell.metrics if not row["metric"].startswith(("bin_", "delta_"))]
+    return cell
+
+
+def test_two_hundred_cells_are_presented_in_time(tmp_path):
+    values = {"ft": 0.1, **{f"ft@lr={n}": n for n in range(1, 20)}}
+    sweep = Sweep("rate", "FT", "lr", "ft", values, {run: str(n) for run, n in values.items()})
+    cells = [small_cell(f"digit_{c}-50") for c in range(200)]
+    labels = {"ga": "GA", **{run: run for run in values}}
+    plan = BenchmarkPlan(labels, "matched", {cell.name: CellPlan((sweep,)) for cell in cells})
+    start = time.process_time()
+    out = make_tables(tmp_path, *cells, plan=plan)
+    assert time.process_time() - start < 60
+    # More than the 131,072 bytes that Linux allows one argument of a command.
+    assert (tmp_path / "plan.json").stat().st_size > 131072
+    assert len(list(out.glob("*/sweep-rate.md"))) == len(list(out.glob("*/main.md"))) == 200
+    assert read_problems([out / "problems.json"]) == []

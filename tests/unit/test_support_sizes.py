@@ -8,7 +8,6 @@ from collateral.cli import main
 from collateral.figures import support
 from collateral.findings._shared.style import save
 from collateral.report.page import Source, render
-from collateral.findings.support_size.table import of_auto, of_retrain, of_sizes
 from collateral.results.table import cells, concatenate, read
 from collateral.findings.support_size.words import Step, Supports, auto_in_words, supports_of
 
@@ -207,42 +206,6 @@ def test_the_stage_draws_them_where_there_are_teachers(tmp_path):
 
 
 # The page
-
-
-def shown(grid) -> dict[str, list[str]]:
-    return {
-        line.label: [field.shown.value for field in line.fields]
-        for group in grid.groups
-        for line in group
-    }
-
-
-def test_the_page_has_a_row_a_size(supports):
-    grid = of_sizes(supports)
-    assert grid.headings[4:] == [
-        "Teacher on D_f (%)",
-        "Mass kept (%)",
-        "KL to the smaller support (nats)",
-        "KL between seeds (nats)",
-    ]
-    rows = shown(grid)
-    assert list(rows) == ["20", "50", "80"]
-    assert rows["20"][6] == "–"
-    assert rows["50"] == [
-        *("0.75 ± 0.00", "2.0 ± 0.0", "20.0 ± 0.0", "99.1 ± 0.1"),
-        *("80.1 ± 0.1", "90.1 ± 0.1", "0.501 ± 0.001", "0.050"),
-    ]
-
-
-def test_the_page_says_what_auto_saw_in_each_seed(supports):
-    assert shown(of_auto(supports))["seed 0"] == ["0.25", "40.0", "40.0", "30", "2", "0.80", "60"]
-
-
-def test_the_page_holds_teachers_against_retrain_apart(supports):
-    rows = shown(of_retrain(supports))
-    assert rows["80"][0] == "0.201 ± 0.001"
-    assert rows["80"][1].startswith("−")
-    assert rows["two Retrains"] == ["0.010", ""]
 
 
 def test_the_page_keeps_after_the_fact_apart(tmp_path):

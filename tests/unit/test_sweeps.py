@@ -12,11 +12,7 @@ from collateral.figures import epochs
 from collateral.figures import sweeps as figures
 from collateral.findings._shared.style import NOISE_LABEL, looks
 from collateral.report.page import Source, render
-from collateral.findings._shared.compare import tables
-from collateral.findings._shared.display import show
 from collateral.results.table import cells, read
-from collateral.findings.sweeps.table import sweep_cell, sweep_table, sweeps_of
-from collateral.findings._shared.write import latex, markdown
 
 CELL = "digit_3-50"
 ACCURACIES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
@@ -80,98 +76,6 @@ def swept(frame_of):
         return sweep_cell(frame_of(cell), CELL, sweep), sweep
 
     return build
-
-
-def rows_of(table):
-    return {row.run: row for row in table.rows}
-
-
-# Tables.
-
-
-def test_rows_are_retrain_the_values_in_order_and_the_floor(swept):
-    table = sweep_table(*swept(numeric()))
-    assert [row.label for row in table.rows] == [
-        "Retrain",
-        "0.1 (own)",
-        "1",
-        "0.01",
-        "Retrain, other seeds",
-    ]
-    assert list(rows_of(table)) == ["retrain", "ft", "ft@lr=1", "ft@lr=0.01", "retrain_other_seeds"]
-
-
-def test_a_value_that_is_not_known_is_a_row_and_not_a_number(swept):
-    cell, sweep = swept(numeric(), given(**{"1": 1.0, "0.01": 0.01, "own": None}))
-    assert rows_of(sweep_table(cell, sweep))["ft"].label == "None (own)"
-    assert sweep.numbers == {"ft@lr=1": 1.0, "ft@lr=0.01": 0.01}
-
-
-def test_columns_are_all_metrics_both_gaps_and_the_cost(swept):
-    table = sweep_table(*swept(numeric()))
-    assert table.layout.columns == (
-        *("ua", "ra", "ta", "mia", "avg_gap", "rte"),
-        *("ra_affected", "ua_affected", "ta_affected", "avg_gap_affected"),
-    )
-    assert show(rows_of(table)["ft@lr=1"], "ua").deviation == "(+40.0)"
-    assert show(rows_of(table)["ft@lr=1"], "rte").value == "2.00 ± 1.00"
-
-
-def test_what_a_teacher_reports_is_held_against_retrains_ua(swept):
-    cell = numeric()
-    for run, value in (("ft", 0.5), ("ft@lr=1", 0.8)):
-        cell.add(run, "teacher_ua", value, value, value)
-        cell.add(run, "teacher_epochs", 4, 5, 6)
-    table = sweep_table(*swept(cell))
-    assert table.layout.columns[-2:] == ("teacher_ua", "teacher_epochs")
-    rows = rows_of(table)
-    shown = show(rows["ft@lr=1"], "teacher_ua")
-    assert (shown.value, shown.deviation, shown.chance) == ("80.0 ± 0.0", "(+30.0)", False)
-    assert show(rows["ft"], "teacher_ua").chance
-    assert rows["ft"].entries["teacher_ua"].best
-    assert show(rows["retrain"], "teacher_ua").value == "50.0 ± 1.0"
-    assert show(rows["ft"], "teacher_epochs").value == "5.00 ± 1.00"
-    assert show(rows["retrain"], "teacher_epochs").value == "–"
-    assert show(rows["retrain_other_seeds"], "teacher_ua").deviation == "(1.0)"
-    # Not reported for this value.
-    assert show(rows["ft@lr=0.01"], "teacher_ua").value == "–"
-
-
-def test_bold_is_the_value_nearest_to_retrain_within_the_sweep(swept):
-    table = sweep_table(*swept(words(), WORDS))
-    assert [run for run, row in rows_of(table).items() if row.entries["ua"].best] == [
-        "ft@kind=hard"
-    ]
-    assert "Bold: the value nearest to Retrain" in table.conventions
-
-
-def test_no_run_of_a_sweep_is_in_the_other_tables_or_figures(frame_of):
-    labels = RUNS | {"ft@kind=hard": "FT, kind hard"}
-    (cell,) = cells(frame_of(words()), labels)
-    for table in tables(cell):
-        assert [row.run for row in table.rows] == ["retrain", "ft", "ga", "retrain_other_seeds"]
-    # FT is further from Retrain than its variant, GA is the nearest method.
-    main_table = tables(cell)[0]
-    assert [row.run for row in main_table.rows if row.entries["ua"].best] == ["ga"]
-    assert list(looks(cell, labels)) == ["ft", "ga"]
-
-
-@pytest.mark.parametrize("write", [markdown, latex])
-def test_the_parts_of_a_table_are_below_each_other_with_one_caption(swept, write):
-    text = write(sweep_table(*swept(words(), WORDS)))
-    assert text.count("FT: kind") == 2
-    assert text.count("FT with other values of kind") == 1
-    assert text.index("MIA") < text.index("RA affected")
-    assert max(line.count("&") for line in text.splitlines()) <= 6
-
-
-def test_a_value_whose_seeds_all_diverged_is_a_row_that_says_so(swept):
-    cell = fake(retrain=0.5, ft=0.6)
-    for metric in ACCURACIES:
-        cell.add("ft@kind=hard", metric, None, None, None)
-    table = sweep_table(*swept(cell, WORDS))
-    assert rows_of(table)["ft@kind=hard"].status == "diverged (3 of 3 seeds)"
-    assert show(rows_of(table)["ft@kind=hard"], "ua").value == "–"
 
 
 # Figures.

@@ -7,8 +7,6 @@ snakemake paper --configfile configs/paper.yaml              all of the paper
 make figures                                                 tables, figures, page from the cache
 """
 
-import gc
-
 from snakemake.utils import min_version
 
 from collateral.config.errors import ConfigError
@@ -17,9 +15,6 @@ from collateral.plan import paths
 from collateral.plan.grid import build_grid
 
 min_version("9.0")
-# A DAG is all live objects: looking through them for garbage is a ninth of a large dry run.
-gc.set_threshold(200_000, 20, 100)
-
 if "benchmarks" not in config:
 
     configfile: "config.yaml"
@@ -35,14 +30,6 @@ except ConfigError as error:
 GRID = build_grid(CONFIG)
 
 
-wildcard_constraints:
-    benchmark="|".join(GRID),
-    cell="[a-z0-9_.-]+",
-    seed=r"\d+",
-    run=r"(?!(retrain|original)/)[a-z0-9_.@=-]+",
-    method="[a-z0-9_.-]+",
-
-
 include: "workflow/rules/lookup.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/slurm.smk"
@@ -53,6 +40,7 @@ include: "workflow/rules/support_size.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/theory.smk"
 include: "workflow/rules/present.smk"
+include: "workflow/rules/speed.smk"
 
 
 rule all:
@@ -65,13 +53,7 @@ rule all:
 rule paper:
     """The paper's tables and figures, which docs/paper.md lists, where the config has them."""
     input:
-        paths.REPORT,
-        paths.CHECKED,
-
-
-# Snakemake asks for the signature of each function again for each job: an eighth of a dry run.
-for rule_ in workflow.rules:
-    remember_signatures([*rule_.input, *rule_.params])
+        rules.all.input,
 
 
 onsuccess:

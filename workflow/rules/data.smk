@@ -30,7 +30,7 @@ rule split:
     """The forget set of a cell."""
     input:
         labels=paths.LABELS,
-        files=forget_files,
+        files=lambda w: split_job(w).files,
     output:
         split=paths.SPLIT,
     log:

@@ -1,6 +1,5 @@
 """From wildcards to jobs; what each of them needs and is told, the plan knows."""
 
-import inspect
 import shlex
 
 from collateral.plan.evaluation import EvaluationJob
@@ -11,10 +10,12 @@ from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
 PLUGINS = shlex.join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
 
 
-def remember_signatures(functions):
-    """Let Snakemake find the signatures that it asks for again for each job."""
-    for function in filter(inspect.isfunction, functions):
-        function.__signature__ = inspect.signature(function)
+wildcard_constraints:
+    benchmark="|".join(GRID),
+    cell="[a-z0-9_.-]+",
+    seed=r"\d+",
+    run=r"(?!(retrain|original)/)[a-z0-9_.@=-]+",
+    method="[a-z0-9_.-]+",
 
 
 def benchmark_of(w):
@@ -55,14 +56,6 @@ def support_sizing(w):
 
 def evaluation(w):
     return EvaluationJob(benchmark_of(w), cell_of(w))
-
-
-def forget_files(w):
-    """Return the user's own file of a forget set; one that is missing is named before any job."""
-    try:
-        return split_job(w).files
-    except FileNotFoundError as error:
-        raise WorkflowError(str(error))
 
 
 def costs_in(folders):

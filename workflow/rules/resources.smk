@@ -32,8 +32,4 @@ def minutes(job_of):
     def limit(wildcards, attempt):
         return limits.minutes(job_of(wildcards), attempt)
 
-    remember_signatures([limit])
     return limit
-
-
-remember_signatures([memory])

@@ -88,7 +88,8 @@ class _Code(ast.NodeTransformer):
 
     def __init__(self, tree: ast.Module) -> None:
         self.imports: list[tuple[str, list[str]]] = []  # the names in it, and the modules
-        self.text = ast.dump(self.visit(tree))
+        self.visit(tree)
+        self.text = ast.dump(tree)
 
     def visit(self, node: ast.AST) -> ast.AST | None:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collateral.config.errors import ConfigError
 from collateral.contract.plugins import DATA, FORGET, MODEL
 from collateral.contract.work import Work
 from collateral.plan import paths
@@ -109,7 +110,7 @@ class SplitJob(CellJob):
         file = Path(path).expanduser()
         if not file.exists() and not Path(self.path(paths.SPLIT)).exists():
             key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
-            raise FileNotFoundError(f"{key}: '{path}': there is no such file")
+            raise ConfigError([f"{key}: '{path}': there is no such file"])
         return [str(file)] if file.exists() else []  # figures come from the cache, without it
 
     @property

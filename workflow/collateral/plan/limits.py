@@ -47,7 +47,7 @@ def memory_mb(benchmark: Benchmark, attempt: int) -> int:
         height, width, _ = size.shape
         batch *= height * width / 32**2
         images = size.num_examples * prod(size.shape) / 2**20
-    return round(LEAST_MB + batch + COPIES * images) * 2 ** (attempt - 1)
+    return _doubled(round(LEAST_MB + batch + COPIES * images), attempt)
 
 
 def minutes(job: Training, attempt: int) -> int:
@@ -57,4 +57,8 @@ def minutes(job: Training, attempt: int) -> int:
     except SizeUnknownError:
         seconds = 0.0
     planned = max(round(SLOWNESS * seconds / 60), LEAST_MINUTES)
-    return min(planned * 2 ** (attempt - 1), MOST_MINUTES)
+    return min(_doubled(planned, attempt), MOST_MINUTES)
+
+
+def _doubled(asked: int, attempt: int) -> int:
+    return asked << (attempt - 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -60,7 +61,8 @@ class Rates:
 
         def difference(rate: Rate) -> tuple[bool, bool, float]:
             ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)
-            return rate.model != model, not _same_family(rate.model, model), max(ratio, 1 / ratio)
+            is_akin = _family(rate.model) == _family(model)
+            return rate.model != model, not is_akin, max(ratio, 1 / ratio)
 
         return min(self.measured, key=difference)
 
@@ -89,8 +91,9 @@ def _multiply_adds(model: str, shape: Shape) -> int:
     return facts_of(model, shape).multiply_adds
 
 
-def _same_family(one: str, other: str) -> bool:
-    return MODEL.module(one) == MODEL.module(other)
+@cache
+def _family(model: str) -> str:
+    return MODEL.module(model)
 
 
 def _shipped(rates: Mapping[str, float]) -> tuple[Rate, ...]:

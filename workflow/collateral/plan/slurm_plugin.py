@@ -8,7 +8,7 @@ Upstream would have to:
   ends, in the end every three minutes.
 """
 
-from types import ModuleType
+from typing import Any
 
 VERSION = "2.8"
 
@@ -17,7 +17,7 @@ class PluginError(Exception):
     """The plug-in is not the one that this was made for."""
 
 
-def mend(plugin: ModuleType, wait: int, memory: int) -> None:
+def mend(plugin: Any, wait: int, memory: int) -> None:
     """Let the plug-in look every `wait` seconds, and take it that squeue remembers so long."""
     if not (hasattr(plugin, "get_min_job_age") and hasattr(plugin, "Executor")):
         raise PluginError(f"{plugin.__name__} is not as of {VERSION}, which this was made for.")

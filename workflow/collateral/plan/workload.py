@@ -21,6 +21,10 @@ class SizeUnknownError(ValueError):
     """The user's files do not tell how much data there is; the job that reads them will say why."""
 
 
+class WorkError(ValueError):
+    """A method, perhaps the user's own, does not say what it computes."""
+
+
 class Workload:
     """The work of every job of a benchmark that trains, in images by model."""
 
@@ -136,7 +140,7 @@ def _asked(params: MethodParams, function: str, sizes: Sizes) -> Work:
     try:
         work = getattr(params, function)(sizes)
     except Exception as error:
-        raise TypeError(f"{where} raised {type(error).__name__}: {error}") from error
+        raise WorkError(f"{where} raised {type(error).__name__}: {error}") from error
     if not isinstance(work, Work):
-        raise TypeError(f"{where} returned {work!r}; expected Work")
+        raise WorkError(f"{where} returned {work!r}; expected Work")
     return work

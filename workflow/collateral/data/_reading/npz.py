@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.results.dataset import Labels
 from collateral.contract.data import DatasetSize
 from collateral.data._reading.pixels import to_uint8
+from collateral.results.dataset import Labels
 
 IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
 TRAIN_KEYS = [("train_images", "train_labels")]
@@ -75,11 +76,14 @@ def _part_size(
     key: str, path: Path, pairs: list[tuple[str, str]]
 ) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[Any] | None]:
     """Return the shape of the images, the labels, and the classes' names where there are some."""
-    with np.load(_checked(key, path), allow_pickle=False) as file:
-        at = f"{key}: {path}"
-        images_key, labels_key = _keys(file.files, at, pairs)
-        names = file["class_names"] if "class_names" in file.files else None
-        return _shape(file.zip, images_key), _labels(file[labels_key], at), names
+    at = f"{key}: {path}"
+    with _opened(key, path) as file:
+        names = file.files
+    images_key, labels_key = _keys(names, at, pairs)
+    with _opened(key, path) as file:
+        shape, labels = _shape(file.zip, images_key), file[labels_key]
+        class_names = file["class_names"] if "class_names" in names else None
+    return shape, _labels(labels, at), class_names
 
 
 def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
@@ -95,11 +99,19 @@ def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
 
 def _open(key: str, path: Path) -> dict[str, NDArray[Any]]:
     """Return all arrays of an .npz file; nothing is unpickled."""
+    with _opened(key, path) as file:
+        return {name: file[name] for name in file.files}
+
+
+@contextmanager
+def _opened(key: str, path: Path) -> Iterator[Any]:
+    """Yield an .npz file; whatever is wrong with it while it is read, the error names it."""
     path = _checked(key, path)
     try:
         with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            yield file
+    # Damage has as many names as there are places for it.
+    except Exception as error:
         raise ValueError(f"{key}: cannot read {path}: {error}") from None
 
 

@@ -90,8 +90,9 @@ def attempt(
 
 def presented(*parts: str) -> list[str]:
     """Return the findings that have one of these parts, as tables, figures and page follow."""
-    found = dict.fromkeys(name for part in parts for name in having(part))
-    return sorted(found, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
+    found = {name for part in parts for name in having(part)}
+    in_turn = [name for name in in_order() if name in found]
+    return sorted(in_turn, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
 def having(part: str) -> list[str]:

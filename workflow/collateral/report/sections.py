@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from PIL import Image
+
 from collateral.contract.plugins import FINDING
 from collateral.findings._shared.tables import Table
 from collateral.findings.compute import Problem, attempt, having, presented
@@ -15,6 +17,8 @@ from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.table import BenchmarkTable, CellTable
 
+FULL_WIDTH = 1350  # of a figure as wide as a paper's text, in its pixels
+SCREEN_WIDTH = 832  # the same, as shown
 T = TypeVar("T")
 
 
@@ -24,6 +28,7 @@ class Picture:
 
     name: str
     image: str  # a data URI
+    width: int  # as shown, in pixels: letters of all figures are of one size
     caption: str
 
 
@@ -123,4 +128,7 @@ def _pictures(folder: Path) -> dict[str, list[Picture]]:
 
 def picture(folder: Path, name: str, caption: str) -> Picture:
     """Read a figure."""
-    return Picture(name, data_uri((folder / f"{name}.png").read_bytes()), caption)
+    file = folder / f"{name}.png"
+    with Image.open(file) as image:
+        width = round(image.width * SCREEN_WIDTH / FULL_WIDTH)
+    return Picture(name, data_uri(file.read_bytes()), width, caption)

@@ -16,12 +16,13 @@ rule data:
     conda:
         "../../envs/torch.yaml"
     params:
+        plugins=plugins,
         name=lambda w: data_job(w).name,
         options=lambda w: data_job(w).options,
         code=lambda w: data_job(w).code,
     shell:
         """
-        collateral data {PLUGINS} --name {params.name:q} --options {params.options:q} \
+        collateral data {params.plugins} --name {params.name:q} --options {params.options:q} \
             --out {output.data:q} --labels {output.labels:q} >{log:q} 2>&1
         """
 
@@ -38,12 +39,13 @@ rule split:
     conda:
         "../../envs/figures.yaml"
     params:
+        plugins=plugins,
         kind=lambda w: split_job(w).kind,
         forget=lambda w: split_job(w).options,
         code=lambda w: split_job(w).code,
     shell:
         """
-        collateral split {PLUGINS} --labels {input.labels:q} --kind {params.kind:q} \
+        collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \
             --params {params.forget:q} --out {output.split:q} >{log:q} 2>&1
         """
 

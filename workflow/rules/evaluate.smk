@@ -4,6 +4,8 @@ In: outputs, records and costs of every run. Out: similarities, metrics, costs a
 computed, of each cell; metrics.csv, costs.csv and problems.json of the benchmark.
 """
 
+import os
+
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.presentation import presenting_code
 
@@ -49,12 +51,13 @@ rule metrics:
     conda:
         "../../envs/figures.yaml"
     params:
-        folder=paths.BENCHMARK,
+        plugins=plugins,
+        folder=lambda w, input: os.path.dirname(input.labels),
         cell=lambda w: evaluation(w).options,
         code=presenting_code("metrics"),
     shell:
         """
-        collateral metrics {PLUGINS} --folder {params.folder:q} {params.cell} \
+        collateral metrics {params.plugins} --folder {params.folder:q} {params.cell} \
             --out {output.metrics:q} --costs {output.costs:q} --problems {output.problems:q} \
             >{log:q} 2>&1
         """
@@ -76,10 +79,11 @@ rule gather:
     conda:
         "../../envs/figures.yaml"
     params:
+        plugins=plugins,
         code=presenting_code("gather"),
     shell:
         """
-        collateral gather {PLUGINS} --plan {input.plan:q} --metrics {input.metrics:q} \
+        collateral gather {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
             --costs {input.costs:q} --problems {input.problems:q} \
             --out-metrics {output.metrics:q} --out-costs {output.costs:q} \
             --out-problems {output.problems:q} >{log:q} 2>&1

@@ -6,9 +6,6 @@ from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
 
-# For every stage that looks something up by name.
-PLUGINS = shlex.join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
-
 
 wildcard_constraints:
     benchmark="|".join(GRID),
@@ -56,6 +53,12 @@ def support_sizing(w):
 
 def evaluation(w):
     return EvaluationJob(benchmark_of(w), cell_of(w))
+
+
+def plugins(wildcards, output):
+    """Return an option for every stage that looks something up by name."""
+    # Of `output`, so that one more folder reruns nothing: what is used of it is in `code`.
+    return shlex.join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
 
 
 def costs_in(folders):

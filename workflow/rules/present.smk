@@ -4,6 +4,7 @@ In: the config, metrics and costs. Out: plan.json, tables and figures per benchm
 over all of them; `checked` only if every finding could be made.
 """
 
+import os
 from pathlib import Path
 
 from collateral.plan.presentation import plan_hash, plan_of, templates_hash
@@ -13,6 +14,8 @@ rule plan:
     """What tables, figures and page must know of the config."""
     output:
         paths.PLAN,
+    log:
+        paths.log("plan", "benchmark"),
     params:
         content=lambda w: plan_hash(benchmark_of(w)),
     run:
@@ -39,10 +42,11 @@ rule tables:
     conda:
         "../../envs/figures.yaml"
     params:
+        plugins=plugins,
         code=presenting_code("tables"),
     shell:
         """
-        collateral tables {PLUGINS} --plan {input.plan:q} --metrics {input.metrics:q} \
+        collateral tables {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
             --costs {input.costs:q} --out {output:q} >{log:q} 2>&1
         """
 
@@ -67,10 +71,11 @@ rule figures:
     conda:
         "../../envs/figures.yaml"
     params:
+        plugins=plugins,
         code=presenting_code("figures"),
     shell:
         """
-        collateral figures {PLUGINS} --plan {input.plan:q} --metrics {input.metrics:q} \
+        collateral figures {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
             --costs {input.costs:q} --out {output:q} >{log:q} 2>&1
         """
 
@@ -85,28 +90,29 @@ rule report:
         figures=expand(paths.FIGURES, benchmark=GRID),
         theory=rules.theory.output,
     output:
-        report(paths.REPORT, caption="../report/page.rst", category="The page"),
+        page=report(paths.REPORT, caption="../report/page.rst", category="The page"),
+        problems=paths.REPORT_PROBLEMS,
     log:
         paths.log("report"),
     conda:
         "../../envs/figures.yaml"
     params:
+        plugins=plugins,
         benchmarks=expand(paths.BENCHMARK, benchmark=GRID),
-        theory=paths.THEORY,
+        theory=lambda w, input: os.path.dirname(input.theory[0]),
         templates=templates_hash(),
         code=presenting_code("report"),
     shell:
         """
-        collateral report {PLUGINS} --benchmarks {params.benchmarks:q} \
-            --theory {params.theory:q} --out {output:q} >{log:q} 2>&1
+        collateral report {params.plugins} --benchmarks {params.benchmarks:q} --theory {params.theory:q} \
+            --out {output.page:q} --problems {output.problems:q} >{log:q} 2>&1
         """
 
 
 rule check:
     """The exit code: it fails where a finding did, after the page is there and names it."""
     input:
-        rules.report.output,
-        problems=expand(paths.PROBLEMS, benchmark=GRID),
+        paths.REPORT_PROBLEMS,
     output:
         touch(paths.CHECKED),
     log:
@@ -114,12 +120,6 @@ rule check:
     conda:
         "../../envs/figures.yaml"
     params:
-        shown=expand(
-            "{folder}",
-            folder=map(paths.problems, rules.report.input.tables + rules.report.input.figures),
-        ),
         code=stage_code("check"),
     shell:
-        """
-        collateral check --problems {input.problems:q} {params.shown:q} >{log:q} 2>&1
-        """
+        "collateral check --problems {input:q} >{log:q} 2>&1"

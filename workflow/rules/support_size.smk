@@ -26,6 +26,7 @@ rule support_size:
         mem_mb=memory,
         runtime=minutes(support_sizing),
     params:
+        plugins=plugins,
         method=lambda w: support_sizing(w).options,
         model=lambda w: support_sizing(w).model,
         out=paths.SUPPORT_SIZE,
@@ -33,7 +34,7 @@ rule support_size:
         code=lambda w: support_sizing(w).code,
     shell:
         """
-        collateral support_size {PLUGINS} {params.method} --selected {input.selected:q} \
+        collateral support_size {params.plugins} {params.method} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \

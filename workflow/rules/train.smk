@@ -24,6 +24,7 @@ rule base:
         mem_mb=memory,
         runtime=minutes(base_job),
     params:
+        plugins=plugins,
         model=lambda w: base_job(w).model,
         training=lambda w: base_job(w).training,
         out=paths.BASE,
@@ -31,7 +32,7 @@ rule base:
         code=lambda w: base_job(w).training_code,
     shell:
         """
-        collateral train {PLUGINS} --data {input.data:q} \
+        collateral train {params.plugins} --data {input.data:q} \
             --model {params.model} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
@@ -56,6 +57,7 @@ rule retrain:
         mem_mb=memory,
         runtime=minutes(retrain_job),
     params:
+        plugins=plugins,
         model=lambda w: retrain_job(w).model,
         training=lambda w: retrain_job(w).training,
         out=paths.RETRAIN,
@@ -63,7 +65,7 @@ rule retrain:
         code=lambda w: retrain_job(w).training_code,
     shell:
         """
-        collateral train {PLUGINS} --data {input.data:q} --split {input.split:q} \
+        collateral train {params.plugins} --data {input.data:q} --split {input.split:q} \
             --model {params.model} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1

@@ -28,6 +28,7 @@ rule tune:
         mem_mb=memory,
         runtime=minutes(tuning),
     params:
+        plugins=plugins,
         method=lambda w: tuning(w).options,
         model=lambda w: tuning(w).model,
         seed=lambda w: tuning(w).seed,
@@ -37,7 +38,7 @@ rule tune:
         code=lambda w: tuning(w).code,
     shell:
         """
-        collateral tune {PLUGINS} {params.method} \
+        collateral tune {params.plugins} {params.method} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {params.seed} --threads {threads} --code {params.code} \
@@ -66,6 +67,7 @@ rule unlearn:
         mem_mb=memory,
         runtime=minutes(unlearning),
     params:
+        plugins=plugins,
         run=lambda w: unlearning(w).options,
         model=lambda w: unlearning(w).model,
         prepared=lambda w: prepared_in(unlearning(w).sources),
@@ -74,7 +76,7 @@ rule unlearn:
         code=lambda w: unlearning(w).code,
     shell:
         """
-        collateral unlearn {PLUGINS} {params.run} --selected {input.selected:q} \
+        collateral unlearn {params.plugins} {params.run} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
             --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \

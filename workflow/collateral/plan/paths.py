@@ -37,6 +37,7 @@ RETRAIN = RUN.replace("{run}", layout.RETRAIN)
 
 THEORY = f"{RESULTS}/theory"
 REPORT = f"{RESULTS}/report.html"
+REPORT_PROBLEMS = f"{RESULTS}/{layout.PROBLEMS}"  # all that could not be shown
 CHECKED = f"{RESULTS}/checked"  # all findings could be made
 
 
@@ -58,11 +59,6 @@ def cost(folder: str) -> str:
 def prepared(folder: str) -> str:
     """Return the folder of what a job prepared."""
     return f"{folder}/{layout.PREPARED}"
-
-
-def problems(folder: str) -> str:
-    """Return the file that names the findings that could not be shown in a folder."""
-    return f"{folder}/{layout.PROBLEMS}"
 
 
 def log(stage: str, *wildcards: str) -> str:

@@ -41,9 +41,9 @@ def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, A
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return `rows` as CSV, of each what `columns` name; a missing value is an empty field."""
+    """Return `rows` as CSV; a missing value is an empty field, an unknown column an error."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, "", extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

@@ -134,7 +134,7 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
         }
         for row in sorted(rows, key=_order)
     )
-    write_rows(path, columns, written)
+    write_rows(path, columns, ({key: row[key] for key in columns} for row in written))
 
 
 def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row] = ()) -> None:

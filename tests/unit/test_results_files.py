@@ -1,4 +1,4 @@
-"""What crosses stages: atomic writes, seeds, hashes, spelling; splits, outputs and data sets."""
+"""The files on disk: written whole or not at all, and read as they were written."""
 
 import json
 
@@ -7,10 +7,8 @@ import pytest
 
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import atomic, read_json, write_json, write_rows
-from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.results.outputs import Embeddings, ModelOutputs, Outputs, StoredOutputs
 from collateral.results.record import cost, file_hash, versions
-from collateral.contract.seeds import seed_of
-from collateral.contract.spelling import nearest, unknown
 from collateral.results.split import Split
 
 LABELS = Labels(np.array([0, 1, 2, 0, 1]), np.array([2, 0]), ("cat", "dog", "Löwe"))
@@ -97,39 +95,6 @@ def test_a_row_with_an_unknown_column_leaves_nothing(tmp_path):
     assert names_in(tmp_path) == []
 
 
-# Seeds. The values are for ever: with others, every result would be another.
-
-
-@pytest.mark.parametrize(
-    ("names", "seed"),
-    [
-        (("run", 0), 8106486117605159450),
-        (("forget", 0, "couch"), 9018704734136915018),
-        (("digits", 0), 3166584853297174131),
-    ],
-)
-def test_seeds_never_change(names, seed):
-    assert seed_of(*names) == seed
-
-
-def test_a_seed_depends_on_all_names_and_on_their_order():
-    seeds = {
-        seed_of("a", "b"),
-        seed_of("b", "a"),
-        seed_of("a"),
-        seed_of("ab"),
-        seed_of("a", "b", 0),
-        seed_of("a", "b", 1),
-    }
-    assert len(seeds) == 6
-
-
-def test_a_seed_fits_numpy_and_torch():
-    seeds = [seed_of("some", index) for index in range(1000)]
-    assert all(0 <= seed < 2**63 for seed in seeds)
-    assert len(set(seeds)) == 1000
-
-
 # Splits.
 
 
@@ -208,8 +173,8 @@ def outputs(n):
 def test_outputs_are_read_as_they_were_written(tmp_path):
     written = ModelOutputs(outputs(5), outputs(2))
     written.save(tmp_path / "outputs.npz")
-    found = ModelOutputs.load(tmp_path / "outputs.npz")
-    for one, other in ((found.train, written.train), (found.test, written.test)):
+    for name, other in (("train", written.train), ("test", written.test)):
+        one = StoredOutputs(tmp_path / "outputs.npz", name)
         assert equal(one.logits, other.logits)
         assert equal(one.confidence, other.confidence)
         assert equal(one.prediction, other.prediction)
@@ -262,24 +227,3 @@ def test_a_cost_sums_its_phases_and_names_the_schedulers_job_and_devices(monkeyp
     assert found["visible_devices"] == "1"
     # An interpreter with numpy: more than 10 MB, and less than what would be bytes or KiB.
     assert 10 < found["peak_rss_mb"] < 100_000
-
-
-# Spelling.
-
-
-def test_the_nearest_spelling_is_offered_whatever_its_case():
-    assert nearest("SalUm", ["ft", "salun"]) == "; did you mean salun?"
-    assert nearest("zzz", ["ft", "salun"]) == ""
-    assert nearest(3, ["digit_3", "30"]) == "; did you mean 30?"
-
-
-def test_what_is_unknown_is_told_what_is_known():
-    assert unknown("method", "sdd", ["scrub", "ssd"]) == (
-        "no method 'sdd'; known: scrub, ssd; did you mean ssd?"
-    )
-
-
-def test_a_long_list_is_cut_but_the_nearest_is_found_in_all_of_it():
-    known = [f"class_{index}" for index in range(100)]
-    said = unknown("class", "class-99", known)
-    assert "class_19, ...; did you mean class_99?" in said

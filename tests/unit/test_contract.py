@@ -1,0 +1,59 @@
+"""What all of the package builds on: seeds from names, and the nearest spelling of a name."""
+
+import pytest
+
+from collateral.contract.seeds import seed_of
+from collateral.contract.spelling import nearest, unknown
+
+# Seeds. The values are for ever: with others, every result would be another.
+
+
+@pytest.mark.parametrize(
+    ("names", "seed"),
+    [
+        (("run", 0), 8106486117605159450),
+        (("forget", 0, "couch"), 9018704734136915018),
+        (("digits", 0), 3166584853297174131),
+    ],
+)
+def test_seeds_never_change(names, seed):
+    assert seed_of(*names) == seed
+
+
+def test_a_seed_depends_on_all_names_and_on_their_order():
+    seeds = {
+        seed_of("a", "b"),
+        seed_of("b", "a"),
+        seed_of("a"),
+        seed_of("ab"),
+        seed_of("a", "b", 0),
+        seed_of("a", "b", 1),
+    }
+    assert len(seeds) == 6
+
+
+def test_a_seed_fits_numpy_and_torch():
+    seeds = [seed_of("some", index) for index in range(1000)]
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert len(set(seeds)) == 1000
+
+
+# Spelling.
+
+
+def test_the_nearest_spelling_is_offered_whatever_its_case():
+    assert nearest("SalUm", ["ft", "salun"]) == "; did you mean salun?"
+    assert nearest("zzz", ["ft", "salun"]) == ""
+    assert nearest(3, ["digit_3", "30"]) == "; did you mean 30?"
+
+
+def test_what_is_unknown_is_told_what_is_known():
+    assert unknown("method", "sdd", ["scrub", "ssd"]) == (
+        "no method 'sdd'; known: scrub, ssd; did you mean ssd?"
+    )
+
+
+def test_a_long_list_is_cut_but_the_nearest_is_found_in_all_of_it():
+    known = [f"class_{index}" for index in range(100)]
+    said = unknown("class", "class-99", known)
+    assert "class_19, ...; did you mean class_99?" in said

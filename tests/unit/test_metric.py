@@ -77,3 +77,19 @@ def test_a_difference_has_its_sign_unless_it_rounds_to_zero():
 
 def test_an_undefined_number_is_a_dash():
     assert Metric("x", "x", "%").text(math.nan, 0.1) == "–"
+
+
+@pytest.mark.parametrize(
+    ("unit", "heading"), [("%", "X (%)"), ("s", "X (s)"), ("points", "X"), ("epochs", "X")]
+)
+def test_a_heading_has_the_unit_where_the_label_does_not_say_it(unit, heading):
+    assert Metric("X", "x", unit).heading == heading
+
+
+def test_a_slope_is_shown_in_points_per_tenth():
+    assert metric_of("class_slope").text(-0.5049) == "−5.05"
+
+
+def test_a_spread_in_the_last_bits_is_none():
+    assert Metric("x", "x", "").text(0.99, 1.4e-16) == "0.99 ± 0"
+    assert Metric("x", "x", "").text(0.99, 1.4e-4) == "0.99 ± 0.00014"

@@ -9,8 +9,8 @@ from fake_results import RUNS, FakeCell, full_cell, read_cells, supports_cell, w
 from plug_ins import forgotten_after
 
 from collateral.cli import main
-from collateral.contract.plugins import add_plugins
-from collateral.findings.compute import read_problems
+from collateral.contract.plugins import FINDING, add_plugins
+from collateral.findings.compute import presented, read_problems
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 ALWAYS = ("affected", "costs", "main", "near-and-far")
@@ -39,7 +39,7 @@ def stems(folder: Path) -> set[str]:
 def test_every_cell_has_its_tables(tmp_path):
     out = make_tables(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
     for name in ("digit_3-50", "digit_8-90"):
-        assert stems(out / name) == set(ALWAYS)
+        assert stems(out / name) == {*ALWAYS}
     assert r"\label{tab:main-digit_8-90}" in (out / "digit_8-90/main.tex").read_text()
     assert "(shared)" in (out / "digit_3-50/main.md").read_text()
     assert read_problems([out / "problems.json"]) == []
@@ -76,6 +76,13 @@ def test_some_tables_are_there_where_there_is_something_to_show(tmp_path):
     assert {path.name for path in out.glob("*.md")} == {"tuning.md"}
 
 
+def test_findings_follow_each_other_by_their_order():
+    names = presented("table")
+    orders = [FINDING.load(name).ORDER for name in names]
+    assert orders == sorted(orders)
+    assert {"gap", "locality", "classes", "sweeps", "tuning", "costs", "reported"} < {*names}
+
+
 def test_over_cells_stands_beside_their_folders(tmp_path):
     cell = full_cell()
     for metric in ("ranked_cells", "lowest_cells", "tied_cells", "mean_rank", "mean_gap"):
@@ -86,30 +93,45 @@ def test_over_cells_stands_beside_their_folders(tmp_path):
     assert "| FT | 1 of 1 | 1 | 1 | 1.0 | 100.0 |" in (out / "summary.md").read_text()
 
 
+MINE = """
+from collateral.findings._shared.tables import Field, Grid, Line, Table
+
+def tables(cell):
+    fields = [Field("1")] * (1 if cell.name == "digit_3-50" else 2)
+    yield Table({name!r}, "Mine", [Grid("a", ["b"], [[Line("c", fields)]])])
+"""
+
+
 @pytest.fixture
-def plugged(tmp_path):
-    """Return the folder of a finding whose table raises in one of the cells."""
-    folder = tmp_path / "mine" / "findings" / "broken"
-    folder.mkdir(parents=True)
-    (folder / "__init__.py").write_text('"""Broken?"""\nORDER = 5\nMETRICS = {}\n')
-    (folder / "table.py").write_text(
-        "from collateral.findings._shared.tables import Field, Grid, Line, Table\n"
-        "def tables(cell):\n"
-        "    fields = [Field('1')] * (1 if cell.name == 'digit_3-50' else 2)\n"
-        "    yield Table('mine', 'Mine', [Grid('a', ['b'], [[Line('c', fields)]])])\n"
-    )
-    with forgotten_after():
+def plug_in(tmp_path):
+    """Return a function that adds a finding, whose table raises in all cells but one."""
+
+    def add(table: str) -> None:
+        folder = tmp_path / "mine" / "findings" / "mine"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text('"""Mine?"""\nORDER = 99\nMETRICS = {}\n')
+        (folder / "table.py").write_text(MINE.format(name=table))
         add_plugins([tmp_path / "mine"])
-        yield
+
+    with forgotten_after():
+        yield add
 
 
-@pytest.mark.usefixtures("plugged")
-def test_one_that_raises_is_named_and_the_rest_goes_on(tmp_path):
+def test_one_that_raises_is_named_and_the_rest_goes_on(plug_in, tmp_path):
+    plug_in("mine")
     out = make_tables(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
     [problem] = read_problems([out / "problems.json"])
-    assert (problem.finding, problem.part, problem.cell) == ("broken", "table", "digit_8-90")
+    assert (problem.finding, problem.part, problem.cell) == ("mine", "table", "digit_8-90")
     assert stems(out / "digit_3-50") == {*ALWAYS, "mine"}
-    assert {*ALWAYS} <= {path.stem for path in (out / "digit_8-90").glob("*.md")}
+    assert stems(out / "digit_8-90") == {*ALWAYS}
+
+
+def test_a_table_that_another_finding_has_is_refused(plug_in, tmp_path):
+    plug_in("main")
+    out = make_tables(tmp_path, full_cell("digit_3-50"))
+    [problem] = read_problems([out / "problems.json"])
+    assert problem.error == "ValueError: finding gap has a table 'main' already; rename it"
+    assert "Avg. Gap" in (out / "digit_3-50/main.md").read_text()
 
 
 def small_cell(name: str) -> FakeCell:

@@ -11,6 +11,8 @@ from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import BenchmarkTable, CellTable, read
 
+Source = BenchmarkTable | CellTable
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the files that go in, and where the tables go."""
@@ -23,20 +25,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     """Write every finding's tables, and what could not be made."""
     table = read(BenchmarkPlan.load(args.plan), args.metrics, args.costs)
+    sources: list[Source] = [table, *table.cells]
+    owners: dict[Path, str] = {}
     problems = []
     for finding in presented("table"):
-        across = partial(_write, finding, "tables_across", table, args.out, "")
-        problems.append(attempt(across, finding, "table", "")[1])
-        for cell in table.cells:
-            of_cell = partial(_write, finding, "tables", cell, args.out / cell.name, cell.name)
-            problems.append(attempt(of_cell, finding, "table", cell.name)[1])
+        for source in sources:
+            make = partial(_write, finding, source, args.out, owners)
+            problems.append(attempt(make, finding, "table", _cell_of(source))[1])
     write_problems(args.out / layout.PROBLEMS, filter(None, problems))
 
 
-def _write(
-    finding: str, function: str, source: BenchmarkTable | CellTable, folder: Path, cell: str
-) -> None:
-    """Write the tables that this function of a finding makes, if it has one."""
+def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:
+    """Write what a finding has to show of a cell, or over all; `owners` has each table's."""
+    cell = _cell_of(source)
+    function = "tables" if cell else "tables_across"
     make = getattr(FINDING.load(finding, "table"), function, None)
     for table in make(source) if make else ():
-        write(table, folder, cell)
+        if (owner := owners.setdefault(out / cell / table.name, finding)) != finding:
+            raise ValueError(f"finding {owner} has a table '{table.name}' already; rename it")
+        write(table, out / cell, cell)
+
+
+def _cell_of(source: Source) -> str:
+    return source.name if isinstance(source, CellTable) else ""

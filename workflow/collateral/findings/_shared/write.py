@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.findings._shared.tables import Field, Grid, Line, Table
-from collateral.results.files import atomic, write_rows
+from collateral.results.files import atomic, csv_text
 
 LATEX = str.maketrans(
     {
@@ -30,13 +30,18 @@ LATEX = str.maketrans(
 
 def write(table: Table, folder: Path, cell: str = "") -> None:
     """Write the table's three files into `folder`; `cell` tells LaTeX's labels apart."""
-    columns = list(dict.fromkeys(key for record in table.records for key in record))
-    exact = ({key: _exact(value) for key, value in record.items()} for record in table.records)
-    write_rows(folder / f"{table.name}.csv", columns, exact)
     label = f"{table.name}-{cell}" if cell else table.name
-    for suffix, text in (("md", markdown(table)), ("tex", latex(table, label))):
+    texts = {"csv": unrounded(table), "md": markdown(table), "tex": latex(table, label)}
+    for suffix, text in texts.items():
         with atomic(folder / f"{table.name}.{suffix}") as temporary:
             temporary.write_text(text)
+
+
+def unrounded(table: Table) -> str:
+    """Return the table's records as CSV."""
+    columns = list(dict.fromkeys(key for record in table.records for key in record))
+    exact = ({key: _exact(value) for key, value in record.items()} for record in table.records)
+    return csv_text(columns, exact)
 
 
 def _exact(value: Any) -> Any:

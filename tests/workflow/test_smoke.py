@@ -14,7 +14,8 @@ from collateral.findings.support_size.figure import FIGURES as SUPPORT_SIZES
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # What is never the same twice: costs, and what shows them.
-COSTS = {"cost.json", "costs.csv", "main.csv", "main.md", "main.tex", "report.html"}
+COSTS = {f"{name}.{suffix}" for name in ("costs", "main") for suffix in ("csv", "md", "tex")}
+COSTS |= {"cost.json", "report.html"}
 SWEPT = "ltd@beta=1"
 # The rules that `make figures` considers.
 PRESENT = re.search(r"^PRESENT = (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)[1].split()

@@ -13,6 +13,7 @@ from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
+from collateral.plan.schedule import lift_limit
 
 min_version("9.0")
 if "benchmarks" not in config:
@@ -54,6 +55,12 @@ rule paper:
     """The paper's tables and figures, which docs/paper.md lists, where the config has them."""
     input:
         rules.all.input,
+
+
+onstart:
+    lift_limit(workflow.scheduler)
+    if hasattr(workflow.executor_settings, "status_command"):
+        check_slurm(workflow.executor_settings)
 
 
 onsuccess:

@@ -30,8 +30,3 @@ def check_slurm(executor):
         mend(sys.modules[type(executor).__module__], wait, memory_seconds(settings))
     except PluginError as error:
         raise WorkflowError(str(error))
-
-
-onstart:
-    if hasattr(workflow.executor_settings, "status_command"):
-        check_slurm(workflow.executor_settings)

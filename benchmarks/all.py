@@ -17,7 +17,7 @@ from pathlib import Path
 from measure import HEADER, Load, Row, table
 
 HERE = Path(__file__).parent
-NAMES = ("input", "training", "evaluation", "mia", "iu", "amun", "cell", "memory")
+NAMES = ("input", "training", "evaluation", "mia", "iu", "amun", "cell", "memory", "schedule")
 
 
 def rows_of(name: str, quick: bool, folder: Path) -> list[Row]:

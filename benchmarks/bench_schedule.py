@@ -1,0 +1,80 @@
+"""What a run of many short jobs costs the snakemake process itself: with our profile, without.
+
+    python benchmarks/bench_schedule.py [--quick]
+
+1,000 jobs that sleep for a second, ten at a time. CPU seconds of snakemake alone, its jobs not
+counted, and the seconds on the wall from the last job to the exit. docs/upstream.md has the reason.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from measure import Row, run
+
+ROOT = Path(__file__).resolve().parents[1]
+SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
+PLAIN = ("--workflow-profile", "none", "--config", "lift=False")
+OURS = ("--workflow-profile", str(ROOT / "profiles" / "default"), "--config", "lift=True")
+SNAKEFILE = """
+import atexit
+import time
+from pathlib import Path
+
+from collateral.plan.schedule import lift_limit
+
+atexit.register(lambda: Path("cpu").write_text(str(time.process_time())))
+
+rule all:
+    input:
+        expand("{job}.done", job=range(config["jobs"])),
+
+rule sleep:
+    output:
+        touch("{job}.done"),
+    shell:
+        "sleep {config[seconds]}"
+
+onstart:
+    if config["lift"]:
+        lift_limit(workflow.scheduler)
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run cost: CPU seconds of snakemake, and seconds from the last job to the exit."""
+
+    cpu: float
+    exit: float
+
+
+def cost(jobs: int, seconds: int, options: tuple[str, ...]) -> Cost:
+    """Run so many jobs that sleep so long."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "Snakefile").write_text(SNAKEFILE)
+        command = [SNAKEMAKE, *options, f"jobs={jobs}", f"seconds={seconds}", "--cores", "10"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        last = max(file.stat().st_mtime for file in folder.glob("*.done"))
+        return Cost(float((folder / "cpu").read_text()), time.time() - last)
+
+
+def measure(quick: bool) -> list[Row]:
+    """Run with our profile and with Snakemake's defaults, in turns."""
+    jobs, seconds, repeats = (10, 0, 1) if quick else (1000, 1, 2)
+    turns = [[cost(jobs, seconds, options) for options in (OURS, PLAIN)] for _ in range(repeats)]
+    ours, plain = zip(*turns, strict=True)
+    what = f"{jobs:,} jobs of {seconds} s"
+    note = f"with Snakemake's defaults {max(each.cpu for each in plain):.0f}"
+    return [
+        Row(f"{what}: CPU seconds of snakemake", [c.cpu for c in ours], at_most=30, note=note),
+        Row(f"{what}: seconds from the last to the exit", [c.exit for c in ours], at_most=2),
+    ]
+
+
+if __name__ == "__main__":
+    run(measure, __doc__)

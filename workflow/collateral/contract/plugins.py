@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +29,12 @@ class Kind:
     pattern: str  # of a folder: `*/params.py`; of a file: `*.py`
     folder: str  # in a folder of plug-ins; empty: it cannot be plugged in
 
-    @property
+    @cached_property
     def paths(self) -> MutableSequence[str]:
         """The folders that it is looked for in, the package's own first."""
         return import_module(self.package).__path__
 
-    @property
+    @cached_property
     def own(self) -> dict[str, str]:
         """The package's own, by name; a file may serve several names, which `NAMES` lists."""
         listed: dict[str, str] = getattr(import_module(self.package), "NAMES", {})

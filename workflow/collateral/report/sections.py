@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,7 +68,7 @@ class Findings:
         pictures = _pictures(figures)
         sections = [
             self._section(name, cell, "tables", cell.name, pictures.get(name, []))
-            for name in presented("words", "table", "figure")
+            for name in self._order
         ]
         return [section for section in sections if section]
 
@@ -75,10 +76,16 @@ class Findings:
         """Return what they say over all cells; a single one says it itself."""
         if len(table.cells) < 2:
             return []
-        sections = [
-            self._section(name, table, "tables_across", "", []) for name in presented("table")
-        ]
+        sections = [self._section(name, table, "tables_across", "", []) for name in self._order]
         return [section for section in sections if section]
+
+    @cached_property
+    def _order(self) -> list[str]:
+        return presented("words", "table", "figure")
+
+    @cached_property
+    def _having(self) -> dict[str, list[str]]:
+        return {part: having(part) for part in ("words", "table")}
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Picture]
@@ -101,7 +108,7 @@ class Findings:
         """Return what a part of a finding says; nothing if it has none, or if that raises."""
 
         def answer() -> list[T]:
-            has_part = name in having(part)
+            has_part = name in self._having[part]
             found = getattr(FINDING.load(name, part), function, None) if has_part else None
             return ask(found) if found else []
 

@@ -187,14 +187,14 @@ def test_several_cells_are_summed_up_first(benchmark_of):
     folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-50"))
     with (folder / layout.METRICS).open("a") as file:
         file.write(",,,,ft,method,ranked_cells,,avg_gap,2.0,ok\n")
-    before, heading, after = page_of(folder).partition("<h3>All cells</h3>")
+    before, heading, after = page_of(folder).partition("<h3>Over all cells: ")
     assert heading
     assert "Ranked in" not in before
     assert "2 of 2" in after.partition('<section class="cell"')[0]
 
 
 def test_a_single_cell_is_not_summed_up(benchmark_of):
-    assert "All cells" not in page_of(benchmark_of(full_cell()))
+    assert "<h3>Over all cells: " not in page_of(benchmark_of(full_cell()))
 
 
 def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.results.dataset import Dataset, Labels
-from collateral.contract.data import DataOptions
 from collateral.contract.classes import class_indices
+from collateral.contract.data import DataOptions
+from collateral.results.dataset import Dataset, Labels
 
 
 def cut(dataset: Dataset, options: DataOptions) -> Dataset:

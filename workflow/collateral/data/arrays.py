@@ -39,9 +39,9 @@ def size(options: Options) -> DatasetSize:
 
 def load(options: Options) -> Dataset:
     """Return the user's images in the order of their file; say exactly what does not fit."""
-    from collateral.results.dataset import Dataset
     from collateral.data._reading.npz import read
     from collateral.data._reading.pixels import statistics
+    from collateral.results.dataset import Dataset
 
     train, test, labels = read(options.path, options.test_path)
     mean, std = statistics(train)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.contract.seeds import seed_of
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.seeds import seed_of
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -41,8 +41,8 @@ def load(options: Options) -> Dataset:
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from collateral.results.dataset import Dataset, Labels
     from collateral.data._reading.pixels import statistics, to_uint8
+    from collateral.results.dataset import Dataset, Labels
 
     values, digits = load_digits(return_X_y=True)
     order = sorted(range(len(digits)), key=lambda position: seed_of("digits", position))

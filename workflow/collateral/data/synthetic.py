@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from collateral.contract.seeds import seed_of
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.seeds import seed_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,8 +56,8 @@ def load(options: Options) -> Dataset:
     """Return the examples; the classes take turns, so that every stretch has them all."""
     import numpy as np
 
-    from collateral.results.dataset import Dataset, Labels
     from collateral.data._reading.pixels import statistics, to_uint8
+    from collateral.results.dataset import Dataset, Labels
 
     rng = np.random.default_rng(seed_of("synthetic", options.seed))
     prototypes = _prototypes(options, rng)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from collateral.contract.classes import class_index
 from collateral.contract.seeds import seed_of
 from collateral.contract.shares import share_of
-from collateral.contract.classes import class_index
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from collateral.results.dataset import Labels
     from collateral.contract.data import DatasetSize
+    from collateral.results.dataset import Labels
 
 
 class Params(BaseModel):

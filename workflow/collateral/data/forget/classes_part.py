@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from collateral.contract.classes import class_indices
 from collateral.contract.shares import share_of
 from collateral.data.forget import class_part
-from collateral.contract.classes import class_indices
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from collateral.results.dataset import Labels
     from collateral.contract.data import DatasetSize
+    from collateral.results.dataset import Labels
 
 Fraction = Annotated[float, Field(gt=0, le=1)]
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from collateral.results.dataset import Labels
     from collateral.contract.data import DatasetSize
+    from collateral.results.dataset import Labels
 
 SUFFIXES = (".txt", ".json", ".npy")
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from collateral.results.dataset import Dataset, Labels
-from collateral.data._cut import cut
 from collateral.contract.data import DataOptions
+from collateral.data._cut import cut
+from collateral.results.dataset import Dataset, Labels
 
 # Every image is one pixel, its position: train 0..7, test 100..103.
 TRAIN = np.array([0, 1, 2, 2, 1, 0, 2, 0])

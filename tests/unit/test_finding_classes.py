@@ -179,7 +179,7 @@ def test_the_catalogue_knows_the_numbers_by_class(found):
     names = [key[2] for key in found if key[2].startswith("class")]
     # By seed two similarities and three drops; of three classes the noise; the slope and its ends.
     assert len(names) == 2 * (2 + 3) + 3 + 3
-    assert {metric_of(name).unit for name in names} == {"points", "cosine"}
+    assert {metric_of(name).unit for name in names} == {"points", "cosine", "points per 0.1"}
 
 
 def test_where_several_classes_are_deleted_the_rest_is_compared(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from collateral.warm import ADDRESS
-from collateral.warm.start import start
+from collateral.warm.start import new_address, start
 
 # A stand-in for the stages: what a job does is its first word.
 PROGRAM = """
@@ -45,7 +45,7 @@ CLIENT = [sys.executable, "-c", "from collateral.warm.client import main; main()
 
 @pytest.fixture
 def server() -> Iterator[subprocess.Popen]:
-    with start([sys.executable, "-c", PROGRAM]) as process:
+    with start(new_address(), [sys.executable, "-c", PROGRAM]) as process:
         yield process
         if not process.stdin.closed:
             process.stdin.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
@@ -193,7 +193,7 @@ class CellResults(Protocol):
     def similarity(self) -> dict[str, NDArray[np.float32]]:
         """Similarity to the forget set by seed and example: of `retain`, `forget` and `test`."""
 
-    def retrained(self) -> list[Result]:
+    def retrained(self) -> Sequence[Result]:
         """Return Retrain's results, one a seed."""
 
     def results(self) -> Iterator[Result]:
@@ -202,8 +202,8 @@ class CellResults(Protocol):
     def everyone(self) -> Iterator[Result]:
         """Yield Retrain's results, and then those of all other runs."""
 
-    def retrain_of(self, result: Result) -> Result:
-        """Return Retrain of the same seed."""
+    def retrain(self, seed: int) -> Result:
+        """Return Retrain of a seed."""
 
     def sets(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Part what is known of the train and the test examples (last axis) by set."""

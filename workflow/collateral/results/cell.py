@@ -146,7 +146,7 @@ class CellResults:
 
     def retrained(self) -> list[Result]:
         """Return Retrain's results, one a seed."""
-        return [self.result(layout.RETRAIN, seed) for seed in self.seeds]
+        return [self.retrain(seed) for seed in self.seeds]
 
     def results(self) -> Iterator[Result]:
         """Yield the results of all runs but Retrain."""
@@ -156,9 +156,9 @@ class CellResults:
         """Yield Retrain's results, and then those of all other runs."""
         return iter(self._results.values())
 
-    def retrain_of(self, result: Result) -> Result:
-        """Return Retrain of the same seed."""
-        return self.result(layout.RETRAIN, result.seed)
+    def retrain(self, seed: int) -> Result:
+        """Return Retrain of a seed."""
+        return self.result(layout.RETRAIN, seed)
 
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read what teachers on supports of every size say."""

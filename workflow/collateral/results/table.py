@@ -196,7 +196,7 @@ def _cell(name: str, rows: pd.DataFrame, plan: BenchmarkPlan) -> CellTable:
         title=_title(name, rows.iloc[0], forgotten),
         labels={run: text for run, text in labels.items() if run in kinds and "@" not in run},
         kinds=kinds,
-        troubles={run: _troubles(own) for run, own in per_seed.groupby("run", sort=False)},
+        troubles={run: {} for run in kinds} | _troubles(per_seed),
         seeds=seeds,
         forgotten=forgotten,
         benchmark=plan,
@@ -257,8 +257,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1g} %"
 
 
-def _troubles(rows: pd.DataFrame) -> dict[str, int]:
+def _troubles(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """Count the seeds of each run that did not end well, by status."""
     if "status" not in rows:  # costs alone
         return {}
-    statuses = rows.dropna(subset="status").drop_duplicates("seed")["status"]
-    return dict(sorted(Counter(status for status in statuses if status != "ok").items()))
+    ended = rows[["run", "seed", "status"]].drop_duplicates()
+    bad = ended[ended["status"].notna() & (ended["status"] != "ok")]  # costs have none
+    return {
+        run: dict(sorted(Counter(of_run["status"]).items()))
+        for run, of_run in bad.groupby("run", sort=False)
+    }

@@ -22,17 +22,21 @@ ONE_THREAD = dict.fromkeys(
 
 def keep_warm() -> None:
     """Let the jobs of this process be forked from a server that lives as long as it does."""
-    server = start()
-    os.environ[ADDRESS] = str(server.args[-1])
-    _servers.append(server)
+    address = new_address()
+    _servers.append(start(address))
+    os.environ[ADDRESS] = str(address)
 
 
 _servers: list[subprocess.Popen[str]] = []  # whose standard input is open as long as we live
 
 
-def start(command: Sequence[str] = SERVER) -> subprocess.Popen[str]:
-    """Start a server on a socket in a folder that is ours alone; wait until it listens."""
-    address = Path(tempfile.mkdtemp(prefix="collateral-")) / "warm"
+def new_address() -> Path:
+    """Return a socket's path in a folder that is ours alone."""
+    return Path(tempfile.mkdtemp(prefix="collateral-")) / "warm"
+
+
+def start(address: Path, command: Sequence[str] = SERVER) -> subprocess.Popen[str]:
+    """Start a server; wait until it listens."""
     server = subprocess.Popen(
         [*command, str(address)],
         stdin=subprocess.PIPE,

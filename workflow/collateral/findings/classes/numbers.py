@@ -42,7 +42,7 @@ def _accuracies(cell: CellResults, result: Result) -> NDArray[np.float64]:
 
 def _drops(cell: CellResults, result: Result) -> dict[str, float]:
     """Return Retrain's accuracy minus the run's, by name of class."""
-    retrained = cell.retrain_of(result)
+    retrained = cell.retrain(result.seed)
     drops = _accuracies(cell, retrained) - _accuracies(cell, result)
     is_lost = result.is_diverged or retrained.is_diverged
     return {

@@ -32,7 +32,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         yield from _noise(binned)
         for result in cell.results():
             rows = _differences(binned, result)
-            is_lost = result.is_diverged or cell.retrain_of(result).is_diverged
+            is_lost = result.is_diverged or cell.retrain(result.seed).is_diverged
             yield from map(undefined, rows) if is_lost else rows
     for result in cell.results():
         yield from _disagreements(cell, result)
@@ -115,7 +115,7 @@ def _differences(binned: Binned, result: Result) -> Iterator[Row]:
     """Yield Retrain's accuracy and confidence minus the run's, in every bin, near and far."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins, is_near = binned.bins[place], binned.is_near[place]
-    retrained, own = binned.measures(binned.cell.retrain_of(result)), binned.measures(result)
+    retrained, own = binned.measures(binned.cell.retrain(result.seed)), binned.measures(result)
     for measure in own:
         deltas = bin_mean(retrained[measure], bins) - bin_mean(own[measure], bins)
         for b, value in enumerate(deltas):
@@ -126,7 +126,7 @@ def _differences(binned: Binned, result: Result) -> Iterator[Row]:
 
 
 def _disagreements(cell: CellResults, result: Result) -> Iterator[Row]:
-    retrained = cell.retrain_of(result)
+    retrained = cell.retrain(result.seed)
     own, other = (cell.sets(r.train.prediction, r.test.prediction) for r in (result, retrained))
     is_lost = result.is_diverged or retrained.is_diverged
     for name in own:

@@ -6,6 +6,8 @@ Retrain's score, not against 0 or 1.
 
 from collateral.contract.metrics import Metric
 
+PLACE = "details"
+ORDER = 5
 
 def _attack(label: str, feature: str) -> Metric:
     text = f"share of the forget set that the membership attack on {feature} calls non-members"

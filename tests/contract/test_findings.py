@@ -1,0 +1,200 @@
+"""Every finding keeps its contract, a user's own too (`--plugins FOLDER`)."""
+
+import math
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))  # the made-up results
+from fake_cell import FakeCell, FakeRun, key_of
+from fake_results import (
+    full_cell,
+    read_cell,
+    read_cells,
+    supports_cell,
+    whole_class_cell,
+)
+
+from collateral.contract.metrics import Metric
+from collateral.contract.plugins import FINDING, add_plugins
+from collateral.contract.rows import Row
+from collateral.findings.compute import cell_numbers
+from collateral.results.dataset import Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Outputs
+from collateral.results.split import Split
+
+FINDINGS = FINDING.names()
+PARTS = {"numbers", "table", "figure", "words"}
+PLACES = {"main", "ablations", "details"}
+N, SEEDS = 60, (0, 1, 2)
+RNG = np.random.default_rng(0)
+LABELS = Labels(np.arange(N) % 3, np.arange(N) % 3, ("a", "b", "c"))
+SHARES = {"part": np.arange(0, 30, 3), "whole": np.arange(0, N, 3)}
+
+
+def answers(labels: np.ndarray, skill: float) -> Outputs:
+    logits = RNG.normal(size=(N, 3))
+    logits[np.arange(N), labels] += skill
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    confidence = p[np.arange(N), labels].astype(np.float32)
+    return Outputs(logits.astype(np.float16), confidence, logits.argmax(axis=1))
+
+
+def a_cell(forget: np.ndarray) -> FakeCell:
+    similarity = RNG.random((2, len(SEEDS), N), dtype=np.float32)
+    nothing = np.array([], dtype=np.int64)
+    neighbours = Neighbours(
+        seeds=np.array(SEEDS),
+        train_similarity=similarity[0],
+        test_similarity=similarity[1],
+        class_similarity=RNG.random((len(SEEDS), 3), dtype=np.float32),
+        shown_set=nothing.astype(str),
+        shown_index=nothing,
+        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
+    )
+    runs = {
+        (run, seed): FakeRun(answers(LABELS.train, 3), answers(LABELS.test, 1))
+        for run in ("retrain", "ft", "ga")
+        for seed in SEEDS
+    }
+    return FakeCell(LABELS, Split(forget, N, (0,), {"class": "a"}), neighbours, runs)
+
+
+CELLS = {name: a_cell(forget) for name, forget in SHARES.items()}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory) -> dict[str, list[Row]]:
+    return {name: cell.rows(tmp_path_factory.mktemp(name)) for name, cell in CELLS.items()}
+
+
+def metrics_of(finding: str) -> dict[str, Metric]:
+    return getattr(FINDING.load(finding), "METRICS", {})
+
+
+@pytest.mark.parametrize("finding", FINDINGS)
+def test_it_states_its_question_and_its_place(finding):
+    module = FINDING.load(finding)
+    assert "?" in (module.__doc__ or "").split("\n\n")[0]
+    assert getattr(module, "PLACE", "main") in PLACES
+    assert set(getattr(module, "AFTER", ())) <= set(FINDINGS) - {finding}
+    folder = Path(module.__path__[0])
+    parts = {file.stem for file in folder.glob("*.py")} & PARTS
+    assert parts, f"{folder} has none of {sorted(PARTS)}"
+
+
+@pytest.mark.parametrize("finding", FINDINGS)
+def test_its_metrics_are_told_and_measured(finding):
+    for name, metric in metrics_of(finding).items():
+        assert name.isidentifier() and name == name.lower()
+        assert metric.label and metric.description and not metric.description.endswith(".")
+
+
+@pytest.mark.parametrize("finding", FINDINGS)
+@pytest.mark.parametrize("cell", CELLS)
+def test_no_number_is_given_twice(rows, cell, finding):
+    keys = [key_of(row) for row in rows[cell] if row.metric in metrics_of(finding)]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize("finding", FINDINGS)
+@pytest.mark.parametrize("cell", CELLS)
+def test_rates_are_rates(rows, cell, finding):
+    shares = {name for name, metric in metrics_of(finding).items() if metric.unit == "%"}
+    found = [row.value for row in rows[cell] if row.metric in shares]
+    assert all(math.isnan(value) or 0 <= value <= 1 for value in found)
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_retrain_against_itself_is_ideal(cell, tmp_path):
+    """What is held against Retrain, with Retrain's own answers, is as Retrain's or zero."""
+    whole = CELLS[cell]
+    copies = {("copy", seed): whole.runs["retrain", seed] for seed in SEEDS}
+    retrained = {key: run for key, run in whole.runs.items() if key[0] == "retrain"}
+    made = FakeCell(whole.labels, whole.split, whole.neighbours, retrained | copies)
+    numbers = made.numbers(tmp_path)
+    for finding in FINDINGS:
+        held = {
+            n for n, m in metrics_of(finding).items() if m.ideal == "retrain" or m.unit == "points"
+        }
+        for (run, *key), value in numbers.items():
+            if run == "copy" and key[1] in held and not math.isnan(value):
+                assert value == numbers.get(("retrain", *key), 0), (finding, key)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    made = {"plain": full_cell(), "whole": whole_class_cell(), "sizes": supports_cell()}
+    made |= {"one seed": full_cell(num_seeds=1), "lost": full_cell(diverged=("ga",))}
+    return {name: read_cell(tmp_path_factory.mktemp("t"), cell) for name, cell in made.items()}
+
+
+KINDS_OF_CELL = ("plain", "whole", "sizes", "one seed", "lost")
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_CELL)
+@pytest.mark.parametrize("module", FINDING.parts("table"))
+def test_tables_fit_their_headings(tables, module, kind):
+    make = getattr(import_module(module), "tables", None)
+    for table in make(tables[kind]) if make else ():
+        assert table.name and table.title and table.grids
+        for grid in table.grids:
+            lines = [line for group in grid.groups for line in group]
+            assert lines
+            assert {len(line.fields) for line in lines} == {len(grid.headings)}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_CELL)
+@pytest.mark.parametrize("module", FINDING.parts("figure"))
+def test_figures_have_a_name_and_a_caption(tables, module, kind):
+    figures = import_module(module).figures
+    names = []
+    for picture in figures(tables[kind]):
+        assert picture.name and picture.caption
+        assert picture.figure.get_axes()
+        names.append(picture.name)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_CELL)
+@pytest.mark.parametrize("module", FINDING.parts("words"))
+def test_words_are_sentences(tables, module, kind):
+    text = import_module(module).words(tables[kind])
+    assert text == "" or text.endswith(".")
+
+
+def test_there_are_findings_with_every_part():
+    assert len(FINDINGS) >= 13
+    assert all(len(FINDING.parts(part)) > 1 for part in PARTS)
+
+
+def test_the_finding_of_the_docs_works(tmp_path):
+    """The code of docs/add-a-finding.md, as it stands there."""
+    text = (Path(__file__).parents[2] / "docs/add-a-finding.md").read_text()
+    blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
+    files = {block.splitlines()[0].removeprefix("# "): block for block in blocks}
+    assert list(files) == ["__init__.py", "numbers.py", "table.py"]
+    assert sum(len(block.splitlines()) for block in blocks) < 40
+    folder = tmp_path / "my-plugins" / "findings" / "overconfidence"
+    folder.mkdir(parents=True)
+    for name, block in files.items():
+        (folder / name).write_text(block)
+    paths = FINDING.paths
+    add_plugins([tmp_path / "my-plugins"])
+    try:
+        found, problems = cell_numbers(CELLS["part"].write(tmp_path))
+        assert problems == []
+        values = [row.value for row in found if row.metric == "wrong_confidence"]
+        assert len(values) == 9
+        assert all(1 / 3 < value < 1 for value in values)
+        cell = read_cells(tmp_path, full_cell()).cells[0]
+        (table,) = FINDING.load("overconfidence", "table").tables(cell)
+        assert table.grids[0].headings == ["Sure and wrong (%)"]
+    finally:
+        paths.remove(str(folder.parent.resolve()))
+        for name in [name for name in sys.modules if "overconfidence" in name]:
+            del sys.modules[name]

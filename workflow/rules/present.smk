@@ -1,7 +1,7 @@
 """Tables, figures and the page, from numbers alone.
 
 In: the config, metrics and costs. Out: plan.json, tables and figures per benchmark, and one page
-over all of them; `checked` only if every finding could be made.
+over all of them; check.done only if every finding could be made.
 """
 
 import os

@@ -6,7 +6,7 @@ from typing import Any
 
 # What stands beside cells and benchmarks, and beside runs.
 RESERVED = frozenset(
-    {"base", "checked", "figures", "logs", "retrain", "support_size", "tables", "theory", "tune"}
+    {"base", "figures", "logs", "retrain", "support_size", "tables", "theory", "tune"}
 )
 
 

@@ -38,7 +38,7 @@ RETRAIN = RUN.replace("{run}", layout.RETRAIN)
 THEORY = f"{RESULTS}/theory"
 REPORT = f"{RESULTS}/report.html"
 REPORT_PROBLEMS = f"{RESULTS}/{layout.PROBLEMS}"  # all that could not be shown
-CHECKED = f"{RESULTS}/checked"  # all findings could be made
+CHECKED = f"{RESULTS}/check.done"  # all findings could be made
 
 
 def run_files(folder: str) -> dict[str, str]:

@@ -1,17 +1,35 @@
+"""What all figures share: looks, lines over seeds, Retrain's level, and files."""
+
 import math
 
 import numpy as np
 import pytest
-from fake_results import RUNS, full_cell
+from fake_results import RUNS, full_cell, read_cell, supports_cell, whole_class_cell
+from figure_reading import (
+    STUDENT_95,
+    band_at,
+    error_bars_of,
+    labels_of,
+    legend_of,
+    line_of,
+    note_of,
+    pieces_of,
+    points_of,
+    span_of,
+    title_of,
+)
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
-from collateral.cli import main
-from collateral.figures import affected, similarity
-from collateral.findings._shared.style import NOISE_LABEL, looks, save
-from collateral.results.table import cells, read
+from collateral.contract.plugins import FINDING
+from collateral.findings._shared.panels import BAND, BARS, RANGE, draw_level, draw_line, fit_rates
+from collateral.findings._shared.style import COLOURS, MARKERS, NOISE_LABEL, looks, save
+from collateral.results.plan import BenchmarkPlan
 
-STUDENT_95 = 4.302653  # t of two degrees of freedom: three seeds
-
-EMPTY_BIN = 2  # of the fake cell
+# Two cells that have figures of all findings but sweeps and epochs.
+FAKES = {"locality": full_cell, "accuracy": full_cell, "classes": whole_class_cell}
+SPREAD = np.array([1.0, 2.0, 6.0])  # of three seeds: mean 3
+STANDARD_ERROR = math.sqrt(7 / 3)
 
 
 @pytest.fixture
@@ -19,155 +37,228 @@ def cell_of(tmp_path):
     """Return a function: a fake cell in, the cell as the stages read it out."""
 
     def build(fake=None, runs=RUNS):
-        (fake or full_cell()).write(tmp_path)
-        return cells(read(tmp_path / "metrics.csv"), runs)[0]
+        return read_cell(tmp_path, fake or full_cell(), BenchmarkPlan(runs))
 
     return build
 
 
-def lines_of(axes):
-    return {line.get_label(): line for line in axes.get_lines() if line.get_label()[0] != "_"}
+@pytest.fixture
+def look(cell_of):
+    return looks(cell_of())["ga"]
 
 
-def patches_of(axes, label):
-    [container] = [bars for bars in axes.containers if bars.get_label() == label]
-    return container.patches
+@pytest.fixture
+def axes():
+    return Figure().subplots()
 
 
-def note_of(figure):
-    return figure._supxlabel.get_text()
+def drawn(finding, cell):
+    """Return the only figure of a finding."""
+    [picture] = FINDING.load(finding, "figure").figures(cell)
+    return picture.figure
 
 
-def test_each_line_is_the_mean_difference_in_points(cell_of):
-    cell = cell_of()
-    axes = similarity.draw(cell, RUNS).axes
-    drawn = lines_of(axes[0])["GA"].get_ydata()
-    assert drawn[9] == pytest.approx(100 * cell.values("ga", "delta_acc:retain:09").mean())
-    confidence = lines_of(axes[3])["GA"].get_ydata()
-    assert confidence[9] == pytest.approx(100 * cell.values("ga", "delta_conf:test:09").mean())
-
-
-def test_an_empty_bin_is_a_gap(cell_of):
-    for axes in similarity.draw(cell_of(), RUNS).axes[:4]:
-        lines = lines_of(axes)
-        assert len(lines) == 4
-        for line in lines.values():
-            assert np.flatnonzero(np.isnan(line.get_ydata())).tolist() == [EMPTY_BIN]
-
-
-def test_points_lie_within_their_bins(cell_of):
-    axes = similarity.draw(cell_of(), RUNS).axes[0]
-    for line in lines_of(axes).values():
-        bins = np.floor(10 * line.get_xdata())
-        assert bins.tolist() == list(range(10))
-
-
-def test_the_noise_band_is_two_sided_and_covers_95_percent(cell_of):
-    band = patches_of(similarity.draw(cell_of(), RUNS).axes[0], NOISE_LABEL)
-    assert band[9].get_y() == pytest.approx(-2 * STUDENT_95)  # the floor is 2 points
-    assert band[9].get_height() == pytest.approx(4 * STUDENT_95)
-
-
-def test_the_noise_of_a_nearly_empty_bin_does_not_stretch_the_panel(cell_of):
-    fake = full_cell()
-    fake.metrics = [r for r in fake.metrics if r["metric"] != "floor_acc:retain:00"]
-    fake.add_overall("retrain", "floor_acc:retain:00", 0.9)
-    low, high = similarity.draw(cell_of(fake), RUNS).axes[0].get_ylim()
-    assert low > -10
-    assert high < 60
-
-
-def test_the_sizes_of_the_bins_are_drawn(cell_of):
-    axes = similarity.draw(cell_of(), RUNS).axes[4]
-    heights = [bar.get_height() for bar in axes.patches]
-    assert heights == [30, 30, 0, 30, 30, 30, 30, 30, 30, 30]
-
-
-def test_bars_are_the_deviations_of_the_affected_class(cell_of):
-    cell = cell_of()
-    bars = patches_of(affected.draw(cell, RUNS).axes[0], "FT")
-    means = [cell.values(run, "ra_affected").mean() for run in ("ft", "retrain")]
-    assert bars[0].get_height() == pytest.approx(100 * (means[0] - means[1]))
-    assert len(bars) == 3
-
-
-def test_each_group_of_bars_has_its_noise(cell_of):
-    axes = affected.draw(cell_of(), RUNS).axes[0]
-    bands = [bars.patches[0] for bars in axes.containers if len(bars.patches) == 1]
-    assert [band.get_height() for band in bands] == pytest.approx(
-        [2 * STUDENT_95 * math.sqrt(math.pi / 2)] * 3  # a mean absolute deviation of 1 point
-    )
+# Looks.
 
 
 def test_a_run_looks_the_same_in_every_cell(cell_of):
-    everywhere = looks(cell_of(), RUNS)
-    without_ft = looks(cell_of(full_cell(runs=("ga", "rl"))), RUNS)
+    everywhere = looks(cell_of())
+    without_ft = looks(cell_of(full_cell(runs=("ga", "rl"))))
+    assert list(without_ft) == ["ga", "rl"]
     assert without_ft["rl"] == everywhere["rl"]
     assert len({look.colour for look in everywhere.values()}) == 4
 
 
-def test_a_control_is_a_dashed_grey_line_and_an_empty_bar(cell_of):
-    line = lines_of(similarity.draw(cell_of(), RUNS).axes[0])["Original"]
-    assert (line.get_linestyle(), line.get_marker()) == ("--", "")
-    bar = patches_of(affected.draw(cell_of(), RUNS).axes[0], "Original")[0]
-    assert bar.get_hatch()
+def test_a_run_of_a_sweep_takes_no_colour(cell_of):
+    runs = {"ft": "FT", "ft@lr=1": "FT, lr 1", "ga": "GA"}
+    found = looks(cell_of(full_cell(runs=tuple(runs)), runs))
+    assert list(found) == ["ft", "ga"]
+    assert (found["ga"].colour, found["ga"].marker) == (COLOURS[1], MARKERS[1])
 
 
-def test_sweeps_are_not_drawn(cell_of):
-    runs = {"ft": "FT", "ft@lr=1": "FT, lr 1"}
-    cell = cell_of(full_cell(runs=("ft", "ft@lr=1")), runs)
-    assert list(lines_of(similarity.draw(cell, runs).axes[0])) == ["FT"]
+def test_the_eleventh_run_has_the_first_colour_and_another_line(cell_of):
+    runs = {f"run{i}": f"R{i}" for i in range(11)}
+    found = list(looks(cell_of(full_cell(num_seeds=2, runs=tuple(runs)), runs)).values())
+    assert found[10].colour == found[0].colour
+    assert (found[0].line, found[10].line) == ("-", "-.")
 
 
-@pytest.mark.parametrize("draw", [similarity.draw, affected.draw])
-def test_a_partly_diverged_run_is_drawn_and_named(cell_of, draw):
-    figure = draw(cell_of(full_cell(diverged=("ga",))), RUNS)
-    assert "GA" in figure.axes[0].get_legend_handles_labels()[1]
-    assert "GA diverged (2 of 3 seeds)." in note_of(figure)
+def test_grey_is_for_controls_and_noise_alone(cell_of):
+    assert len(set(COLOURS)) == len(MARKERS) == 10
+    assert all(np.ptp(to_rgb(colour)) > 0.2 for colour in COLOURS)
+    original = looks(cell_of())["original"]
+    assert np.ptp(to_rgb(original.colour)) == 0
+    assert (original.marker, original.line) == ("", "--")
 
 
-@pytest.mark.parametrize("draw", [similarity.draw, affected.draw])
-def test_a_wholly_collapsed_run_is_named_and_not_drawn(cell_of, draw):
-    fake = full_cell()
+@pytest.mark.parametrize("finding", FAKES)
+def test_a_wholly_collapsed_run_is_named_and_not_drawn(cell_of, finding):
+    fake = FAKES[finding]()
     for row in fake.metrics:
         if row["run"] == "ga" and row["seed"]:
             row["status"] = "collapsed"
-    figure = draw(cell_of(fake), RUNS)
-    assert "GA" not in figure.axes[0].get_legend_handles_labels()[1]
-    assert "GA collapsed (3 of 3 seeds): not drawn." in note_of(figure)
+    cell = cell_of(fake)
+    assert list(looks(cell)) == ["ft", "rl", "original"]
+    assert "GA collapsed (3 of 3 seeds): not drawn." in note_of(drawn(finding, cell))
 
 
-@pytest.mark.parametrize("draw", [similarity.draw, affected.draw])
-def test_one_seed_has_no_noise_band_and_no_error_bars(cell_of, draw):
-    figure = draw(cell_of(full_cell(num_seeds=1)), RUNS)
-    assert NOISE_LABEL not in figure.axes[0].get_legend_handles_labels()[1]
+@pytest.mark.parametrize("finding", FAKES)
+def test_a_partly_diverged_run_is_drawn_and_named(cell_of, finding):
+    cell = cell_of(FAKES[finding](diverged=("ga",)))
+    assert "ga" in looks(cell)
+    assert "GA diverged (2 of 3 seeds)." in note_of(drawn(finding, cell))
+
+
+@pytest.mark.parametrize("finding", FAKES)
+def test_without_runs_there_is_no_figure(cell_of, finding):
+    cell = cell_of(FAKES[finding](runs=()))
+    assert not list(FINDING.load(finding, "figure").figures(cell))
+
+
+@pytest.mark.parametrize("finding", ["locality", "accuracy"])
+def test_the_legend_follows_the_config_and_noise_is_last(cell_of, finding):
+    runs = {"rl": "RL", "ft": "FT", "ga": "GA", "original": "Original"}
+    figure = drawn(finding, cell_of(runs=runs))
+    assert legend_of(figure) == ["RL", "FT", "GA", "Original", NOISE_LABEL]
+    assert title_of(figure) == "digit_3, 50 % forgotten"
+
+
+@pytest.mark.parametrize("finding", FAKES)
+def test_one_seed_has_no_noise_and_says_so(cell_of, finding):
+    figure = drawn(finding, cell_of(FAKES[finding](num_seeds=1)))
+    assert NOISE_LABEL not in legend_of(figure)
     assert "One seed." in note_of(figure)
 
 
-def test_the_title_says_the_forget_set_in_words(cell_of):
-    legend = similarity.draw(cell_of(), RUNS).legends[0]
-    assert legend.get_title().get_text() == "digit_3, 50 % forgotten"
+# Lines over seeds.
 
 
-@pytest.mark.parametrize("draw", [similarity.draw, affected.draw])
-def test_equal_figures_are_equal_files(cell_of, tmp_path, draw):
+def test_a_line_goes_through_the_means_and_bars_are_standard_errors(axes, look):
+    draw_line(axes, [0.5, 2], [SPREAD, 10 * SPREAD], look, "GA", BARS)
+    x, y = points_of(axes, "GA")
+    assert (x.tolist(), y.tolist()) == ([0.5, 2], [3, 30])
+    assert error_bars_of(axes, "GA") == pytest.approx(
+        np.array(
+            [
+                (0.5, 3 - STANDARD_ERROR, 3 + STANDARD_ERROR),
+                (2, 30 - 10 * STANDARD_ERROR, 30 + 10 * STANDARD_ERROR),
+            ]
+        )
+    )
+
+
+def test_a_line_has_its_runs_look(axes, look):
+    draw_line(axes, [0, 1], [SPREAD, SPREAD], look, "GA", BARS)
+    line = line_of(axes, "GA")
+    assert (line.get_color(), line.get_marker(), line.get_linestyle()) == (COLOURS[1], "s", "-")
+
+
+def test_a_seed_that_is_undefined_is_left_out(axes, look):
+    draw_line(axes, [0, 1], [[1, 3, np.nan], [np.nan, 5, np.nan]], look, "GA", BARS)
+    assert points_of(axes, "GA")[1].tolist() == [2, 5]
+    [bar] = error_bars_of(axes, "GA")
+    assert bar == pytest.approx((0, 1, 3))  # a standard deviation of sqrt(2), of two seeds
+
+
+def test_where_no_seed_is_defined_is_a_gap(axes, look):
+    undefined = [np.nan] * 3
+    values = [undefined, SPREAD, SPREAD, undefined, undefined, SPREAD]
+    draw_line(axes, range(6), values, look, "GA", BARS)
+    assert [line.get_xdata().tolist() for line in pieces_of(axes, "GA")] == [[1, 2], [5]]
+    assert labels_of(axes) == ["GA"]
+
+
+@pytest.mark.parametrize("num_places", [0, 2])
+def test_nothing_defined_is_no_line(axes, look, num_places):
+    draw_line(axes, range(num_places), np.full((num_places, 3), np.nan), look, "GA", BARS)
+    assert not axes.get_lines()
+
+
+@pytest.mark.parametrize(
+    ("spread", "ends"),
+    [(BAND, (3 - STANDARD_ERROR, 3 + STANDARD_ERROR)), (RANGE, (1, 6))],
+    ids=["standard error", "range"],
+)
+def test_a_band_is_the_standard_error_or_the_range(axes, look, spread, ends):
+    draw_line(axes, [0, 1], [SPREAD, 10 * SPREAD], look, "GA", spread)
+    assert len(axes.collections) == 1
+    assert band_at(axes, 0) == pytest.approx(ends)
+    assert band_at(axes, 1) == pytest.approx(tuple(10 * end for end in ends))
+
+
+def test_one_seed_has_no_error_bars(axes, look):
+    draw_line(axes, [0, 1], [[1], [2]], look, "GA", BARS)
+    assert points_of(axes, "GA")[1].tolist() == [1, 2]
+    assert len(error_bars_of(axes, "GA")) == 0
+
+
+# Retrain's level.
+
+
+def test_retrains_level_is_dashed_and_its_noise_grey(cell_of, axes):
+    cell = cell_of()
+    draw_level(axes, cell, "ua")
+    level = 100 * cell.values("retrain", "ua").mean()
+    line = line_of(axes, "Retrain")
+    assert line.get_linestyle() == "--"
+    assert line.get_ydata() == pytest.approx([level, level])
+    half = STUDENT_95 * math.sqrt(math.pi / 2)  # the floor is a mean absolute deviation of 1 point
+    assert span_of(axes, NOISE_LABEL) == pytest.approx((level - half, level + half))
+
+
+@pytest.mark.parametrize(("rate", "ends"), [(0.99, (None, 100)), (0.02, (0, None))])
+def test_no_noise_is_below_0_or_above_100(cell_of, axes, rate, ends):
+    fake = full_cell()
+    fake.metrics = [row for row in fake.metrics if row["metric"] != "ua"]
+    fake.add("retrain", "ua", rate, rate, rate)
+    draw_level(axes, cell_of(fake), "ua")
+    for end, wanted in zip(span_of(axes, NOISE_LABEL), ends, strict=True):
+        assert wanted is None or end == wanted
+
+
+def test_one_seed_has_a_level_without_noise(cell_of, axes):
+    draw_level(axes, cell_of(full_cell(num_seeds=1)), "ua")
+    assert labels_of(axes) == ["Retrain"]
+
+
+def test_an_undefined_level_says_so(cell_of, axes):
+    fake = full_cell()
+    fake.metrics = [row for row in fake.metrics if row["metric"] != "ua"]
+    draw_level(axes, cell_of(fake), "ua")
+    assert [text.get_text() for text in axes.texts] == ["undefined"]
+    assert len(axes.get_yticks()) == 0
+    assert not labels_of(axes)
+
+
+@pytest.mark.parametrize(
+    ("values", "least", "largest"),
+    [
+        ([40, 60], (38, 40), (60, 62)),
+        ([50, 50.1], (47, 48), (52, 53)),  # at least 5 points
+        ([99.9, 100], (94, 95), (100, 100.5)),  # below, where there is no room above
+        ([0, 0.1], (-0.5, 0), (2, 6)),
+    ],
+)
+def test_a_panel_of_rates_has_some_height_and_little_beyond_0_and_100(axes, values, least, largest):
+    axes.plot([0, 1], values)
+    fit_rates(axes)
+    low, high = axes.get_ylim()
+    assert least[0] <= low <= least[1]
+    assert largest[0] <= high <= largest[1]
+    assert all(0 <= tick <= 100 and low <= tick <= high for tick in axes.get_yticks())
+
+
+# Files.
+
+
+@pytest.mark.parametrize(
+    ("finding", "fake"), [("classes", whole_class_cell()), ("support_size", supports_cell())]
+)
+def test_equal_figures_are_equal_files(cell_of, tmp_path, finding, fake):
     for name in ("one", "two"):
-        save(draw(cell_of(), RUNS), tmp_path / name)
+        picture, *_ = FINDING.load(finding, "figure").figures(cell_of(fake))
+        save(picture.figure, tmp_path / name)
     for suffix in (".pdf", ".png"):
         one, two = ((tmp_path / name).with_suffix(suffix).read_bytes() for name in ("one", "two"))
         assert one == two
     assert b"CreationDate" not in (tmp_path / "one.pdf").read_bytes()
-
-
-def test_the_stage_draws_every_figure_of_every_cell(tmp_path):
-    full_cell("digit_3-50").write(tmp_path)
-    main(
-        [
-            "figures",
-            "--metrics", str(tmp_path / "metrics.csv"),
-            "--runs", '{"ft": "FT", "ga": "GA"}',
-            "--out", str(tmp_path / "figures"),
-        ]
-    )  # fmt: skip
-    names = sorted(path.name for path in (tmp_path / "figures" / "digit_3-50").iterdir())
-    assert names == ["affected.pdf", "affected.png", "similarity.pdf", "similarity.png"]

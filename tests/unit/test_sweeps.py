@@ -8,15 +8,11 @@ import pytest
 from fake_results import RUNS, FakeCell, full_cell
 
 from collateral.cli import main
-from collateral.figures import epochs
-from collateral.figures import sweeps as figures
-from collateral.findings._shared.style import NOISE_LABEL, looks
 from collateral.report.page import Source, render
 from collateral.results.table import cells, read
 
 CELL = "digit_3-50"
 ACCURACIES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
-STUDENT_95 = 4.302653  # t of two degrees of freedom: three seeds
 
 
 def given(key="lr", **values):
@@ -78,130 +74,6 @@ def swept(frame_of):
     return build
 
 
-# Figures.
-
-
-def lines_of(axes):
-    return {line.get_label(): line for line in axes.get_lines() if line.get_label()[0] != "_"}
-
-
-def test_numbers_have_figures_and_words_have_none(swept):
-    cell, sweep = swept(numeric())
-    assert list(figures.draw_all(cell, sweep, RUNS)) == ["sweep-s-standard", "sweep-s-affected"]
-    cell, sweep = swept(words(), WORDS)
-    assert figures.draw_all(cell, sweep, RUNS) == {}
-
-
-@pytest.mark.parametrize("value", [True, "auto"])
-def test_a_value_that_is_no_number_makes_it_a_sweep_of_words(value):
-    (sweep,) = sweeps_of({"s": given(own=0.1, **{"1": 1.0, "x": value})})
-    assert sweep.numbers == {}
-
-
-def test_a_line_goes_through_the_means_from_left_to_right(swept):
-    axes = figures.draw_all(*swept(numeric()), RUNS)["sweep-s-standard"].axes
-    assert [panel.get_title() for panel in axes] == ["UA (%)", "RA (%)", "TA (%)", "MIA (%)"]
-    line = lines_of(axes[0])["FT"]
-    assert line.get_xdata().tolist() == [0.01, 0.1, 1.0]
-    assert line.get_ydata() == pytest.approx([70, 60, 90])
-
-
-def test_the_band_is_the_standard_error(swept):
-    axes = figures.draw_all(*swept(numeric()), RUNS)["sweep-s-standard"].axes[0]
-    (band,) = axes.collections
-    heights = band.get_paths()[0].vertices[:, 1]
-    assert heights.max() == pytest.approx(90 + 1 / np.sqrt(3))
-
-
-def test_retrains_level_is_dashed_and_its_noise_grey(swept):
-    axes = figures.draw_all(*swept(numeric()), RUNS)["sweep-s-standard"].axes[0]
-    level = lines_of(axes)["Retrain"]
-    assert level.get_linestyle() == "--"
-    assert level.get_ydata() == pytest.approx([50, 50])
-    (noise,) = [patch for patch in axes.patches if patch.get_label() == NOISE_LABEL]
-    heights = noise.get_xy()[1], noise.get_xy()[1] + noise.get_height()
-    half = STUDENT_95 * np.sqrt(np.pi / 2)  # the floor is 1 point
-    assert heights == pytest.approx((50 - half, 50 + half))
-
-
-def test_a_ring_marks_the_own_value(swept):
-    axes = figures.draw_all(*swept(numeric()), RUNS)["sweep-s-standard"].axes[0]
-    ring = lines_of(axes)["own value"]
-    assert (ring.get_xdata(), ring.get_ydata()) == (pytest.approx([0.1]), pytest.approx([60]))
-
-
-@pytest.mark.parametrize(("largest", "scale"), [(1.0, "log"), (0.09, "linear")])
-def test_values_that_span_a_decade_have_a_logarithmic_axis(swept, largest, scale):
-    content = given(own=0.1 if largest == 1 else 0.05, **{"1": largest, "0.01": 0.01})
-    for figure in figures.draw_all(*swept(numeric(), content), RUNS).values():
-        assert {panel.get_xscale() for panel in figure.axes} == {scale}
-
-
-def test_a_teachers_accuracy_and_epochs_have_figures_of_their_own(swept):
-    cell = numeric()
-    for place, run in enumerate(("ft@lr=0.01", "ft", "ft@lr=1")):
-        cell.add(run, "teacher_ua", *[0.3 + place / 10] * 3)
-        cell.add(run, "teacher_epochs", 4 + place, 5, 6)
-    drawn = figures.draw_all(*swept(cell), RUNS)
-    assert list(drawn)[2:] == ["sweep-s-teacher_accuracy", "sweep-s-teacher_epochs"]
-    (accuracy,), (lasted,) = (drawn[name].axes for name in list(drawn)[2:])
-    assert lines_of(accuracy)["FT"].get_ydata() == pytest.approx([30, 40, 50])
-    assert lines_of(accuracy)["Retrain"].get_ydata()[0] == pytest.approx(50)  # its UA
-    assert lines_of(lasted)["FT"].get_ydata() == pytest.approx([5, 16 / 3, 17 / 3])
-    assert "Retrain" not in lines_of(lasted)
-    assert lasted.get_ylim()[0] == 0
-
-
-def test_a_teacher_that_all_values_share_is_not_drawn(swept):
-    cell = numeric()
-    for run in ("ft@lr=0.01", "ft", "ft@lr=1"):
-        cell.add(run, "teacher_ua", 0.3, 0.4, 0.5)
-    assert len(figures.draw_all(*swept(cell), RUNS)) == 2
-
-
-def test_a_value_whose_seeds_all_collapsed_is_named_and_not_drawn(swept):
-    cell = numeric()
-    for row in cell.metrics:
-        if row["run"] == "ft@lr=1" and row["seed"]:
-            row["status"] = "collapsed"
-    figure = figures.draw_all(*swept(cell), RUNS)["sweep-s-standard"]
-    assert lines_of(figure.axes[0])["FT"].get_xdata().tolist() == [0.01, 0.1]
-    assert "1 collapsed (3 of 3 seeds): not drawn." in figure._supxlabel.get_text()
-
-
-def test_rates_have_room_for_the_noise_and_none_above_100(swept):
-    axes = figures.draw_all(
-        *swept(fake(retrain=0.99, ft=1, **{"ft@lr=1": 1, "ft@lr=0.01": 1})), RUNS
-    )
-    panel = axes["sweep-s-standard"].axes[0]
-    low, high = panel.get_ylim()
-    assert low < 99 - STUDENT_95 and 100 < high < 101
-    assert max(panel.get_yticks()) == 100
-
-
-def test_an_undefined_metric_is_an_empty_panel_that_says_so(swept):
-    cell = numeric()
-    for row in cell.metrics:
-        if row["metric"] == "ra_affected":
-            row["value"] = ""
-    first, *others = figures.draw_all(*swept(cell), RUNS)["sweep-s-affected"].axes
-    assert [text.get_text() for text in first.texts] == ["undefined"]
-    assert len(first.get_yticks()) == 0
-    assert all(len(panel.get_yticks()) > 1 for panel in others)
-
-
-def test_every_figure_has_a_caption_that_says_what_the_band_is(swept):
-    _, sweep = swept(numeric())
-    texts = figures.captions(sweep)
-    assert list(texts) == [f"sweep-s-{kind}" for kind in figures.KINDS]
-    for text in texts.values():
-        assert "FT" in text and "lr" in text and "{" not in text
-        assert "Bands: standard error over seeds" in text
-
-
-# The course of training.
-
-
 def tracked(num_epochs: int = 12, runs: tuple[str, ...] = ("ft",)) -> FakeCell:
     cell = numeric()
     for run in runs:
@@ -211,31 +83,6 @@ def tracked(num_epochs: int = 12, runs: tuple[str, ...] = ("ft",)) -> FakeCell:
                     run, f"epoch_{name}:{epoch:02d}", *(epoch / 20 + s for s in (0, 0.01, 0.02))
                 )
     return cell
-
-
-def test_tracked_runs_are_drawn_from_the_base_to_the_last_epoch(frame_of):
-    (cell,) = cells(frame_of(tracked()), RUNS)
-    axes = epochs.draw(cell, RUNS).axes
-    assert [panel.get_title() for panel in axes[:4]] == [
-        f"{name} (%)" for name in ("RA", "UA", "TA", "RA affected")
-    ]
-    for panel in axes:
-        lines = lines_of(panel)
-        assert list(lines) == ["FT", "Retrain"]
-        assert lines["FT"].get_xdata().tolist() == list(range(13))
-        assert lines["FT"].get_ydata() == pytest.approx([5 * epoch + 1 for epoch in range(13)])
-        assert (lines["FT"].get_linestyle(), lines["Retrain"].get_linestyle()) == ("-", "--")
-
-
-def test_a_hundred_epochs_are_in_order(frame_of):
-    (cell,) = cells(frame_of(tracked(101)), RUNS)
-    line = lines_of(epochs.draw(cell, RUNS).axes[0])["FT"]
-    assert (np.diff(line.get_ydata()) > 0).all() and len(line.get_ydata()) == 102
-
-
-def test_without_tracking_there_is_nothing_to_draw(frame_of):
-    (cell,) = cells(frame_of(numeric()), RUNS)
-    assert epochs.tracked_runs(cell) == []
 
 
 # Stages and page.
@@ -284,15 +131,11 @@ def run_stages(folder):
     main(["figures", "--metrics", metrics, *shared, "--out", str(folder / "figures")])
 
 
-def test_the_stages_write_tables_and_figures_of_the_cells_with_sweeps(benchmark):
+def test_the_stages_write_tables_of_the_cells_with_sweeps(benchmark):
     run_stages(benchmark)
     made = {path.name for path in (benchmark / "tables" / CELL).glob("sweep-*")}
     assert made == {f"sweep-{n}.{s}" for n in ("rate", "kind") for s in ("csv", "md", "tex")}
     assert not list((benchmark / "tables" / "digit_8-90").glob("sweep-*"))
-    drawn = {path.stem for path in (benchmark / "figures" / CELL).glob("*.png")}
-    ours = {"epochs", "sweep-rate-standard", "sweep-rate-affected"}
-    assert drawn == {"similarity", "affected", *ours}
-    assert not {p.stem for p in (benchmark / "figures" / "digit_8-90").iterdir()} & ours
     with (benchmark / "tables" / CELL / "sweep-rate.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["metric"] == "ua"]
     assert [(row["run"], float(row["mean"] or "nan")) for row in rows[:3]] == [

@@ -22,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Draw the figures of every finding and cell; say which could not be drawn."""
+    """Draw every finding's figures, and say which could not be drawn."""
     problems: list[Problem] = []
     for cell in read(BenchmarkPlan.load(args.plan), args.metrics, args.costs).cells:
         problems += draw_all(cell, args.out / cell.name)
@@ -30,22 +30,21 @@ def run(args: Namespace) -> None:
 
 
 def draw_all(cell: CellTable, folder: Path) -> list[Problem]:
-    """Write the figures of a cell and their captions, in the page's order."""
+    """Write the figures of a cell, and their captions in the page's order."""
     captions: list[dict[str, str]] = []
     problems = []
     for finding in presented("figure"):
-        draw = partial(_draw, cell, finding, folder)
-        found, problem = attempt(draw, finding, "figure", cell.name)
-        captions += found or []
-        problems += [problem] if problem else []
+        draw = partial(_draw, finding, cell, folder, captions)
+        problems.append(attempt(draw, finding, "figure", cell.name)[1])
     write_json(folder / layout.CAPTIONS, captions)
-    return problems
+    return list(filter(None, problems))
 
 
-def _draw(cell: CellTable, finding: str, folder: Path) -> list[dict[str, str]]:
-    """Write the figures of one finding; return what is said of them."""
-    captions = []
+def _draw(finding: str, cell: CellTable, folder: Path, captions: list[dict[str, str]]) -> None:
+    """Write the figures of a finding, and add what is said of them to `captions`."""
+    taken = {known["name"]: known["finding"] for known in captions}
     for picture in FINDING.load(finding, "figure").figures(cell):
+        if other := taken.get(picture.name):
+            raise ValueError(f"finding {other} has a figure '{picture.name}' too; rename")
         save(picture.figure, folder / picture.name)
         captions.append({"finding": finding, "name": picture.name, "caption": picture.caption})
-    return captions

@@ -142,18 +142,14 @@ PLOTS = {
     "synthetic": Plot(
         draw_synthetic,
         2.6,
-        "Collateral damage grows with the alignment of a query to the deleted point, as its square "
-        "and so in both directions. Means over {runs} runs with 95 % Student intervals. "
-        "Left: n = 5000, d = 10, noise variance 0.1, 450 ascent steps, retained points as queries; "
-        "each run is the mean of 30 draws of the noise on one X, as proposition 3.1 takes the "
-        "expectation over the noise. The step size is lr / n with the paper's lr = 0.05, the step "
-        "of the mean loss: taken literally, lr multiplies the residual of an average deleted "
-        "point by 2^450 = 1e135 and lr / mean |x|^2 by 1.1^450 = 4e18, so that the mean over runs "
-        "is that of one run. "
-        "Right: n = 15, d = 20, 500 steps of lr = 0.01 as stated, no weight decay, logits N(0, 1), "
-        "10000 unit queries a run from span(X_R'). Within a run the identity is exact; the "
-        "intervals are the spread between runs of how far the deleted logit moves, common to all "
-        "points.",
+        "Collateral damage grows with the square of a query's alignment to the deleted point, in "
+        "both directions. Means over {runs} runs with 95 % Student intervals. Left: n = 5000, "
+        "d = 10, noise variance 0.1, retained points as queries, 450 ascent steps of lr / n with "
+        "the paper's lr = 0.05 (docs/theory.md says why); each run is the mean of 30 draws of the "
+        "noise on one X, as proposition 3.1 takes the expectation over it. Right: n = 15, d = 20, "
+        "500 steps of lr = 0.01, no weight decay, logits N(0, 1), 10000 unit queries a run from "
+        "span(X_R'). Within a run the identity is exact; the intervals are the spread between runs "
+        "of how far the deleted logit moves, common to all points.",
     ),
     "retain-residual": Plot(
         draw_retain_residual,

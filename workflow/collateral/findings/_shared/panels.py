@@ -1,5 +1,6 @@
 """What several figures draw: a line over seeds, Retrain's level and noise, bins and their sizes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +9,10 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from collateral.findings._shared.compare import chance
+from collateral.findings._shared.statistics import Floats
 from collateral.findings._shared.style import NOISE, NOISE_LABEL, Look
 from collateral.results.table import REFERENCE, CellTable, mean
 
@@ -28,30 +30,26 @@ LEAST_HEIGHT = 5.0  # points that a panel covers at least, so that noise alone d
 
 
 def draw_line(
-    axes: Axes, x: ArrayLike, values: ArrayLike, look: Look, label: str, spread: dict[str, Any]
+    axes: Axes,
+    x: Sequence[float] | Floats,
+    values: Sequence[Floats] | Floats,
+    look: Look,
+    label: str,
+    spread: dict[str, Any],
 ) -> None:
     """Draw the mean of `values` (places, seeds) at every place; where none is known is a gap."""
-    places, by_place = np.asarray(x, dtype=float), np.asarray(values, dtype=float)
-    is_gap = np.isnan(by_place).all(axis=1)
-    frame = pd.DataFrame(
-        {
-            "x": places.repeat(by_place.shape[1]),
-            "y": by_place.ravel(),
-            "piece": is_gap.cumsum().repeat(by_place.shape[1]),
-        }
-    ).dropna()
-    # seaborn bridges gaps.
-    for place, (_, piece) in enumerate(frame.groupby("piece")):
-        name = "_nolegend_" if place else label
-        sns.lineplot(
-            x=piece["x"].to_numpy(),
-            y=piece["y"].to_numpy(),
-            ax=axes,
-            label=name,
-            legend=False,
-            **look.of_line,
-            **spread,
-        )
+    pieces = np.cumsum([np.isnan(of_seeds).all() for of_seeds in values])
+    rows = [
+        (place, value, piece)
+        for place, of_seeds, piece in zip(x, values, pieces, strict=True)
+        for value in of_seeds
+    ]
+    known = pd.DataFrame(rows, columns=["x", "y", "piece"]).dropna()
+    # A line a piece: seaborn bridges gaps.
+    for _, piece in known.groupby("piece"):
+        of_piece = {"x": piece["x"].to_numpy(), "y": piece["y"].to_numpy(), "label": label}
+        sns.lineplot(**of_piece, ax=axes, legend=False, **look.of_line, **spread)
+        label = "_nolegend_"
 
 
 def draw_level(axes: Axes, cell: CellTable, metric: str) -> None:

@@ -1,0 +1,124 @@
+"""The stage `figures`: what it writes, and what it does where a finding cannot be drawn."""
+
+import json
+
+import pytest
+from fake_results import RUNS, FakeCell, full_cell, supports_cell
+from matplotlib.figure import Figure
+
+from collateral.cli import main
+from collateral.contract.plugins import FINDING
+from collateral.findings._shared.style import Picture
+from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+
+CELL = "digit_3-50"
+PLAN = BenchmarkPlan(RUNS)
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """Return a function: cells in, the folder of their figures out."""
+
+    def run(*cells, plan=PLAN, out="figures"):
+        joined = FakeCell()
+        for cell in cells:
+            joined.metrics += cell.metrics
+            joined.costs += cell.costs
+        joined.write(tmp_path)
+        plan.save(tmp_path / "plan.json")
+        named = {f"--{name}": tmp_path / f"{name}.csv" for name in ("metrics", "costs")}
+        named |= {"--plan": tmp_path / "plan.json", "--out": tmp_path / out}
+        main(["figures", *(str(word) for pair in named.items() for word in pair)])
+        return tmp_path / out
+
+    return run
+
+
+def captions_in(folder, cell=CELL):
+    return json.loads((folder / cell / "captions.json").read_text())
+
+
+def problems_in(folder):
+    return json.loads((folder / "problems.json").read_text())["problems"]
+
+
+def replace_figures(monkeypatch, finding, figures):
+    monkeypatch.setattr(FINDING.load(finding, "figure"), "figures", figures)
+
+
+def test_every_cell_has_its_figures_and_captions_in_the_pages_order(stage):
+    folder = stage(supports_cell(), full_cell("digit_8-90", runs=("ga",)))
+    supports = ["support-kl", "support-accuracy", "support-drop", "support-retrain"]
+    wanted = {CELL: ["similarity", "affected", *supports], "digit_8-90": ["similarity", "affected"]}
+    for cell, names in wanted.items():
+        captions = captions_in(folder, cell)
+        assert [caption["name"] for caption in captions] == names
+        assert [caption["finding"] for caption in captions] == [
+            {"similarity": "locality", "affected": "accuracy"}.get(name, "support_size")
+            for name in names
+        ]
+        assert all(caption["caption"].endswith(".") for caption in captions)
+        files = {f"{name}.{kind}" for name in names for kind in ("pdf", "png")}
+        assert {path.name for path in (folder / cell).iterdir()} == files | {"captions.json"}
+    assert problems_in(folder) == []
+
+
+def test_the_sweeps_of_the_plan_and_tracked_epochs_are_drawn_in_their_cell(stage):
+    values = {"ga": 0.1, "ga@lr=1": 1.0}
+    sweep = Sweep("rate", "GA", "lr", "ga", values, {run: str(v) for run, v in values.items()})
+    plan = BenchmarkPlan(RUNS | {"ga@lr=1": "GA, lr 1"}, None, {CELL: CellPlan((sweep,))})
+    cell = full_cell(runs=tuple(values))
+    for epoch in range(3):
+        cell.add("ga", "epoch_ua", 0.1, 0.2, 0.3, at=epoch)
+    folder = stage(cell, full_cell("digit_8-90", runs=("ga",)), plan=plan)
+    ours = ["sweep-rate-standard", "sweep-rate-affected", "epochs"]
+    names = [caption["name"] for caption in captions_in(folder)]
+    assert names == ["similarity", "affected", *ours]
+    assert len(captions_in(folder, "digit_8-90")) == 2
+    assert problems_in(folder) == []
+
+
+def test_a_second_run_writes_the_same_bytes(stage):
+    one, two = (stage(full_cell(runs=("ga", "original")), out=out) for out in ("one", "two"))
+    names = {path.relative_to(one) for path in one.rglob("*.*")}
+    assert len(names) == 6
+    for name in names:
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+
+
+def test_a_finding_that_raises_is_named_and_the_others_are_drawn(stage, monkeypatch):
+    def figures(cell):
+        yield Picture("before", Figure(), "A figure.")
+        raise ZeroDivisionError("no width")
+
+    replace_figures(monkeypatch, "locality", figures)
+    folder = stage(full_cell(runs=("ga",)))
+    assert problems_in(folder) == [
+        {
+            "finding": "locality",
+            "part": "figure",
+            "cell": CELL,
+            "error": "ZeroDivisionError: no width",
+        }
+    ]
+    assert [caption["name"] for caption in captions_in(folder)] == ["before", "affected"]
+
+
+def test_two_findings_with_a_figure_of_one_name_are_a_problem(stage, monkeypatch):
+    def figures(cell):
+        yield Picture("similarity", Figure(), "Another's name.")
+
+    replace_figures(monkeypatch, "accuracy", figures)
+    folder = stage(full_cell(runs=("ga",)))
+    [problem] = problems_in(folder)
+    assert problem["finding"] == "accuracy"
+    assert "finding locality has a figure 'similarity' too" in problem["error"]
+    assert [caption["finding"] for caption in captions_in(folder)] == ["locality"]
+
+
+def test_a_cell_without_figures_has_an_empty_list_of_captions(stage):
+    fake = FakeCell()
+    fake.add("retrain", "ua", 0.5, 0.6)
+    folder = stage(fake)
+    assert captions_in(folder) == []
+    assert problems_in(folder) == []

@@ -2,28 +2,9 @@
 
 import pytest
 from plug_ins import FOLLOWER, TWO_PHASES, forgotten_after, write_control, write_method
+from small_grid import CLASSES, FRACTIONS, grid
 
 from collateral.config.errors import ConfigError
-from collateral.config.load import load
-from collateral.plan.grid import build_grid
-
-CLASSES = ["digit_3", "digit_8"]
-FRACTIONS = [0.5, 0.9]
-
-
-def grid(plugins=None, **changes):
-    """Return the expanded benchmark of a small config."""
-    benchmark = {
-        "data": {"name": "digits"},
-        "model": "resnet8",
-        "seeds": [3, 1, 2],
-        "classes": CLASSES,
-        "fractions": FRACTIONS,
-        "methods": {"ft": {}},
-        **changes,
-    }
-    folders = [str(plugins)] if plugins else []
-    return build_grid(load({"benchmarks": {"b": benchmark}, "plugins": folders}))["b"]
 
 
 def runs(cell="digit_3-50", **changes):
@@ -77,6 +58,13 @@ def test_every_cell_has_every_method_and_control():
     assert benchmark.seeds == (3, 1, 2)
     for cell in benchmark.cells.values():
         assert list(cell.runs) == ["ft", "ga", "rl_forget", "original"]
+
+
+def test_the_base_model_itself_is_a_run_that_nothing_computes():
+    cell = grid(methods={"ltd": {}}, controls=["original", "ideal"]).cells["digit_3-50"]
+    assert list(cell.runs) == ["ltd", "original", "ideal"]
+    assert [run.name for run in cell.unlearned] == ["ltd", "ideal"]
+    assert (cell.of_kind("method"), cell.of_kind("control")) == (["ltd"], ["original", "ideal"])
 
 
 def test_labels_are_in_the_configs_order():
@@ -150,6 +138,14 @@ def test_before_tuning_parameters_have_their_first_value():
     assert runs(methods={"ft": {"lr": [0.2, 0.1]}})["ft"].params.lr == 0.2
 
 
+def test_trials_are_numbered_with_the_defaults_at_the_end_where_they_are_not_among_them():
+    run = runs(methods={"ft": {"lr": [0.1, 0.2]}})["ft"]
+    assert run.trials == [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.01}]
+    assert [params.lr for params in run.tried] == [0.1, 0.2, 0.01]
+    assert [params.lr for params in run.choices] == [0.1, 0.2]
+    assert runs(methods={"ft": {"lr": [0.1, 0.01]}})["ft"].trials == [{"lr": 0.1}, {"lr": 0.01}]
+
+
 # Sweeps.
 
 
@@ -206,49 +202,50 @@ def test_where_the_choice_is_open_every_value_of_it_is_a_run():
     assert swept(methods={"ft": {"lr": [0.1, 0.2]}}, lr=[0.1, 0.2]) == ["ft@lr=0.1", "ft@lr=0.2"]
 
 
+def sweep_of(methods=None, cell="digit_3-50", **entry):
+    """Return a sweep of `ft` in a cell."""
+    sweeps = {"s": {"method": "ft", **entry}}
+    return grid(methods=methods or {"ft": {}}, sweeps=sweeps).cells[cell].sweeps["s"]
+
+
 def test_a_sweep_knows_its_values_in_the_configs_order_and_the_own_run_among_them():
-    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5, "1e-2", 0.001]}}}
-    assert grid(sweeps=sweeps).sweeps()["digit_3-50"] == {
-        "s": {
-            "method": "FT",
-            "key": "lr",
-            "own": "ft",
-            "values": {"ft@lr=0.5": 0.5, "ft": 0.01, "ft@lr=0.001": 0.001},
-            "labels": {"ft@lr=0.5": "0.5", "ft": "0.01", "ft@lr=0.001": "0.001"},
-        }
-    }
+    sweep = sweep_of(vary={"lr": [0.5, "1e-2", 0.001]})
+    assert (sweep.method.name, sweep.key) == ("ft", "lr")
+    assert [*sweep.values.items()] == [("ft@lr=0.5", 0.5), ("ft", 0.01), ("ft@lr=0.001", 0.001)]
+    assert sweep.labels == {"ft@lr=0.5": "0.5", "ft": "0.01", "ft@lr=0.001": "0.001"}
 
 
 def test_an_own_value_that_is_not_listed_comes_last():
-    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
-    values = grid(sweeps=sweeps).cells["digit_3-50"].sweeps["s"].values
+    values = sweep_of(vary={"lr": [0.5]}).values
     assert list(values.items()) == [("ft@lr=0.5", 0.5), ("ft", 0.01)]
 
 
 def test_where_the_value_is_tuned_the_own_run_has_none_to_tell():
-    methods, sweeps = {"ft": {"lr": [0.1, 0.2]}}, {"s": {"method": "ft", "vary": {"lr": [0.1]}}}
-    sweep = grid(methods=methods, sweeps=sweeps).cells["digit_3-50"].sweeps["s"]
+    sweep = sweep_of({"ft": {"lr": [0.1, 0.2]}}, vary={"lr": [0.1]})
     assert list(sweep.values.items()) == [("ft@lr=0.1", 0.1), ("ft", None)]
-    assert sweep.described()["labels"] == {"ft@lr=0.1": "0.1", "ft": "as tuned"}
+    assert sweep.labels == {"ft@lr=0.1": "0.1", "ft": "as tuned"}
 
 
 def test_where_only_what_goes_along_is_tuned_the_own_run_tells_its_value():
-    entry = {"method": "ft", "vary": {"optimizer": ["adamw"]}, "along": {"lr": [0.001]}}
-    sweep = grid(methods={"ft": {"lr": [0.1, 0.2]}}, sweeps={"s": entry}).cells["digit_3-50"]
-    assert sweep.sweeps["s"].described()["labels"] == {
+    sweep = sweep_of(
+        {"ft": {"lr": [0.1, 0.2]}}, vary={"optimizer": ["adamw"]}, along={"lr": [0.001]}
+    )
+    assert sweep.labels == {
         "ft@optimizer=adamw@lr=0.001": "adamw, lr 0.001",
         "ft": "sgd, as tuned",
     }
 
 
-def test_a_sweep_is_told_of_the_cells_that_have_it_with_their_own_values():
+def test_a_sweep_is_of_the_cells_that_it_names_with_their_own_values():
     forget = {"kind": "class_part", "class": "digit_1", "fraction": 0.2}
     cells = {"ones": {"forget": forget, "methods": {"ft": {"lr": 0.5}}}}
     entry = {"method": "ft", "vary": {"lr": [0.5, 0.01]}, "cells": ["ones", "digit_3-50"]}
-    sweeps = grid(cells=cells, sweeps={"s": entry}).sweeps()
-    assert list(sweeps) == ["digit_3-50", "ones"]
-    assert sweeps["digit_3-50"]["s"]["values"] == {"ft@lr=0.5": 0.5, "ft": 0.01}
-    assert sweeps["ones"]["s"]["values"] == {"ft": 0.5, "ft@lr=0.01": 0.01}
+    found = grid(cells=cells, sweeps={"s": entry}).cells
+    values = {name: cell.sweeps["s"].values for name, cell in found.items() if cell.sweeps}
+    assert values == {
+        "digit_3-50": {"ft@lr=0.5": 0.5, "ft": 0.01},
+        "ones": {"ft": 0.5, "ft@lr=0.01": 0.01},
+    }
 
 
 def test_what_goes_along_is_in_the_runs_name_and_values():
@@ -261,16 +258,12 @@ def test_what_goes_along_is_in_the_runs_name_and_values():
     names = ["ft", "ft@optimizer=adamw@lr=0.001", "ft@optimizer=adam@lr=0.0001"]
     assert list(cell.sweeps["s"].values) == names
     assert cell.runs[names[1]].vary == {"optimizer": "adamw", "lr": 0.001}
-    assert list(cell.sweeps["s"].described()["labels"].values()) == [
-        "sgd, lr 0.01",
-        "adamw, lr 0.001",
-        "adam, lr 0.0001",
-    ]
+    labels = ["sgd, lr 0.01", "adamw, lr 0.001", "adam, lr 0.0001"]
+    assert list(cell.sweeps["s"].labels.values()) == labels
 
 
 def test_a_run_is_the_methods_own_only_if_what_goes_along_is_too():
-    entry = {"method": "ft", "vary": {"optimizer": ["sgd"]}, "along": {"lr": [0.5]}}
-    sweep = grid(sweeps={"s": entry}).cells["digit_3-50"].sweeps["s"]
+    sweep = sweep_of(vary={"optimizer": ["sgd"]}, along={"lr": [0.5]})
     assert sweep.values == {"ft@optimizer=sgd@lr=0.5": "sgd", "ft": "sgd"}
     assert sweep.along["ft"] == {"lr": 0.01}
 
@@ -286,106 +279,6 @@ def test_the_methods_named_under_track_are_tracked_and_their_sweeps_are_not():
     assert grid(methods={"ft": {}}).cells["digit_3-50"].tracked == []
 
 
-# Two phases: `two` prepares from `size` and `support`, and not from `lr`.
-
-
-@pytest.fixture
-def plugins(tmp_path):
-    with forgotten_after():
-        yield write_method(tmp_path, "two", TWO_PHASES)
-
-
-def cell_of(plugins, vary=None, **methods):
-    """Return a cell with configurations of `two`; those under another name say so."""
-    sweeps = {"s": {"method": "two", "vary": vary}} if vary else {}
-    return grid(plugins, methods=methods, sweeps=sweeps).cells["digit_3-50"]
-
-
-def sources(cell, run):
-    """Return which tunings on the first seed, and which run on any, prepare what a run needs."""
-    return cell.preparing_tunings(cell.runs[run]), cell.preparing_run(cell.runs[run])
-
-
-def test_a_method_of_one_phase_prepares_nothing():
-    cell = grid(sweeps={"s": {"method": "ft", "vary": {"lr": [0.5]}}}).cells["digit_3-50"]
-    assert cell.runs["ft"].candidates == ()
-    assert sources(cell, "ft") == sources(cell, "ft@lr=0.5") == ([], None)
-
-
-def test_what_one_run_alone_needs_it_makes_itself(plugins):
-    assert sources(cell_of(plugins, two={}), "two") == ([], None)
-
-
-def test_equal_prepare_values_are_prepared_by_the_first_run(plugins):
-    cell = cell_of(plugins, two={"lr": 0.5}, same={"uses": "two", "size": "10"}, ft={})
-    (name,) = cell.runs["two"].candidates
-    assert cell.runs["same"].candidates == (name,)
-    assert name.startswith("two-")
-    assert sources(cell, "two") == ([], None)
-    assert sources(cell, "same") == ([], "two")
-
-
-def test_other_prepare_values_are_prepared_apart(plugins):
-    cell = cell_of(plugins, two={}, other={"uses": "two", "size": 11})
-    assert cell.runs["two"].candidates != cell.runs["other"].candidates
-    assert sources(cell, "two") == sources(cell, "other") == ([], None)
-
-
-def test_a_sweeps_runs_take_what_the_plain_run_prepares(plugins):
-    cell = cell_of(plugins, vary={"lr": [0.5, 0.6]}, two={})
-    assert sources(cell, "two") == ([], None)
-    assert sources(cell, "two@lr=0.5") == sources(cell, "two@lr=0.6") == ([], "two")
-
-
-def test_a_sweep_of_a_prepare_value_shares_nothing(plugins):
-    cell = cell_of(plugins, vary={"size": [10, 20]}, two={})
-    assert list(cell.runs) == ["two", "original", "two@size=20"]
-    assert sources(cell, "two") == sources(cell, "two@size=20") == ([], None)
-
-
-def test_on_the_first_seed_tuning_prepares(plugins):
-    cell = cell_of(plugins, vary={"size": [20]}, two={"lr": [0.1, 0.2]})
-    assert sources(cell, "two") == (["two"], None)
-    assert sources(cell, "two@size=20") == ([], None)
-
-
-def test_of_two_tunings_the_first_prepares(plugins):
-    rates = {"lr": [0.1, 0.2]}
-    cell = cell_of(plugins, two=rates, same={"uses": "two", **rates})
-    assert sources(cell, "two") == (["two"], None)
-    assert sources(cell, "same") == (["two"], "two")
-
-
-def test_tuning_prepares_every_value_that_may_be_chosen(plugins):
-    cell = cell_of(plugins, two={"size": [10, 20]}, small={"uses": "two", "size": 10})
-    assert len(cell.runs["two"].candidates) == 2
-    assert sources(cell, "two") == (["two"], None)
-    # On another seed `two` may prepare 20, so that `small` cannot rely on it.
-    assert sources(cell, "small") == (["two"], None)
-
-
-def test_a_sweep_of_a_run_whose_choice_is_open_takes_what_was_chosen(plugins):
-    cell = cell_of(plugins, vary={"lr": [0.5]}, two={"size": [10, 20]})
-    assert sources(cell, "two@lr=0.5") == (["two"], "two")
-
-
-def test_two_tunings_may_choose_otherwise_and_share_nothing_on_other_seeds(plugins):
-    sizes = {"size": [10, 20]}
-    cell = cell_of(plugins, two=sizes, same={"uses": "two", **sizes})
-    assert sources(cell, "same") == (["two"], None)
-
-
-@pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"size": [10, 20]}])
-@pytest.mark.parametrize("vary", [{"lr": [0.5]}, {"size": [10, 30]}, {"support": ["random"]}])
-def test_one_more_sweep_changes_no_run_that_is_there(plugins, own, vary):
-    before = cell_of(plugins, two=own, same={"uses": "two", **own})
-    after = cell_of(plugins, vary=vary, two=own, same={"uses": "two", **own})
-    assert len(after.runs) > len(before.runs)
-    for name, run in before.runs.items():
-        assert after.runs[name] == run
-        assert sources(after, name) == sources(before, name)
-
-
 # Controls.
 
 
@@ -397,10 +290,11 @@ def test_a_control_has_its_defaults_and_no_tuning():
 
 
 @pytest.fixture
-def follower(plugins, tmp_path_factory):
+def follower(tmp_path, tmp_path_factory):
     """Make a control that takes `lr` and `size` from the method `two`."""
-    write_control(tmp_path_factory.mktemp("controls"), "follower", FOLLOWER)
-    return plugins
+    with forgotten_after():
+        write_control(tmp_path_factory.mktemp("controls"), "follower", FOLLOWER)
+        yield write_method(tmp_path, "two", TWO_PHASES)
 
 
 def follow(plugins, methods, cell="digit_3-50", **changes):
@@ -442,8 +336,8 @@ def test_supports_of_every_size_are_tried_in_all_cells_or_in_those_named():
     sizes = {"method": "mine", "k": [20, 50]}
     methods = {"ltd": {}, "mine": {"uses": "ltd", "teacher_lr": 0.3}}
     everywhere = grid(methods=methods, support_size=sizes).cells.values()
-    assert [cell.diagnosed.name for cell in everywhere] == ["mine"] * len(everywhere)
+    assert [cell.support_sized.name for cell in everywhere] == ["mine"] * len(everywhere)
     some = grid(methods=methods, support_size={**sizes, "cells": ["digit_8-50"]}).cells
-    assert [name for name, cell in some.items() if cell.diagnosed] == ["digit_8-50"]
-    assert some["digit_8-50"].diagnosed.params.teacher_lr == 0.3
-    assert not any(cell.diagnosed for cell in grid(methods=methods).cells.values())
+    assert [name for name, cell in some.items() if cell.support_sized] == ["digit_8-50"]
+    assert some["digit_8-50"].support_sized.params.teacher_lr == 0.3
+    assert not any(cell.support_sized for cell in grid(methods=methods).cells.values())

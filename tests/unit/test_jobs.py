@@ -1,0 +1,275 @@
+"""What jobs need and are told, rule by rule; no Snakemake."""
+
+import json
+import shlex
+
+import pytest
+from plug_ins import TWO_PHASES, forgotten_after, write_method
+from small_grid import grid
+
+from collateral.config.errors import ConfigError
+from collateral.contract.plugins import MODEL
+from collateral.plan.evaluation import EvaluationJob
+from collateral.plan.fingerprint import stage_code
+from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
+from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
+
+CELL = "results/b/digit_3-50"
+SHARED = {"base": {"sharing": "shared"}}
+
+
+def unlearn(run, seed, plugins=None, **changes):
+    benchmark = grid(plugins, **changes)
+    cell = benchmark.cells["digit_3-50"]
+    return UnlearnJob(benchmark, cell, cell.runs[run], seed)
+
+
+def tune(method, plugins=None, **changes):
+    benchmark = grid(plugins, **changes)
+    return tune_job(benchmark, benchmark.cells["digit_3-50"], method)
+
+
+def evaluation(**changes):
+    benchmark = grid(**changes)
+    return EvaluationJob(benchmark, benchmark.cells["digit_3-50"])
+
+
+def option(text, name):
+    """Return what follows an option."""
+    words = shlex.split(text)
+    rest = words[words.index(name) + 1 :]
+    return rest[: next((i for i, word in enumerate(rest) if word.startswith("--")), len(rest))]
+
+
+# Data and forget sets.
+
+
+def test_a_data_set_is_told_its_options_and_not_its_name():
+    job = DataJob(grid(data={"name": "digits", "per_class": 20}))
+    assert job.name == "digits"
+    assert json.loads(job.options) == {"per_class": 20}
+    assert job.code == stage_code("data", "collateral.data.digits")
+
+
+def test_files_of_the_users_own_are_inputs_as_far_as_they_are_there(tmp_path):
+    (tmp_path / "train.npz").touch()
+    data = {"name": "arrays", "path": str(tmp_path / "train.npz"), "test_path": "no.npz"}
+    assert DataJob(grid(data=data, classes=[1])).files == [str(tmp_path / "train.npz")]
+    assert DataJob(grid()).files == []
+
+
+def listed(path):
+    forget = {"kind": "index_file", "path": str(path)}
+    benchmark = grid(cells={"mine": {"forget": forget}})
+    return SplitJob(benchmark, benchmark.cells["mine"])
+
+
+def test_a_list_of_indices_is_an_input(tmp_path):
+    (tmp_path / "mine.txt").touch()
+    job = listed(tmp_path / "mine.txt")
+    assert job.files == [str(tmp_path / "mine.txt")]
+    assert json.loads(job.options) == {"path": str(tmp_path / "mine.txt")}
+    assert job.code == stage_code("split", "collateral.data.forget.index_file")
+
+
+def test_a_list_that_is_missing_is_named_unless_its_split_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"benchmarks\.b\.cells\.mine\.forget\.path: 'mine.txt'"):
+        _ = listed("mine.txt").files
+    split = tmp_path / "results/b/mine/split.json"
+    split.parent.mkdir(parents=True)
+    split.touch()
+    assert listed("mine.txt").files == []
+
+
+# Training from scratch.
+
+
+def test_base_and_retrained_models_are_trained_alike():
+    benchmark = grid(base={"epochs": 7, "sharing": "shared"})
+    base, retrain = BaseJob(benchmark), RetrainJob(benchmark, benchmark.cells["digit_3-50"])
+    assert base.training == retrain.training
+    assert base.training_code == retrain.training_code
+    values = json.loads(base.training)
+    assert values["epochs"] == 7
+    assert "sharing" not in values
+
+
+# Methods.
+
+
+@pytest.mark.parametrize("seed", [3, 1, 2])
+def test_a_run_starts_from_the_base_of_its_seed_or_from_the_shared_one(seed):
+    base = "results/b/base/seed-{}/model.safetensors"
+    assert unlearn("ft", seed).base == base.format(seed)
+    assert unlearn("ft", seed, **SHARED).base == base.format(3)
+
+
+@pytest.mark.parametrize("changes", [{}, SHARED])
+def test_tuning_is_on_the_first_seed(changes):
+    job = tune("ft", methods={"ft": {"lr": [0.1, 0.2]}}, **changes)
+    assert job.seed == 3
+    assert job.base == "results/b/base/seed-3/model.safetensors"
+
+
+def test_tuning_is_told_its_trials_and_the_defaults():
+    job = tune("mine", methods={"mine": {"uses": "ft", "lr": [0.1, 0.2], "epochs": 7}})
+    assert option(job.options, "--method") == ["ft"]
+    assert json.loads(option(job.options, "--params")[0])["epochs"] == 7
+    assert json.loads(option(job.options, "--trials")[0]) == [{"lr": 0.1}, {"lr": 0.2}]
+    assert json.loads(option(job.options, "--default")[0]) == {"lr": 0.01}
+
+
+def test_a_run_is_told_its_name_and_what_a_sweep_varies():
+    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
+    plain, swept = (unlearn(run, 1, sweeps=sweeps).options for run in ("ft", "ft@lr=0.5"))
+    assert option(swept, "--run") == ["ft@lr=0.5"]
+    assert json.loads(option(swept, "--vary")[0]) == {"lr": 0.5}
+    assert json.loads(option(plain, "--vary")[0]) == {}
+    assert "--track" not in shlex.split(plain)
+    assert "--track" in shlex.split(unlearn("ft", 1, track=["ft"]).options)
+
+
+def test_a_run_waits_for_the_choice_of_its_methods_tuning():
+    methods = {"ft": {"lr": [0.1, 0.2]}, "ga": {}}
+    sweeps = {"s": {"method": "ft", "vary": {"epochs": [9]}}}
+    found = {
+        run: unlearn(run, 1, methods=methods, sweeps=sweeps).selected
+        for run in ("ft", "ga", "ft@epochs=9")
+    }
+    chosen = [f"{CELL}/tune/ft/selected.json"]
+    assert found == {"ft": chosen, "ga": [], "ft@epochs=9": chosen}
+
+
+@pytest.mark.parametrize("changes", [{}, SHARED])
+@pytest.mark.parametrize("seed", [3, 1, 2])
+def test_only_a_control_that_needs_it_is_given_retrain_of_its_own_seed(seed, changes):
+    changes = {"methods": {"ltd": {}}, "controls": ["original", "ideal"], **changes}
+    wanted = [f"{CELL}/seed-{seed}/retrain/outputs.npz"]
+    assert unlearn("ideal", seed, **changes).retrained == wanted
+    assert unlearn("ltd", seed, **changes).retrained == []
+
+
+def test_what_is_prepared_is_taken_from_tunings_on_the_first_seed_and_else_from_runs(
+    tmp_path,
+):
+    with forgotten_after():
+        write_method(tmp_path, "two", TWO_PHASES)
+        methods = {"two": {"lr": [0.1, 0.2]}, "same": {"uses": "two", "lr": [0.1, 0.2]}}
+        same = [unlearn("same", seed, tmp_path, methods=methods).sources for seed in (3, 1)]
+        assert same == [[f"{CELL}/tune/two"], [f"{CELL}/seed-1/two"]]
+        assert unlearn("two", 3, tmp_path, methods=methods).sources == [f"{CELL}/tune/two"]
+        assert unlearn("two", 1, tmp_path, methods=methods).sources == []
+        assert tune("two", tmp_path, methods=methods).sources == []
+        assert tune("same", tmp_path, methods=methods).sources == [f"{CELL}/tune/two"]
+
+
+# The code of methods.
+
+
+def test_the_code_of_a_job_is_that_of_its_method_and_model():
+    own = unlearn("ft", 1).code
+    assert own == unlearn("ft", 2).code
+    assert own != unlearn("ft", 1, model="mlp").code
+    assert own != unlearn("ga", 1, methods={"ga": {}}).code
+    assert own != tune("ft", methods={"ft": {"lr": [0.1, 0.2]}}).code
+
+
+def test_the_code_of_a_job_knows_every_model_that_it_may_build():
+    def code(teacher):
+        return unlearn("ltd", 1, methods={"ltd": {"teacher": teacher}}).code
+
+    model, teacher = MODEL.module("resnet8"), MODEL.module("mlp")
+    method = "collateral.methods.ltd.method"
+    assert code("mlp") == stage_code("unlearn", method, *sorted([model, teacher]))
+    assert code("mlp_frozen") == code("resnet8") == stage_code("unlearn", method, model)
+    assert code(["mlp", "resnet8"]) == code("mlp")
+
+
+def test_the_code_of_a_sweeps_run_knows_the_model_that_it_varies():
+    sweeps = {"s": {"method": "ltd", "vary": {"teacher": ["mlp"]}}}
+    changes = {"methods": {"ltd": {}}, "sweeps": sweeps}
+    assert unlearn("ltd@teacher=mlp", 1, **changes).code != unlearn("ltd", 1, **changes).code
+
+
+def test_the_code_of_tuning_knows_the_teacher_of_the_default_trial():
+    """Neither the model nor a candidate is a ResNet, which the default trial trains."""
+    methods = {"ltd": {"teacher": ["mlp", "mlp_frozen"]}}
+    job = tune("ltd", model="mlp", methods=methods)
+    modules = sorted([MODEL.module("mlp"), MODEL.module("resnet8")])
+    assert job.code == stage_code("tune", "collateral.methods.ltd.method", *modules)
+
+
+# Support sizes.
+
+
+def sizing(**ltd):
+    benchmark = grid(methods={"ltd": ltd}, support_size={"k": [50, 100]})
+    return support_size_job(benchmark, benchmark.cells["digit_3-50"], 1)
+
+
+def test_teachers_of_every_size_are_told_no_k_of_the_runs():
+    plain, other = sizing(k=200).options, sizing(min_similarity=0.5, epochs=7, lr=0.3).options
+    assert plain == other
+    assert option(plain, "--sizes") == ["50", "100"]
+    assert option(plain, "--top") == ["3"]
+    assert not {"k", "k_each", "min_similarity"} & json.loads(option(plain, "--params")[0]).keys()
+
+
+def test_they_wait_for_tuning_only_where_it_decides_on_the_teacher():
+    assert sizing(lr=[0.1, 0.2]).selected == []
+    assert sizing(teacher_lr=[0.1, 0.2]).selected == [f"{CELL}/tune/ltd/selected.json"]
+    assert sizing().base == "results/b/base/seed-1/model.safetensors"
+
+
+# Evaluation.
+
+
+@pytest.mark.parametrize(("changes", "bases"), [({}, [3, 1, 2]), (SHARED, [3, 3, 3])])
+def test_similarity_is_by_the_base_of_each_seed(changes, bases):
+    found = evaluation(**changes).embeddings
+    assert found == [f"results/b/base/seed-{seed}/embeddings.npz" for seed in bases]
+
+
+@pytest.mark.parametrize(("changes", "bases"), [({}, [3, 1, 2]), (SHARED, [3])])
+def test_outputs_are_those_of_all_runs_and_for_the_original_the_bases(changes, bases):
+    found = evaluation(methods={"ft": {}, "ga": {}}, **changes).outputs
+    runs = [f"{CELL}/seed-{s}/{run}" for s in (3, 1, 2) for run in ("retrain", "ft", "ga")]
+    folders = [*runs, *(f"results/b/base/seed-{seed}" for seed in bases)]
+    assert sorted(found) == sorted(f"{folder}/outputs.npz" for folder in folders)
+
+
+def test_without_the_original_no_base_is_read():
+    assert not any("/base/" in path for path in evaluation(controls=[]).outputs)
+
+
+def test_trials_and_support_sizes_are_read_where_there_are_some():
+    changes = {"methods": {"ltd": {"lr": [0.1, 0.2]}}, "support_size": {"k": [20, 50]}}
+    job = evaluation(**changes)
+    assert job.trials == [f"{CELL}/tune/ltd/trials.csv"]
+    sizes = [f"{CELL}/support_size/seed-{seed}/support_sizes.npz" for seed in (3, 1, 2)]
+    assert job.support_sizes == sizes
+    assert evaluation().trials == evaluation().support_sizes == []
+
+
+def test_metrics_are_told_whose_outputs_they_are():
+    options = evaluation(
+        methods={"ltd": {"lr": [0.1, 0.2]}, "ft": {}},
+        controls=["original", "ideal"],
+        sweeps={"s": {"method": "ltd", "vary": {"beta": [3]}}},
+        track=["ft"],
+        support_size={"k": [20, 50]},
+        **SHARED,
+    ).options
+    told = {
+        "--cell": ["digit_3-50"],
+        "--seeds": ["3", "1", "2"],
+        "--base-seeds": ["3", "3", "3"],
+        "--methods": ["ltd", "ft", "ltd@beta=3"],
+        "--controls": ["original", "ideal"],
+        "--tuned": ["ltd"],
+        "--tracked": ["ft"],
+        "--support-sized": ["ltd"],
+    }
+    assert {name: option(options, name) for name in told} == told
+    assert option(evaluation().options, "--support-sized") == []

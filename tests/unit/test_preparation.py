@@ -1,0 +1,154 @@
+"""Who prepares for whom: `two` prepares from `size` and `support`, and not from `lr`."""
+
+from dataclasses import asdict
+
+import pytest
+from plug_ins import TWO_PHASES, forgotten_after, write_method
+from small_grid import grid
+
+from collateral.plan.preparation import preparations_of
+
+
+@pytest.fixture
+def plugins(tmp_path):
+    with forgotten_after():
+        yield write_method(tmp_path, "two", TWO_PHASES)
+
+
+def cell_of(plugins, vary=None, **methods):
+    """Return a cell with configurations of `two`; those under another name say so."""
+    sweeps = {"s": {"method": "two", "vary": vary}} if vary else {}
+    return grid(plugins, methods=methods, sweeps=sweeps).cells["digit_3-50"]
+
+
+def sources(cell, run):
+    """Return which tunings on the first seed, and which run on others, prepare what a run needs."""
+    first, other = (
+        preparations_of(cell).of_run(cell.runs[run], is_first_seed=is_first)
+        for is_first in (True, False)
+    )
+    assert not first.tunings or not first.runs
+    assert not other.tunings
+    return list(first.tunings), next(iter(other.runs), None)
+
+
+def test_a_method_of_one_phase_prepares_nothing():
+    cell = grid(sweeps={"s": {"method": "ft", "vary": {"lr": [0.5]}}}).cells["digit_3-50"]
+    assert cell.runs["ft"].preparations == {}
+    assert sources(cell, "ft") == sources(cell, "ft@lr=0.5") == ([], None)
+
+
+def test_what_one_run_alone_needs_it_makes_itself(plugins):
+    assert sources(cell_of(plugins, two={}), "two") == ([], None)
+
+
+def test_equal_prepare_values_are_prepared_by_the_first_run(plugins):
+    cell = cell_of(plugins, two={"lr": 0.5}, same={"uses": "two", "size": "10"}, ft={})
+    (name,) = cell.runs["two"].preparations
+    assert [*cell.runs["same"].preparations] == [name]
+    assert name.startswith("two-")
+    assert sources(cell, "two") == ([], None)
+    assert sources(cell, "same") == ([], "two")
+
+
+def test_other_prepare_values_are_prepared_apart(plugins):
+    cell = cell_of(plugins, two={}, other={"uses": "two", "size": 11})
+    assert cell.runs["two"].preparations.keys() != cell.runs["other"].preparations.keys()
+    assert sources(cell, "two") == sources(cell, "other") == ([], None)
+
+
+def test_a_sweeps_runs_take_what_the_plain_run_prepares(plugins):
+    cell = cell_of(plugins, vary={"lr": [0.5, 0.6]}, two={})
+    assert sources(cell, "two") == ([], None)
+    assert sources(cell, "two@lr=0.5") == sources(cell, "two@lr=0.6") == ([], "two")
+
+
+def test_a_sweep_of_a_prepare_value_shares_nothing(plugins):
+    cell = cell_of(plugins, vary={"size": [10, 20]}, two={})
+    assert list(cell.runs) == ["two", "original", "two@size=20"]
+    assert sources(cell, "two") == sources(cell, "two@size=20") == ([], None)
+
+
+def test_on_the_first_seed_tuning_prepares(plugins):
+    cell = cell_of(plugins, vary={"size": [20]}, two={"lr": [0.1, 0.2]})
+    assert sources(cell, "two") == (["two"], None)
+    assert sources(cell, "two@size=20") == ([], None)
+
+
+def test_of_two_tunings_the_first_prepares(plugins):
+    rates = {"lr": [0.1, 0.2]}
+    cell = cell_of(plugins, two=rates, same={"uses": "two", **rates})
+    assert sources(cell, "two") == (["two"], None)
+    assert sources(cell, "same") == (["two"], "two")
+
+
+def test_tuning_prepares_every_value_that_may_be_chosen(plugins):
+    cell = cell_of(plugins, two={"size": [10, 20]}, small={"uses": "two", "size": 10})
+    assert len(cell.runs["two"].preparations) == 2
+    assert sources(cell, "two") == (["two"], None)
+    # On another seed `two` may prepare 20, so that `small` cannot rely on it.
+    assert sources(cell, "small") == (["two"], None)
+
+
+def test_a_sweep_of_a_run_whose_choice_is_open_takes_what_was_chosen(plugins):
+    cell = cell_of(plugins, vary={"lr": [0.5]}, two={"size": [10, 20]})
+    assert sources(cell, "two@lr=0.5") == (["two"], "two")
+
+
+def test_two_tunings_may_choose_otherwise_and_share_nothing_on_other_seeds(plugins):
+    sizes = {"size": [10, 20]}
+    cell = cell_of(plugins, two=sizes, same={"uses": "two", **sizes})
+    assert sources(cell, "same") == (["two"], None)
+
+
+@pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"size": [10, 20]}])
+@pytest.mark.parametrize("vary", [{"lr": [0.5]}, {"size": [10, 30]}, {"support": ["random"]}])
+def test_one_more_sweep_changes_no_run_that_is_there(plugins, own, vary):
+    before = cell_of(plugins, two=own, same={"uses": "two", **own})
+    after = cell_of(plugins, vary=vary, two=own, same={"uses": "two", **own})
+    assert len(after.runs) > len(before.runs)
+    for name, run in before.runs.items():
+        assert asdict(after.runs[name]) == asdict(run)
+        assert sources(after, name) == sources(before, name)
+
+
+def made(cell, name, *, tuning=False, is_first_seed=True):
+    """Return the sizes for which a job prepares itself."""
+    run, found = cell.runs[name], preparations_of(cell)
+    job = found.of_tuning(run) if tuning else found.of_run(run, is_first_seed=is_first_seed)
+    return [params.size for params in job.made]
+
+
+def test_a_tuning_prepares_for_all_its_trials_and_finds_what_others_have(plugins):
+    cell = cell_of(plugins, two={"size": [20, 30]}, more={"uses": "two", "size": [30, 40]})
+    assert made(cell, "two", tuning=True) == [20, 30, 10]  # the default comes last
+    assert preparations_of(cell).of_tuning(cell.runs["two"]).tunings == ()
+    assert preparations_of(cell).of_tuning(cell.runs["more"]).tunings == ("two",)
+    assert made(cell, "more", tuning=True) == [40, 10]
+
+
+def test_a_run_makes_what_no_tuning_has_and_on_other_seeds_what_no_run_before_it_has(plugins):
+    cell = cell_of(plugins, vary={"size": [20]}, two={"lr": [0.1, 0.2]}, same={"uses": "two"})
+    assert made(cell, "two") == made(cell, "same") == []
+    assert made(cell, "two@size=20") == [20]
+    assert made(cell, "two", is_first_seed=False) == [10]
+    assert made(cell, "same", is_first_seed=False) == []
+
+
+@pytest.mark.parametrize("is_first_seed", [True, False])
+@pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"size": [10, 20]}])
+def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
+    cell = cell_of(plugins, vary={"size": [20, 30]}, two=own, same={"uses": "two", **own})
+    found = preparations_of(cell)
+    kept = {
+        name: {*run.prepared(found.of_tuning(run).made)}
+        for name, run in cell.runs.items()
+        if name in cell.tuned
+    }
+    for run in cell.unlearned:
+        job = found.of_run(run, is_first_seed=is_first_seed)
+        there = set().union(*(kept[name] for name in job.tunings))
+        for name in job.runs:
+            there |= {*cell.runs[name].preparations}
+        assert {*run.preparations} <= there | {*run.prepared(job.made)}
+        assert not {*run.prepared(job.made)} & there

@@ -1,0 +1,92 @@
+"""What the presenting stages are told: plan.json, and which code their jobs depend on."""
+
+import json
+
+import pytest
+from plug_ins import forgotten_after
+from small_grid import grid
+
+from collateral.contract.plugins import FINDING, add_plugins
+from collateral.plan.fingerprint import stage_code
+from collateral.plan.presentation import (
+    PARTS,
+    TEMPLATES,
+    plan_hash,
+    plan_of,
+    presenting_code,
+    templates_hash,
+)
+from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+
+SWEEPS = {"s": {"method": "ft", "vary": {"lr": [0.5]}, "cells": ["digit_3-50"]}}
+
+
+def test_the_plan_says_labels_sharing_sweeps_and_trials():
+    plan = plan_of(grid(methods={"ft": {}, "ga": {"lr": [0.1, 0.2]}}, sweeps=SWEEPS))
+    assert plan.labels == {
+        "ft": "FT",
+        "ga": "GA",
+        "original": "Original",
+        "ft@lr=0.5": "FT, lr 0.5",
+    }
+    assert plan.sharing == "matched"
+    assert list(plan.cells) == ["digit_3-50", "digit_3-90", "digit_8-50", "digit_8-90"]
+    values, labels = {"ft@lr=0.5": 0.5, "ft": 0.01}, {"ft@lr=0.5": "0.5", "ft": "0.01"}
+    trials = {"ga": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.0001}]}
+    sweep = Sweep("s", "FT", "lr", "ft", values, labels)
+    assert plan.cells["digit_3-50"] == CellPlan((sweep,), trials)
+    assert plan.cells["digit_8-50"] == CellPlan((), trials)
+
+
+def test_the_plan_is_read_as_it_was_written(tmp_path):
+    plan = plan_of(grid(methods={"ga": {"lr": [0.1, 0.2]}, "ft": {}}, sweeps=SWEEPS))
+    plan.save(tmp_path / "plan.json")
+    assert BenchmarkPlan.load(tmp_path / "plan.json") == plan
+    assert list(json.loads((tmp_path / "plan.json").read_text())["labels"])[:2] == ["ga", "ft"]
+
+
+def test_the_plans_hash_changes_with_what_it_says_alone():
+    before = plan_hash(grid(methods={"ft": {}, "ga": {}}))
+    assert plan_hash(grid(methods={"ft": {"epochs": 9}, "ga": {}}, seeds=[4])) == before
+    for changes in (
+        {"methods": {"ga": {}, "ft": {}}},  # rows of tables follow the config's order
+        {"methods": {"ft": {}, "ga": {"lr": [0.1, 0.2]}}},
+        {"methods": {"ft": {}, "ga": {}}, "sweeps": SWEEPS},
+        {"methods": {"ft": {}, "ga": {}}, "base": {"sharing": "shared"}},
+        {"methods": {"ft": {}, "ga": {}}, "fractions": [0.5]},
+    ):
+        assert plan_hash(grid(**changes)) != before
+
+
+@pytest.mark.parametrize("stage", PARTS)
+def test_the_code_of_a_stage_is_that_of_all_findings_that_it_shows(stage):
+    parts = [module for part in PARTS[stage] for module in FINDING.parts(part)]
+    assert parts
+    assert presenting_code(stage) != stage_code(stage)
+    packages = [FINDING.module(name) for name in FINDING.names()]
+    assert presenting_code(stage) == stage_code(stage, *packages, *parts)
+
+
+def test_a_finding_of_the_users_own_is_part_of_the_code(tmp_path):
+    before = {stage: presenting_code(stage) for stage in PARTS}
+    finding = tmp_path / "findings/mine"
+    finding.mkdir(parents=True)
+    (finding / "__init__.py").write_text('"""Is it mine?"""\n')
+    (finding / "figure.py").write_text("def figures(cell): return iter(())\n")
+    with forgotten_after():
+        add_plugins([tmp_path])
+        after = {stage: presenting_code(stage) for stage in PARTS}
+    assert not {*before.values()} & {*after.values()}
+
+
+def test_the_pages_templates_are_hashed(tmp_path):
+    names = {path.name for path in TEMPLATES.glob("*.j2")}
+    assert "page.html.j2" in names
+    (tmp_path / "page.html.j2").write_text("a")
+    (tmp_path / "page.py").write_text("a")
+    before = templates_hash(tmp_path)
+    (tmp_path / "page.py").write_text("b")
+    assert templates_hash(tmp_path) == before
+    (tmp_path / "page.html.j2").write_text("b")
+    assert templates_hash(tmp_path) != before
+    assert templates_hash() == templates_hash(TEMPLATES)

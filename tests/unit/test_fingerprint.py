@@ -1,32 +1,49 @@
 """Which edits change the fingerprint of a stage's code, tried on a small package of its name."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from collateral.cli import stages
-from collateral.core import fingerprint as module
-from collateral.plan.fingerprint import fingerprint
+from collateral.plan import fingerprint as module
+from collateral.plan.fingerprint import UNCOUNTED, fingerprint
 
 FILES = {
     "__init__.py": "",
     "config/__init__.py": "",
     "config/limits.py": "LIMIT = 3\n",
-    "core/__init__.py": "",
-    "core/deep.py": "DEPTH = 1\n",
-    "core/files.py": "from collateral.core.deep import DEPTH\n\nwrite = lambda x: x + DEPTH\n",
-    "core/unused.py": "X = 1\n",
+    "contract/__init__.py": "",
+    "contract/seeds.py": "FIRST = 7\n",
+    "contract/spelling.py": "near = 2\n",
     "methods/__init__.py": "",
     "methods/mine/params.py": "from collateral.config.limits import LIMIT\n\nEPOCHS = LIMIT\n",
     "methods/mine/method.py": "from collateral.methods.mine.params import EPOCHS\n\nN = EPOCHS\n",
+    "plan/__init__.py": "",
+    "results/__init__.py": "",
+    "results/deep.py": "DEPTH = 1\n",
+    "results/files.py": """
+from collateral.contract.seeds import FIRST
+from collateral.results.deep import DEPTH
+
+write = lambda x: x + DEPTH + FIRST
+""",
+    "results/unused.py": "X = 1\n",
     "stages/__init__.py": "",
     "stages/unlearn.py": '''"""Unlearn."""
 
+from typing import TYPE_CHECKING
+
 from collateral.config.limits import LIMIT
+from collateral.contract.spelling import near
 from collateral.results.files import write
+
+if TYPE_CHECKING:
+    from collateral.results.unused import X
 
 
 class Stage:
@@ -56,12 +73,21 @@ class Package:
         self.folder = folder
         for name, text in FILES.items():
             self.write(name, text)
-        shutil.copy(module.__file__, folder / "collateral/core/fingerprint.py")
+        shutil.copy(module.__file__, folder / "collateral/plan/fingerprint.py")
 
     def write(self, name, text):
         path = self.folder / "collateral" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+    def move(self, name, other):
+        """Rename a module, and in all others its imports, sorted as ruff would sort them."""
+        (self.folder / "collateral" / other).parent.mkdir(exist_ok=True)
+        (self.folder / "collateral" / name).rename(self.folder / "collateral" / other)
+        before, after = (path.removesuffix(".py").replace("/", ".") for path in (name, other))
+        for path in (self.folder / "collateral").rglob("*.py"):
+            lines = path.read_text().replace(f"collateral.{before}", f"collateral.{after}")
+            path.write_text(sorted_imports(lines))
 
     def edit(self, name, old, new):
         text = (self.folder / "collateral" / name).read_text()
@@ -75,6 +101,13 @@ class Package:
             command, cwd=self.folder, env=env, capture_output=True, text=True, check=True
         )
         return done.stdout.strip()
+
+
+def sorted_imports(text):
+    """Sort the block of imports of the package."""
+    found = re.findall(r"^from collateral\..*\n", text, re.M)
+    block = "".join(found)
+    return text.replace(block, "".join(sorted(found))) if block in text else text
 
 
 @pytest.fixture
@@ -113,10 +146,11 @@ def test_what_does_not_run_does_not_count(package, old, new):
     [
         ("stages/unlearn.py", "write(x) + LIMIT", "write(x) - LIMIT"),
         ("methods/mine/method.py", "N = EPOCHS", "N = 2 * EPOCHS"),
-        ("core/files.py", "x + DEPTH", "x * DEPTH"),
-        ("core/deep.py", "DEPTH = 1", "DEPTH = 2"),
+        ("results/files.py", "x + DEPTH", "x * DEPTH"),
+        ("results/deep.py", "DEPTH = 1", "DEPTH = 2"),
+        ("contract/seeds.py", "FIRST = 7", "FIRST = 8"),
     ],
-    ids=["the stage", "the method", "what it imports", "what that imports"],
+    ids=["the stage", "the method", "what it imports", "what that imports", "seeds"],
 )
 def test_what_runs_counts(package, name, old, new):
     assert is_changed_by(package, name, old, new)
@@ -125,11 +159,12 @@ def test_what_runs_counts(package, name, old, new):
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("core/unused.py", "X = 1", "X = 2"),
+        ("results/unused.py", "X = 1", "X = 2"),
         ("config/limits.py", "LIMIT = 3", "LIMIT = 4"),
+        ("contract/spelling.py", "near = 2", "near = 3"),
         ("methods/mine/params.py", "EPOCHS = LIMIT", "EPOCHS = 2 * LIMIT"),
     ],
-    ids=["not imported", "config", "params"],
+    ids=["imported for types alone", "config", "bookkeeping", "params"],
 )
 def test_what_is_not_imported_or_on_the_command_line_does_not_count(package, name, old, new):
     assert not is_changed_by(package, name, old, new)
@@ -143,23 +178,62 @@ def test_a_method_counts_only_where_it_is_named(package):
 @pytest.mark.parametrize(
     "statement",
     [
-        "import collateral.core.deep",
-        "import collateral.core.deep as deep",
-        "from collateral.core import deep",
-        "from collateral.core.deep import DEPTH",
-        "def load():\n    from collateral.core.deep import DEPTH",
-        "if True:\n    import json, collateral.core.deep",
+        "import collateral.results.deep",
+        "import collateral.results.deep as deep",
+        "from collateral.results import deep",
+        "from collateral.results.deep import DEPTH",
+        "def load():\n    from collateral.results.deep import DEPTH",
+        "if True:\n    import json, collateral.results.deep",
     ],
 )
 def test_every_form_of_import_counts(package, statement):
     package.write("stages/other.py", f"{statement}\n")
-    edit = ("core/deep.py", "DEPTH = 1", "DEPTH = 2")
+    edit = ("results/deep.py", "DEPTH = 1", "DEPTH = 2")
     assert is_changed_by(package, *edit, modules=["collateral.stages.other"])
 
 
-def test_the_names_of_modules_count(package):
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("results/deep.py", "results/abyss.py"),
+        ("results/files.py", "config_files/files.py"),  # its import is then the first
+        ("contract/seeds.py", "results/seeds.py"),  # then the last
+        ("config/limits.py", "config/bounds.py"),
+    ],
+)
+def test_moving_a_module_changes_nothing(package, name, other):
+    before = package.fingerprint(STAGE, METHOD)
+    package.move(name, other)
+    assert package.fingerprint(STAGE, METHOD) == before
+
+
+def test_a_moved_stage_has_its_fingerprint_still(package):
     package.write("stages/copy.py", FILES["stages/unlearn.py"])
-    assert package.fingerprint("collateral.stages.copy") != package.fingerprint(STAGE)
+    assert package.fingerprint("collateral.stages.copy") == package.fingerprint(STAGE)
+
+
+def test_where_a_name_comes_from_counts(package):
+    """Both modules are imported before and after; who has `pick` from which changes."""
+    for name, value in (("one", 1), ("two", 2)):
+        package.write(f"results/{name}.py", f"pick = {value}\n")
+    text = "from collateral.results.one import pick\nfrom collateral.results.two import pick as p\n"
+    package.write("stages/other.py", text)
+    before = package.fingerprint("collateral.stages.other")
+    package.write(
+        "stages/other.py", text.replace("one", "x").replace("two", "one").replace("x", "two")
+    )
+    assert package.fingerprint("collateral.stages.other") != before
+
+
+def test_modules_that_import_each_other_are_named(package):
+    package.edit(
+        "results/deep.py", "DEPTH = 1", "from collateral.results import files\n\nDEPTH = 1"
+    )
+    with pytest.raises(subprocess.CalledProcessError) as raised:
+        package.fingerprint(STAGE)
+    files, deep = "collateral.results.files", "collateral.results.deep"
+    circle = " -> ".join([STAGE, files, deep, files])
+    assert f"ValueError: modules import each other: {circle}" in raised.value.stderr
 
 
 def test_a_plug_in_counts_with_what_it_imports_beside_it(package):
@@ -173,14 +247,32 @@ def test_a_plug_in_counts_with_what_it_imports_beside_it(package):
 
 
 def test_nothing_is_imported_on_the_way(package):
-    package.write("stages/heavy.py", "import torch\nfrom collateral.core.heavy import X\n")
-    package.write("core/heavy.py", "raise RuntimeError('imported')\n")
+    package.write("stages/heavy.py", "import torch\nfrom collateral.results.heavy import X\n")
+    package.write("results/heavy.py", "raise RuntimeError('imported')\n")
     assert package.fingerprint("collateral.stages.heavy")
 
 
 def test_a_module_that_is_not_there_is_an_error():
     with pytest.raises(ModuleNotFoundError, match=r"collateral\.stages\.unlern"):
         fingerprint(["collateral.stages.unlern"])
+
+
+def test_what_counts_for_nothing_is_there():
+    files = {module.PACKAGE + "." + ".".join(path) for path in modules_of_the_package()}
+    assert files >= UNCOUNTED
+
+
+def modules_of_the_package():
+    folder = Path(module.__file__).parents[1]
+    return [path.relative_to(folder).with_suffix("").parts for path in folder.rglob("*.py")]
+
+
+def test_algorithms_of_the_contract_count():
+    counted = {"classes", "metrics", "seeds", "shares"}
+    assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
+    names = {path[-1] for path in modules_of_the_package() if path[0] == "contract"}
+    declaring = {name.rpartition(".")[2] for name in UNCOUNTED if ".contract." in name}
+    assert names == declaring | counted | {"__init__"}
 
 
 def test_every_stage_has_a_fingerprint_of_its_own():

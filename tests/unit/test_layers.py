@@ -4,89 +4,89 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 import collateral
 from collateral.cli import stages
-from collateral.data._facts import DATA, FORGET
+from collateral.contract.plugins import DATA, FINDING, FORGET
+from collateral.plan.fingerprint import UNCOUNTED
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(collateral.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# What every layer may import within the package, itself apart; a stage may import everything.
+# What every room may import within the package, itself apart; a stage may import everything.
 LAYERS = {
-    "cli": {"core"},
-    "paths": set(),
-    "core": set(),
-    "config": {"core", "paths", "data", "models", "methods", "controls"},
-    "grid": {"config", "paths"},
-    "estimate": {"core", "config", "data", "grid", "models"},
-    "data": {"core"},
-    "models": {"core"},
-    "training": {"core", "config", "paths", "models"},
-    "methods": {"core", "config", "models", "training"},
-    "controls": {"core", "config", "models", "training"},
-    "metrics": {"core"},
-    "theory": {"core"},
-    "tables": {"core", "config", "metrics"},
-    "figures": {"core", "config", "metrics", "tables"},
-    "report": {"core", "config", "metrics", "tables", "figures"},
+    "cli": {"contract", "results"},
+    "contract": set(),
+    "config": {"contract", "data"},
+    "plan": {"config", "contract", "data", "models", "results"},
+    "results": {"contract"},
+    "data": {"contract", "results"},
+    "models": {"contract"},
+    "training": {"contract", "models", "results"},
+    "methods": {"contract", "models", "training"},
+    "controls": {"contract", "methods", "models", "training"},
+    "findings": {"contract", "results"},
+    "theory": {"findings", "results"},
+    "report": {"contract", "findings", "results"},
+    "warm": {"cli"},
 }
 # What is slow to import, or not there on a machine that only draws figures.
-HEAVY = {
-    "matplotlib",
-    "numpy",
-    "pandas",
-    "safetensors",
-    "scipy",
-    "seaborn",
-    "sklearn",
-    "timm",
-    "torch",
-    "torchvision",
-}
 TORCH = {"safetensors", "timm", "torch", "torchvision"}
 DRAWING = {"matplotlib", "pandas", "seaborn"}
+COMPUTING = {"numpy", "scipy", "sklearn"}
+HEAVY = TORCH | DRAWING | COMPUTING
 HEAVY_OF = {
     "cli": set(),
-    "paths": set(),
+    "contract": set(),
     "config": set(),
-    "grid": set(),
-    "estimate": set(),
-    "core": {"numpy"},
+    "plan": set(),
+    "results": {"numpy", "pandas"},
     "data": {"numpy", "sklearn", "torchvision"},
-    "models": HEAVY - DRAWING,
-    "training": HEAVY - DRAWING,
-    "methods": HEAVY - DRAWING,
-    "controls": HEAVY - DRAWING,
-    "metrics": {"numpy", "scipy", "sklearn"},
-    "theory": {"numpy", "scipy"},
-    "tables": HEAVY - TORCH,
-    "figures": HEAVY - TORCH,
-    "report": HEAVY - TORCH,
+    "models": TORCH | COMPUTING,
+    "training": TORCH | COMPUTING,
+    "methods": TORCH | COMPUTING,
+    "controls": TORCH | COMPUTING,
+    "theory": COMPUTING | DRAWING,
+    "report": COMPUTING | DRAWING,
+    "warm": set(),
 }
+# In findings the name of the file tells; those that a finding names otherwise are numbers.
+HEAVY_OF_FINDINGS = {
+    "__init__": set(),
+    "numbers": COMPUTING,
+    "table": {"numpy", "pandas"},
+    "figure": {"numpy", "pandas", "matplotlib", "seaborn"},
+    "words": {"numpy"},
+}
+DRAWING_TOGETHER = {"style", "panels"}  # of findings/_shared
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
-    PACKAGE / "models/facts.py",
-    PACKAGE / "models/names.py",
-    PACKAGE / "data/info.py",
-    PACKAGE / "data/lookup.py",
-    PACKAGE / "data/names.py",
+    *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),
+    *(PACKAGE / f"results/{name}.py" for name in ("files", "layout", "plan", "record")),
+    *(
+        PACKAGE / f"{room}/{name}.py"
+        for room in ("data", "models")
+        for name in ("__init__", "_facts")
+    ),
     *(PACKAGE / f"data/{name}.py" for name in DATA.names()),
     *(PACKAGE / f"data/forget/{name}.py" for name in FORGET.names()),
-    *sorted(PACKAGE.glob("methods/*/params.py")),
-    *sorted(PACKAGE.glob("controls/*/params.py")),
+    *PACKAGE.glob("*/*/params.py"),
+    *PACKAGE.glob("findings/*/__init__.py"),
 ]
-TORCH_FREE = ["estimate", "metrics", "tables", "figures", "report", "theory"]
+TORCH_FREE = ["config", "contract", "findings", "plan", "report", "results", "theory"]
 TORCH_FREE_STAGES = [
+    "check",
     "estimate",
     "figures",
+    "gather",
+    "list",
     "metrics",
     "neighbours",
-    "original",
     "report",
     "split",
     "tables",
@@ -104,7 +104,7 @@ def layer_of(path):
 
 
 def imports(path, *, at_once=False):
-    """Return the modules a file names in imports; `at_once`: those that importing it imports."""
+    """Return what a file imports, but for types alone; `at_once`: when it is imported itself."""
     waiting, found = list(ast.parse(path.read_text()).body), set()
     while waiting:
         node = waiting.pop()
@@ -112,15 +112,14 @@ def imports(path, *, at_once=False):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found |= {f"{'.' * node.level}{node.module}.{alias.name}" for alias in node.names}
-        elif not (at_once and _is_later(node)):
+        elif not _is_for_types(node) and not (at_once and isinstance(node, ast.FunctionDef)):
             waiting += ast.iter_child_nodes(node)
     return found
 
 
-def _is_later(node):
-    if isinstance(node, ast.If):
-        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-    return isinstance(node, ast.FunctionDef)
+def _is_for_types(node):
+    is_named = isinstance(node, ast.If) and isinstance(node.test, ast.Name)
+    return is_named and node.test.id == "TYPE_CHECKING"
 
 
 def heavy(modules):
@@ -148,7 +147,22 @@ def run_python(code, *arguments):
 def test_every_file_belongs_to_a_layer():
     assert len(FILES) > 100
     assert {layer_of(path) for path in FILES} == {*LAYERS, "__init__", "stages"}
-    assert set(HEAVY_OF) == set(LAYERS)
+    assert {*HEAVY_OF, "findings"} == set(LAYERS)
+
+
+def test_layers_are_in_an_order():
+    TopologicalSorter(LAYERS).prepare()
+
+
+def test_no_modules_import_each_other():
+    modules = {f"collateral.{name_of(path).replace('/', '.')}": path for path in FILES}
+    known = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    graph = {
+        name: {m for found in imports(path) for m in (found, found.rpartition(".")[0])} & {*known}
+        for name, path in known.items()
+    }
+    assert sum(map(len, graph.values())) > len(FILES)
+    TopologicalSorter(graph).prepare()
 
 
 def test_imports_are_absolute():
@@ -164,25 +178,86 @@ def test_a_layer_imports_only_what_is_below_it(layer):
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", HEAVY_OF)
 def test_a_layer_imports_only_its_own_libraries(layer):
     files = [path for path in FILES if layer_of(path) == layer]
     wrong = {name_of(path): heavy(imports(path)) - HEAVY_OF[layer] for path in files}
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
+def findings_files():
+    return [path for path in FILES if layer_of(path) == "findings"]
+
+
+def libraries_of(path):
+    """Return what a file of findings may import, by its name."""
+    if path.parent.name == "_shared":
+        return COMPUTING | DRAWING if path.stem in DRAWING_TOGETHER else COMPUTING | {"pandas"}
+    return HEAVY_OF_FINDINGS.get(path.stem, COMPUTING)
+
+
+def test_a_part_of_a_finding_imports_only_its_own_libraries():
+    found = {path.stem for path in findings_files()}
+    assert {*HEAVY_OF_FINDINGS, *DRAWING_TOGETHER} <= found
+    wrong = {name_of(path): heavy(imports(path)) - libraries_of(path) for path in findings_files()}
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_findings_read_one_another_from_the_long_table():
+    """What another finding declares may be imported, and nothing that it computes."""
+    strange = {}
+    for path in findings_files():
+        for module in imports(path):
+            _, room, finding, *inner = *module.split("."), "", ""
+            is_other = room == "findings" and finding not in ("_shared", path.parent.name)
+            if is_other and finding in FINDING.names() and is_file(finding, inner[0]):
+                strange[name_of(path)] = module
+    assert strange == {}
+
+
+def is_file(finding, name):
+    return (PACKAGE / "findings" / finding / f"{name}.py").is_file()
+
+
 @pytest.mark.parametrize("kind", ["methods", "controls"])
 def test_methods_do_not_import_one_another(kind):
-    files = sorted((PACKAGE / kind).glob("*/*.py"))
+    files = [
+        path for path in sorted((PACKAGE / kind).glob("*/*.py")) if path.parts[-2] != "_shared"
+    ]
     assert {path.parent.name for path in files} >= {"methods": {"ft", "ga", "rl"}}.get(kind, set())
     for path in files:
-        own = f"collateral.{kind}.{path.parent.name}."
-        others = {m for m in imports(path) if m.startswith(f"collateral.{kind}.")}
-        assert all(module.startswith(own) for module in others), name_of(path)
+        allowed = (f"collateral.{kind}.{path.parent.name}.", "collateral.methods._shared.")
+        others = {
+            m for m in imports(path) if m.startswith(("collateral.methods", "collateral.contr"))
+        }
+        others = {m for m in others if not m.startswith("collateral.contract.")}
+        assert all(module.startswith(allowed) for module in others), name_of(path)
+
+
+def is_declaring(module):
+    """Tell whether a module only declares, so that fingerprints skip it."""
+    named = {f"collateral.contract.{n}" for n in ("data", "distillation", "params", "protocols")}
+    assert named <= UNCOUNTED
+    return module.endswith(".params") or module in named
+
+
+def test_what_fingerprints_skip_gives_algorithms_nothing_but_types():
+    """A constant of an algorithm in a params.py would change results, and rerun nothing."""
+    taken = {}
+    for path in FILES:
+        own = f"collateral.{name_of(path).replace('/', '.')}"
+        if is_declaring(own) or layer_of(path) == "config":
+            continue
+        for module in imports(path):
+            of, _, name = module.rpartition(".")
+            if is_declaring(of):
+                taken[name_of(path), of, name] = bool(re.fullmatch(r"[A-Z][a-z]\w*", name))
+    assert len(taken) > 30
+    assert [where for where, is_type in taken.items() if not is_type] == []
 
 
 def test_the_light_files_are_there():
-    assert len(LIGHT) >= 4 + 6 + 1 + 3 + 1
+    assert len(LIGHT) > 60
     assert all(path.is_file() for path in LIGHT)
 
 
@@ -197,10 +272,9 @@ def test_rules_import_only_what_is_light():
     # Rules are not Python: their lines are looked at.
     statement = re.compile(r"^[ \t]*(?:from (\S+) import (\w+)|import (\S+))", re.MULTILINE)
     found = {groups for path in rules for groups in statement.findall(path.read_text())}
-    modules = {plain or (f"{of}.{name}" if of == "collateral" else of) for of, name, plain in found}
-    assert "collateral.plan.paths" in modules
-    light = r"config\.\w+|estimate\.\w+|grid|paths|core\.(fingerprint|slurm)|models\.names"
-    allowed = rf"collateral\.({light})|snakemake\..*"
+    modules = {plain or of for of, _, plain in found}
+    assert "collateral.plan" in modules
+    allowed = r"collateral\.(config|plan)(\.\w+)?|snakemake\..*"
     others = {module for module in modules if not re.fullmatch(allowed, module)}
     assert {module.split(".")[0] for module in others} <= sys.stdlib_module_names
 
@@ -212,10 +286,16 @@ from pathlib import Path
 from collateral.cli import stages
 from collateral.config.load import read
 from collateral.plan.fingerprint import fingerprint
-from collateral.plan.workload import Workload
 from collateral.plan.grid import build_grid
+from collateral.plan.limits import minutes
+from collateral.plan.method_jobs import UnlearnJob
+from collateral.plan.presentation import PARTS, plan_hash, presenting_code
 for benchmark in build_grid(read(Path("config.yaml"))).values():
-    print(*benchmark.cells, *(Workload(benchmark).retrain(c) for c in benchmark.cells.values()))
+    print(plan_hash(benchmark))
+    for cell in benchmark.cells.values():
+        jobs = [UnlearnJob(benchmark, cell, run, benchmark.seeds[0]) for run in cell.unlearned]
+        print(*(word for job in jobs for word in (job.code, minutes(job, 1), *job.sources)))
+print(*map(presenting_code, PARTS))
 print(*(fingerprint([f"collateral.stages.{name}"]) for name in stages()))
 print("loaded:", *(set(sys.argv[1:]) & set(sys.modules)))
 """
@@ -232,7 +312,7 @@ def torch_free_modules():
 
 def test_numbers_tables_figures_and_page_need_no_torch():
     modules = torch_free_modules()
-    assert len(modules) > 40
+    assert len(modules) > 100
     assert set(TORCH_FREE_STAGES) <= set(stages())
     # Not `sys.modules["torch"] = None`: scipy takes what stands there for torch.
     code = """

@@ -27,7 +27,6 @@ UNCOUNTED = frozenset(
         "contract.params",
         "contract.plugins",
         "contract.protocols",
-        "contract.rows",
         "contract.spelling",
         "contract.work",
         "results.layout",

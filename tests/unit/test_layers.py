@@ -68,12 +68,8 @@ DRAWING_TOGETHER = {"style", "panels"}  # of findings/_shared
 LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),
     *(PACKAGE / f"results/{name}.py" for name in ("files", "layout", "plan", "record")),
-    *(
-        PACKAGE / f"{room}/{name}.py"
-        for room in ("data", "models")
-        for name in ("__init__", "_facts")
-    ),
-    *(PACKAGE / f"data/{name}.py" for name in DATA.names()),
+    *(PACKAGE / f"data/{name}.py" for name in ("__init__", "_facts", *DATA.names())),
+    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_facts")),
     *(PACKAGE / f"data/forget/{name}.py" for name in FORGET.names()),
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
@@ -221,16 +217,12 @@ def is_file(finding, name):
 
 @pytest.mark.parametrize("kind", ["methods", "controls"])
 def test_methods_do_not_import_one_another(kind):
-    files = [
-        path for path in sorted((PACKAGE / kind).glob("*/*.py")) if path.parts[-2] != "_shared"
-    ]
+    files = sorted((PACKAGE / kind).glob("[!_]*/*.py"))
     assert {path.parent.name for path in files} >= {"methods": {"ft", "ga", "rl"}}.get(kind, set())
+    rooms = ("collateral.methods.", "collateral.controls.")
     for path in files:
         allowed = (f"collateral.{kind}.{path.parent.name}.", "collateral.methods._shared.")
-        others = {
-            m for m in imports(path) if m.startswith(("collateral.methods", "collateral.contr"))
-        }
-        others = {m for m in others if not m.startswith("collateral.contract.")}
+        others = {module for module in imports(path) if module.startswith(rooms)}
         assert all(module.startswith(allowed) for module in others), name_of(path)
 
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from collateral.contract.data import ImageInfo
 from collateral.contract.distillation import StudentParams
 from collateral.contract.plugins import prepared_name
-from collateral.findings.locality.similarity import NUM_BINS as METRICS_BINS
+from collateral.findings.locality.numbers import NUM_BINS as METRICS_BINS
 from collateral.findings.locality.similarity import similarity as metrics_similarity
 from collateral.findings.support_size.words import LEAST_LOSS
 from collateral.methods._shared.distillation import distil, renormalised_top, top_mass

@@ -2,10 +2,11 @@
 
 It holds for methods of your own as well:
 
-    pytest tests/contract/test_methods.py --plugins my_methods
+    pytest tests/contract/test_methods.py --plugins my_plugins
 
 Each runs with its defaults, made small: see `tiny`. What a method is allowed to leave out (a
-learning rate, epochs, a phase) is not asked of it; everything else is.
+learning rate, epochs, a phase) is not asked of it; everything else is. Whom the suite passes and
+fails is tested in test_conformance.py.
 """
 
 import copy
@@ -17,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal, get_args, get_origin
+from typing import Literal, get_origin
 
 import numpy as np
 import pytest
@@ -51,6 +52,14 @@ DATA = ("retain", "forget images", "forget labels")
 MOST = 40  # of any whole number among the parameters
 ABSURD = 1e38  # close to the largest float32
 STEP_LENGTHS = {"iu": "alpha"}  # where it is not called `lr`
+# What a parameter may be set to instead, by its type in JSON; values that it refuses are left out.
+OTHERS = {
+    "boolean": (True, False),
+    "integer": (1, 20),
+    "number": (0.5, 0.05, 0.0, 0.001, 10.0),
+    "array": ([], [1]),
+    "null": (None,),
+}
 
 
 def has_code(name: str) -> bool:
@@ -70,22 +79,30 @@ IN_STEPS = [name for name in NAMES if getattr(fields_of(name).get("steps"), "def
 WITH_STEP_LENGTH = [
     (name, field) for name in NAMES if (field := STEP_LENGTHS.get(name, "lr")) in fields_of(name)
 ]
+PARAMETERS = [(name, field) for name in NAMES for field in fields_of(name)]
 every_method = pytest.mark.parametrize("name", NAMES)
 
 
 def tiny(name: str, **changes) -> MethodParams:
-    """Return the defaults with at most two epochs of each kind and no whole number above MOST."""
+    """Return the defaults with three `epochs`, two of other kinds, no whole number above MOST.
+
+    So where only the first epochs are special, the last one is not.
+    """
     values = {}
     for field, info in fields_of(name).items():
         if type(info.default) is int:
-            values[field] = min(info.default, 2 if field.endswith("epochs") else MOST)
+            most = 3 if field == "epochs" else 2 if field.endswith("epochs") else MOST
+            values[field] = min(info.default, most)
     return params_class(name).model_validate({**values, **changes})
 
 
 def method_of(small, name: str, forget: list[int] | None = None) -> Method:
-    """Return a method with data of its own: one that spoils it fails alone."""
+    """Return a method with data of its own, to be augmented: one that spoils it fails alone."""
     method = small.method(name, forget)
-    return replace(method, task=copy.deepcopy(method.task))
+    task = copy.deepcopy(method.task)
+    images = replace(task.retain.images, padding=1, flip=True)
+    retain, forgotten = (replace(part, images=images) for part in (task.retain, task.forget))
+    return replace(method, task=replace(task, retain=retain, forget=forgotten))
 
 
 def inputs_of(method: Method, params: MethodParams, checkpoints: Checkpoints | None = None) -> list:
@@ -105,9 +122,10 @@ def weights_after(method: Method, params: MethodParams) -> dict[str, torch.Tenso
     return model.state_dict()
 
 
-def differing(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> list[str]:
-    """Return the names of the weights and buffers of two models that are not the same bits."""
-    return [name for name in one | other if not torch.equal(one[name], other[name])]
+def differing(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> list[str]:
+    """Return the names of what is not the same bits, or in one of them only."""
+    shared = one.keys() & other.keys()
+    return [n for n in {**one, **other} if n not in shared or not torch.equal(one[n], other[n])]
 
 
 @contextmanager
@@ -176,29 +194,32 @@ class Observed:
     """What was seen while a method's functions ran."""
 
     weights: dict[str, torch.Tensor]
+    prepared: dict[str, torch.Tensor]
+    reported: dict[str, dict[str, float]]  # by phase
+    reads: dict[str, set[str]]  # by phase
     requires_grad: list[bool]
-    prepare_reads: set[str]
-    unlearn_reads: set[str]
     surroundings: list[tuple[dict[str, object], dict[str, object]]]  # before and after each phase
 
 
 def observe(method: Method, params: MethodParams) -> Observed:
     """Call both functions, each with parameters that tell when they are read."""
     module, task = method.module, method.task
-    seen, prepare_reads = [], set()
+    seen, reads, runs, prepared = [], {}, {}, {}
     inputs = [] if method.has_prepare else inputs_of(method, params)
     if prepare := prepare_class(method.name):
         values = {field: getattr(params, field) for field in prepare.model_fields}
-        spy, prepare_reads = spied(prepare.model_validate(values))
-        run, before = Run(CPU, 1), surroundings()
-        inputs = [module.prepare(method.load_base(), task, spy, run)]
+        spy, reads["prepare"] = spied(prepare.model_validate(values))
+        runs["prepare"], before = Run(CPU, 1), surroundings()
+        prepared = module.prepare(method.load_base(), task, spy, runs["prepare"])
+        inputs = [prepared]
         seen.append((before, surroundings()))
-    spy, unlearn_reads = spied(params)
-    run, before = Run(CPU, 2), surroundings()
-    model = module.unlearn(method.load_base(), task, spy, run, *inputs)
+    spy, reads["unlearn"] = spied(params)
+    runs["unlearn"], before = Run(CPU, 2), surroundings()
+    model = module.unlearn(method.load_base(), task, spy, runs["unlearn"], *inputs)
     seen.append((before, surroundings()))
+    reported = {phase: run.reported for phase, run in runs.items()}
     learns = [weight.requires_grad for weight in model.parameters()]
-    return Observed(model.state_dict(), learns, prepare_reads, unlearn_reads, seen)
+    return Observed(model.state_dict(), prepared, reported, reads, learns, seen)
 
 
 @pytest.fixture(autouse=True)
@@ -209,8 +230,12 @@ def _gradients_stay_on() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def observed(small):
-    """Return a function that observes a method with tiny parameters, each only once."""
-    return cache(lambda name: observe(method_of(small, name), tiny(name)))
+    """Return a function that observes a method with parameters, with each only once.
+
+    Parts of two families are forgotten, so that methods that look for clusters find some.
+    """
+    forget = [i for label in (0, 2) for i in np.flatnonzero(small.data.labels.train == label)[:9]]
+    return cache(lambda name, params: observe(method_of(small, name, forget), params))
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +271,7 @@ def test_its_card_is_complete(name):
 
 @every_method
 def test_the_model_keeps_its_names_shapes_and_types_and_stays_finite(small, observed, name):
-    before, after = small.base.state_dict(), observed(name).weights
+    before, after = small.base.state_dict(), observed(name, tiny(name)).weights
     assert list(after) == list(before)
     assert all(after[key].shape == before[key].shape for key in before)
     assert all(after[key].dtype == before[key].dtype for key in before)
@@ -313,15 +338,26 @@ def test_the_data_is_left_alone_and_each_phase_gets_a_base_of_its_own(small, nam
     shown, base = digest(method.task), copy.deepcopy(small.base.state_dict())
     weights_after(method, tiny(name))
     assert digest(method.task) == shown
-    assert len(loaded) == 2 if method.has_prepare else 1
+    assert len(loaded) == (2 if method.has_prepare else 1)
     assert differing(small.base.state_dict(), base) == []
 
 
 @every_method
 def test_generators_and_modes_are_left_as_found(observed, name):
-    for before, after in observed(name).surroundings:
+    seen = observed(name, tiny(name))
+    assert len(seen.surroundings) == len(seen.reads) > 0
+    for before, after in seen.surroundings:
         assert after == before
-    assert all(observed(name).requires_grad)
+    assert seen.requires_grad == [True] * len(seen.requires_grad) != []
+
+
+@every_method
+def test_the_mode_in_which_the_base_arrives_has_no_say(small, name):
+    """A copy of it that is a teacher has to be put into eval mode."""
+    method = method_of(small, name)
+    modes = [lambda mode=mode: copy.deepcopy(small.base).train(mode) for mode in (True, False)]
+    one, other = (weights_after(replace(method, load_base=base), tiny(name)) for base in modes)
+    assert differing(one, other) == []
 
 
 def scrambled(task: Task, what: str) -> Task:
@@ -370,51 +406,76 @@ def test_it_works_on_any_forget_set(small, name, forget):
 # How it runs
 
 
-def steps_of(method: Method, params: MethodParams) -> int:
-    """Return how many steps `unlearn` takes."""
+def steps_by_epoch(method: Method, params: MethodParams) -> dict[int | None, int]:
+    """Return how many steps `unlearn` has taken when each epoch has ended; None: before them."""
     inputs = inputs_of(method, params)
     with counting_steps() as steps:
-        method.unlearn(params, *inputs)
-    return len(steps)
+        tracker = lambda _model: {"steps": len(steps)}  # noqa: E731
+        _, run = method.unlearn(params, *inputs, tracker=tracker)
+    assert steps == [] or run.num_tracked > 1
+    return {row["epoch"]: row["epoch_steps"] for row in run.history if "epoch_steps" in row}
 
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
-def test_it_takes_as_many_steps_as_it_has_epochs(small, name):
-    one, three = (steps_of(method_of(small, name), tiny(name, epochs=count)) for count in (1, 3))
-    assert one > 0
-    assert three == 3 * one
+@pytest.mark.parametrize("count", [1, 3])
+def test_it_has_as_many_epochs_as_it_is_told_and_takes_steps_in_each(small, name, count):
+    taken = steps_by_epoch(method_of(small, name), tiny(name, epochs=count))
+    assert list(taken) == [None, *range(count)]
+    assert taken.pop(None) == 0
+    assert min(taken.values()) > 0
+    assert list(taken.values()) == sorted(set(taken.values()))
+
+
+@pytest.mark.parametrize("name", IN_EPOCHS)
+def test_without_epochs_it_takes_no_step(small, name):
+    assert set(steps_by_epoch(method_of(small, name), tiny(name, epochs=0)).values()) == {0}
 
 
 @pytest.mark.parametrize("name", IN_STEPS)
 def test_a_budget_in_steps_is_kept(small, name):
-    assert steps_of(method_of(small, name), tiny(name, steps=5, batch_size=8)) == 5
+    taken = steps_by_epoch(method_of(small, name), tiny(name, steps=5, batch_size=8))
+    assert max(taken.values()) == 5
 
 
 def variants(name: str) -> Iterator[MethodParams]:
     """Yield the tiny parameters, then all that may differ from them in one choice alone."""
     yield tiny(name)
     for field, info in fields_of(name).items():
-        choices = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
-        choices = (True, False) if info.annotation is bool else choices
-        for choice in choices:
-            if choice != info.default:
-                with suppress(ValidationError):
-                    yield tiny(name, **{field: choice})
+        if get_origin(info.annotation) is Literal or info.annotation is bool:
+            yield from changed(tiny(name), field)
 
 
-@every_method
-def test_every_parameter_is_read_and_those_of_prepare_by_prepare(small, observed, name):
+def changed(params: MethodParams, field: str) -> Iterator[MethodParams]:
+    """Yield the same parameters with other values of one of them."""
+    schema, value = type(params).model_json_schema()["properties"][field], getattr(params, field)
+    others = [value // 2] if type(value) is int else []
+    for part in schema.get("anyOf", [schema]):
+        others += part.get("enum") or [part[key] for key in ("const",) if key in part]
+        others += OTHERS.get(part.get("type"), ())
+    for other in others:
+        with suppress(ValidationError):
+            given = type(params).model_validate({**params.model_dump(), field: other})
+            if given != params:
+                yield given
+
+
+@pytest.mark.parametrize(("name", "field"), PARAMETERS)
+def test_every_parameter_has_a_say_and_those_of_prepare_in_what_is_prepared(observed, name, field):
+    """Under some choice of the others, another value ends in other weights or reported numbers."""
     prepare = prepare_class(name)
-    unread, unread_by_prepare = set(fields_of(name)), set(prepare.model_fields if prepare else ())
-    for params in variants(name):
-        is_first = params == tiny(name)
-        seen = observed(name) if is_first else observe(method_of(small, name), params)
-        unread -= seen.prepare_reads | seen.unlearn_reads
-        unread_by_prepare -= seen.prepare_reads
-        if not unread | unread_by_prepare:
-            break
-    assert unread == set()
-    assert unread_by_prepare == set()
+    phase = "prepare" if prepare and field in prepare.model_fields else "unlearn"
+    if not any(True for _ in changed(tiny(name), field)):
+        pytest.skip("no other value is known")
+    readers = (given for given in variants(name) if field in observed(name, given).reads[phase])
+    pairs = ((given, other) for given in readers for other in changed(given, field))
+    assert any(differ(*(observed(name, params) for params in pair), phase) for pair in pairs)
+
+
+def differ(one: Observed, other: Observed, phase: str) -> bool:
+    """Tell whether a phase made or reported something else."""
+    made = {"prepare": "prepared", "unlearn": "weights"}[phase]
+    is_reported_alike = one.reported[phase] == other.reported[phase]
+    return not is_reported_alike or bool(differing(getattr(one, made), getattr(other, made)))
 
 
 @pytest.mark.parametrize("name", TWO_PHASES)

@@ -58,9 +58,7 @@ def test_the_tests_cover_every_model():
 
 
 def test_an_unknown_name_is_named_with_the_known_ones():
-    with pytest.raises(
-        ValueError, match=r"no model 'resnet9'; .*did you mean resnet\d+\?"
-    ):
+    with pytest.raises(ValueError, match=r"no model 'resnet9'; .*did you mean resnet\d+\?"):
         build_model("resnet9", DIGITS)
 
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from workshop import Workshop
 
 from collateral.cli import main
-from collateral.findings.locality.similarity import bin_of
+from collateral.findings.locality.numbers import bin_of
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
 from collateral.results.files import write_json

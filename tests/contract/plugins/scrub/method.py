@@ -1,0 +1,38 @@
+"""SCRUB: in the first epochs away from the teacher on the forget set, in all near it elsewhere."""
+
+import copy
+
+import torch
+from collateral.methods.scrub.params import Params
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from collateral.contract.protocols import Run, Task
+from collateral.training.optimizers import descend, set_rate, start_training
+
+
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
+    """Return `model`, updated in place."""
+    teacher = copy.deepcopy(model).eval()
+    optimizer = start_training(model, params)
+    for epoch in run.epochs(params.epochs, model, optimizer):
+        set_rate(optimizer, params.lr * 0.1 ** sum(epoch >= done for done in params.decay_after))
+        if epoch < params.max_epochs:
+            size = params.forget_batch_size
+            for x, _ in task.forget.batches(size, run.generator, augment=params.augment):
+                descend(optimizer, -distance(model(x), teacher, x, params.temperature))
+        for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
+            logits = model(x)
+            far = distance(logits, teacher, x, params.temperature)
+            loss = params.gamma * F.cross_entropy(logits, y) + params.alpha * far
+            descend(optimizer, loss)
+        run.log(epoch=epoch, loss=loss.item())
+    return model
+
+
+def distance(logits: Tensor, teacher: nn.Module, x: Tensor, temperature: float) -> Tensor:
+    """Return T^2 KL(teacher, student) of predictions at temperature T, the mean over images."""
+    with torch.no_grad():
+        expected = (teacher(x) / temperature).softmax(1)
+    found = (logits / temperature).log_softmax(1)
+    return temperature**2 * F.kl_div(found, expected, reduction="batchmean")

@@ -5,20 +5,26 @@ from collections import Counter
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 import pytest
 import yaml
+from plug_ins import HEAD, forgotten_after, write_method
 
 from collateral.cli import main
 from collateral.config.load import load, read
 from collateral.contract.params import MethodParams
+from collateral.contract.plugins import MODEL, add_plugins
 from collateral.contract.work import Sizes, Work, training
+from collateral.models._facts import facts_of
 from collateral.plan.estimate.disk import benchmark_bytes, run_bytes
-from collateral.plan.estimate.jobs import benchmark_jobs
-from collateral.plan.rates import A100, CPU, Rate, Rates, read_rates
+from collateral.plan.estimate.jobs import benchmark_jobs, shared_jobs
 from collateral.plan.estimate.total import START_SECONDS, estimate
-from collateral.plan.workload import Workload
 from collateral.plan.grid import build_grid
-from collateral.models._names import NAMES
+from collateral.plan.jobs import BaseJob, RetrainJob
+from collateral.plan.limits import memory_mb, minutes
+from collateral.plan.method_jobs import UnlearnJob
+from collateral.plan.rates import A100, CPU, Rate, Rates, read_rates
+from collateral.plan.workload import SizeUnknownError, WorkError, Workload
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "configs/paper.yaml"
@@ -93,7 +99,7 @@ def test_teachers_on_supports_of_every_size_are_counted_by_it_whatever_replaces_
         for replaced in ({}, {"k_each": 7}, {"min_similarity": 0.5})
     ]
     for work in works:
-        assert work.diagnose(cell_of(work)) == only(2 * (20 + 60), 2 * TRAIN)
+        assert work.support_size(cell_of(work)) == only(2 * (20 + 60), 2 * TRAIN)
 
 
 def test_what_is_prepared_is_worked_for_once():
@@ -122,6 +128,20 @@ def test_a_method_of_ones_own_is_taken_to_pass_over_all_that_it_touches():
     assert Both().prepared_numbers(sizes) == 1000
 
 
+def test_jobs_are_counted_rule_by_rule():
+    """The base model itself, a control, is no job; what presents is."""
+    sizes = {"support_size": {"method": "ltd", "k": [20, 60]}}
+    methods = {"ltd": {"lr": [0.1, 0.2]}, "ft": {}}
+    work = workload(methods=methods, controls=["original", "ideal"], **sizes)
+    jobs = Counter()
+    for job in (*benchmark_jobs(work), *shared_jobs()):
+        jobs[job.rule] += job.count
+    once = ("data", "split", "splits", "base", "neighbours", "metrics", "tune")
+    present = ("plan", "gather", "tables", "figures", "theory", "report", "check")
+    seeds = {"retrain": 3, "support_size": 3, "unlearn": 3 * len(("ltd", "ft", "ideal"))}
+    assert jobs == {**dict.fromkeys((*once, *present), 1), **seeds}
+
+
 def test_a_run_takes_what_its_files_take():
     work = workload()
     weights = 4 * (78_426 - 6 * 65)  # of ten classes, as tests/contract/test_models.py has them
@@ -130,6 +150,7 @@ def test_a_run_takes_what_its_files_take():
     taken = benchmark_bytes(work)
     assert taken["retrain"] == 3 * run_bytes(work)
     assert taken["base"] == run_bytes(work) + ALL * 64 * 4
+    assert "original" not in taken
 
 
 COUCH = {"ft": 158.6, "rl": 154.4, "ltd": 226.5, "amun": 171.0}
@@ -149,7 +170,7 @@ def test_the_papers_times_are_within_a_factor_of_two(benchmark, place, method, s
     cell = work.benchmark.cells[place]
     params, sizes = cell.runs[method].params, work.sizes(cell)
     computed = params.unlearn_work(sizes)
-    if cell.runs[method].candidates:
+    if cell.runs[method].preparations:
         computed += params.prepare_work(sizes)
     computed = computed.of(work.benchmark.config.model)
     assert seconds / 2 < A100.seconds(computed, IMAGES) < 2 * seconds
@@ -177,10 +198,91 @@ def test_a_gpu_has_no_more_than_its_kernels_allow_unless_measured():
 
 def test_every_model_has_a_rate_on_every_shipped_device():
     for rates in (A100, CPU):
-        for model in NAMES:
+        for model in MODEL.names():
             for shape in (IMAGES, (28, 28, 1), (8, 8, 1)):
                 rate = rates.of(model, shape)
                 assert 0 < rate.training < rate.looking
+
+
+def test_a_model_of_ones_own_is_taken_for_a_large_one(tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/resnet_wide.py").write_text("def build(name, info): ...")
+    with forgotten_after():
+        add_plugins([tmp_path])
+        assert facts_of("resnet_wide", IMAGES) == facts_of("resnet56", IMAGES)
+        assert A100.of("resnet_wide", IMAGES).training == A100.of("resnet56", IMAGES).training
+
+
+def test_a_default_trial_that_prepares_is_counted():
+    """LTD's default k is 1000; its teacher takes all 210 that are retained."""
+    ltd = {"teacher_epochs": 2, "epochs": 1, "k": [20, 60]}
+    work = workload(methods={"ltd": ltd})
+    cell = cell_of(work)
+    trained = work.tune(cell, cell.runs["ltd"]).trained["resnet8"]
+    assert trained == 2 * (20 + 60 + RETAIN) + 3 * TRAIN
+
+
+BROKEN = {
+    "raises": "raise ValueError('no needle')",
+    "nothing": "return None",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("raises", "unlearn_work raised ValueError: no needle"), ("nothing", "returned None")],
+)
+def test_a_work_function_that_is_broken_is_named(tmp_path, name, message):
+    """It was taken for unreadable data, and given the least."""
+    params = f"""{HEAD}
+class Params(MethodParams):
+    label: ClassVar[str] = "Mine"
+    touches: ClassVar[frozenset[str]] = frozenset({{"retain"}})
+    def unlearn_work(self, sizes):
+        {BROKEN[name]}
+"""
+    with forgotten_after():
+        add_plugins([write_method(tmp_path, name, params)])
+        work = workload(methods={name: {}})
+        cell = cell_of(work)
+        job = UnlearnJob(work.benchmark, cell, cell.runs[name], 0)
+        with pytest.raises(WorkError, match=rf"collateral\.methods\.{name}\.params: .*{message}"):
+            minutes(job, 1)
+
+
+def own_data(path):
+    benchmark = BENCHMARK | {"data": {"name": "arrays", "path": str(path)}, "classes": [1]}
+    return build_grid(load({"benchmarks": {"tiny": benchmark}}))["tiny"]
+
+
+def damaged(path):
+    """Write an .npz file whose list of contents is sound, and whose contents are not."""
+    images, labels = np.zeros((8, 4, 4), np.uint8), np.array([0, 1] * 4)
+    np.savez(path, train_images=images, train_labels=labels, test_images=images, test_labels=labels)
+    content = bytearray(path.read_bytes())
+    content[: len(content) // 2] = bytes(len(content) // 2)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["missing", "no archive", "damaged"])
+def test_data_that_cannot_be_read_leave_the_least(tmp_path, kind):
+    path = tmp_path / "own.npz"
+    if kind != "missing":
+        damaged(path) if kind == "damaged" else path.write_text("x")
+    benchmark = own_data(path)
+    assert minutes(BaseJob(benchmark), 1) == 30
+    assert memory_mb(benchmark, 1) == 4400
+    with pytest.raises(SizeUnknownError, match=rf"data\.path: .*{path.name}"):
+        _ = Workload(benchmark).size
+
+
+def test_a_forget_set_that_cannot_be_counted_leaves_the_least(tmp_path):
+    (tmp_path / "listed.txt").write_text("one\n")
+    cells = {"listed": {"forget": {"kind": "index_file", "path": str(tmp_path / "listed.txt")}}}
+    benchmark = workload(cells=cells, base={"epochs": 100_000}).benchmark
+    assert minutes(BaseJob(benchmark), 1) > 30
+    assert minutes(RetrainJob(benchmark, benchmark.cells["listed"]), 1) == 30
 
 
 def test_hours_are_those_of_all_jobs():

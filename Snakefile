@@ -14,6 +14,7 @@ from collateral.config.load import load
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
 from collateral.plan.schedule import lift_limit
+from collateral.plan.warm import keep_warm
 
 min_version("9.0")
 if "benchmarks" not in config:
@@ -59,6 +60,9 @@ rule paper:
 
 onstart:
     lift_limit(workflow.scheduler)
+    # Not where jobs have an environment, or a machine, of their own.
+    if workflow.local_exec and not workflow.deployment_settings.deployment_method:
+        keep_warm()
     if hasattr(workflow.executor_settings, "status_command"):
         check_slurm(workflow.executor_settings)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from collateral.warm import ADDRESS
-from collateral.warm.start import new_address, start
+from collateral.plan.warm import new_address, start
 
 # A stand-in for the stages: what a job does is its first word.
 PROGRAM = """

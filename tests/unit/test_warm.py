@@ -1,6 +1,7 @@
 """Jobs forked from a warm server: as if each had been started by itself."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -45,10 +46,12 @@ CLIENT = [sys.executable, "-c", "from collateral.warm.client import main; main()
 
 @pytest.fixture
 def server() -> Iterator[subprocess.Popen]:
-    with start(new_address(), [sys.executable, "-c", PROGRAM]) as process:
+    address = new_address()
+    with start(address, [sys.executable, "-c", PROGRAM]) as process:
         yield process
         if not process.stdin.closed:
             process.stdin.close()
+    shutil.rmtree(address.parent, ignore_errors=True)  # left by one that was killed
 
 
 def client(server: subprocess.Popen, *words: str, **options) -> subprocess.Popen:

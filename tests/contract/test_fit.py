@@ -3,6 +3,7 @@
 import copy
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -31,6 +32,7 @@ def train(small, seed: int = 0, checkpoints=None, **params) -> tuple[torch.nn.Mo
     model = build_model("small_cnn", small.data.info)
     given = TrainingParams.model_validate({**QUICK, **params})
     examples = small.task(small.half_a_class()).retain
+    examples = replace(examples, images=replace(examples.images, padding=1, flip=True))
     return engine.fit(model, examples, small.test(), given, run), run
 
 
@@ -120,6 +122,59 @@ def test_a_cosine_schedule_sets_the_rate_of_each_epoch(small, monkeypatch):
 
 def test_a_constant_schedule_leaves_the_rate_alone(small, monkeypatch):
     assert rates(small, monkeypatch, lr=0.2, schedule="constant") == [0.2] * 4
+
+
+# Every parameter
+
+# Another value of each than its default or QUICK's, and what else it takes to be seen.
+CHANGES = {
+    "epochs": {"epochs": 3},
+    "batch_size": {"batch_size": 16},
+    "optimizer": {"optimizer": "adam"},
+    "lr": {"lr": 0.01},
+    "momentum": {"momentum": 0.5},
+    "nesterov": {"nesterov": False},
+    "weight_decay": {"weight_decay": 0.05},
+    "schedule": {"schedule": "constant"},
+    "augment": {"augment": False},
+    "checkpoint": {"checkpoint": "best_test"},
+    "validation_share": {"checkpoint": "best_validation", "validation_share": 0.5},
+}
+# What leaves the weights alone on a CPU is seen by those whom it is handed to.
+HANDED = {
+    "precision": ({"precision": "bfloat16"}, "Precision", ("bfloat16", CPU)),
+    "compile": ({"compile": True}, "compiled", None),
+}
+
+
+def test_the_parameters_of_training_are_all_here():
+    assert CHANGES.keys() | HANDED.keys() == TrainingParams.model_fields.keys()
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_every_parameter_of_training_has_a_say(small, monkeypatch, field):
+    if field == "checkpoint":  # else the last epoch might be the best
+        monkeypatch.setattr(engine, "accuracy", Judge(0.9, 0.2, 0.1, 0.0))
+    changes = CHANGES[field]
+    others = {name: value for name, value in changes.items() if name != field}
+    assert not same(*(weights(train(small, **given)[0]) for given in (others, changes)))
+
+
+@pytest.mark.parametrize("field", HANDED)
+def test_a_parameter_of_speed_is_handed_on(small, monkeypatch, field):
+    (changes, name, expected), handed = HANDED[field], []
+    given = getattr(engine, name)
+
+    def spy(*args):
+        handed.append(args)
+        return args[0] if name == "compiled" else given(*args)
+
+    monkeypatch.setattr(engine, name, spy)
+    model, _ = train(small, epochs=1, **changes)
+    assert handed == [expected or (model,)]
+    handed.clear()
+    train(small, epochs=1)
+    assert handed == ([("float32", CPU)] if name == "Precision" else [])
 
 
 # Which epoch is kept

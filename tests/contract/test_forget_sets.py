@@ -131,6 +131,12 @@ def test_random_parts_depend_on_the_split_seed_only():
     assert set(TRAIN[first]) == {0}
 
 
+def test_random_parts_of_two_classes_are_drawn_apart():
+    cats, dogs = (part(**{"class": name}, fraction=0.5, order="random") for name in ("cat", "dog"))
+    places = [np.flatnonzero(index == TRAIN).tolist() for index in (0, 1)]
+    assert [places[0].index(i) for i in cats] != [places[1].index(i) for i in dogs]
+
+
 def test_a_smaller_random_part_lies_in_a_larger_one():
     small, large = (part(**{"class": "cat"}, fraction=f, order="random") for f in (0.2, 0.6))
     assert set(small) < set(large)

@@ -24,6 +24,7 @@ from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, AscentStep
 from collateral.methods.ltd.params import Params
 from collateral.training.examples import Examples, Images, Task
 from collateral.training.inference import infer
+from collateral.training.optimizers import Optimizer, Sgd
 from collateral.training.run import Run
 
 CPU = torch.device("cpu")
@@ -183,19 +184,68 @@ def test_the_teacher_learns_the_support(small):
     assert prepared.reported["teacher_support_accuracy"] == pytest.approx(history[-1].item())
 
 
-@pytest.mark.parametrize("schedule", ["step", "cosine", "constant"])
-def test_every_schedule_trains(small, schedule):
-    given = params(teacher_schedule=schedule, teacher_step=2)
-    assert prepared_by(small, given).tensors["soft_labels"].isfinite().all()
+def test_the_teacher_stops_when_it_is_as_good_as_the_threshold_and_no_better(small):
+    given = params(teacher="mlp_frozen", teacher_epochs=30, threshold=1.0)
+    history = prepared_by(small, given).tensors["teacher_accuracy"]
+    assert len(history) < 30
+    assert (history[:-1] < 1).all()
+    assert history[-1] == 1
 
 
-def test_step_cuts_the_rate_at_its_epoch(small):
-    cut, late, constant = (
-        prepared_by(small, params(teacher_schedule=schedule, teacher_step=step, threshold=1.0))
-        for schedule, step in (("step", 2), ("step", 99), ("constant", 1))
+@pytest.fixture
+def teachers_steps(small, monkeypatch):
+    """Return a function that trains a teacher and gives its optimiser as it was in each step."""
+
+    def steps(**changes) -> list[dict]:
+        seen, step = [], Optimizer.step
+
+        def spy(self):
+            group = {
+                name: value for name, value in self.param_groups[0].items() if name != "params"
+            }
+            seen.append({"kind": type(self), **group})
+            step(self)
+
+        monkeypatch.setattr(Optimizer, "step", spy)
+        prepared_by(small, params(teacher_batch_size=30, threshold=1.0, **changes))
+        return seen
+
+    return steps
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("step", [0.3, 0.3, 0.03, 0.03]),
+        ("cosine", [0.3, 0.2560660171779821, 0.15, 0.04393398282201788]),
+        ("constant", [0.3, 0.3, 0.3, 0.3]),
+    ],
+)
+def test_the_teachers_rate_follows_its_schedule(teachers_steps, schedule, rates):
+    steps = teachers_steps(teacher_lr=0.3, teacher_schedule=schedule, teacher_step=2)
+    # 60 examples: two steps an epoch, in four epochs.
+    assert [step["lr"] for step in steps] == pytest.approx(
+        [r for rate in rates for r in (rate,) * 2]
     )
-    assert late.tensors["soft_labels"].equal(constant.tensors["soft_labels"])
-    assert not cut.tensors["soft_labels"].equal(constant.tensors["soft_labels"])
+
+
+def test_the_teachers_optimiser_is_as_told(teachers_steps):
+    steps = teachers_steps(teacher_lr=0.1, teacher_momentum=0.3, teacher_weight_decay=0.07)
+    expected = {"lr": 0.1, "momentum": 0.3, "weight_decay": 0.07, "nesterov": False}
+    assert steps == [{"kind": Sgd, **expected}] * 8
+
+
+def test_the_teachers_batches_are_as_large_as_told(small, monkeypatch):
+    sizes, batches = [], Examples.batches
+
+    def spy(self, *args, **options):
+        for x, y in batches(self, *args, **options):
+            sizes.append(len(x))
+            yield x, y
+
+    monkeypatch.setattr(Examples, "batches", spy)
+    prepared_by(small, params(teacher_batch_size=25, teacher_epochs=2, threshold=1.0))
+    assert sizes == [25, 25, 10] * 2
 
 
 def test_soft_labels_are_distributions_in_the_order_of_the_forget_set(small):

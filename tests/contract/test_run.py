@@ -1,6 +1,9 @@
 """A run's loops: cut off and resumed they end in the same bits; tracking and timing do not show."""
 
 import copy
+import os
+import signal
+from contextlib import suppress
 
 import pytest
 
@@ -12,7 +15,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainedParams
 from collateral.models._build import build_model
-from collateral.training.checkpoints import Checkpoints
+from collateral.training.checkpoints import WARNINGS, Checkpoints
 from collateral.training.clock import Clock
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy, infer
@@ -52,10 +55,13 @@ class Killed(Exception):
 class Program:
     """A teacher that learns hard labels, then a student that learns the teacher's soft labels."""
 
-    def __init__(self, base, examples, *, kill_at=None, stop_at=None):
-        """Kill in the middle of the epoch `kill_at`, a pair of loop and number."""
+    def __init__(
+        self, base, examples, *, kill_at=None, stop_at=None, warn_at=None, warning=signal.SIGTERM
+    ):
+        """Kill or warn in the middle of an epoch, a pair of loop and number."""
         self.base, self.examples = base, examples
         self.kill_at, self.stop_at = kill_at, stop_at
+        self.warn_at, self.warning = warn_at, warning
         self.epochs = []
 
     def __call__(self, run: Run) -> torch.nn.Module:
@@ -77,6 +83,8 @@ class Program:
             for step, (x, y) in enumerate(examples.batches(params.batch_size, run.generator)):
                 if self.kill_at == (loop, epoch) and step == 1:
                     raise Killed
+                if self.warn_at == (loop, epoch) and step == 1:
+                    os.kill(os.getpid(), self.warning)
                 loss = F.cross_entropy(model(x), y)
                 descend(optimizer, loss)
             self.epochs.append((loop, epoch))
@@ -132,6 +140,42 @@ def test_a_run_cut_off_many_times_ends_in_the_same_bits(base, examples, undistur
             Program(base, examples, kill_at=kill_at)(run)
     run = Run(CPU, 1, checkpoints=Checkpoints(tmp_path, "job", ALWAYS))
     assert same(Program(base, examples)(run), undisturbed[0])
+
+
+@pytest.mark.parametrize("number", WARNINGS)
+@pytest.mark.parametrize("epoch", [1, 3])
+def test_a_warning_in_the_middle_of_an_epoch_keeps_the_end_of_the_one_before(
+    base, examples, undisturbed, tmp_path, number, epoch
+):
+    """Nothing else is saved in so short a time; what the epoch has changed already is not."""
+
+    def new_run() -> Run:
+        return Run(CPU, 1, checkpoints=Checkpoints(tmp_path, "job", NEVER))
+
+    with pytest.raises(SystemExit) as left:
+        Program(base, examples, warn_at=("student", epoch), warning=number)(new_run())
+    assert left.value.code == 128 + number
+    again, run = Program(base, examples), new_run()
+    assert same(again(run), undisturbed[0])
+    assert again.epochs == [("student", i) for i in range(epoch, STUDENT_EPOCHS)]
+    assert run.history == undisturbed[1].history
+
+
+def test_a_resumed_loop_goes_on_in_torchs_own_random_numbers(base, tmp_path):
+    """Dropout is drawn there."""
+
+    def draws(kill_at: int | None = None, **options) -> dict[int, list[float]]:
+        run, drawn = Run(CPU, 1, **options), {}
+        with suppress(Killed):
+            for epoch in run.epochs(4, copy.deepcopy(base)):
+                if epoch == kill_at:
+                    raise Killed
+                drawn[epoch] = torch.rand(2).tolist()
+        return drawn
+
+    checkpoints, undisturbed = Checkpoints(tmp_path, "job", ALWAYS), draws()
+    assert draws(kill_at=2, checkpoints=checkpoints) == {i: undisturbed[i] for i in (0, 1)}
+    assert draws(checkpoints=checkpoints) == {i: undisturbed[i] for i in (2, 3)}
 
 
 def test_a_run_begun_on_another_device_says_so(base, examples, tmp_path, caplog):

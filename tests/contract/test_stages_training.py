@@ -23,10 +23,12 @@ from collateral.results.dataset import Labels
 from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
 from collateral.results.record import file_hash
 from collateral.results.split import Split
-from collateral.stages import train, tune, unlearn
+from collateral.stages import support_size, train, tune, unlearn
+from collateral.training import execution
 from collateral.training import fit as engine
 from collateral.training.examples import Examples
 from collateral.training.execution import Method
+from collateral.training.run import Run
 from collateral.training.session import status_of
 
 FT = {"epochs": 2, "batch_size": 16, "lr": 0.003}
@@ -207,6 +209,80 @@ def test_a_trial_measures_what_the_run_of_the_same_values_has(workshop):
     for name, rows in (("ra", split.retain), ("ua", split.forget)):
         is_right = prediction[rows] == labels.train[rows]
         assert float(chosen[name]) == is_right.mean()
+
+
+TRIALS = [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}]
+GOOD = dict.fromkeys(tune.MEASURED, 0.95) | {"seconds": 1.0}
+# The lowest UA, that nearest to its own teacher's accuracy, neither, and the default: a perfect one.
+UAS = [(0.1, 0.6), (0.5, 0.55), (0.4, 0.8), (0.0, 0.0)]
+
+
+@pytest.mark.parametrize("has_teacher", [True, False])
+def test_the_choice_and_its_alternative_are_written(workshop, monkeypatch, has_teacher):
+    teacher = 1.0 if has_teacher else np.nan
+    rows = iter({**GOOD, "ua": ua, "teacher_ua": teacher * other} for ua, other in UAS)
+    monkeypatch.setattr(tune, "measure", lambda *_: next(rows))
+    name = f"chosen-{has_teacher}"
+    main(workshop.method("tune", name, "ft", FT, trials=TRIALS, default=DEFAULT))
+    assert read(workshop, name, "selected.json") == {
+        "params": TRIALS[0],
+        "by_teacher": TRIALS[1] if has_teacher else None,
+        "num_candidates": 3,
+    }
+
+
+def test_the_attack_on_a_trial_is_drawn_for_its_split_and_seed(workshop, monkeypatch):
+    """As in the metrics of the run."""
+    drawn, draw = [], tune.draw
+
+    def spy(split, num_test, seed):
+        drawn.append((split.hash, num_test, seed))
+        return draw(split, num_test, seed)
+
+    monkeypatch.setattr(tune, "draw", spy)
+    main(workshop.method("tune", "seed-3", "ft", FT, trials=GRID[:1], seed=3))
+    split, labels = Split.load(workshop.split), Labels.load(workshop.labels)
+    assert drawn == [(split.hash, len(labels.test), 3)]
+
+
+# Seeds
+
+
+@pytest.fixture
+def seeds(monkeypatch) -> list[int]:
+    """Collect the seeds of all runs."""
+    seen = []
+
+    class Seeded(Run):
+        def __init__(self, device, seed, **options):
+            seen.append(seed)
+            super().__init__(device, seed, **options)
+
+    for module in (execution, train, support_size):
+        monkeypatch.setattr(module, "Run", Seeded)
+    return seen
+
+
+def test_base_and_retrain_of_every_seed_have_seeds_of_their_own(workshop, seeds):
+    for seed in (0, 1):
+        main(workshop.train("seeded", 1, seed=seed))
+        main(workshop.train("seeded", 1, seed=seed, split=workshop.split))
+    assert len(set(seeds)) == len(seeds) == 4
+
+
+def test_a_method_has_a_seed_of_its_own_by_phase_name_seed_and_split(workshop, seeds):
+    other = workshop.folder / "other.json"
+    forget = {"class": "family_1_class_0", "fraction": 0.5}
+    call("split", labels=workshop.labels, kind="class_part", params=forget, out=other)
+    quick = {"epochs": 0, "k": 20}
+    for changes in ({}, {"seed": 1}, {"split": other}):
+        main(workshop.method("unlearn", "seeded", "neighbor", quick, run="x", **changes))
+    main(workshop.method("unlearn", "seeded", "salun", {"epochs": 0}, run="x"))
+    # Two phases each.
+    assert len(set(seeds)) == len(seeds) == 8
+    again, seeds[:] = list(seeds), []
+    main(workshop.method("unlearn", "seeded", "neighbor", quick, run="x"))
+    assert seeds == again[:2]
 
 
 # Unlearning

@@ -44,14 +44,14 @@ class Workshop:
     def train(self, name: str, epochs: int, **options) -> list[str]:
         """Return the command line of a training job."""
         params = {"epochs": epochs, "batch_size": 32}
-        return command(
-            "train", data=self.data, model=MODEL, **self.job(name), **{"params": params, **options}
-        )
+        given = {**self.job(name), "params": params, **options}
+        return command("train", data=self.data, model=MODEL, **given)
 
     def method(self, stage: str, name: str, method: str, params: dict, **options) -> list[str]:
         """Return the command line of a job that runs a method on the base model."""
         inputs = {"data": self.data, "split": self.split, "base": self.base, "model": MODEL}
-        return command(stage, method=method, params=params, **inputs, **self.job(name), **options)
+        given = {**inputs, **self.job(name), **options}
+        return command(stage, method=method, params=params, **given)
 
     def job(self, name: str) -> dict[str, object]:
         """Return what all jobs are given; they save after every epoch."""

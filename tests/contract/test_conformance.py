@@ -23,8 +23,8 @@ LOOP = "for epoch in run.epochs(params.epochs, model, optimizer):"
 TEACHER = "copy.deepcopy(model).eval()"
 
 KILLED = "test_a_run_that_was_killed_in_either_phase_ends_in_the_same_bits"
-EPOCHS = "test_it_has_as_many_epochs_as_it_is_told_and_takes_steps_in_each"
-NO_EPOCHS = "test_without_epochs_it_takes_no_step"
+EPOCHS = "test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each"
+NO_EPOCHS = "test_without_epochs_it_learns_nothing"
 SAY = "test_every_parameter_has_a_say_and_those_of_prepare_in_what_is_prepared"
 MODE = "test_the_mode_in_which_the_base_arrives_has_no_say"
 # What is replaced in SCRUB's code, and the tests that see it.

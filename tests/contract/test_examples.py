@@ -111,7 +111,9 @@ def test_a_data_set_without_augmentation_draws_nothing():
 
 @pytest.mark.parametrize("augment", [True, False])
 def test_batches_lie_in_channels_last_order(augment):
-    for x, _ in examples(PADDING, flip=True).batches(4, seeded(), augment=augment):
+    batches = list(examples(PADDING, flip=True).batches(4, seeded(), augment=augment))
+    assert len(batches) > 1
+    for x, _ in batches:
         assert x.shape[1:] == (CHANNELS, HEIGHT, WIDTH)
         assert x.dtype == torch.float32
         assert x.is_contiguous(memory_format=torch.channels_last)
@@ -179,7 +181,9 @@ def test_examples_of_different_images_cannot_be_joined():
 def test_soft_labels_stay_with_their_images():
     soft = torch.eye(COUNT) * 0.75 + 0.25 / COUNT
     labelled = examples().relabelled(soft)
-    for x, y in labelled.batches(4, seeded()):
+    batches = list(labelled.batches(4, seeded()))
+    assert sum(len(x) for x, _ in batches) == COUNT
+    for x, y in batches:
         assert y.shape == (len(x), COUNT)
         assert torch.equal(x, plain(y.argmax(1).tolist()))
     assert torch.equal(labelled.select(torch.tensor([3])).labels, soft[3:4])

@@ -11,6 +11,7 @@ import pytest
 from conftest import SNAKEMAKE, Project, copy_project
 
 from collateral.plan import paths
+from collateral.results import layout
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 NUM_JOBS = 5
@@ -38,7 +39,7 @@ device = claim(["MACHINE/gpu-0", "MACHINE/gpu-1"], poll_seconds=0.02)
 took = time.time()
 time.sleep(0.5)
 out = Path(sys.argv[sys.argv.index("--out") + 1])
-for name in {[*paths.RUN_FILES.values(), paths.EMBEDDINGS]}:
+for name in {[*layout.RUN_FILES.values(), layout.EMBEDDINGS]}:
     (out / name).touch()
 times = dict(device=device, started=started, took=took, ended=time.time())
 (out / "times.json").write_text(json.dumps(times))
@@ -60,7 +61,7 @@ def start(project: Project, machine: str, meeting: Path) -> subprocess.Popen[str
     bases = [paths.BASE.format(benchmark="toy", seed=seed) for seed in range(NUM_JOBS)]
     return subprocess.Popen(
         [SNAKEMAKE, "--cores", "4", "--resources", "gpu=2", "--configfile", "toy.yaml", "--"]
-        + [f"{base}/{paths.MODEL}" for base in bases],
+        + [f"{base}/{layout.MODEL}" for base in bases],
         cwd=project.folder,
         env={**environment, "PATH": f"{program.parent}:{environment['PATH']}"},
         stdout=subprocess.PIPE,

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY, SMOKE
+from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 GUIDE = REPOSITORY / "docs/add-a-method.md"
@@ -34,7 +34,7 @@ def test_a_dropped_in_folder_appears_in_tables_and_figures(project):
     )
     config.write_text(f"plugins: [my_methods]\n{text}")
     planned = project.planned(*SMOKE)
-    assert planned == {"unlearn": 2, "metrics": 1, "tables": 1, "figures": 1, "report": 1}
+    assert planned == {"unlearn": 2, "plan": 1, **dict.fromkeys(AFTER_OUTPUTS, 1)}
     done = project.snakemake(*SMOKE)
     assert done.returncode == 0, done.stdout + done.stderr
     table = Path(project.folder / "results/smoke/tables/digit_3-50/main.md").read_text()

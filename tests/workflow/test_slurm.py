@@ -211,8 +211,7 @@ def costs(project: Project) -> dict[str, dict]:
     return {
         str(place.relative_to(project.folder)): cost
         for place, cost in found.items()
-        # `original` trains nothing, and what a job prepared is of the same job.
-        if place.name != "original" and place.parent.name != "prepared"
+        if place.parent.name != "prepared"  # which is of the same job
     }
 
 

@@ -7,10 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
+from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
 
-from collateral.contract.plugins import names
-from collateral.findings.support_size.figure import FIGURES as SUPPORT_SIZES
+from collateral.contract.plugins import CONTROL, METHOD
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # What is never the same twice: costs, and what shows them.
@@ -20,7 +19,7 @@ SWEPT = "ltd@beta=1"
 # The rules that `make figures` considers.
 PRESENT = re.search(r"^PRESENT = (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)[1].split()
 # What runs again when one method that is not tuned changes.
-OF_ONE_METHOD = {"unlearn": 2, "metrics": 1, "tables": 1, "figures": 1, "report": 1}
+OF_ONE_METHOD = {"unlearn": 2, **dict.fromkeys(AFTER_OUTPUTS, 1)}
 
 
 def results(project: Project) -> Path:
@@ -43,7 +42,8 @@ def test_tables_figures_and_page_are_there(finished):
             assert (folder / f"tables/digit_3-50/{table}.{suffix}").stat().st_size
     # The teacher is the same for every beta: two figures of four.
     of_sweep = [f"sweep-beta-{kind}" for kind in ("standard", "affected")]
-    for figure in ("similarity", "affected", "epochs", *SUPPORT_SIZES, *of_sweep):
+    of_support = [f"support-{kind}" for kind in ("kl", "accuracy", "drop", "retrain")]
+    for figure in ("similarity", "affected", "epochs", *of_support, *of_sweep):
         for suffix in ("pdf", "png"):
             assert (folder / f"figures/digit_3-50/{figure}.{suffix}").stat().st_size
     assert (finished.folder / "results/report.html").stat().st_size
@@ -55,8 +55,8 @@ def test_every_run_and_seed_is_in_the_metrics(finished):
     ua = {(row["run"], row["seed"]) for row in rows if row["metric"] == "ua"}
     runs = {run for run, _ in ua}
     on_disk = {p.parent.name for p in results(finished).glob("digit_3-50/seed-0/*/outputs.npz")}
-    assert runs == on_disk
-    assert {"retrain", *names("method"), *names("control"), SWEPT} == runs
+    assert runs == {*on_disk, "original"}  # which is the base model
+    assert {"retrain", *METHOD.names(), *CONTROL.names(), SWEPT} == runs
     assert ua == {(run, seed) for run in runs for seed in ("0", "1")}
 
 
@@ -64,15 +64,15 @@ def test_every_support_size_is_in_the_metrics(finished):
     with (results(finished) / "metrics.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["value"]]
     for name in ("support_teacher_ua", "support_kl_retrain"):
-        found = {(row["metric"], row["seed"]) for row in rows if row["metric"].startswith(name)}
-        assert found == {(f"{name}:{k}", seed) for k in ("00020", "00060") for seed in ("0", "1")}
+        found = {(row["at"], row["seed"]) for row in rows if row["metric"] == name}
+        assert found == {(k, seed) for k in ("20", "60") for seed in ("0", "1")}
 
 
 def test_another_k_of_the_runs_trains_no_teacher_of_the_support_sizes(project):
     project.edit("configs/smoke.yaml", "ltd: {k: 60,", "ltd: {k: 50,")
     planned = project.planned(*SMOKE)
     assert planned["unlearn"] > 0
-    assert "diagnose" not in planned
+    assert "support_size" not in planned
 
 
 def test_no_checkpoint_is_left(finished):
@@ -147,6 +147,7 @@ def test_figures_come_from_the_cache_without_torch_and_data(project, tmp_path):
     for path in [
         *results(project).rglob("model.safetensors"),
         results(project) / "dataset.npz",
+        results(project) / "plan.json",
         results(project) / "metrics.csv",
         results(project) / "digit_3-50" / "metrics.csv",
     ]:
@@ -164,6 +165,28 @@ def test_figures_come_from_the_cache_without_torch_and_data(project, tmp_path):
     after = contents(results(project))
     gone = {name for name in before if name.endswith(("model.safetensors", "dataset.npz"))}
     assert after == {name: digest for name, digest in before.items() if name not in gone}
+
+
+def test_another_template_makes_the_page_again_and_nothing_else(project):
+    project.edit("workflow/collateral/report/page.html.j2", "</body>", "<hr></body>")
+    assert project.planned(*SMOKE) == {"report": 1, "check": 1}
+
+
+def test_a_finding_that_raises_is_on_the_page_and_in_the_exit_code(project):
+    text = "def numbers(cell):\n    raise RuntimeError('the needle is broken')\n"
+    finding = project.folder / "mine/findings/needle"
+    finding.mkdir(parents=True)
+    (finding / "__init__.py").write_text('"""Is the needle whole?"""\n\nMETRICS = {}\n')
+    (finding / "numbers.py").write_text(text)
+    config = project.folder / "configs/smoke.yaml"
+    config.write_text(f"plugins: [mine]\n{config.read_text()}")
+    assert project.planned(*SMOKE) == dict.fromkeys(AFTER_OUTPUTS, 1)
+    before = (results(project) / "tables/digit_3-50/affected.md").read_text()
+    done = project.snakemake(*SMOKE)
+    assert done.returncode == 1
+    assert "the needle is broken" in done.stdout + done.stderr
+    assert "the needle is broken" in (project.folder / "results/report.html").read_text()
+    assert (results(project) / "tables/digit_3-50/affected.md").read_text() == before
 
 
 def test_the_workflow_report_is_written(project):

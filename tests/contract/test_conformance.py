@@ -1,7 +1,7 @@
-"""Whom the conformance suite passes, and whom it fails: SCRUB as it should be, and in its faults.
+"""Whom the contract tests pass, and whom they fail: plug-ins of every kind, right and at fault.
 
-The suite runs once, in a process of its own, over SCRUB, the method of docs/add-a-method.md, and
-copies of SCRUB with one fault each.
+They run in processes of their own over tests/contract/plugins, over what the guides in docs show,
+and over copies of SCRUB and of the other plug-ins with one fault each.
 """
 
 import re
@@ -15,10 +15,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-SUITE = Path(__file__).with_name("test_methods.py")
-SCRUB = Path(__file__).parent / "plugins" / "scrub"
-RIGHT = ("scrub", "neggrad")
-GUIDE = Path(__file__).parents[2] / "docs" / "add-a-method.md"
+HERE = Path(__file__).parent
+DOCS = Path(__file__).parents[2] / "docs"
+# Kinds of plug-ins, and where they are tested.
+SUITES = {
+    "methods": "test_methods.py",
+    "data": "test_datasets.py",
+    "forget": "test_forget_sets.py",
+    "models": "test_models.py",
+}
+RIGHT = ("scrub", "neggrad", "stripes", "every_other", "softmax")
 LOOP = "for epoch in run.epochs(params.epochs, model, optimizer):"
 TEACHER = "copy.deepcopy(model).eval()"
 
@@ -27,65 +33,94 @@ EPOCHS = "test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each"
 NO_EPOCHS = "test_without_epochs_it_learns_nothing"
 SAY = "test_every_parameter_has_a_say_and_those_of_prepare_in_what_is_prepared"
 MODE = "test_the_mode_in_which_the_base_arrives_has_no_say"
-# What is replaced in SCRUB's code, and the tests that see it.
+SAME = "test_every_data_set_is_the_same_when_loaded_again"
+SIZE = "test_the_size_is_known_without_the_labels"
+NORMALISED = "test_images_are_normalised_inside"
+SCRUB, STRIPES = "methods/scrub/method.py", "data/stripes.py"
+EVERY_OTHER, SOFTMAX = "forget/every_other.py", "models/softmax.py"
+# What is replaced in which file, and the tests that see it.
 FAULTS = {
-    "always_passes_thrice": ({LOOP: LOOP.replace("params.epochs", "3")}, {EPOCHS, NO_EPOCHS, SAY}),
-    "ascends_to_the_end": ({"epoch < params.max_epochs": "params.max_epochs"}, {SAY}),
-    "has_a_loop_of_its_own": ({LOOP: "for epoch in range(params.epochs):"}, {EPOCHS, KILLED}),
-    "loses_its_optimiser": ({LOOP: LOOP.replace(", optimizer", "")}, {KILLED}),
-    "trains_its_teacher": ({TEACHER: "copy.deepcopy(model)"}, {MODE}),
+    "passes_thrice": (SCRUB, {LOOP: LOOP.replace("params.epochs", "3")}, {EPOCHS, NO_EPOCHS, SAY}),
+    "ascends_always": (SCRUB, {"epoch < params.max_epochs": "params.max_epochs"}, {SAY}),
+    "has_an_own_loop": (SCRUB, {LOOP: "for epoch in range(params.epochs):"}, {EPOCHS, KILLED}),
+    "loses_its_optimiser": (SCRUB, {LOOP: LOOP.replace(", optimizer", "")}, {KILLED}),
+    "trains_its_teacher": (SCRUB, {TEACHER: "copy.deepcopy(model)"}, {MODE}),
     "copies_its_teacher_late": (
+        SCRUB,
         {TEACHER: "None", LOOP: f"{LOOP}\n        teacher = teacher or {TEACHER}"},
         {KILLED},
+    ),
+    "has_no_seed": (STRIPES, {"default_rng(0)": "default_rng()"}, {SAME}),
+    "miscounts": (EVERY_OTHER, {"-(-size.num_train // params.step)": "size.num_train"}, {SIZE}),
+    "takes_raw_pixels": (
+        SOFTMAX,
+        {"(info,": "(ImageInfo(info.num_classes, info.shape, (0.0,), (1.0,)),"},
+        {NORMALISED},
     ),
 }
 
 
 def write_plugins(folder: Path) -> None:
-    """Write the right methods and the wrong ones, each under a name of its own."""
-    shutil.copytree(SCRUB, folder / "scrub")
-    (folder / "neggrad").mkdir()
-    blocks = re.findall(
-        r"`my_methods/neggrad/(\w+\.py)`[^\n]*\n\n```python\n(.*?)```", GUIDE.read_text(), re.S
-    )
-    assert len(blocks) == 2
-    for name, code in blocks:
-        (folder / "neggrad" / name).write_text(code)
-    for name, (changes, _) in FAULTS.items():
-        shutil.copytree(SCRUB, folder / name)
-        code = (SCRUB / "method.py").read_text()
-        for right, wrong in {"methods.scrub.": f"methods.{name}.", **changes}.items():
-            assert code.count(right) == 1
-            code = code.replace(right, wrong)
-        (folder / name / "method.py").write_text(code)
+    """Write what is right, and then what is wrong under names of their own."""
+    shutil.copytree(HERE / "plugins", folder, dirs_exist_ok=True)
+    block = r"```python\n(.*?)```"
+    guide = (DOCS / "add-a-method.md").read_text()
+    found = re.findall(rf"`my_methods/(neggrad/\w+\.py)`[^\n]*\n\n{block}", guide, re.S)
+    assert len(found) == 2
+    (folder / "methods/neggrad").mkdir()
+    for name, code in found:
+        (folder / "methods" / name).write_text(code)
+    blocks = re.findall(block, (DOCS / "add-a-dataset.md").read_text(), re.S)
+    (folder / "data").mkdir()
+    (folder / STRIPES).write_text(next(code for code in blocks if "INFO" in code))
+    for name, (file, changes, _) in FAULTS.items():
+        write_fault(folder, name, file, changes)
+
+
+def write_fault(folder: Path, name: str, file: str, changes: dict[str, str]) -> None:
+    """Write a copy of a plug-in with one fault."""
+    right = folder / file
+    wrong = right.with_stem(name)
+    if file == SCRUB:
+        shutil.copytree(right.parent, right.parents[1] / name)
+        wrong = right.parents[1] / name / right.name
+        changes = {"methods.scrub.": f"methods.{name}.", **changes}
+    code = right.read_text()
+    for old, new in changes.items():
+        assert code.count(old) == 1
+        code = code.replace(old, new)
+    wrong.write_text(code)
 
 
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory) -> dict[str, set[str]]:
-    """Run the suite; return the tests that each method has failed."""
+    """Run the contract tests; return those that each plug-in has failed."""
     folder = tmp_path_factory.mktemp("plugins")
     write_plugins(folder)
-    right, wrong = " or ".join(RIGHT), " or ".join(FAULTS)
-    # The right ones take every test; the wrong ones those that see one of the faults.
-    faults = f"{KILLED} or {EPOCHS} or {NO_EPOCHS} or {MODE} or ({SAY} and epochs)"
-    which = f"{right} or (({wrong}) and ({faults}))"
-    words = [sys.executable, "-m", "pytest", SUITE, "--plugins", folder, "-q", "-rA", "-k", which]
+    # The right ones take every test; a wrong method only those that see one of the faults.
+    seen = (
+        f"not test_methods or {KILLED} or {EPOCHS} or {NO_EPOCHS} or {MODE} or ({SAY} and epochs)"
+    )
+    which = f"{' or '.join(RIGHT)} or (({' or '.join(FAULTS)}) and ({seen}))"
+    suites = [HERE / suite for suite in SUITES.values()]
+    words = [sys.executable, "-m", "pytest", *suites, "--plugins", folder, "-q", "-rA", "-k", which]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = defaultdict(set)
-    for outcome, test, which in re.findall(r"^(\w+) \S+::(\w+)\[(\S+)\]", done.stdout, re.M):
-        (name,) = (part for part in (*RIGHT, *FAULTS) if part in which)
-        found[name] |= {test} if outcome != "PASSED" else set()
+    for outcome, test, case in re.findall(r"^(\w+) \S+::(\w+)\[(.+)\]", done.stdout, re.M):
+        for name in (*RIGHT, *FAULTS):
+            if name in case:
+                found[name] |= {test} if outcome != "PASSED" else set()
     assert found.keys() == {*RIGHT, *FAULTS}, done.stdout
     return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_right_method_passes_every_test(failed, name):
+def test_what_is_right_passes_every_test(failed, name):
     assert failed[name] == set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_wrong_method_fails_for_its_fault_alone(failed, name):
+def test_what_is_wrong_fails_for_its_fault_alone(failed, name):
     assert failed[name] == FAULTS[name][-1]

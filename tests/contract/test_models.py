@@ -194,7 +194,7 @@ def test_vit_refuses_images_that_are_not_whole_patches():
         build_model("vit_tiny", ImageInfo(10, (30, 32, 3), (0.5,) * 3, (0.5,) * 3))
 
 
-@EVERY_MODEL
+@pytest.mark.parametrize("name", NUM_FEATURES)
 @pytest.mark.parametrize("info", [DIGITS, MNIST, CIFAR100], ids=["digits", "mnist", "cifar100"])
 def test_the_facts_are_those_of_the_model(name, info):
     facts, model = facts_of(name, info.shape), model_of(name, info)

@@ -7,6 +7,7 @@ from typing import Any
 
 from collateral.contract.rows import Row
 from collateral.findings.compute import cell_numbers
+from collateral.findings.membership import FEATURES
 from collateral.results import layout
 from collateral.results.cell import CellResults
 from collateral.results.dataset import Labels
@@ -59,7 +60,8 @@ class FakeCell:
         seeds = tuple(self.neighbours.seeds.tolist())
         names = dict.fromkeys(run for run, _ in self.runs if run != layout.RETRAIN)
         kinds = {name: "control" if name == layout.ORIGINAL else "method" for name in names}
-        return CellResults(folder, "cell", seeds, more.pop("base_seeds", seeds), kinds, **more)
+        more = {"base_seeds": seeds, "attacks": tuple(FEATURES), **more}
+        return CellResults(folder, "cell", seeds, kinds=kinds, **more)
 
     def rows(self, folder: Path, **more: Any) -> list[Row]:
         """Return all rows of all findings, none of which may fail."""

@@ -16,6 +16,7 @@ import pytest
 
 from collateral.findings.catalogue import is_known
 from collateral.findings.compute import read_problems
+from collateral.findings.membership import FEATURES
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
@@ -98,7 +99,8 @@ def run_stage(folder: Path, seeds: tuple[int, ...], *more: str) -> None:
     parser = ArgumentParser()
     stage.add_arguments(parser)
     words = ["--folder", folder.parent, "--cell", "three-50", "--methods", *RUNS]
-    words += ["--seeds", *seeds, "--base-seeds", *seeds, "--tracked", "ft", *more]
+    words += ["--seeds", *seeds, "--base-seeds", *seeds, "--attacks", *FEATURES]
+    words += ["--tracked", "ft", *more]
     words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
     words += ["--problems", folder / "problems.json"]
     stage.run(parser.parse_args([str(word) for word in words]))

@@ -80,6 +80,9 @@ class SupportSizeConfig(Strict):
         return value
 
 
+Attack = Literal["confidence", "correctness", "entropy", "modified_entropy", "probability"]
+
+
 class BenchmarkConfig(Strict):
     """One data set, one model, and everything that is done with them."""
 
@@ -110,6 +113,11 @@ class BenchmarkConfig(Strict):
     track: tuple[str, ...] = Field(
         (), description="Methods whose model is evaluated after every epoch, off the clock."
     )
+    attacks: tuple[Attack, ...] = Field(
+        ("confidence", "correctness", "entropy", "modified_entropy"),
+        description="Membership attacks, by what they look at; `confidence`, which tables call "
+        "MIA, is always among them. `probability` (all classes) takes most of a cell's metrics.",
+    )
     support_size: SupportSizeConfig | None = Field(
         None, description="How large should LTD's support be? Teachers over a grid of sizes."
     )
@@ -121,7 +129,7 @@ class BenchmarkConfig(Strict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls", "track")
+    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks")
     @classmethod
     def _no_value_twice(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) < len(value):

@@ -182,6 +182,10 @@ class CellResults(Protocol):
         """All runs but Retrain."""
 
     @property
+    def attacks(self) -> tuple[str, ...]:
+        """The membership attacks that the config asks for."""
+
+    @property
     def labels(self) -> Any:
         """True labels: `train`, `test`, `class_names` (results/dataset.py)."""
 

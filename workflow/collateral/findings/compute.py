@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from collateral.contract.rows import Row
 from collateral.findings.catalogue import OTHER
 from collateral.results.cell import CellResults
 from collateral.results.files import read_json, write_json
+from collateral.results.kept import Kept
 from collateral.results.table import BenchmarkTable
 
 LOG = logging.getLogger(__name__)
@@ -36,27 +37,46 @@ class Problem:
         return f"finding {self.finding}: its {self.part}{where} could not be made: {self.error}"
 
 
-def cell_numbers(cell: CellResults) -> tuple[list[Row], list[Problem]]:
-    """Return the rows of all findings of a cell."""
-    return _ask_all("numbers", cell, cell.name, cell.add)
+def cell_numbers(cell: CellResults, kept: Kept | None = None) -> tuple[list[Row], list[Problem]]:
+    """Return the rows of all findings of a cell; those of single runs are taken from `kept`."""
+    return _ask_all("numbers", partial(_of_cell, cell, kept), cell.name, cell.add)
 
 
 def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
     """Return the rows of all findings over cells."""
-    return _ask_all("across", table, "", lambda rows: None)
+    return _ask_all("across", partial(_over_cells, table), "", lambda rows: None)
+
+
+def _of_cell(cell: CellResults, kept: Kept | None, finding: str) -> Iterator[Row]:
+    module = FINDING.load(finding, "numbers")
+    if hasattr(module, "of_run"):
+        for result in cell.everyone():
+            make = partial(module.of_run, cell, result)
+            yield from kept.rows(finding, result, make) if kept else make()
+    if hasattr(module, "numbers"):
+        yield from module.numbers(cell)
+
+
+def _over_cells(table: BenchmarkTable, finding: str) -> Iterable[Row]:
+    module = FINDING.load(finding, "numbers")
+    found: Iterable[Row] = module.across(table) if hasattr(module, "across") else ()
+    return found
 
 
 def _ask_all(
-    function: str, given: object, cell: str, tell: Callable[[list[Row]], None]
+    part: str,
+    ask: Callable[[str], Iterable[Row]],
+    cell: str,
+    tell: Callable[[list[Row]], None],
 ) -> tuple[list[Row], list[Problem]]:
-    """Call a function of every finding's `numbers.py` that has it; tell its rows to the next."""
+    """Ask every finding that has numbers; tell its rows to those that come later."""
     rows: list[Row] = []
     problems: list[Problem] = []
     for name in having("numbers"):
         if lost := {problem.finding for problem in problems}.intersection(_after(name)):
-            problems.append(Problem(name, function, cell, f"it needs {', '.join(sorted(lost))}"))
+            problems.append(Problem(name, part, cell, f"it needs {', '.join(sorted(lost))}"))
             continue
-        found, problem = attempt(partial(_ask, name, function, given), name, function, cell)
+        found, problem = attempt(lambda name=name: _declared(name, ask(name)), name, part, cell)
         if problem:
             problems.append(problem)
         else:
@@ -65,14 +85,13 @@ def _ask_all(
     return rows, problems
 
 
-def _ask(finding: str, function: str, given: object) -> list[Row]:
+def _declared(finding: str, rows: Iterable[Row]) -> list[Row]:
     """Return the rows of one finding; refuse a number that it does not declare."""
-    ask = getattr(FINDING.load(finding, "numbers"), function, None)
-    rows: list[Row] = list(ask(given)) if ask else []
-    declaring, metrics = FINDING.load(finding), {row.metric for row in rows}
-    if not hasattr(declaring, OTHER) and (strange := sorted(metrics - declaring.METRICS.keys())):
+    found, declaring = list(rows), FINDING.load(finding)
+    strange = sorted({row.metric for row in found} - declaring.METRICS.keys())
+    if strange and not hasattr(declaring, OTHER):
         raise ValueError(f"{strange}: not among its METRICS")
-    return rows
+    return found
 
 
 def attempt(

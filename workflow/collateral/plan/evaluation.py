@@ -55,5 +55,6 @@ class EvaluationJob(CellJob):
             "--tuned": cell.tuned,
             "--tracked": cell.tracked,
             "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
+            "--attacks": dict.fromkeys(["confidence", *self.benchmark.config.attacks]),
         }
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))

@@ -82,6 +82,7 @@ class CellResults:
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
     support_sized: tuple[str, ...] = ()  # LTD, where supports of several sizes were tried
+    attacks: tuple[str, ...] = ()  # on membership, that the config asks for
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
     )

@@ -3,9 +3,12 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from collateral.contract.plugins import FINDING
 from collateral.findings.catalogue import metric_of
-from collateral.findings.compute import cell_numbers, write_problems
+from collateral.findings.compute import cell_numbers, having, write_problems
+from collateral.plan.fingerprint import fingerprint
 from collateral.results.cell import CellResults
+from collateral.results.kept import Kept
 from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
 
 
@@ -22,6 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--tuned", nargs="*", default=[], help="methods that were tuned")
     parser.add_argument("--tracked", nargs="*", default=[], help="runs measured after every epoch")
     parser.add_argument("--support-sized", nargs="*", default=[], help="LTD, if its support was")
+    parser.add_argument("--attacks", nargs="*", default=[], help="on membership")
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
     parser.add_argument("--problems", type=Path, required=True, help="problems.json")
@@ -38,9 +42,11 @@ def run(args: Namespace) -> None:
         tuned=tuple(args.tuned),
         tracked=tuple(args.tracked),
         support_sized=tuple(args.support_sized),
+        attacks=tuple(args.attacks),
     )
     cell.check()
-    rows, problems = cell_numbers(cell)
+    code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in having("numbers")}
+    rows, problems = cell_numbers(cell, Kept(cell, code))
     costs = [row for row in rows if metric_of(row.metric).is_cost]
     metrics = [row for row in rows if not metric_of(row.metric).is_cost]
     write_cell(args.out, cell, metrics, COLUMNS)

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults
+from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
 
 
-def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the accuracies of every run; undefined where it diverged."""
-    for result in cell.everyone():
-        train, test = result.train.prediction, result.test.prediction
-        for name, value in accuracies(train, test, cell.labels, cell.split).items():
-            yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
+def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
+    """Yield the accuracies of a run; undefined where it diverged."""
+    train, test = result.train.prediction, result.test.prediction
+    for name, value in accuracies(train, test, cell.labels, cell.split).items():
+        yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
 
 
 def accuracies(

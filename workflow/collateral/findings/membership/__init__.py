@@ -9,17 +9,25 @@ from collateral.contract.metrics import Metric
 PLACE = "details"
 ORDER = 5
 
-def _attack(label: str, feature: str) -> Metric:
+CONFIDENCE = "confidence"  # the attack that tables call MIA
+FEATURES = {
+    CONFIDENCE: "the confidence in the true class",
+    "correctness": "whether the prediction is right",
+    "entropy": "the entropy of the prediction",
+    "modified_entropy": "the modified entropy",
+    "probability": "all class probabilities (learned from at most 2,000 of each side)",
+}
+
+
+def metric_of(attack: str) -> str:
+    """Return the name of an attack's score."""
+    return "mia" if attack == CONFIDENCE else f"mia_{attack}"
+
+
+def _metric(attack: str, feature: str) -> Metric:
+    label = metric_of(attack).replace("mia", "MIA").replace("_", " ")
     text = f"share of the forget set that the membership attack on {feature} calls non-members"
     return Metric(label, text, "%", "retrain")
 
 
-METRICS = {
-    "mia": _attack("MIA", "the confidence in the true class"),
-    "mia_correctness": _attack("MIA correctness", "whether the prediction is right"),
-    "mia_entropy": _attack("MIA entropy", "the entropy of the prediction"),
-    "mia_modified_entropy": _attack("MIA modified entropy", "the modified entropy"),
-    "mia_probability": _attack(
-        "MIA probability", "all class probabilities (learned from at most 2,000 of each side)"
-    ),
-}
+METRICS = {metric_of(attack): _metric(attack, feature) for attack, feature in FEATURES.items()}

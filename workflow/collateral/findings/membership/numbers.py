@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVC
 
-from collateral.contract.protocols import Answers, CellResults
+from collateral.contract.protocols import Answers, CellResults, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
+from collateral.findings.membership import metric_of
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
@@ -34,13 +35,14 @@ LEAST = 1e-30  # below the logarithms
 Floats = NDArray[np.float64]
 
 
-def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the score of every attack on every run; undefined where it diverged."""
-    for result in cell.everyone():
-        drawn = draw(cell.split, len(cell.labels.test), result.seed)
-        found = scores(result.train, result.test, cell.labels, cell.split, drawn)
-        for name, value in found.items():
-            yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
+def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
+    """Yield the score of every attack on a run that is asked for; undefined where it diverged."""
+    drawn = draw(cell.split, len(cell.labels.test), result.seed)
+    names = [metric_of(attack) for attack in cell.attacks]
+    for name, value in scores(
+        result.train, result.test, cell.labels, cell.split, drawn, names
+    ).items():
+        yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from collateral.findings._shared.plain import plain_table
 from collateral.findings._shared.tables import Table
 from collateral.findings.membership import METRICS
-from collateral.results.table import CellTable
+from collateral.results.table import REFERENCE, CellTable
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield a column for each attack."""
-    yield plain_table(cell, "membership", "Membership attacks", list(METRICS))
+    known = set(cell.metrics(REFERENCE))
+    metrics = [name for name in METRICS if name in known]
+    yield plain_table(cell, "membership", "Membership attacks", metrics)

@@ -1,0 +1,92 @@
+"""Numbers of a run are made once, and again when anything that they are made of changes."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_finding_compute import CELL, model, nothing
+
+from collateral.contract.rows import Row
+from collateral.findings.compute import cell_numbers
+from collateral.results import layout
+from collateral.results.cell import CellResults
+from collateral.results.kept import FOLDER, Kept
+from collateral.results.outputs import ModelOutputs
+
+CODE = {"mine": "1"}
+
+
+@pytest.fixture
+def cell(tmp_path) -> CellResults:
+    return CELL.write(tmp_path)
+
+
+def made_anew(cell: CellResults, code: dict[str, str] = CODE) -> list[tuple[str, int]]:
+    """Return the runs and seeds that had to be made."""
+    made = []
+
+    def make(result):
+        made.append((result.run, result.seed))
+        yield Row(result.run, "ua", 1 / 3, result.seed)
+        yield Row(result.run, "class_drop", math.nan, result.seed, "test", at="three")
+        yield Row(result.run, "delta_acc", 0.5, result.seed, "test", at=3)
+
+    kept = Kept(cell, code)
+    for result in list(cell.everyone()):
+        rows = kept.rows("mine", result, lambda result=result: make(result))
+        again = kept.rows("mine", result, lambda: pytest.fail("made twice"))
+        assert [(r.metric, r.seed, r.set, r.at) for r in again] == [
+            (r.metric, r.seed, r.set, r.at) for r in rows
+        ]
+        assert again[0].value == 1 / 3 and math.isnan(again[1].value)
+    return made
+
+
+def test_a_second_time_nothing_is_made(cell):
+    assert len(made_anew(cell)) == 6
+    assert made_anew(cell) == []
+
+
+def test_changing_one_run_makes_one_run_anew(cell):
+    made_anew(cell)
+    other = model(1, draw=9)
+    path = cell.result("ft", 1).folder / layout.OUTPUTS
+    ModelOutputs(other.train, other.test).save(path)
+    assert made_anew(cell) == [("ft", 1)]
+
+
+@pytest.mark.parametrize("name", [layout.LABELS, layout.SPLIT, layout.NEIGHBOURS])
+def test_what_all_runs_share_makes_all_anew(cell, name):
+    made_anew(cell)
+    path = cell.folder / name.format(cell="cell")
+    path.write_bytes(path.read_bytes() + b" ")
+    assert len(made_anew(cell)) == 6
+
+
+def test_other_code_and_other_attacks_make_all_anew(cell):
+    made_anew(cell)
+    assert len(made_anew(cell, {"mine": "2"})) == 6
+    assert len(made_anew(replace(cell, attacks=("confidence",)), {"mine": "2"})) == 6
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"made_of": 1}', '{"rows": [[1, 2]]}'])
+def test_a_damaged_file_is_made_anew(cell, content):
+    made_anew(cell)
+    (cell.folder / "cell" / FOLDER / "mine" / "ft-0.json").write_text(content)
+    assert made_anew(cell) == [("ft", 0)]
+
+
+def test_what_is_kept_is_what_would_be_made(tmp_path):
+    lost = replace(model(1), train=nothing(40), test=nothing(40), status="diverged")
+    cell = replace(CELL, runs=CELL.runs | {("ft", 1): lost}).write(tmp_path)
+    code = {"accuracy": "a", "membership": "m"}
+    plain, _ = cell_numbers(cell)
+    for _ in range(2):
+        kept, problems = cell_numbers(cell, Kept(cell, code))
+        assert problems == []
+        assert [replace(row, value=0) for row in kept] == [replace(row, value=0) for row in plain]
+        values = np.array([[row.value for row in rows] for rows in (kept, plain)])
+        assert np.array_equal(values[0], values[1], equal_nan=True)
+    assert {path.name for path in (Path(tmp_path) / "cell" / FOLDER).iterdir()} == set(code)

@@ -1,0 +1,61 @@
+"""Rows of single runs, kept under what they were made of: one run changed, one made anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from collateral.contract.rows import Row
+from collateral.results import layout
+from collateral.results.cell import CellResults, Result
+from collateral.results.files import atomic
+from collateral.results.record import file_hash, versions
+
+FOLDER = ".numbers"  # in the cell's
+OF_RUN = (layout.OUTPUTS, layout.RECORD)
+OF_CELL = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What findings said of each run of a cell before."""
+
+    cell: CellResults
+    code: Mapping[str, str]  # fingerprint of each finding
+
+    def rows(self, finding: str, result: Result, make: Callable[[], Iterable[Row]]) -> list[Row]:
+        """Return what is kept, if it was made of the same; else make it, and keep it."""
+        folder = self.cell.folder / self.cell.name / FOLDER / finding
+        path, made_of = folder / f"{result.run}-{result.seed}.json", self._made_of(finding, result)
+        if (found := _read(path, made_of)) is None:
+            found = list(make())
+            content = {"made_of": made_of, "rows": [astuple(row) for row in found]}
+            with atomic(path) as temporary:
+                temporary.write_text(json.dumps(content))
+        return found
+
+    def _made_of(self, finding: str, result: Result) -> str:
+        """Return a hash of all that a number of a run may depend on."""
+        files = [file_hash(result.folder / name) for name in OF_RUN]
+        parts = [self.code[finding], result.run, result.seed, files, self._of_cell]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def _of_cell(self) -> list[Any]:
+        paths = [self.cell.folder / name.format(cell=self.cell.name) for name in OF_CELL]
+        return [*map(file_hash, paths), self.cell.attacks, versions()]
+
+
+def _read(path: Path, made_of: str) -> list[Row] | None:
+    """Return the rows of a file; None if it is not there, damaged, or of something else."""
+    try:
+        content = json.loads(path.read_text())
+        rows = [Row(*row) for row in content["rows"]]
+        return rows if content["made_of"] == made_of else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -9,7 +9,7 @@ export MALLOC_TRIM_THRESHOLD_ := 268435456
 export MALLOC_MMAP_THRESHOLD_ := 268435456
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
-PRESENT = metrics plan gather tables figures theory report check
+PRESENT = metrics plan gather tables figures theory report index check
 
 .PHONY: help setup run figures test slurm-test lint schema bench clean-results
 

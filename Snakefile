@@ -48,8 +48,8 @@ include: "workflow/rules/speed.smk"
 rule all:
     default_target: True
     input:
-        paths.REPORT,
-        paths.CHECKED,
+        paths.INDEX,
+        expand(paths.CHECKED, benchmark=GRID),
 
 
 rule paper:
@@ -68,4 +68,4 @@ onstart:
 
 
 onsuccess:
-    print(f"Look at {paths.REPORT}; tables and figures are under {paths.RESULTS}/<benchmark>/.")
+    print(f"Look at {paths.INDEX}; tables and figures are under {paths.RESULTS}/<benchmark>/.")

@@ -1,7 +1,7 @@
 """Tables, figures and the page, from numbers alone.
 
-In: the config, metrics and costs. Out: plan.json, tables and figures per benchmark, and one page
-over all of them; check.done only if every finding could be made.
+In: the config, metrics and costs. Out: plan.json, tables, figures and the page of a benchmark, and
+an index of all pages; check.done only if every finding could be made.
 """
 
 import os
@@ -81,31 +81,54 @@ rule figures:
 
 
 rule report:
-    """One self-contained page over all benchmarks."""
+    """The self-contained page of a benchmark."""
     input:
-        plans=expand(paths.PLAN, benchmark=GRID),
-        metrics=expand(paths.METRICS, benchmark=GRID),
-        costs=expand(paths.COSTS, benchmark=GRID),
-        tables=expand(paths.TABLES, benchmark=GRID),
-        figures=expand(paths.FIGURES, benchmark=GRID),
-        theory=rules.theory.output,
+        plan=paths.PLAN,
+        metrics=paths.METRICS,
+        costs=paths.COSTS,
+        tables=paths.TABLES,
+        figures=paths.FIGURES,
     output:
-        page=report(paths.REPORT, caption="../report/page.rst", category="The page"),
+        page=report(paths.REPORT, caption="../report/page.rst", category="{benchmark}"),
+        glance=paths.GLANCE,
         problems=paths.REPORT_PROBLEMS,
     log:
-        paths.log("report"),
+        paths.log("report", "benchmark"),
     conda:
         "../../envs/figures.yaml"
     params:
         plugins=plugins,
-        benchmarks=expand(paths.BENCHMARK, benchmark=GRID),
-        theory=lambda w, input: os.path.dirname(input.theory[0]),
+        folder=lambda w, input: os.path.dirname(input.metrics),
         templates=templates_hash(),
         code=presenting_code("report"),
     shell:
         """
-        collateral report {params.plugins} --benchmarks {params.benchmarks:q} --theory {params.theory:q} \
-            --out {output.page:q} --problems {output.problems:q} >{log:q} 2>&1
+        collateral report {params.plugins} --folder {params.folder:q} --out {output.page:q} \
+            --glance {output.glance:q} --problems {output.problems:q} >{log:q} 2>&1
+        """
+
+
+rule index:
+    """All pages below results/ at a glance, also those of other configs."""
+    input:
+        glances=expand(paths.GLANCE, benchmark=GRID),
+        theory=rules.theory.output,
+    output:
+        report(paths.INDEX, caption="../report/page.rst", category="The index"),
+    log:
+        paths.log("index"),
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        results=paths.RESULTS,
+        first=list(GRID),
+        theory=lambda w, input: os.path.dirname(input.theory[0]),
+        templates=templates_hash(),
+        code=stage_code("index"),
+    shell:
+        """
+        collateral index --results {params.results:q} --first {params.first} \
+            --theory {params.theory:q} --out {output:q} >{log:q} 2>&1
         """
 
 
@@ -116,7 +139,7 @@ rule check:
     output:
         touch(paths.CHECKED),
     log:
-        paths.log("check"),
+        paths.log("check", "benchmark"),
     conda:
         "../../envs/figures.yaml"
     params:

@@ -18,6 +18,7 @@ localrules:
     tables,
     figures,
     report,
+    index,
     check,
 
 

@@ -20,6 +20,7 @@ rule theory:
         ),
     log:
         paths.log("theory"),
+    priority: -1000  # no page waits for it, but the index
     conda:
         "../../envs/figures.yaml"
     params:

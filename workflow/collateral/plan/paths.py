@@ -36,9 +36,11 @@ RUN = f"{BENCHMARK}/{layout.RUN}"
 RETRAIN = RUN.replace("{run}", layout.RETRAIN)
 
 THEORY = f"{RESULTS}/theory"
-REPORT = f"{RESULTS}/report.html"
-REPORT_PROBLEMS = f"{RESULTS}/{layout.PROBLEMS}"  # all that could not be shown
-CHECKED = f"{RESULTS}/check.done"  # all findings could be made
+REPORT = f"{BENCHMARK}/{layout.REPORT}"
+REPORT_PROBLEMS = f"{BENCHMARK}/{layout.REPORT_PROBLEMS}"  # all that could not be shown
+GLANCE = f"{BENCHMARK}/{layout.GLANCE}"
+CHECKED = f"{BENCHMARK}/check.done"  # all findings could be made
+INDEX = f"{RESULTS}/report.html"
 
 
 def run_files(folder: str) -> dict[str, str]:

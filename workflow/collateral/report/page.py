@@ -1,19 +1,18 @@
-"""Gather what the page shows, and render it with the template beside this file."""
+"""Gather what the page of a benchmark shows, and render it with the templates beside this file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from collateral.findings._shared.tables import Table
 from collateral.findings.compute import Problem, read_problems
 from collateral.report.images import Strip, strips
 from collateral.report.records import versions, what_ran
 from collateral.report.sections import Findings, Section
-from collateral.report.theory import theory_of
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import CellTable, read
@@ -71,7 +70,7 @@ def gather(folder: Path) -> BenchmarkPart:
 
 def _cell(folder: Path, cell: CellTable, findings: Findings) -> CellPart:
     return CellPart(
-        f"{folder.name}-{cell.name}",
+        cell.name,
         cell.title,
         findings.of_cell(cell, folder / layout.FIGURES / cell.name),
         strips(folder, cell),
@@ -79,8 +78,21 @@ def _cell(folder: Path, cell: CellTable, findings: Findings) -> CellPart:
     )
 
 
-def render(benchmarks: Sequence[BenchmarkPart], theory: Path | None = None) -> str:
-    """Return the page over all benchmarks, with the theory's figures where there are some."""
+def render(benchmark: BenchmarkPart) -> str:
+    """Return the page of a benchmark."""
+    return template("page.html.j2").render(benchmark=benchmark)
+
+
+def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
+    """Return what the index says of a benchmark."""
+    return {
+        "cells": [[cell.anchor, cell.title, cell.headline] for cell in benchmark.cells],
+        "problems": [str(problem) for problem in benchmark.problems],
+    }
+
+
+def template(name: str) -> Template:
+    """Return a template of this folder."""
     environment = Environment(
         loader=PackageLoader("collateral", "report"),
         autoescape=True,
@@ -88,5 +100,4 @@ def render(benchmarks: Sequence[BenchmarkPart], theory: Path | None = None) -> s
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template = environment.get_template("page.html.j2")
-    return template.render(benchmarks=benchmarks, theory=theory_of(theory) if theory else None)
+    return environment.get_template(name)

@@ -1,26 +1,25 @@
-"""Numbers, figures and images of all benchmarks in; one self-contained page out."""
+"""Numbers, figures and images of a benchmark in; its self-contained page out."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from collateral.findings.compute import write_problems
-from collateral.report.page import gather, render
-from collateral.results.files import atomic
+from collateral.report.page import gather, glance, render
+from collateral.results.files import atomic, write_json
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare what goes in and comes out."""
-    parser.add_argument(
-        "--benchmarks", type=Path, nargs="+", required=True, help="folders of benchmarks"
-    )
-    parser.add_argument("--theory", type=Path, help="folder of the theory's figures")
+    parser.add_argument("--folder", type=Path, required=True, help="the benchmark's")
     parser.add_argument("--out", type=Path, required=True, help="the page")
+    parser.add_argument("--glance", type=Path, required=True, help="what the index says of it")
     parser.add_argument("--problems", type=Path, required=True, help="problems.json")
 
 
 def run(args: Namespace) -> None:
-    """Render the page; write it, and what could not be shown on it."""
-    benchmarks = [gather(folder) for folder in args.benchmarks]
+    """Render the page; write it, its glance, and what could not be shown on it."""
+    benchmark = gather(args.folder)
     with atomic(args.out) as temporary:
-        temporary.write_text(render(benchmarks, args.theory), encoding="utf-8")
-    write_problems(args.problems, (one for part in benchmarks for one in part.problems))
+        temporary.write_text(render(benchmark), encoding="utf-8")
+    write_json(args.glance, glance(benchmark))
+    write_problems(args.problems, benchmark.problems)

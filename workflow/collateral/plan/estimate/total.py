@@ -71,7 +71,7 @@ def estimate(config: Config, rates: Rates, in_flight: int) -> Estimate:
         _add(found, benchmark_jobs(workload), workload.size.shape)
         for rule, taken in benchmark_bytes(workload).items():
             found.of_rule[rule] = found.of_rule.get(rule, Sum()) + Sum(bytes=taken)
-    found.of_rule["report"] += Sum(bytes=SHARED_BYTES)
+    found.of_rule["index"] += Sum(bytes=SHARED_BYTES)
     return found
 
 

@@ -1,0 +1,23 @@
+"""The pages of benchmarks in, also those of other configs; the index over all of them out."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from collateral.report.index import entries, render_index
+from collateral.results.files import atomic
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare what goes in and comes out."""
+    parser.add_argument("--results", type=Path, required=True, help="folder of benchmarks")
+    parser.add_argument("--first", nargs="*", default=[], help="benchmarks, in this order")
+    parser.add_argument("--theory", type=Path, help="folder of the theory's figures")
+    parser.add_argument("--out", type=Path, required=True, help="the index")
+
+
+def run(args: Namespace) -> None:
+    """Render the index and write it."""
+    with atomic(args.out) as temporary:
+        temporary.write_text(
+            render_index(entries(args.results, args.first), args.theory), encoding="utf-8"
+        )

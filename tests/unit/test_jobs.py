@@ -51,6 +51,14 @@ def test_a_data_set_is_told_its_options_and_not_its_name():
     assert job.code == stage_code("data", "collateral.data.digits")
 
 
+def test_a_data_set_is_told_all_forget_sets():
+    job = DataJob(grid(classes=["digit_3"]))
+    sets = [json.loads(one) for one in option(job.forget, "--forget")]
+    params = {"class": "digit_3", "fraction": 0.9, "order": "first"}
+    assert [one["cell"] for one in sets] == ["digit_3-50", "digit_3-90"]
+    assert sets[1] == {"cell": "digit_3-90", "kind": "class_part", "params": params}
+
+
 def test_files_of_the_users_own_are_inputs_as_far_as_they_are_there(tmp_path):
     (tmp_path / "train.npz").touch()
     data = {"name": "arrays", "path": str(tmp_path / "train.npz"), "test_path": "no.npz"}

@@ -1,10 +1,14 @@
 """A copy of the repository with the smoke experiment run in it, to look at and to edit."""
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -20,17 +24,39 @@ AFTER_OUTPUTS = ("metrics", "gather", "tables", "figures", "report", "check")
 
 
 @dataclass(frozen=True)
+class Job:
+    """A job as a dry run shows it."""
+
+    rule: str
+    wildcards: dict[str, str]
+    input: list[str]
+    output: list[str]
+    reason: str
+    command: list[str]  # without where its words go
+
+    def option(self, name: str) -> list[str]:
+        """Return what follows an option of the command."""
+        rest = self.command[self.command.index(name) + 1 :]
+        return [*takewhile(lambda word: not word.startswith("--"), rest)]
+
+
+@dataclass(frozen=True)
 class Project:
     """A checkout that a test may change."""
 
     folder: Path
 
-    def snakemake(self, *options: str, path: tuple[Path, ...] = ()) -> subprocess.CompletedProcess:
-        """Run snakemake in the checkout, with the checkout's own package."""
+    def snakemake(
+        self, *options: str, path: tuple[Path, ...] = (), programs: Path | None = None
+    ) -> subprocess.CompletedProcess:
+        """Run snakemake in the checkout, with the checkout's own package, or with `programs`."""
+        environment = self.environment(*path)
+        if programs:
+            environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
         return subprocess.run(
             [SNAKEMAKE, "--cores", "2", *options],
             cwd=self.folder,
-            env=self.environment(*path),
+            env=environment,
             capture_output=True,
             text=True,
             check=False,
@@ -50,6 +76,12 @@ class Project:
         done = self.snakemake("--dry-run", *options)
         assert done.returncode == 0, done.stdout + done.stderr
         return job_counts(done.stdout + done.stderr)
+
+    def jobs(self, *options: str) -> list[Job]:
+        """Return the jobs that would run."""
+        done = self.snakemake("--dry-run", "--printshellcmds", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [*jobs_in(done.stdout)]
 
     def edit(self, file: str, old: str, new: str) -> None:
         """Replace a text that stands once in a file."""
@@ -71,6 +103,25 @@ def job_counts(output: str) -> dict[str, int]:
     counts.pop("total", None)
     counts.pop("all", None)
     return counts
+
+
+LISTED = ("wildcards", "input", "output")
+
+
+def jobs_in(output: str) -> Iterator[Job]:
+    """Read the jobs that a dry run prints."""
+    block = r"^rule (\w+):\n((?:    .*\n)+)Shell command: ((?:.*\n)*?)\s*(?=^\[|^Job stats)"
+    for rule, lines, command in re.findall(block, output, re.M):
+        said = dict(re.findall(r"^    (\w+): (.*)$", lines, re.M))
+        listed = {key: [*filter(None, said.get(key, "").split(", "))] for key in LISTED}
+        yield Job(
+            rule,
+            dict(pair.split("=", 1) for pair in listed["wildcards"]),
+            listed["input"],
+            listed["output"],
+            said["reason"],
+            shlex.split(command.partition(" >")[0]),
+        )
 
 
 def copy_project(folder: Path) -> Project:

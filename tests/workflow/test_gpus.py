@@ -49,7 +49,7 @@ times = dict(device=device, started=started, took=took, ended=time.time())
 def start(project: Project, machine: str, meeting: Path) -> subprocess.Popen[str]:
     """Start the training of all bases, as if the data were there."""
     (project.folder / "toy.yaml").write_text(CONFIG)
-    for pattern in (paths.DATA, paths.LABELS, paths.SPLITS_DONE):
+    for pattern in (paths.DATA, paths.LABELS):
         file = project.folder / pattern.format(benchmark="toy")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()

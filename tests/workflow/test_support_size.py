@@ -28,7 +28,7 @@ def small(tmp_path) -> Project:
 
 def test_retrain_is_not_among_what_the_job_needs(small):
     planned = small.planned("--configfile", "small.yaml", "--", TARGET)
-    assert planned == {"data": 1, "split": 2, "splits": 1, "base": 1, "support_size": 1}
+    assert planned == {"data": 1, "split": 1, "base": 1, "support_size": 1}
 
 
 def test_it_waits_for_tuning_only_where_that_decides_on_the_teacher(small):

@@ -1,11 +1,12 @@
 """The data set, and which of its examples are forgotten.
 
-In: the config, and the user's own files where it names some. Out: dataset.npz and labels.npz per benchmark, split.json per cell.
+In: the config, and the user's own files where it names some. Out: dataset.npz and
+labels.npz per benchmark, split.json per cell.
 """
 
 
 rule data:
-    """A data set as uint8 arrays in a fixed order."""
+    """A data set as uint8 arrays in a fixed order; it fails where a forget set is not sound."""
     input:
         lambda w: data_job(w).files,
     output:
@@ -19,11 +20,13 @@ rule data:
         plugins=plugins,
         name=lambda w: data_job(w).name,
         options=lambda w: data_job(w).options,
+        # Of `output`, so that one more forget set reruns nothing.
+        forget=lambda w, output: data_job(w).forget,
         code=lambda w: data_job(w).code,
     shell:
         """
         collateral data {params.plugins} --name {params.name:q} --options {params.options:q} \
-            --out {output.data:q} --labels {output.labels:q} >{log:q} 2>&1
+            {params.forget} --out {output.data:q} --labels {output.labels:q} >{log:q} 2>&1
         """
 
 
@@ -48,17 +51,3 @@ rule split:
         collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \
             --params {params.forget:q} --out {output.split:q} >{log:q} 2>&1
         """
-
-
-rule splits:
-    """All forget sets of a benchmark are sound: no training starts before."""
-    input:
-        of_cells(paths.SPLIT),
-    output:
-        touch(paths.SPLITS_DONE),
-    log:
-        paths.log("splits", "benchmark"),
-    conda:
-        "../../envs/figures.yaml"
-    shell:
-        "echo {input:q} > {log:q}"

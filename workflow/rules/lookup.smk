@@ -63,8 +63,9 @@ def plugins(wildcards, output):
 
 def costs_in(folders):
     """Return the files that say that a job is done and has kept what it prepared."""
-    # Ancient: whatever changes what is prepared changes the inputs or values of all who need it.
-    return [ancient(paths.cost(folder)) for folder in folders]
+    # Not ancient: after a job that reruns, Snakemake (9.27) looks at no value of those that wait
+    # for it, and those that wait for something ancient would keep what is stale.
+    return [paths.cost(folder) for folder in folders]
 
 
 def prepared_in(folders):

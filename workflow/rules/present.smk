@@ -127,7 +127,7 @@ rule index:
         code=stage_code("index"),
     shell:
         """
-        collateral index --results {params.results:q} --first {params.first} \
+        collateral index --results {params.results:q} --first {params.first:q} \
             --theory {params.theory:q} --out {output:q} >{log:q} 2>&1
         """
 

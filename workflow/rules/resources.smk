@@ -9,7 +9,6 @@ localrules:
     paper,
     data,
     split,
-    splits,
     neighbours,
     metrics,
     theory,

@@ -20,7 +20,6 @@ rule theory:
         ),
     log:
         paths.log("theory"),
-    priority: -1000  # no page waits for it, but the index
     conda:
         "../../envs/figures.yaml"
     params:

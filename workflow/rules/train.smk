@@ -9,8 +9,6 @@ rule base:
     """A model trained on everything."""
     input:
         data=paths.DATA,
-        # Ancient: one more forget set is no reason to train again.
-        splits=ancient(paths.SPLITS_DONE),
     output:
         **paths.run_files(paths.BASE),
         embeddings=paths.EMBEDDINGS,
@@ -44,7 +42,6 @@ rule retrain:
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        splits=ancient(paths.SPLITS_DONE),
     output:
         **paths.run_files(paths.RETRAIN),
     log:

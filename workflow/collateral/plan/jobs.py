@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,15 @@ class DataJob(BenchmarkJob):
     def options(self) -> str:
         """Its options, as JSON."""
         return as_json({k: v for k, v in self.benchmark.config.data.items() if k != "name"})
+
+    @property
+    def forget(self) -> str:
+        """All forget sets, which the job looks at before anything is trained."""
+        sets = [
+            as_json({"cell": name, "kind": cell.forget.kind, "params": cell.forget.params})
+            for name, cell in self.benchmark.cells.items()
+        ]
+        return shlex.join(["--forget", *sets])
 
     @property
     def files(self) -> list[str]:

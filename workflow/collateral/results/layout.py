@@ -6,7 +6,6 @@ Patterns have Snakemake's wildcards in braces.
 DATA = "dataset.npz"
 LABELS = "labels.npz"
 PLAN = "plan.json"
-SPLITS_DONE = "splits.done"
 METRICS = "metrics.csv"
 COSTS = "costs.csv"
 PROBLEMS = "problems.json"  # findings that raised

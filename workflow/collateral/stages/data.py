@@ -1,24 +1,46 @@
 """Write a data set, cut as its options say: images and labels, and the labels alone."""
 
+import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from collateral.contract.plugins import DATA
 from collateral.data._cut import cut
+from collateral.data._forget import choose
+from collateral.results.dataset import Labels
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this stage."""
     parser.add_argument("--name", required=True, help="data set")
     parser.add_argument("--options", required=True, help="its options, JSON")
+    parser.add_argument(
+        "--forget",
+        type=json.loads,
+        nargs="*",
+        default=[],
+        help='forget sets that must be sound, JSON: {"cell": "", "kind": "", "params": {}}',
+    )
     parser.add_argument("--out", type=Path, required=True, help="dataset.npz to write")
     parser.add_argument("--labels", type=Path, required=True, help="labels.npz to write")
 
 
 def run(args: Namespace) -> None:
-    """Load the data set, cut it and write it."""
+    """Load the data set, cut it and write it, unless a forget set is not sound."""
     module = DATA.load(args.name)
     options = module.Options.model_validate_json(args.options)
     dataset = cut(module.load(options), options)
+    check_forget_sets(dataset.labels, args.forget)
     dataset.save(args.out)
     dataset.labels.save(args.labels)
+
+
+def check_forget_sets(labels: Labels, given: Iterable[Mapping[str, Any]]) -> None:
+    """Choose every forget set once: what is wrong with one is said before anything is trained."""
+    for one in given:
+        try:
+            choose(labels, one["kind"], one["params"])
+        except ValueError as error:
+            raise ValueError(f"cell {one['cell']}: {error}") from None

@@ -1,11 +1,12 @@
 """Choose the forget set of a cell and write its split."""
 
+import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import numpy as np
 
-from collateral.contract.plugins import FORGET
+from collateral.data._forget import choose
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
 
@@ -19,13 +20,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Choose the forget set and write it; refuse one that leaves nothing to retain."""
+    """Choose the forget set and write it."""
     labels = Labels.load(args.labels)
-    kind = FORGET.load(args.kind)
-    params = kind.Params.model_validate_json(args.params)
-    forget = kind.select(labels, params)
-    chosen = {"kind": args.kind, **kind.chosen(labels, params)}
-    if len(forget) == len(labels.train):
-        raise ValueError(f"forget set {chosen}: all {len(forget)} train examples, none is retained")
+    forget, chosen = choose(labels, args.kind, json.loads(args.params))
     affected = tuple(np.unique(labels.train[forget]).tolist())
     Split(forget, len(labels.train), affected, chosen).save(args.out, labels)

@@ -13,7 +13,6 @@ from collateral.plan.workload import Workload
 SECONDS = {
     "data": 15.0,
     "split": 1.0,
-    "splits": 0.1,
     "neighbours": 2.0,
     "plan": 3.0,
     "gather": 2.0,
@@ -51,7 +50,7 @@ def shared_jobs() -> Iterator[Job]:
 def benchmark_jobs(workload: Workload) -> Iterator[Job]:
     """Yield all jobs of a benchmark."""
     benchmark = workload.benchmark
-    yield from map(_small, ("data", "splits", "plan", "gather", "tables", "figures"))
+    yield from map(_small, ("data", "plan", "gather", "tables", "figures"))
     yield from map(_small, ("report", "check"))
     yield Job("base", len(benchmark.base_seeds()), workload.base())
     for cell in benchmark.cells.values():

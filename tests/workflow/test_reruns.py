@@ -1,0 +1,182 @@
+"""What runs again when code changes: every job has run once, with a stand-in for the package."""
+
+import re
+import shutil
+import sys
+
+import pytest
+from conftest import REPOSITORY, Job, Project, copy_project
+
+from collateral.cli import stages
+from collateral.results import layout
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+# Four models: the benchmark's, and as teachers that of a run, of a sweep and of a default trial.
+CONFIG = """
+benchmarks:
+  small:
+    data: {name: digits}
+    model: small_cnn
+    seeds: [0, 1]
+    classes: [digit_3]
+    fractions: [0.5]
+    methods:
+      ft: {}
+      ltd: {k: 100, teacher: [small_cnn, mlp_frozen]}
+      own: {uses: ltd, k: 100, teacher: mnist_cnn}
+    controls: [original, ideal]
+    sweeps:
+      teacher: {method: own, vary: {teacher: [mlp]}}
+      beta: {method: own, vary: {beta: [3]}}
+    support_size: {method: own, k: [50, 100]}
+"""
+NAMES = [*layout.RUN_FILES.values(), layout.EMBEDDINGS, layout.TRIALS, layout.SELECTED]
+NAMES += [layout.SUPPORT_SIZES, "theory.csv", "findings.csv", "checks.csv", "figures/captions.json"]
+NAMES += [
+    f"figures/{n}.{s}" for n in ("synthetic", "retain-residual", "support") for s in ("pdf", "png")
+]
+# In place of `collateral`: makes the files that it is told of, and in a folder all there may be.
+PRETEND = f"""#!{sys.executable}
+import sys
+from pathlib import Path
+words = sys.argv[1:]
+files = [Path(word) for word in words if Path(word).suffix in (".csv", ".html", ".json", ".npz")]
+if "--out" in words and Path(words[words.index("--out") + 1]) not in files:
+    files += [Path(words[words.index("--out") + 1]) / name for name in {NAMES}]
+for file in files:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.exists() or file.touch()
+"""
+OPTIONS = ("--configfile", "small.yaml")
+# The rules that a change of a module reruns, without those that only come after them.
+CHANGED = {
+    "stages/data.py": {"data"},
+    "stages/split.py": {"split"},
+    "stages/train.py": {"base", "retrain"},
+    "stages/tune.py": {"tune"},
+    "stages/unlearn.py": {"unlearn"},
+    "stages/support_size.py": {"support_size"},
+    "stages/neighbours.py": {"neighbours"},
+    "stages/metrics.py": {"metrics"},
+    "stages/gather.py": {"gather"},
+    "stages/tables.py": {"tables"},
+    "stages/figures.py": {"figures"},
+    "stages/report.py": {"report"},
+    "stages/index.py": {"index"},
+    "stages/check.py": {"check"},
+    "stages/theory.py": {"theory"},
+    "data/digits.py": {"data"},
+    "data/forget/class_part.py": {"split"},
+    "models/small_cnn.py": {"base", "retrain"},
+    "training/fit.py": {"base", "retrain"},
+    "training/execution.py": {"tune", "unlearn", "support_size"},
+    "findings/classes/numbers.py": {"metrics"},
+    "findings/classes/table.py": {"tables"},
+    "findings/classes/figure.py": {"figures"},
+    "findings/locality/words.py": {"report"},
+    "findings/classes/__init__.py": {"metrics"},
+    "report/page.html.j2": {"report", "index"},
+}
+# All jobs of methods that it reruns, by run or tuned method.
+OWN = {("unlearn", "own"), ("unlearn", "own@beta=3"), ("support_size", None)}
+SWEPT = {("unlearn", "own@teacher=mlp")}
+TUNED = {("tune", "ltd"), ("unlearn", "ltd"), ("unlearn", "ideal")}  # which follows LTD's choice
+OF_METHODS = {
+    "methods/ft/method.py": {("unlearn", "ft")},
+    "methods/ltd/teacher.py": {*OWN, *SWEPT, *TUNED},
+    "controls/ideal/method.py": {("unlearn", "ideal")},
+    "models/mnist_cnn.py": OWN,
+    "models/mlp.py": SWEPT,
+    "models/resnet.py": TUNED,
+}
+
+
+@pytest.fixture(scope="module")
+def pretended(tmp_path_factory) -> Project:
+    """A project in which every job has left its files; tests must leave it as it is."""
+    project = copy_project(tmp_path_factory.mktemp("pretended"))
+    (project.folder / "small.yaml").write_text(CONFIG)
+    program = project.folder / "bin/collateral"
+    program.parent.mkdir()
+    program.write_text(PRETEND)
+    program.chmod(0o755)
+    done = project.snakemake(*OPTIONS, programs=program.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert project.jobs(*OPTIONS) == []
+    return project
+
+
+@pytest.fixture
+def copy(pretended, tmp_path) -> Project:
+    """A copy of it that a test may change."""
+    shutil.copytree(pretended.folder, tmp_path / "project", symlinks=True)
+    return Project(tmp_path / "project")
+
+
+def change(project: Project, module: str) -> None:
+    """Add a line to a module of the package."""
+    path = project.folder / "workflow/collateral" / module
+    path.write_text(f"{path.read_text()}\nCHANGED = True\n")
+
+
+def names(jobs: list[Job]) -> set[tuple[str, str | None]]:
+    """Return jobs by rule, and by run or tuned method."""
+    return {(job.rule, job.wildcards.get("run", job.wildcards.get("method"))) for job in jobs}
+
+
+def test_every_stage_is_tried():
+    running = {*stages()} - {"estimate", "list"}
+    assert {name for name in CHANGED if name.startswith("stages/")} == {
+        f"stages/{stage}.py" for stage in running
+    }
+
+
+@pytest.mark.parametrize("module", CHANGED)
+def test_a_change_reruns_what_depends_on_it_alone(copy, module):
+    change(copy, module)
+    changed = [job for job in copy.jobs(*OPTIONS) if "Params have changed" in job.reason]
+    assert {job.rule for job in changed} == CHANGED[module]
+
+
+@pytest.mark.parametrize("module", OF_METHODS)
+def test_a_change_of_a_method_or_a_model_reruns_its_users_alone(copy, module):
+    change(copy, module)
+    rules = ("base", "retrain", "tune", "unlearn", "support_size")
+    jobs = [job for job in copy.jobs(*OPTIONS) if job.rule in rules]
+    assert names(jobs) == OF_METHODS[module]
+    assert len(jobs) == 2 * len(names(jobs)) - any(job.rule == "tune" for job in jobs)
+
+
+def test_one_more_forget_set_hides_no_other_change(copy):
+    """Snakemake looks at no value of a job that waits, however it waits, for one that runs."""
+    copy.edit("small.yaml", "fractions: [0.5]", "fractions: [0.5, 0.9]")
+    copy.edit("small.yaml", "ft: {}", "ft: {lr: 0.3}")
+    jobs = [job for job in copy.jobs(*OPTIONS) if job.wildcards.get("cell") == "digit_3-50"]
+    assert names(jobs) == {("unlearn", "ft"), ("metrics", None)}
+
+
+def test_one_more_forget_set_trains_no_base_again(copy):
+    copy.edit("small.yaml", "fractions: [0.5]", "fractions: [0.5, 0.9]")
+    planned = copy.jobs(*OPTIONS)
+    assert {"data", "base"}.isdisjoint(job.rule for job in planned)
+    assert "digit_3-50" not in {job.wildcards.get("cell") for job in planned}
+
+
+def test_no_input_is_ancient():
+    """After a job that reruns, those that wait for something ancient would keep what is stale."""
+    rules = (REPOSITORY / "workflow/rules").glob("*.smk")
+    assert not [file.name for file in rules if re.search(r"\bancient\(", file.read_text())]
+
+
+def test_another_label_or_order_makes_the_plan_again_and_what_shows_it(copy):
+    copy.edit("small.yaml", "beta: {method", "slope: {method")
+    assert {job.rule for job in copy.jobs(*OPTIONS)} == {
+        "plan", "gather", "tables", "figures", "report", "index", "check", "all",
+    }  # fmt: skip
+
+
+def test_one_more_folder_of_plug_ins_reruns_nothing(copy):
+    (copy.folder / "mine/methods").mkdir(parents=True)
+    config = copy.folder / "small.yaml"
+    config.write_text(f"plugins: [mine]\n{config.read_text()}")
+    assert copy.jobs(*OPTIONS) == []

@@ -1,0 +1,230 @@
+"""What every job is given: of the right seed, of its own cell, and nothing that is not declared."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+from conftest import REPOSITORY, Job, copy_project
+
+from collateral.cli import stages
+
+pytestmark = pytest.mark.workflow
+SEEDS = ("3", "1", "2")  # the first is not the least
+# Files of a benchmark that its cells have in common.
+SHARED = r"base/|dataset\.npz|labels\.npz"
+CELLS = ("digit_3-50", "digit_3-90")
+CONFIG = """
+benchmarks:
+  small:
+    data: {name: digits}
+    model: small_cnn
+    base: {sharing: SHARING}
+    seeds: [3, 1, 2]
+    classes: [digit_3]
+    fractions: [0.5, 0.9]
+    methods:
+      ft: {lr: [0.01, 0.1]}
+      mine: {uses: ft}
+      ltd: {k: [100, 200], top: 2}
+      two: {uses: ltd, k: 100}
+      salun: {}
+    controls: [original, ideal]
+    sweeps:
+      teacher: {method: ltd, vary: {teacher: [mlp]}}
+      beta: {method: ltd, vary: {beta: [3]}}
+    track: [ft]
+    support_size: {k: [50, 100], cells: [digit_3-50]}
+  other:
+    data: {name: synthetic}
+    model: mlp
+    seeds: [7]
+    classes: [0]
+    fractions: [0.5]
+    methods: {ga: {}}
+"""
+# By run, whose tuning chooses some of its values.
+TUNED = {"ft": "ft", **dict.fromkeys(["ltd", "ideal", "ltd@teacher=mlp", "ltd@beta=3"], "ltd")}
+RUNS = {*TUNED, "mine", "two", "salun"}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All jobs of the config, and how its runs share bases."""
+
+    sharing: str
+    jobs: list[Job]
+
+    def base_seed(self, seed: str) -> str:
+        """Return whose base the runs of a seed start from."""
+        return SEEDS[0] if self.sharing == "shared" and seed in SEEDS else seed
+
+    def of(self, *rules: str) -> list[Job]:
+        """Return the jobs of some rules; there are some."""
+        found = [job for job in self.jobs if job.rule in rules]
+        assert {job.rule for job in found} == {*rules}
+        return found
+
+
+@pytest.fixture(scope="module", params=["matched", "shared"])
+def plan(request, tmp_path_factory) -> Plan:
+    project = copy_project(tmp_path_factory.mktemp(request.param))
+    (project.folder / "small.yaml").write_text(CONFIG.replace("SHARING", request.param))
+    return Plan(request.param, project.jobs("--configfile", "small.yaml"))
+
+
+def seed_of(job: Job) -> str:
+    """Return the seed that a job is of; tuning is on the first."""
+    return SEEDS[0] if job.rule == "tune" else job.wildcards["seed"]
+
+
+def seeds_in(files: list[str], pattern: str) -> set[str]:
+    return {found[1] for file in files if (found := re.search(pattern, file))}
+
+
+def test_there_is_a_job_for_every_run_of_every_seed_and_cell(plan):
+    runs = {
+        (job.wildcards["cell"], job.wildcards["seed"], job.wildcards["run"])
+        for job in plan.of("unlearn")
+        if job.wildcards["benchmark"] == "small"
+    }
+    assert runs == {(cell, seed, run) for cell in CELLS for seed in SEEDS for run in RUNS}
+    bases = [job.wildcards["seed"] for job in plan.of("base")]
+    assert sorted(bases) == sorted({*map(plan.base_seed, (*SEEDS, "7"))})
+    tuned = [job.wildcards["method"] for job in plan.of("tune")]
+    assert sorted(tuned) == ["ft", "ft", "ltd", "ltd"]
+
+
+def test_a_method_starts_from_the_base_of_its_seed(plan):
+    for job in plan.of("unlearn", "tune", "support_size"):
+        benchmark, seed = job.wildcards["benchmark"], plan.base_seed(seed_of(job))
+        base = f"results/{benchmark}/base/seed-{seed}/model.safetensors"
+        assert job.option("--base") == [base]
+        assert [file for file in job.input if "/base/" in file] == [base], job
+
+
+def test_a_job_is_told_its_own_seed(plan):
+    for job in plan.of("base", "retrain", "unlearn", "tune", "support_size"):
+        assert job.option("--seed") == [seed_of(job)]
+
+
+def test_what_is_of_a_seed_goes_into_jobs_of_that_seed(plan):
+    """What tunings choose and prepare is of the first, and metrics are of all."""
+    for job in plan.of("base", "retrain", "unlearn", "tune", "support_size"):
+        seeds = seeds_in(job.input, r"/small/digit_3-\d+/\w*/?seed-(\d)/")
+        assert seeds <= {seed_of(job)}, job
+    for job in plan.of("tune"):
+        assert not any("/seed-" in file for file in job.input if "/base/" not in file)
+
+
+def test_only_the_control_that_needs_it_and_metrics_see_retrain(plan):
+    for job in plan.jobs:
+        given = [file for file in job.input if "/retrain/" in file]
+        if job.rule == "unlearn" and job.wildcards["run"] == "ideal":
+            cell, seed = job.wildcards["cell"], job.wildcards["seed"]
+            assert given == [f"results/small/{cell}/seed-{seed}/retrain/outputs.npz"]
+            assert job.option("--retrained") == given
+        else:
+            assert not given or job.rule == "metrics"
+            assert "retrain" not in " ".join(job.command) or job.rule in ("retrain", "unlearn")
+
+
+def test_nothing_of_another_benchmark_or_cell_is_given(plan):
+    """Cells come together where a benchmark is gathered."""
+    for job in plan.jobs:
+        place = "results"
+        for wildcard in ("benchmark", "cell"):
+            if value := job.wildcards.get(wildcard):
+                others = [f for f in (*job.input, *job.output) if f.startswith(f"{place}/")]
+                place = f"{place}/{value}"
+                inside = [file for file in others if file.startswith(f"{place}/")]
+                shared = [f for f in others if re.match(rf"results/\w+/({SHARED})", f)]
+                assert {*others} == {*inside, *shared}, job
+
+
+def test_every_path_on_a_command_line_is_declared(plan):
+    """A file that a job reads and does not declare is not made before, and not watched."""
+    folders = ("--out", "--checkpoints", "--prepared", "--folder", "--benchmarks", "--theory")
+    for job in plan.jobs:
+        known = {*job.input, *job.output}
+        apart = {word for name in folders if name in job.command for word in job.option(name)}
+        paths = {word for word in job.command if word.startswith("results/")}
+        assert paths - known <= apart, job
+        for folder in apart - known:
+            inside = folder.removesuffix("/prepared").replace("results/.checkpoints", "results")
+            assert any(file.startswith(f"{inside}/") for file in known), (folder, job)
+
+
+def test_every_input_is_on_the_command_line_or_in_a_folder_that_is(plan):
+    """But for the mark of a job that prepares: it lies beside what is read."""
+    for job in plan.jobs:
+        if job.command[0] == "collateral":
+            folders = [f"{word}/" for word in job.command if f"{word}/".startswith("results/")]
+            unsaid = {file for file in job.input if file not in job.command}
+            unread = {file for file in unsaid if not file.startswith(tuple(folders))}
+            beside = {place.replace("/prepared/", "/cost.json") for place in folders}
+            assert unread <= beside, job
+
+
+def test_metrics_are_given_the_outputs_of_all_runs_and_of_the_bases(plan):
+    for job in plan.of("metrics"):
+        if job.wildcards["benchmark"] == "small":
+            cell = f"results/small/{job.wildcards['cell']}"
+            runs = {f"{cell}/seed-{seed}/{run}" for seed in SEEDS for run in {*RUNS, "retrain"}}
+            bases = {f"results/small/base/seed-{plan.base_seed(seed)}" for seed in SEEDS}
+            given = {f for f in job.input if f.endswith("/outputs.npz")}
+            assert given == {f"{folder}/outputs.npz" for folder in runs | bases}
+            assert job.option("--seeds") == [*SEEDS]
+            assert job.option("--base-seeds") == [*map(plan.base_seed, SEEDS)]
+
+
+def test_similarity_is_by_the_bases_in_the_order_of_the_seeds(plan):
+    for job in plan.of("neighbours"):
+        if job.wildcards["benchmark"] == "small":
+            bases = [f"results/small/base/seed-{plan.base_seed(seed)}" for seed in SEEDS]
+            assert job.option("--embeddings") == [f"{base}/embeddings.npz" for base in bases]
+            assert job.option("--seeds") == [*SEEDS]
+
+
+def test_a_run_waits_for_its_tuning_and_for_what_others_prepare(plan):
+    for job in plan.of("unlearn"):
+        cell, run, seed = (job.wildcards[key] for key in ("cell", "run", "seed"))
+        folder = f"results/{job.wildcards['benchmark']}/{cell}"
+        by = TUNED.get(run)
+        assert job.option("--selected") == ([f"{folder}/tune/{by}/selected.json"] if by else [])
+        prepared = job.option("--prepared")
+        assert prepared == expected_sources(folder, run, seed)
+        for place in prepared:
+            assert place.replace("/prepared", "/cost.json") in job.input
+
+
+def expected_sources(folder: str, run: str, seed: str) -> list[str]:
+    """Return where a run looks: tuning prepares k 100 and 200 on the first seed."""
+    if run in ("ltd", "two", "ltd@beta=3") and seed == SEEDS[0]:
+        return [f"{folder}/tune/ltd/prepared"]
+    return [f"{folder}/seed-{seed}/ltd/prepared"] if run == "ltd@beta=3" else []
+
+
+def test_figures_do_not_wait_for_tables(plan):
+    for job in plan.of("figures", "tables"):
+        names = {file.rpartition("/")[2] for file in job.input}
+        assert names == {"plan.json", "metrics.csv", "costs.csv"}
+
+
+def rules() -> dict[str, str]:
+    """Return the text of every rule."""
+    texts = [file.read_text() for file in (REPOSITORY / "workflow/rules").glob("*.smk")]
+    return dict(re.findall(r"^rule (\w+):\n((?:    .*\n|\n)+)", "\n".join(texts), re.M))
+
+
+def test_every_rule_that_runs_the_package_declares_its_code():
+    running = {name for name, text in rules().items() if re.search(r"\bcollateral \w+ ", text)}
+    assert len(running) > 12
+    assert {name for name in running if "        code=" in rules()[name]} == running
+    run = {re.search(r"\bcollateral (\w+) ", rules()[name])[1] for name in running}
+    assert run == {*stages()} - {"estimate", "list"}
+
+
+def test_every_rule_whose_stage_looks_something_up_is_told_of_plug_ins():
+    told = {name for name, text in rules().items() if "{params.plugins}" in text}
+    running = {name for name, text in rules().items() if re.search(r"\bcollateral \w+ ", text)}
+    assert running - told == {"neighbours", "theory", "index", "check"}

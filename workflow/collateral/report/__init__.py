@@ -1,1 +1,1 @@
-"""The page: one self-contained HTML file over all benchmarks."""
+"""The pages: a self-contained HTML file a benchmark, and an index over all of them."""

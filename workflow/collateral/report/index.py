@@ -28,9 +28,9 @@ class Entry:
 
 def entries(results: Path, first: list[str]) -> list[Entry]:
     """Return all pages that there are: those of this config, then those of others, by name."""
-    found = {path.parent.name: path for path in sorted(results.glob(f"*/{layout.GLANCE}"))}
-    order = [*first, *(name for name in found if name not in first)]
-    return [Entry(name, **_read(found[name])) for name in order if name in found]
+    found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
+    others = (name for name in found if name not in first)
+    return [Entry(name, **_glance(results / name)) for name in (*first, *others)]
 
 
 def render_index(pages: list[Entry], theory: Path | None) -> str:
@@ -39,6 +39,6 @@ def render_index(pages: list[Entry], theory: Path | None) -> str:
     return template("index.html.j2").render(pages=pages, theory=found)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = read_json(path)
+def _glance(benchmark: Path) -> dict[str, Any]:
+    content: dict[str, Any] = read_json(benchmark / layout.GLANCE)
     return content

@@ -49,6 +49,11 @@ class BenchmarkPart:
     problems: list[Problem]
 
     @property
+    def glance(self) -> list[list[str]]:
+        """Anchor, title and headline of each cell."""
+        return [[cell.anchor, cell.title, cell.headline] for cell in self.cells]
+
+    @property
     def conventions(self) -> list[str]:
         """What holds for all tables of a kind, once."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
@@ -86,7 +91,7 @@ def render(benchmark: BenchmarkPart) -> str:
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
     """Return what the index says of a benchmark."""
     return {
-        "cells": [[cell.anchor, cell.title, cell.headline] for cell in benchmark.cells],
+        "cells": benchmark.glance,
         "problems": [str(problem) for problem in benchmark.problems],
     }
 

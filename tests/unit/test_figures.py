@@ -121,6 +121,7 @@ def test_the_legend_follows_the_config_and_noise_is_last(cell_of, finding):
     figure = drawn(finding, cell_of(runs=runs))
     assert legend_of(figure) == ["RL", "FT", "GA", "Original", NOISE_LABEL]
     assert title_of(figure) == "digit_3, 50 % forgotten"
+    assert note_of(figure).endswith("than Retrain. Error bars: standard error over 3 seeds.")
 
 
 @pytest.mark.parametrize("finding", FAKES)

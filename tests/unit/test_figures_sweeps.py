@@ -12,6 +12,7 @@ from figure_reading import (
     legend_of,
     line_of,
     note_of,
+    pieces_of,
     points_of,
     span_of,
     title_of,
@@ -174,6 +175,16 @@ def test_a_value_whose_seeds_all_collapsed_is_named_and_not_drawn(pictures_of):
     figure = pictures_of(cell, NUMBERS)["sweep-s-standard"].figure
     assert points_of(figure.axes[0], "GA")[0].tolist() == [0.01, 0.1]
     assert "1.0 collapsed (3 of 3 seeds): not drawn." in note_of(figure)
+
+
+@pytest.mark.parametrize(("run", "others"), [("ga@lr=1", [0.01, 0.1]), ("ga@lr=0.01", [0.1, 1])])
+def test_a_value_without_a_number_is_a_gap_at_its_own_place(pictures_of, run, others):
+    cell = numeric()
+    for row in cell.metrics:
+        if (row["run"], row["metric"]) == (run, "mia"):
+            row["value"] = ""
+    panel = pictures_of(cell, NUMBERS)["sweep-s-standard"].figure.axes[3]
+    assert [line.get_xdata().tolist() for line in pieces_of(panel, "GA")] == [others]
 
 
 def test_where_all_values_collapsed_retrain_is_drawn_alone(pictures_of):

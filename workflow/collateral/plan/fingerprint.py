@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -130,14 +130,10 @@ def _read(module: str) -> _Code:
 @cache
 def _find(module: str) -> ModuleSpec | None:
     """Find a module of the package, plug-ins included, and import nothing on the way."""
-    spec: ModuleSpec | None = collateral.__spec__
-    path: Sequence[str] | None = collateral.__path__
-    name = PACKAGE
-    for part in module.split(".")[1:]:
-        name = f"{name}.{part}"
-        spec = PathFinder.find_spec(name, path) if path else None
-        if spec is None:
-            return None
-        # A folder of plug-ins is on the path of the imported package alone.
-        path = getattr(sys.modules.get(name), "__path__", spec.submodule_search_locations)
-    return spec
+    if module == PACKAGE:
+        return collateral.__spec__
+    above, _, _ = module.rpartition(".")
+    spec = _find(above)
+    # A folder of plug-ins is on the path of the imported package alone.
+    path = getattr(sys.modules.get(above), "__path__", spec and spec.submodule_search_locations)
+    return PathFinder.find_spec(module, path) if path else None

@@ -23,70 +23,76 @@ from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral
+from collateral.findings.accuracy import numbers as accuracy
+from collateral.findings.locality import numbers as locality
+from collateral.findings.membership import FEATURES
+from collateral.findings.membership import numbers as membership
 from collateral.models._build import build_model
-from collateral.results.cell import (
-    Cell,
-    Reference,
-    Result,
-    edges_of,
-    numbers_against,
-    own_numbers,
-    reference_of,
-)
+from collateral.results import layout
+from collateral.results.cell import CellResults
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import Embeddings
+from collateral.results.files import write_json
+from collateral.results.outputs import Embeddings, ModelOutputs
 from collateral.results.split import Split
 from collateral.training.examples import test_examples, train_examples
 from collateral.training.inference import outputs_of
 
 CPU = torch.device("cpu")
 NUM_CLASSES = 10
+CELL, RUN = "cell", "run"
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A data set, a model to evaluate, and what is known before."""
+    """A folder with a data set, a split and what is known of the base and of Retrain."""
 
+    folder: Path
     data: Dataset
     split: Split
-    base: nn.Module
-    model: nn.Module
-    cell: Cell
-    reference: Reference
+
+    def look(self, model: nn.Module) -> tuple[ModelOutputs, Embeddings]:
+        """Run a model over the data set, once."""
+        return outputs_of(model, train_examples(self.data, CPU), test_examples(self.data, CPU))
+
+    def write(self, model: nn.Module, name: str) -> None:
+        """Write what a model says as the run `name`."""
+        folder = self.folder / layout.RUN.format(cell=CELL, seed=0, run=name)
+        self.look(model)[0].save(folder / layout.OUTPUTS)
+        write_json(folder / layout.RECORD, {"status": "ok"})
+
+    def evaluate(self, model: nn.Module) -> None:
+        """Write what a model says, and make all numbers of it."""
+        self.write(model, RUN)
+        attacks = tuple(FEATURES)
+        cell = CellResults(self.folder, CELL, (0,), (0,), {RUN: "method"}, attacks=attacks)
+        for finding in (accuracy, membership):
+            list(finding.of_run(cell, cell.result(RUN, 0)))
+        list(locality.numbers(cell))
 
 
-def scene_of(num_train: int, num_test: int) -> Scene:
-    """Draw images and models; half of the first class is forgotten."""
+def scene_of(folder: Path, num_train: int, num_test: int, base: nn.Module) -> Scene:
+    """Draw images and Retrain; half of the first class is forgotten."""
     train, test = (np.arange(count) % NUM_CLASSES for count in (num_train, num_test))
     labels = Labels(train, test, tuple(f"class_{c}" for c in range(NUM_CLASSES)))
     pixels = [random_pixels(count).numpy() for count in (num_train, num_test)]
     data = Dataset(*pixels, labels, INFO.mean, INFO.std, PADDING, flip=True)
     members = np.flatnonzero(train == 0)
-    split = Split(members[: len(members) // 2], num_train, (0,), {})
-    base, model, retrained = (build_model("resnet20", data.info) for _ in range(3))
-    _, embeddings = outputs_of(base, train_examples(data, CPU), test_examples(data, CPU))
-    cell = Cell("bench", labels, split, _neighbours(data, split, embeddings))
-    reference = reference_of(cell, _result(retrained, data), edges_of(cell))
-    return Scene(data, split, base, model, cell, reference)
+    scene = Scene(folder, data, Split(members[: len(members) // 2], num_train, (0,), {}))
+    data.save(folder / layout.DATA)
+    labels.save(folder / layout.LABELS)
+    scene.split.save(folder / layout.SPLIT.format(cell=CELL), labels)
+    scene.look(base)[1].save(folder / layout.EMBEDDINGS)
+    files = {"data": layout.DATA, "split": layout.SPLIT, "embeddings": layout.EMBEDDINGS}
+    files["out"] = layout.NEIGHBOURS
+    words = [w for key, f in files.items() for w in (f"--{key}", str(folder / f.format(cell=CELL)))]
+    collateral(["neighbours", *words, "--seeds", "0"])
+    scene.write(new_model(), layout.RETRAIN)
+    return scene
 
 
-def _neighbours(data: Dataset, split: Split, embeddings: Embeddings) -> Neighbours:
-    """Return what the stage of that name makes of the base model's features."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        data.save(folder / "data.npz")
-        split.save(folder / "split.json", data.labels)
-        embeddings.save(folder / "embeddings.npz")
-        files = {"data": "data.npz", "split": "split.json", "embeddings": "embeddings.npz"}
-        words = [word for key, file in files.items() for word in (f"--{key}", str(folder / file))]
-        collateral(["neighbours", *words, "--seeds", "0", "--out", str(folder / "out.npz")])
-        return Neighbours.load(folder / "out.npz")
-
-
-def _result(model: nn.Module, data: Dataset) -> Result:
-    outputs, _ = outputs_of(model, train_examples(data, CPU), test_examples(data, CPU))
-    return Result("bench", "method", 0, "ok", outputs, {})
+def new_model() -> nn.Module:
+    """Draw a model."""
+    return build_model("resnet20", INFO)
 
 
 def measure(quick: bool) -> list[Row]:
@@ -94,24 +100,19 @@ def measure(quick: bool) -> list[Row]:
     (num_train, num_test), repeats = ((60, 20), 1) if quick else ((1500, 500), 3)
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    scene = scene_of(num_train, num_test)
-    task = PlainTask.of(scene.data, scene.split)
-    ours_model = scene.model.to(memory_format=torch.channels_last)
-
-    def ours() -> None:
-        result = _result(ours_model, scene.data)
-        own_numbers(scene.cell, result, scene.reference)
-        numbers_against(scene.cell, result, scene.reference)
-
-    plain_model = build_model("resnet20", scene.data.info)
-    plain_model.load_state_dict(scene.model.state_dict())
-    before = base_looks(scene.base, task)
-    contestants = {
-        "plain": lambda: evaluate(plain_model, base_looks(scene.base, task), task),
-        "ours": ours,
-        "model alone": partial(evaluate, plain_model, before, task),
-    }
-    seconds = in_turns(contestants, repeats)
+    base, ours, plain = new_model(), new_model(), new_model()
+    plain.load_state_dict(ours.state_dict())
+    ours = ours.to(memory_format=torch.channels_last)
+    with tempfile.TemporaryDirectory() as name:
+        scene = scene_of(Path(name), num_train, num_test, base)
+        task = PlainTask.of(scene.data, scene.split)
+        before = base_looks(base, task)
+        contestants = {
+            "plain": lambda: evaluate(plain, base_looks(base, task), task),
+            "ours": partial(scene.evaluate, ours),
+            "model alone": partial(evaluate, plain, before, task),
+        }
+        seconds = in_turns(contestants, repeats)
     what, note = (
         "evaluation of a model, all metrics: plain flow",
         f"{num_train} + {num_test} images",

@@ -22,14 +22,13 @@ from measure import Row, run
 from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.data.cifar100 import CLASS_NAMES
-from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
 from collateral.plan.rates import SHIPPED
+from collateral.results import layout
 from collateral.results.dataset import Dataset, Labels
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARK = "cifar100"
-RUN_FILES = (paths.MODEL, paths.OUTPUTS, paths.HISTORY, paths.RECORD, paths.COST)
 JOBS = 100  # at a time, as in profiles/slurm
 
 
@@ -70,9 +69,9 @@ def measure(quick: bool) -> list[Row]:
     config = read(ROOT / "configs" / "paper.yaml")
     with tempfile.TemporaryDirectory() as name:
         out = train(config, Path(name), quick)
-        peak = json.loads((out / paths.COST).read_text())["peak_rss_mb"] * 2**20 / 1e9
-        outputs = megabytes([out / paths.OUTPUTS])
-        everything = megabytes(out / file for file in RUN_FILES)
+        peak = json.loads((out / layout.COST).read_text())["peak_rss_mb"] * 2**20 / 1e9
+        outputs = megabytes([out / layout.OUTPUTS])
+        everything = megabytes(out / file for file in layout.RUN_FILES.values())
     whole = estimate(config, SHIPPED["a100"], JOBS)
     kept = os.environ.get("MALLOC_TRIM_THRESHOLD_", "its default")
     note = f"with checkpoints of {JOBS} jobs: {whole.peak_bytes / 1e9:.1f} GB"

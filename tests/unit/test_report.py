@@ -1,8 +1,7 @@
-"""The page: all that findings say, each in its place, and by name what they could not say."""
+"""A benchmark's page: all that findings say, each in its place, and what they could not say."""
 
 import re
 from html import unescape
-from html.parser import HTMLParser
 
 import pytest
 from fake_results import (
@@ -15,17 +14,16 @@ from fake_results import (
     whole_class_cell,
     write_models,
 )
-from PIL import Image
+from page_reading import Links, draw, report
 from plug_ins import forgotten_after, write_files
 
-from collateral.cli import main
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words
 from collateral.report.images import strips
 from collateral.report.page import gather, render
 from collateral.results import layout
-from collateral.results.files import write_json
+from collateral.results.files import read_json, write_json
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 
@@ -49,35 +47,8 @@ def plugins(tmp_path):
         yield tmp_path / "plugins"
 
 
-def page_of(folder, **options):
-    return render([gather(folder)], **options)
-
-
-def draw(folder, cell, *figures):
-    """Write small figures and their captions, as the stage does; each is (finding, name)."""
-    place = folder / layout.FIGURES / cell
-    place.mkdir(parents=True)
-    for _, name in figures:
-        Image.new("L", (1350, 20)).save(place / f"{name}.png")
-    captions = [{"finding": f, "name": n, "caption": f"About {n}."} for f, n in figures]
-    write_json(place / layout.CAPTIONS, captions)
-
-
-class Links(HTMLParser):
-    """Everything that a browser would fetch, and the anchors of the page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.targets: list[str] = []
-        self.anchors: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        for name, value in attributes:
-            if name in ("src", "href", "srcset", "data", "action"):
-                self.targets.append(value)
-            if name == "id":
-                self.anchors.append(value)
+def page_of(folder):
+    return render(gather(folder))
 
 
 # The words of locality.
@@ -179,7 +150,7 @@ def test_the_headline_is_of_main_findings_alone(benchmark_of, tmp_path):
 
 def test_every_section_is_headed_by_its_question(benchmark_of):
     page = page_of(benchmark_of(full_cell()))
-    assert "<h4>Do examples near the forgotten ones lose more than far ones?</h4>" in page
+    assert "<h3>Do examples near the forgotten ones lose more than far ones?</h3>" in page
     assert "<summary>What did each run cost" in page
 
 
@@ -187,14 +158,14 @@ def test_several_cells_are_summed_up_first(benchmark_of):
     folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-50"))
     with (folder / layout.METRICS).open("a") as file:
         file.write(",,,,ft,method,ranked_cells,,avg_gap,2.0,ok\n")
-    before, heading, after = page_of(folder).partition("<h3>Over all cells: ")
+    before, heading, after = page_of(folder).partition("<h2>Over all cells: ")
     assert heading
     assert "Ranked in" not in before
     assert "2 of 2" in after.partition('<section class="cell"')[0]
 
 
 def test_a_single_cell_is_not_summed_up(benchmark_of):
-    assert "<h3>Over all cells: " not in page_of(benchmark_of(full_cell()))
+    assert "<h2>Over all cells: " not in page_of(benchmark_of(full_cell()))
 
 
 def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):
@@ -234,6 +205,30 @@ def test_a_figure_follows_the_table_that_it_is_called_after(benchmark_of):
     assert [picture.name for picture in section.pictures] == ["sweep-other"]
 
 
+def test_ablations_are_apart_and_where_there_are_some(benchmark_of):
+    fakes = supports_cell(), full_cell("digit_8-90")
+    folder = benchmark_of(*fakes)
+    draw(folder, "digit_3-50", ("locality", "similarity"), ("support_size", "support-retrain"))
+    _, first, second = page_of(folder).split('<section class="cell"')
+    main, heading, ablations = first.partition("<h2>digit_3, 50 % forgotten: ablations</h2>")
+    assert heading
+    assert "support-retrain: About" in ablations and "support-retrain: About" not in main
+    assert "similarity: About" in main and "similarity: About" not in ablations
+    assert ": ablations" not in second
+
+
+def test_what_uses_retrain_after_the_fact_stands_with_the_table_that_says_so(benchmark_of):
+    folder = benchmark_of(supports_cell())
+    names = ("support-kl", "support-accuracy", "support-drop", "support-retrain")
+    draw(folder, "digit_3-50", *(("support_size", name) for name in names))
+    [section] = gather(folder).cells[0].of("ablations")
+    after = {
+        block.table.name: [picture.name for picture in block.pictures] for block in section.blocks
+    }
+    assert after["support-retrain"] == ["support-retrain"]
+    assert [picture.name for picture in section.pictures] == [*names[:-1]]
+
+
 def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
     head = "from collateral.findings._shared.tables import Field, Grid, Line, Table\n"
     grid = '[Grid("Run", ["Luck"], [[Line("FT", [Field("77 %")])]])]'
@@ -246,7 +241,7 @@ def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
     [cell] = gather(folder).cells
     assert cell.headline.startswith("Nobody in digit_3-50. GA: ")
     page = page_of(folder)
-    assert page.index("<h4>Who is lucky?</h4>") < page.index("<h4>Do examples near")
+    assert page.index("<h3>Who is lucky?</h3>") < page.index("<h3>Do examples near")
     assert ">77 %<" in page
 
 
@@ -289,15 +284,28 @@ def test_without_a_problem_there_is_no_box(benchmark_of):
 
 
 def test_the_page_loads_nothing_from_elsewhere(benchmark_of):
-    folder = benchmark_of(full_cell())
+    folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-90"))
     draw(folder, "digit_3-50", ("locality", "similarity"))
     page = page_of(folder)
     links = Links(page)
-    assert len(links.targets) > 4
-    assert all(target.startswith(("data:", "#")) for target in links.targets)
-    assert {target[1:] for target in links.targets if target[0] == "#"} <= {*links.anchors}
+    assert links.fetched and all(target.startswith("data:") for target in links.fetched)
     assert len(links.anchors) == len({*links.anchors})
     assert not re.search(r"https?:|@import|url\(", page)
+
+
+def test_the_page_leads_to_its_cells_and_back_to_the_index(benchmark_of):
+    folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-90"))
+    links = Links(page_of(folder))
+    index, *inside = links.followed
+    assert index == "../report.html"
+    assert {"#digit_3-50", "#digit_8-90", "#reading"} <= {*inside}
+    assert {target.removeprefix("#") for target in inside} <= {*links.anchors}
+
+
+def test_the_page_is_called_after_its_benchmark(benchmark_of):
+    page = page_of(benchmark_of(full_cell()))
+    assert "<title>digits: who else gets hurt?</title>" in page
+    assert "<h1>digits: when a model" in page
 
 
 @pytest.mark.parametrize(
@@ -374,32 +382,28 @@ def test_without_cached_models_the_page_has_neither(benchmark_of):
     assert "What ran" not in page
 
 
-# Theory, and the stage.
+# The stage.
 
 
-def test_the_theory_has_its_own_section(benchmark_of, tmp_path):
-    theory = tmp_path / "theory"
-    (theory / "figures").mkdir(parents=True)
-    Image.new("L", (4, 3)).save(theory / "figures" / "synthetic.png")
-    write_json(theory / "figures" / "captions.json", {"synthetic": "A caption."})
-    (theory / "checks.csv").write_text("identity,error,holds\nprop 3.1,1.23456e-12,True\n")
-    page = page_of(benchmark_of(full_cell()), theory=theory)
-    assert "A caption." in page
-    assert ">1.235e−12<" in page
-    assert ">True<" in page
-
-
-def test_the_stage_writes_the_same_page_twice_and_what_it_could_not_show(benchmark_of, tmp_path):
+def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_show(
+    benchmark_of, tmp_path
+):
     folder = benchmark_of(full_cell())
-    write_problems(folder / layout.PROBLEMS, [Problem("gap", "numbers", "", "x")])
+    problem = Problem("gap", "numbers", "", "x")
+    write_problems(folder / layout.PROBLEMS, [problem])
     for name in ("one", "two"):
-        page, problems = tmp_path / f"{name}.html", tmp_path / f"{name}.json"
-        main(
-            ["report", "--benchmarks", str(folder), "--out", str(page), "--problems", str(problems)]
-        )
-    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
-    assert read_problems([tmp_path / "one.json"]) == [Problem("gap", "numbers", "", "x")]
-    assert "its own base model and its own Retrain (matched)" in (tmp_path / "one.html").read_text()
+        report(folder, tmp_path / name)
+    assert (tmp_path / "one/report.html").read_bytes() == (
+        tmp_path / "two/report.html"
+    ).read_bytes()
+    page = (tmp_path / "one/report.html").read_text()
+    assert "its own base model and its own Retrain (matched)" in page
+    assert read_problems([tmp_path / "one" / layout.REPORT_PROBLEMS]) == [problem]
+    glance = read_json(tmp_path / "one" / layout.GLANCE)
+    assert glance["problems"] == [str(problem)]
+    [[anchor, title, headline]] = glance["cells"]
+    assert (anchor, title) == ("digit_3-50", "digit_3, 50 % forgotten")
+    assert headline.startswith("GA: an average gap")
 
 
 def test_every_finding_that_is_shown_says_where():

@@ -19,8 +19,8 @@ SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
 # Rules whose jobs import torch: each such process costs seconds before it works.
 TORCH_RULES = ("data", "base", "retrain", "tune", "unlearn", "support_size")
-# What runs again, a job a benchmark, when outputs have changed.
-AFTER_OUTPUTS = ("metrics", "gather", "tables", "figures", "report", "check")
+# What runs again, a job each, when outputs of a benchmark with one cell have changed.
+AFTER_OUTPUTS = ("metrics", "gather", "tables", "figures", "report", "check", "index")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Job:
     input: list[str]
     output: list[str]
     reason: str
+    priority: int
     command: list[str]  # without where its words go
 
     def option(self, name: str) -> list[str]:
@@ -120,6 +121,7 @@ def jobs_in(output: str) -> Iterator[Job]:
             listed["input"],
             listed["output"],
             said["reason"],
+            int(said.get("priority", 0)),
             shlex.split(command.partition(" >")[0]),
         )
 

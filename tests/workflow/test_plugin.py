@@ -39,4 +39,4 @@ def test_a_dropped_in_folder_appears_in_tables_and_figures(project):
     assert done.returncode == 0, done.stdout + done.stderr
     table = Path(project.folder / "results/smoke/tables/digit_3-50/main.md").read_text()
     assert "| NegGrad+ |" in table
-    assert "NegGrad+" in (project.folder / "results/report.html").read_text()
+    assert "NegGrad+" in (project.folder / "results/smoke/report.html").read_text()

@@ -46,7 +46,9 @@ def test_tables_figures_and_page_are_there(finished):
     for figure in ("similarity", "affected", "epochs", *of_support, *of_sweep):
         for suffix in ("pdf", "png"):
             assert (folder / f"figures/digit_3-50/{figure}.{suffix}").stat().st_size
-    assert (finished.folder / "results/report.html").stat().st_size
+    assert (folder / "report.html").stat().st_size
+    index = (finished.folder / "results/report.html").read_text()
+    assert 'href="smoke/report.html#digit_3-50"' in index
 
 
 def test_every_run_and_seed_is_in_the_metrics(finished):
@@ -167,9 +169,9 @@ def test_figures_come_from_the_cache_without_torch_and_data(project, tmp_path):
     assert after == {name: digest for name, digest in before.items() if name not in gone}
 
 
-def test_another_template_makes_the_page_again_and_nothing_else(project):
-    project.edit("workflow/collateral/report/page.html.j2", "</body>", "<hr></body>")
-    assert project.planned(*SMOKE) == {"report": 1, "check": 1}
+def test_another_template_makes_the_pages_again_and_nothing_else(project):
+    project.edit("workflow/collateral/report/layout.html.j2", "</body>", "<hr></body>")
+    assert project.planned(*SMOKE) == {"report": 1, "check": 1, "index": 1}
 
 
 def test_a_finding_that_raises_is_on_the_page_and_in_the_exit_code(project):
@@ -185,7 +187,8 @@ def test_a_finding_that_raises_is_on_the_page_and_in_the_exit_code(project):
     done = project.snakemake(*SMOKE)
     assert done.returncode == 1
     assert "the needle is broken" in done.stdout + done.stderr
-    assert "the needle is broken" in (project.folder / "results/report.html").read_text()
+    for page in (results(project) / "report.html", project.folder / "results/report.html"):
+        assert "the needle is broken" in page.read_text()
     assert (results(project) / "tables/digit_3-50/affected.md").read_text() == before
 
 

@@ -1,0 +1,131 @@
+"""The index: every page below results/ at a glance, this config's first, and the theory."""
+
+import re
+from pathlib import Path
+
+import pytest
+from fake_results import RUNS, FakeCell, full_cell, read_cells
+from page_reading import Links, report
+from PIL import Image
+
+from collateral.cli import main
+from collateral.findings.compute import Problem, write_problems
+from collateral.report.index import entries
+from collateral.results import layout
+from collateral.results.files import write_json
+from collateral.results.plan import BenchmarkPlan, CellPlan
+
+
+@pytest.fixture
+def results(tmp_path):
+    return tmp_path / "results"
+
+
+def write_page(folder: Path, *cells: FakeCell, problems: tuple[Problem, ...] = ()) -> None:
+    """Write the page of a benchmark, as its rule does."""
+    read_cells(folder, *cells)
+    BenchmarkPlan(RUNS, "matched", {cell.name: CellPlan() for cell in cells}).save(
+        folder / layout.PLAN
+    )
+    write_problems(folder / layout.PROBLEMS, problems)
+    report(folder, folder)
+
+
+def write_glance(results: Path, *names: str) -> None:
+    """Write what the index reads of benchmarks, one cell each."""
+    for name in names:
+        glance = {"cells": [["cell", "A cell", f"It is {name}."]], "problems": []}
+        write_json(results / name / layout.GLANCE, glance)
+
+
+def index_of(results: Path, *options: str) -> str:
+    out = results / "report.html"
+    main(["index", "--results", str(results), *options, "--out", str(out)])
+    return out.read_text()
+
+
+def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
+    write_glance(results, "b", "c", "d", "a")
+    (results / "theory").mkdir()
+    assert [entry.name for entry in entries(results, ["d", "b"])] == ["d", "b", "a", "c"]
+    page = index_of(results, "--first", "d", "b")
+    assert re.findall(r"<dd>It is (\w).</dd>", page) == ["d", "b", "a", "c"]
+
+
+def test_a_page_of_this_config_that_is_missing_is_an_error(results):
+    write_glance(results, "a")
+    with pytest.raises(FileNotFoundError):
+        index_of(results, "--first", "a", "b")
+
+
+def test_every_link_leads_to_a_page_and_to_its_cell(results):
+    write_page(results / "digits", full_cell("digit_3-50"), full_cell("digit_8-90"))
+    write_page(results / "other", full_cell("digit_1-50"))
+    links = Links(index_of(results, "--first", "other"))
+    pages = [target for target in links.followed if not target.startswith("#")]
+    assert "digits/report.html#digit_8-90" in pages
+    assert {target.partition("#")[0] for target in pages} == {
+        "other/report.html",
+        "digits/report.html",
+    }
+    for target in pages:
+        file, _, anchor = target.partition("#")
+        page = Links((results / file).read_text())
+        assert not anchor or anchor in page.anchors
+        assert (results / file).parent.joinpath(page.followed[0]).resolve() == (
+            results / "report.html"
+        )
+
+
+def test_headlines_are_those_of_the_page(results):
+    write_page(results / "digits", full_cell())
+    [[_, title, headline]] = entries(results, ["digits"])[0].cells
+    for page in (index_of(results), (results / "digits/report.html").read_text()):
+        assert f'#digit_3-50">{title}</a></dt>' in page
+        assert f"<dd>{headline}</dd>" in page
+
+
+def test_problems_are_named_at_the_benchmark_that_has_them(results):
+    problem = Problem("gap", "numbers", "digit_3-50", "ValueError: <b>")
+    write_page(results / "good", full_cell())
+    write_page(results / "bad", full_cell(), problems=(problem,))
+    page = index_of(results, "--first", "good", "bad")
+    good, _, bad = page.partition(">bad</a></h2>")
+    assert 'role="alert"' not in good
+    assert bad.count('role="alert"') == 1
+    assert "finding gap: its numbers in digit_3-50 could not be made: ValueError: &lt;b&gt;" in bad
+
+
+def test_nothing_is_fetched_from_elsewhere_and_names_stay_text(results):
+    fake = full_cell()
+    for row in fake.metrics + fake.costs:
+        row["class"] = "<script>x"
+    write_page(results / "digits", fake)
+    page = index_of(results)
+    assert "<script>x" not in page
+    assert "&lt;script&gt;x" in page
+    links = Links(page)
+    assert all(target.startswith("data:") for target in links.fetched)
+    assert len(links.anchors) == len({*links.anchors})
+    assert not re.search(r"https?:|@import|url\(", page)
+
+
+def test_the_theory_is_at_the_end(results):
+    write_glance(results, "digits")
+    theory = results / "theory"
+    (theory / "figures").mkdir(parents=True)
+    Image.new("L", (4, 3)).save(theory / "figures" / "synthetic.png")
+    write_json(theory / "figures" / "captions.json", {"synthetic": "A caption."})
+    (theory / "checks.csv").write_text("identity,error,holds\nprop 3.1,1.23456e-12,True\n")
+    page = index_of(results, "--first", "digits", "--theory", str(theory))
+    _, _, after = page.partition('<section id="theory">')
+    assert "A caption." in after
+    assert ">1.235e−12<" in after
+    assert ">True<" in after
+    assert "It is digits." not in after
+    assert "#theory" in Links(page).followed
+
+
+def test_without_the_theory_there_is_no_link_to_it(results):
+    write_glance(results, "digits")
+    assert "theory" not in index_of(results).lower()

@@ -1,0 +1,29 @@
+"""Which jobs come first: those of the first benchmark, so that its page is there early."""
+
+import pytest
+from conftest import REPOSITORY, Job, copy_project, read_yaml
+
+pytestmark = pytest.mark.workflow
+BENCHMARKS = [*read_yaml(REPOSITORY / "config.yaml")["benchmarks"]]
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory) -> list[Job]:
+    """The jobs of the default run."""
+    return copy_project(tmp_path_factory.mktemp("planned")).jobs("--configfile", "config.yaml")
+
+
+def test_an_earlier_benchmark_comes_first_and_the_theory_last(jobs):
+    priorities: dict[str | None, set[int]] = {}
+    for job in jobs:
+        priorities.setdefault(job.wildcards.get("benchmark"), set()).add(job.priority)
+    # None: the theory and the index. Below zero Snakemake's ILP scheduler would start nothing.
+    assert priorities.pop(None) == {0}
+    assert priorities == {name: {len(BENCHMARKS) - i} for i, name in enumerate(BENCHMARKS)}
+
+
+def test_a_page_waits_for_its_own_benchmark_alone_and_not_for_the_theory(jobs):
+    reports = {job.wildcards["benchmark"]: job for job in jobs if job.rule == "report"}
+    assert {*reports} == {*BENCHMARKS}
+    for name, job in reports.items():
+        assert {file.split("/")[1] for file in job.input} == {name}

@@ -35,7 +35,7 @@ $(VENV)/.figures: pyproject.toml envs/constraints.txt
 run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another experiment
 	$(SNAKEMAKE)
 
-figures: $(FIGURES_ENV) ## tables, figures and the page from cached outputs: no torch, no data, no training
+figures: $(FIGURES_ENV) ## tables, figures and pages from cached outputs: no torch, no data, no training
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
 test: setup lint ## all there is to test; what this machine lacks is skipped, and named

@@ -20,8 +20,10 @@ from collateral.methods.iu.fisher import corrected_by_first
 from collateral.methods.iu.method import prepare, unlearn
 from collateral.methods.iu.params import Params
 from collateral.methods.iu.per_sample import per_sample_gradients
+from collateral.methods.iu.products import BATCH_SIZE, _backward
 from collateral.models._build import build_model
-from collateral.training.examples import Task
+from collateral.training.examples import Examples, Task
+from collateral.training.inference import evaluating
 from collateral.training.run import Run
 
 ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)
@@ -34,6 +36,15 @@ def stepped(model: nn.Module, task: Task, params: Params, alphas: tuple[float, .
     for alpha in alphas:
         chosen = params.model_copy(update={"alpha": alpha})
         unlearn(copy.deepcopy(model), task, chosen, run, prepared)
+
+
+def arithmetic(model: nn.Module, examples: Examples) -> None:
+    """Do what the products cannot do without: a pass there and back, and one for each direction."""
+    with evaluating(model):
+        for batch in examples.in_order(BATCH_SIZE):
+            _backward(model, *batch)
+            for _ in range(2):
+                model(batch[0].detach())
 
 
 def measure(quick: bool) -> list[Row]:
@@ -51,6 +62,7 @@ def measure(quick: bool) -> list[Row]:
         "plain": partial(recursion, plain_model, ones, v, samples),
         "ours": partial(corrected_by_first, model, examples, v, params),
         "gradients": partial(per_sample_gradients, model, examples),
+        "limit": partial(arithmetic, model, examples),
     }
     seconds = in_turns(contestants, repeats)
     task = Task(examples, random_examples(max(2, samples // 8)), INFO)
@@ -67,6 +79,13 @@ def measure(quick: bool) -> list[Row]:
             at_least=2.5,
             note="what the recursion needs",
         ),
+        ratio(
+            "IU, products: share of the hardware limit (bare passes / ours)",
+            seconds["limit"],
+            seconds["ours"],
+            note="one forward and backward pass, two forward passes for the two directions",
+        ),
+        ratio("IU, products: batches of one / bare passes", seconds["plain"], seconds["limit"]),
         ratio(
             "IU, examples' gradients: batches of one / ours",
             seconds["plain"],

@@ -117,8 +117,13 @@ def run(measure: Callable[[bool], list[Row]], description: str | None) -> None:
     rows = measure(args.quick)
     print(table(rows))
     print(load, flush=True)
-    if args.json:
-        args.json.write_text(json.dumps([asdict(row) for row in rows]))
+    write(rows, args.json)
+
+
+def write(rows: Iterable[Row], path: Path | None) -> None:
+    """Write the rows for all.py, where it asks for them."""
+    if path:
+        path.write_text(json.dumps([asdict(row) for row in rows]))
 
 
 def _short(value: float) -> str:

@@ -57,7 +57,9 @@ def test_help_names_the_stages(capsys):
 def test_the_log_of_every_stage_ends_with_its_memory(tmp_path):
     write_arrays(tmp_path)
     done = collateral(*data_stage(tmp_path))
-    found = re.fullmatch(r"collateral data: peak memory (\d+) MB", done.stderr.splitlines()[-1])
+    found = re.fullmatch(
+        r"collateral data: [\d.]+ s of CPU, peak memory (\d+) MB", done.stderr.splitlines()[-1]
+    )
     assert found and 10 < int(found[1]) < 10_000
 
 

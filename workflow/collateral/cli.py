@@ -6,6 +6,7 @@ import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
+from time import process_time
 
 from collateral.contract.plugins import add_plugins
 from collateral.results.record import peak_rss_mb
@@ -40,7 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
         if not _is_ours(error):
             raise
         raise SystemExit(f"collateral {name}: {error}") from None
-    logging.info("collateral %s: peak memory %.0f MB", name, peak_rss_mb())
+    used = f"{process_time():.1f} s of CPU, peak memory {peak_rss_mb():.0f} MB"
+    logging.info("collateral %s: %s", name, used)
 
 
 def _is_ours(error: Exception) -> bool:

@@ -132,14 +132,12 @@ def _wait_for_orphans() -> None:
             return
 
 
-def measure(quick: bool, before: str | None = None, repeats: int = 1) -> list[Row]:
+def measure(folder: Path, config: str, before: str | None, repeats: int) -> list[Row]:
     """Run this commit, and `before` in turns with it; print where the seconds of each go."""
     ctypes.CDLL(None).prctl(BECOME_PARENT_OF_ORPHANS, 1)
-    config = SMOKE if quick else DEFAULT
     commits = {"now": "HEAD", **({"before": before} if before else {})}
-    with tempfile.TemporaryDirectory() as folder:
-        clones = {name: clone(commit, Path(folder) / name) for name, commit in commits.items()}
-        turns = [{name: cost(at, config) for name, at in clones.items()} for _ in range(repeats)]
+    clones = {name: clone(commit, folder / name) for name, commit in commits.items()}
+    turns = [{name: cost(at, config) for name, at in clones.items()} for _ in range(repeats)]
     for name in commits:
         print(
             f"{name}:", *(f"  {k}: {v:.1f} s" for k, v in turns[-1][name].parts.items()), sep="\n"
@@ -163,10 +161,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="configs/smoke.yaml: does it run?")
     parser.add_argument("--before", help="a commit to compare with")
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder for the clones, which stay there")
     parser.add_argument("--json", type=Path, help="file to write the rows to, for all.py")
     args = parser.parse_args()
     load = Load()
-    rows = measure(args.quick, args.before, args.repeats)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, config = args.keep or Path(temporary), SMOKE if args.quick else DEFAULT
+        rows = measure(folder, config, args.before, args.repeats)
     print(table(rows), load, sep="\n", flush=True)
     write(rows, args.json)
 

@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,8 +31,8 @@ from collateral.findings.membership import numbers as membership
 from collateral.models._build import build_model
 from collateral.results import layout
 from collateral.results.cell import CellResults
+from collateral.results.chain import write_record
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.files import write_json
 from collateral.results.outputs import Embeddings, ModelOutputs
 from collateral.results.split import Split
 from collateral.training.examples import test_examples, train_examples
@@ -58,7 +59,11 @@ class Scene:
         """Write what a model says as the run `name`."""
         folder = self.folder / layout.RUN.format(cell=CELL, seed=0, run=name)
         self.look(model)[0].save(folder / layout.OUTPUTS)
-        write_json(folder / layout.RECORD, {"status": "ok"})
+        self.record(folder / layout.OUTPUTS, status="ok")
+
+    def record(self, *files: Path, **about: Any) -> None:
+        """Write the record of files of one job."""
+        write_record(layout.record_of(files[0]), about, root=self.folder, files=files)
 
     def evaluate(self, model: nn.Module) -> None:
         """Write what a model says, and make all numbers of it."""
@@ -80,8 +85,10 @@ def scene_of(folder: Path, num_train: int, num_test: int, base: nn.Module) -> Sc
     scene = Scene(folder, data, Split(members[: len(members) // 2], num_train, (0,), {}))
     data.save(folder / layout.DATA)
     labels.save(folder / layout.LABELS)
-    scene.split.save(folder / layout.SPLIT.format(cell=CELL), labels)
+    scene.record(folder / layout.DATA, folder / layout.LABELS)
+    scene.split.save(folder / layout.SPLIT.format(cell=CELL), labels, folder / layout.LABELS)
     scene.look(base)[1].save(folder / layout.EMBEDDINGS)
+    scene.record(folder / layout.EMBEDDINGS)
     files = {"data": layout.DATA, "split": layout.SPLIT, "embeddings": layout.EMBEDDINGS}
     files["out"] = layout.NEIGHBOURS
     words = [w for key, f in files.items() for w in (f"--{key}", str(folder / f.format(cell=CELL)))]

@@ -25,6 +25,7 @@ from collateral.data.cifar100 import CLASS_NAMES
 from collateral.plan.estimate.total import estimate
 from collateral.plan.rates import SHIPPED
 from collateral.results import layout
+from collateral.results.chain import write_record
 from collateral.results.dataset import Dataset, Labels
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,6 +39,7 @@ def draw(path: Path, counts: tuple[int, int]) -> None:
     images = [rng.integers(256, size=(count, 32, 32, 3), dtype=np.uint8) for count in counts]
     labels = Labels(*(np.arange(count) % len(CLASS_NAMES) for count in counts), CLASS_NAMES)
     Dataset(*images, labels, (0.5,) * 3, (0.25,) * 3, padding=4, flip=True).save(path)
+    write_record(layout.record_of(path), {}, root=path.parent, files=[path])
 
 
 def train(config: Config, folder: Path, quick: bool) -> Path:

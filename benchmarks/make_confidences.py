@@ -29,7 +29,7 @@ def outputs_file(benchmark: Path, cell: str, seed: int, run: str) -> Path:
 
 def confidences(benchmark: Path, cell: str, seed: int, run: str) -> list[NDArray[np.float32]]:
     """Return the true-class confidences of one model in the groups of the attack."""
-    split = Split.load(benchmark / cell / "split.json")
+    split = Split.load(benchmark / cell / "split.json", benchmark)
     path = outputs_file(benchmark, cell, seed, run)
     train, test = (StoredOutputs(path, part).confidence for part in ("train", "test"))
     drawn = draw(split, len(test), seed)

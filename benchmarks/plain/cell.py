@@ -47,7 +47,8 @@ def main() -> None:
     (seed,) = benchmark.seeds
     torch.manual_seed(seed)
     place = folder / benchmark.name
-    data, split = Dataset.load(place / "dataset.npz"), Split.load(place / cell.name / "split.json")
+    data = Dataset.load(place / "dataset.npz")
+    split = Split.load(place / cell.name / "split.json", place)
     base = build_model(benchmark.config.model, data.info)
     base.load_state_dict(load_file(place / "base" / f"seed-{seed}" / "model.safetensors"))
     task = PlainTask.of(data, split)

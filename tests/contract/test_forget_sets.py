@@ -9,6 +9,8 @@ from collateral.contract.data import DatasetSize
 from collateral.contract.plugins import FORGET
 from collateral.data.forget import classes_part, index_file, random_part
 from collateral.data.forget.class_part import Params, select
+from collateral.results import layout
+from collateral.results.chain import write_record
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
 from collateral.stages import split
@@ -59,12 +61,14 @@ def part(**values):
 
 
 def run_stage(folder, kind, params, labels=LABELS):
-    labels.save(folder / "labels.npz")
+    path = folder / "labels.npz"
+    labels.save(path)
+    write_record(layout.record_of(path), {}, root=folder, files=[path])
     parser = ArgumentParser()
     split.add_arguments(parser)
     paths = ["--labels", str(folder / "labels.npz"), "--out", str(folder / "split.json")]
     split.run(parser.parse_args([*paths, "--kind", kind, "--params", json.dumps(params)]))
-    return Split.load(folder / "split.json")
+    return Split.load(folder / "split.json", folder)
 
 
 def test_every_kind_on_disk_is_tested():

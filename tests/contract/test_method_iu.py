@@ -181,8 +181,8 @@ def test_one_example_and_many_can_be_forgotten(small, mode, forget):
 
 def test_the_direction_can_be_saved_and_read(small, tmp_path):
     prepared = small.method("iu").prepare(Params(samples=10), None)
-    prepared.save(tmp_path, CPU)
-    saved = Prepared.load(tmp_path).tensors
+    prepared.save(tmp_path, CPU, tmp_path, {})
+    saved = Prepared.load(tmp_path, tmp_path).tensors
     assert saved.keys() == prepared.tensors.keys()
     assert all(torch.equal(saved[name], prepared.tensors[name]) for name in saved)
 

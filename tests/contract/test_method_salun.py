@@ -96,8 +96,8 @@ def test_held_weights_survive_when_all_others_are_lost(small):
 def test_saved_scores_give_the_same_model_as_fresh_ones(small, tmp_path):
     method, params = small.method("salun"), Params(**STRONG)
     fresh = method.prepare(params, None)
-    fresh.save(tmp_path, method.device)
-    saved = Prepared.load(tmp_path)
+    fresh.save(tmp_path, method.device, tmp_path, {})
+    saved = Prepared.load(tmp_path, tmp_path)
     first, second = (method.unlearn(params, prepared.tensors)[0] for prepared in (fresh, saved))
     assert_same_state(first, second)
 

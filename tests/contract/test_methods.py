@@ -485,8 +485,8 @@ def differ(one: Observed, other: Observed, phase: str) -> bool:
 @pytest.mark.parametrize("name", TWO_PHASES)
 def test_it_does_not_matter_which_job_prepared(small, reference, tmp_path, name):
     method, params = method_of(small, name), tiny(name)
-    method.prepare(params, None).save(tmp_path, CPU)
-    model, _ = method.unlearn(params, Prepared.load(tmp_path).tensors)
+    method.prepare(params, None).save(tmp_path, CPU, tmp_path, {})
+    model, _ = method.unlearn(params, Prepared.load(tmp_path, tmp_path).tensors)
     assert differing(model.state_dict(), reference(name)) == []
 
 

@@ -15,6 +15,8 @@ from collateral.cli import main
 from collateral.findings.locality.numbers import bin_of
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
+from collateral.results import layout
+from collateral.results.chain import write_record
 from collateral.results.files import write_json
 from collateral.results.support_sizes import SupportSizes
 from collateral.stages import support_size
@@ -128,9 +130,12 @@ def test_two_sizes_are_the_least(workshop):
         main(command(workshop, "x", ["8", "57"]))
 
 
-def test_the_tunings_choice_decides_on_the_teacher_but_not_on_k(workshop, tmp_path):
-    selected = tmp_path / "selected.json"
+def test_the_tunings_choice_decides_on_the_teacher_but_not_on_k(workshop):
+    folder = workshop.folder / "tuning"
+    selected, trials = folder / "selected.json", folder / "trials.csv"
     write_json(selected, {"params": {"teacher_epochs": 2, "k": 30, "lr": 0.1}})
+    trials.write_text("teacher_epochs,k,lr,is_chosen\n2,30,0.1,True\n")
+    write_record(layout.record_of(trials), {}, root=workshop.folder, files=[selected, trials])
     main(command(workshop, "tuned", ["8", "16"], selected=selected))
     chosen = read(workshop, "tuned")
     assert chosen.sizes.tolist() == [8, 16]
@@ -140,7 +145,7 @@ def test_the_tunings_choice_decides_on_the_teacher_but_not_on_k(workshop, tmp_pa
 def test_the_record_says_what_was_tried(workshop, done):
     record = json.loads((workshop.folder / "plain" / "record.json").read_text())
     assert record["params"] == {**Prepare(**TEACHER).model_dump(), "k": [8, 16, 40], "top": 3}
-    assert record["inputs"].keys() == {"data", "split", "base"}
+    assert record["inputs"].keys() == {"dataset.npz", "split.json", "base/model.safetensors"}
 
 
 def test_all_classes_may_be_kept(workshop, done):

@@ -19,9 +19,9 @@ from collateral.contract.plugins import (
     prepared_name,
 )
 from collateral.findings.accuracy.numbers import accuracies
+from collateral.results.chain import file_hash, hashes
 from collateral.results.dataset import Labels
 from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
-from collateral.results.record import file_hash
 from collateral.results.split import Split
 from collateral.stages import train, tune, unlearn
 from collateral.training import execution
@@ -39,9 +39,10 @@ FILES = {
     "base": RUN_FILES | {"embeddings.npz"},
     "retrain": RUN_FILES,
     "ft": RUN_FILES,
-    "tune": {"trials.csv", "selected.json"},
+    "tune": {"trials.csv", "selected.json", "record.json"},
     "ft-tuned": RUN_FILES,
 }
+REFERENCES = [("base", {"dataset.npz"}), ("retrain", {"dataset.npz", "split.json"})]
 TWO_PHASES = [name for name in METHOD.names() if prepare_class(name)]
 
 
@@ -91,8 +92,13 @@ def test_finished_jobs_leave_no_checkpoints(workshop):
 def test_the_record_says_what_the_run_is(workshop):
     record = read(workshop, "ft", "record.json")
     versions, numerics = record.pop("versions"), record.pop("numerics")
-    inputs = {"data": workshop.data, "split": workshop.split, "base": workshop.base}
+    inputs = [workshop.data, workshop.split, workshop.base]
+    files = [workshop.folder / "ft" / name for name in RUN_FILES - {"record.json"}]
+    seal = record.pop("sha256")
+    assert len(seal) == 64
     assert record == {
+        "place": "ft",
+        "files": {path.name: file_hash(path) for path in files},
         "run": "ft",
         "kind": "method",
         "method": "ft",
@@ -100,7 +106,7 @@ def test_the_record_says_what_the_run_is(workshop):
         "params": params_class("ft").model_validate(FT).model_dump(),
         "seed": 0,
         "code": "",
-        "inputs": {name: file_hash(path) for name, path in inputs.items()},
+        "inputs": hashes(inputs, workshop.folder),
         "status": "ok",
         "extra": {},
     }
@@ -108,7 +114,7 @@ def test_the_record_says_what_the_run_is(workshop):
     assert (numerics["deterministic"], numerics["tf32"]) == (True, False)
 
 
-@pytest.mark.parametrize(("name", "inputs"), [("base", {"data"}), ("retrain", {"data", "split"})])
+@pytest.mark.parametrize(("name", "inputs"), REFERENCES)
 def test_the_record_of_a_reference_names_its_inputs(workshop, name, inputs):
     record = read(workshop, name, "record.json")
     assert (record["run"], record["kind"]) == (name, "reference")
@@ -137,7 +143,7 @@ def test_retrain_is_trained_on_exactly_what_is_retained(workshop, monkeypatch):
 
     monkeypatch.setattr(Examples, "batches", spy)
     main(workshop.train("spied", epochs=1, split=workshop.split))
-    split = Split.load(workshop.split)
+    split = Split.load(workshop.split, workshop.folder)
     assert (len(split.forget), split.num_train) == (8, 64)
     assert seen == split.retain.tolist()
 
@@ -203,7 +209,7 @@ def test_a_trial_that_diverges_is_a_row_and_not_chosen(workshop, wild):
 
 
 def test_a_trial_measures_what_the_run_of_the_same_values_has(workshop):
-    split, labels = Split.load(workshop.split), Labels.load(workshop.labels)
+    split, labels = Split.load(workshop.split, workshop.folder), Labels.load(workshop.labels)
     prediction = StoredOutputs(workshop.folder / "ft-tuned" / "outputs.npz", "train").prediction
     (chosen,) = (row for row in trials(workshop, "tune") if row["is_chosen"] == "True")
     for name, rows in (("ra", split.retain), ("ua", split.forget)):
@@ -241,7 +247,7 @@ def test_the_attack_on_a_trial_is_drawn_for_its_split_and_seed(workshop, monkeyp
 
     monkeypatch.setattr(tune, "draw", spy)
     main(workshop.method("tune", "seed-3", "ft", FT, trials=GRID[:1], seed=3))
-    split, labels = Split.load(workshop.split), Labels.load(workshop.labels)
+    split, labels = Split.load(workshop.split, workshop.folder), Labels.load(workshop.labels)
     assert drawn == [(split.hash, len(labels.test), 3)]
 
 
@@ -389,7 +395,7 @@ def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
     rows = tracked_rows(workshop, f"{tracked}-tracked")
     assert len(rows) == POINTS[tracked]
     assert all(row.keys() == TRACKED for row in rows)
-    labels, split = Labels.load(workshop.labels), Split.load(workshop.split)
+    labels, split = Labels.load(workshop.labels), Split.load(workshop.split, workshop.folder)
     for row, name in ((rows[0], "base"), (rows[-1], f"{tracked}-tracked")):
         path = workshop.folder / name / "outputs.npz"
         train, test = (StoredOutputs(path, part).prediction for part in ("train", "test"))
@@ -452,7 +458,7 @@ def test_a_control_is_given_retrains_outputs(workshop):
     main(workshop.method("unlearn", "ideal", "ideal", params, run="ideal", retrained=retrained))
     record = read(workshop, "ideal", "record.json")
     assert record["kind"] == "control"
-    assert record["inputs"]["retrained"] == file_hash(retrained)
+    assert record["inputs"]["retrain/outputs.npz"] == file_hash(retrained)
 
 
 def test_a_stage_says_what_is_wrong_with_its_input(workshop, tmp_path):

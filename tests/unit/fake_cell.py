@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sealing import seal
+
 from collateral.contract.rows import Row
 from collateral.findings.compute import cell_numbers
 from collateral.findings.membership import FEATURES
@@ -47,7 +49,8 @@ class FakeCell:
     def write(self, folder: Path, **more: Any) -> CellResults:
         """Write it; return its results as findings are given them."""
         self.labels.save(folder / layout.LABELS)
-        self.split.save(folder / layout.SPLIT.format(cell="cell"), self.labels)
+        split = folder / layout.SPLIT.format(cell="cell")
+        self.split.save(split, self.labels, folder / layout.LABELS)
         self.neighbours.save(folder / layout.NEIGHBOURS.format(cell="cell"))
         for (run, seed), made in self.runs.items():
             place = folder / layout.RUN.format(cell="cell", run=run, seed=seed)
@@ -57,6 +60,7 @@ class FakeCell:
             record = {"run": run, "status": made.status, "extra": dict(made.extra)}
             write_json(place / layout.RECORD, record)
             write_json(place / layout.COST, COST)
+        seal(folder)
         seeds = tuple(self.neighbours.seeds.tolist())
         names = dict.fromkeys(run for run, _ in self.runs if run != layout.RETRAIN)
         kinds = {name: "control" if name == layout.ORIGINAL else "method" for name in names}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sealing import seal
 
 from collateral.contract.rows import At
 from collateral.findings.catalogue import metric_of
@@ -18,6 +19,7 @@ from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, Cell
 
 RUNS = {"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}
 KINDS = {"retrain": "reference", "original": "control"}
+RATES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
 NUM_EXAMPLES = 8
 
 
@@ -79,6 +81,7 @@ class FakeCell:
                 writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
                 writer.writeheader()
                 writer.writerows(rows)
+        seal(folder)
 
 
 def read_cells(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None) -> BenchmarkTable:
@@ -107,24 +110,19 @@ def full_cell(
     class_name, _, percent = name.partition("-")
     cell = FakeCell(name, class_name, str(int(percent) / 100))
     rng = np.random.default_rng(0)
+    for metric in RATES if num_seeds > 1 else ():
+        cell.add_overall("retrain", "floor", 0.01, at=metric)
     for place, run in enumerate(("retrain", *runs)):
         cell_run = _Run(cell, run, num_seeds, lost=run in diverged)
-        for metric in ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected"):
+        for metric in RATES:
             cell_run.add(metric, 0.9 - 0.05 * place + 0.01 * rng.random(num_seeds))
         cell.add(run, "rte", *(1.0 + rng.random(num_seeds)))
         cell.add(run, "peak_rss_mb", *(300.0 for _ in range(num_seeds)))
-        for gap in ("avg_gap", "avg_gap_affected"):
-            if place:
-                cell.add_overall(run, gap, 0.05 * place)
-            elif num_seeds > 1:
-                cell.add_overall(run, "floor", 0.01, at=gap)
+        _add_gaps(cell_run, place)
         for set_name in ("retain", "test"):
             for b in range(10):
                 _add_bin(cell_run, set_name, b, rng)
             _add_near_and_far(cell_run, set_name)
-    for metric in ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected"):
-        if num_seeds > 1:
-            cell.add_overall("retrain", "floor", 0.01, at=metric)
     return cell
 
 
@@ -202,6 +200,15 @@ class _Run:
         self.cell.add(self.name, metric, *kept, set=set, at=at)
 
 
+def _add_gaps(run: _Run, place: int) -> None:
+    """Add the gaps of a run; of Retrain, their floors."""
+    for gap in ("avg_gap", "avg_gap_affected"):
+        if place:
+            run.cell.add_overall(run.name, gap, 0.05 * place)
+        elif run.num_seeds > 1:
+            run.cell.add_overall(run.name, "floor", 0.01, at=gap)
+
+
 def _add_bin(run: _Run, name: str, b: int, rng: np.random.Generator) -> None:
     count = 0 if b == 2 else 30
     if run.name != "retrain":
@@ -261,6 +268,7 @@ def write_models(
             )
             record = {"run": run, "method": run, "params": {"lr": 0.1}, "versions": {"numpy": "2"}}
             write_json(folder / "record.json", record)
+    seal(benchmark)
 
 
 def _outputs(confidence: list[float]) -> Outputs:

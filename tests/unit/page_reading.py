@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from PIL import Image
+from sealing import seal
 
 from collateral.cli import main
 from collateral.results import layout
@@ -29,6 +30,9 @@ def report(folder: Path, out: Path) -> None:
         "--problems": layout.REPORT_PROBLEMS,
     }
     options = [word for option, name in names.items() for word in (option, str(out / name))]
+    for place in (layout.TABLES, layout.FIGURES):
+        (folder / place).mkdir(exist_ok=True)
+    seal(folder)
     main(["report", "--folder", str(folder), *options])
 
 

@@ -306,7 +306,7 @@ def folder(tmp_path):
 
 
 def test_a_finding_is_asked_because_its_folder_is_there(folder, tmp_path):
-    twice = "yield from (Row(r.run, 'mine_x', 2 * cell.values(r.run, 'ua')[0]) for r in cell.retrained()[:1])"
+    twice = "yield Row('retrain', 'mine_x', 2 * cell.values('retrain', 'ua')[0])"
     write_finding(folder, "mine", twice, after=("accuracy",))
     add_plugins([folder])
     numbers = CELL.numbers(tmp_path)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sealing import seal
 
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
@@ -28,10 +29,12 @@ def write_inputs(folder: Path, train: list[list[float]], split: Split = SPLIT) -
     """Write a data set whose images are their own index, a split, and features by seed."""
     images = np.arange(8, dtype=np.uint8).reshape(8, 1, 1, 1)
     Dataset(images[:5], images[5:], LABELS, (0.5,), (0.5,)).save(folder / "dataset.npz")
-    split.save(folder / "split.json", LABELS)
-    paths = [folder / f"embeddings-{seed}.npz" for seed in range(len(train))]
+    LABELS.save(folder / "labels.npz")
+    split.save(folder / "split.json", LABELS, folder / "labels.npz")
+    paths = [folder / f"seed-{seed}" / "embeddings.npz" for seed in range(len(train))]
     for path, angles in zip(paths, train, strict=True):
         Embeddings(features(angles), features(TEST)).save(path)
+    seal(folder)
     return [
         *("--data", str(folder / "dataset.npz"), "--split", str(folder / "split.json")),
         *("--embeddings", *map(str, paths), "--out", str(folder / "neighbours.npz")),
@@ -130,5 +133,5 @@ def test_a_seed_without_embeddings_is_refused(tmp_path):
 
 def test_features_of_a_diverged_base_are_refused(tmp_path):
     words = write_inputs(tmp_path, [[*TRAIN[:4], float("nan")]])
-    with pytest.raises(ValueError, match=r"embeddings-0\.npz: features are not finite"):
+    with pytest.raises(ValueError, match=r"seed-0/embeddings\.npz: features are not finite"):
         run_stage(words, 0)

@@ -16,6 +16,7 @@ from fake_results import (
 )
 from page_reading import Links, draw, report
 from plug_ins import forgotten_after, write_files
+from sealing import seal
 
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
@@ -23,7 +24,8 @@ from collateral.findings.locality.words import words
 from collateral.report.images import strips
 from collateral.report.page import gather, render
 from collateral.results import layout
-from collateral.results.files import read_json, write_json
+from collateral.results.chain import write_sealed
+from collateral.results.files import read_json
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 
@@ -48,7 +50,14 @@ def plugins(tmp_path):
 
 
 def page_of(folder):
-    return render(gather(folder))
+    return render(gathered(folder))
+
+
+def gathered(folder):
+    """Return what the page shows of a folder, in which all files have their records."""
+    for place in (layout.TABLES, layout.FIGURES):
+        (folder / place).mkdir(exist_ok=True)
+    return gather(seal(folder))
 
 
 # The words of locality.
@@ -118,7 +127,7 @@ def test_the_words_pass_over_diverged_methods(tmp_path):
 
 def test_the_page_has_every_field_of_every_table(benchmark_of):
     folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-90"))
-    part, page = gather(folder), unescape(page_of(folder))
+    part, page = gathered(folder), unescape(page_of(folder))
     assert part.problems == []
     tables = [b.table for c in part.cells for one in c.sections for b in one.blocks]
     assert {table.name for table in tables} >= {"main", "affected", "near-and-far", "costs"}
@@ -142,7 +151,7 @@ def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_o
 
 def test_the_headline_is_of_main_findings_alone(benchmark_of, tmp_path):
     folder = benchmark_of(supports_cell())
-    [cell] = gather(folder).cells
+    [cell] = gathered(folder).cells
     assert cell.headline == words(read_cell(tmp_path / "same", supports_cell()))
     assert "k: auto takes 60 examples." in page_of(folder)
     assert "k: auto" not in cell.headline
@@ -170,7 +179,7 @@ def test_a_single_cell_is_not_summed_up(benchmark_of):
 
 def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):
     folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-90"))
-    conventions = gather(folder).conventions
+    conventions = gathered(folder).conventions
     assert conventions
     page = unescape(page_of(folder))
     assert [page.count(text) for text in conventions] == [1] * len(conventions)
@@ -179,7 +188,7 @@ def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):
 def test_figures_stand_in_their_findings_with_their_captions(benchmark_of):
     folder = benchmark_of(full_cell())
     draw(folder, "digit_3-50", ("locality", "similarity"), ("accuracy", "affected"))
-    [cell] = gather(folder).cells
+    [cell] = gathered(folder).cells
     assert [
         (one.finding, [p.name for p in one.pictures]) for one in cell.sections if one.pictures
     ] == [
@@ -198,7 +207,7 @@ def test_a_figure_follows_the_table_that_it_is_called_after(benchmark_of):
     folder = benchmark_of(full_cell(), plan=CellPlan(tuple(sweeps)))
     names = ("sweep-k-each-main", "sweep-k-main", "sweep-k", "sweep-other")
     draw(folder, "digit_3-50", *(("sweeps", name) for name in names))
-    [cell] = gather(folder).cells
+    [cell] = gathered(folder).cells
     [section] = [one for one in cell.sections if one.finding == "sweeps"]
     blocks = {block.table.name: [p.name for p in block.pictures] for block in section.blocks}
     assert blocks == {"sweep-k": ["sweep-k-main", "sweep-k"], "sweep-k-each": ["sweep-k-each-main"]}
@@ -221,7 +230,7 @@ def test_what_uses_retrain_after_the_fact_stands_with_the_table_that_says_so(ben
     folder = benchmark_of(supports_cell())
     names = ("support-kl", "support-accuracy", "support-drop", "support-retrain")
     draw(folder, "digit_3-50", *(("support_size", name) for name in names))
-    [section] = gather(folder).cells[0].of("ablations")
+    [section] = gathered(folder).cells[0].of("ablations")
     after = {
         block.table.name: [picture.name for picture in block.pictures] for block in section.blocks
     }
@@ -238,7 +247,7 @@ def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
         "findings/luck/table.py": f'{head}def tables(cell):\n    yield Table("luck", "", {grid})\n',
     })])  # fmt: skip
     folder = benchmark_of(full_cell())
-    [cell] = gather(folder).cells
+    [cell] = gathered(folder).cells
     assert cell.headline.startswith("Nobody in digit_3-50. GA: ")
     page = page_of(folder)
     assert page.index("<h3>Who is lucky?</h3>") < page.index("<h3>Do examples near")
@@ -256,7 +265,7 @@ def test_a_finding_that_raises_is_named_and_the_rest_is_there(benchmark_of, plug
         "findings/lost/table.py": "import nowhere\n",
     })])  # fmt: skip
     folder = benchmark_of(full_cell())
-    assert gather(folder).problems == [
+    assert gathered(folder).problems == [
         Problem("lost", "table", "digit_3-50", "ModuleNotFoundError: No module named 'nowhere'"),
         Problem("mute", "words", "digit_3-50", "KeyError: 'nothing'"),
     ]
@@ -272,7 +281,7 @@ def test_what_failed_before_the_page_is_named_on_it_once(benchmark_of):
     for place in ("", layout.TABLES, layout.FIGURES):
         (folder / place).mkdir(exist_ok=True)
         write_problems(folder / place / layout.PROBLEMS, [known])
-    assert gather(folder).problems == [known]
+    assert gathered(folder).problems == [known]
     assert "could not be made: ValueError: &lt;b&gt;" in page_of(folder)
 
 
@@ -322,7 +331,7 @@ def test_the_page_is_called_after_its_benchmark(benchmark_of):
 )
 def test_the_page_works_for(benchmark_of, fake):
     folder = benchmark_of(fake)
-    assert gather(folder).problems == []
+    assert gathered(folder).problems == []
     assert ">nan" not in page_of(folder)
 
 
@@ -365,8 +374,8 @@ def test_what_ran_has_the_exact_parameters(benchmark_of):
     folder = benchmark_of(full_cell(num_seeds=1, runs=("ft", "original")))
     write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
     base = folder / layout.BASE.format(seed=0)
-    write_json(base / layout.RECORD, {"model": "mlp", "params": {"epochs": 7}})
-    [table] = gather(folder).cells[0].what_ran
+    write_sealed(base / layout.RECORD, {"model": "mlp", "params": {"epochs": 7}}, folder)
+    [table] = gathered(folder).cells[0].what_ran
     lines = table.grids[0].groups[0]
     assert [(line.label, [field.value for field in line.fields]) for line in lines] == [
         ("Retrain", ["retrain", "lr=0.1"]),

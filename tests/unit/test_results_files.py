@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 import pytest
+from sealing import seal
 
+from collateral.results.chain import file_hash
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.files import atomic, read_json, write_json, write_rows
+from collateral.results.files import Unsound, atomic, read_json, write_json, write_rows
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs, StoredOutputs
-from collateral.results.record import cost, file_hash, versions
+from collateral.results.record import cost, versions
 from collateral.results.split import Split
 
 LABELS = Labels(np.array([0, 1, 2, 0, 1]), np.array([2, 0]), ("cat", "dog", "Löwe"))
@@ -98,13 +100,18 @@ def test_a_row_with_an_unknown_column_leaves_nothing(tmp_path):
 # Splits.
 
 
+def save_split(path):
+    LABELS.save(path.parent / "labels.npz")
+    SPLIT.save(path, LABELS, path.parent / "labels.npz")
+
+
 def test_retained_is_what_is_not_forgotten():
     assert SPLIT.retain.tolist() == [1, 2, 4]
 
 
 def test_a_split_is_read_as_it_was_written(tmp_path):
-    SPLIT.save(tmp_path / "split.json", LABELS)
-    found = Split.load(tmp_path / "split.json")
+    save_split(tmp_path / "split.json")
+    found = Split.load(tmp_path / "split.json", tmp_path)
     assert found.forget.tolist() == [0, 3]
     assert found.forget.dtype == np.int64
     assert (found.num_train, found.affected, found.chosen) == (5, (0,), SPLIT.chosen)
@@ -112,7 +119,7 @@ def test_a_split_is_read_as_it_was_written(tmp_path):
 
 
 def test_a_split_says_what_was_chosen_with_true_names(tmp_path):
-    SPLIT.save(tmp_path / "split.json", LABELS)
+    save_split(tmp_path / "split.json")
     content = read_json(tmp_path / "split.json")
     assert content["num_forget"] == 2
     assert content["affected_names"] == ["cat"]
@@ -122,10 +129,18 @@ def test_a_split_says_what_was_chosen_with_true_names(tmp_path):
 @pytest.mark.parametrize(("key", "value"), [("forget", [0, 4]), ("num_train", 6)])
 def test_a_split_that_was_tampered_with_is_refused(tmp_path, key, value):
     path = tmp_path / "split.json"
-    SPLIT.save(path, LABELS)
+    save_split(path)
     path.write_text(json.dumps({**read_json(path), key: value}))
     with pytest.raises(ValueError, match=r"split\.json: does not fit its own hash"):
-        Split.load(path)
+        Split.load(path, tmp_path)
+
+
+def test_a_split_of_other_labels_is_refused(tmp_path):
+    save_split(tmp_path / "split.json")
+    Labels(LABELS.train[::-1], LABELS.test, LABELS.class_names).save(tmp_path / "labels.npz")
+    seal(tmp_path)
+    with pytest.raises(Unsound, match=r"split\.json: .* made from another .*labels\.npz"):
+        Split.load(tmp_path / "split.json", tmp_path)
 
 
 # Arrays.

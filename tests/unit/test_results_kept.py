@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sealing import seal
 from test_finding_compute import CELL, model, nothing
 
 from collateral.contract.rows import Row
@@ -54,6 +55,7 @@ def test_changing_one_run_makes_one_run_anew(cell):
     other = model(1, draw=9)
     path = cell.result("ft", 1).folder / layout.OUTPUTS
     ModelOutputs(other.train, other.test).save(path)
+    seal(cell.folder)
     assert made_anew(cell) == [("ft", 1)]
 
 
@@ -62,6 +64,7 @@ def test_what_all_runs_share_makes_all_anew(cell, name):
     made_anew(cell)
     path = cell.folder / name.format(cell="cell")
     path.write_bytes(path.read_bytes() + b" ")
+    seal(cell.folder)
     assert len(made_anew(cell)) == 6
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sealing import seal
 
 from collateral.findings.catalogue import is_known
 from collateral.findings.compute import read_problems
@@ -67,7 +68,7 @@ def write_run(folder: Path, run: str, seed: int, model: ModelOutputs, status: st
 def cell_folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("benchmark") / "three-50"
     LABELS.save(folder.parent / "labels.npz")
-    SPLIT.save(folder / "split.json", LABELS)
+    SPLIT.save(folder / "split.json", LABELS, folder.parent / "labels.npz")
     Neighbours(
         seeds=np.array(SEEDS),
         train_similarity=np.array([TRAIN_SIMILARITY] * 3, dtype=np.float32),
@@ -91,6 +92,7 @@ def cell_folder(tmp_path_factory) -> Path:
             outputs([0] * 8, [math.nan if broken else 0.5] * 8), outputs([0] * 4, unsure)
         )
         write_run(folder, "ga", seed, ga, "diverged" if broken else "collapsed")
+    seal(folder.parent)
     run_stage(folder, SEEDS)
     return folder
 
@@ -277,6 +279,7 @@ def taught(cell_folder, tmp_path):
         ).save(folder / "support_size" / f"seed-{seed}" / "support_sizes.npz")
         cost = {"total_seconds": 2.5, "seconds": {}}
         write_json(folder / "support_size" / f"seed-{seed}" / "cost.json", cost)
+    seal(tmp_path)
     run_stage(folder, SEEDS, "--support-sized", "ft")
     rows = [*read(folder / "metrics.csv"), *read(folder / "costs.csv")]
     table = by_key(rows)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from collateral.warm import ADDRESS
 from collateral.plan.warm import new_address, start
+from collateral.warm import ADDRESS
 
 # A stand-in for the stages: what a job does is its first word.
 PROGRAM = """

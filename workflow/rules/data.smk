@@ -12,6 +12,7 @@ rule data:
     output:
         data=paths.DATA,
         labels=paths.LABELS,
+        record=paths.DATA_RECORD,
     log:
         paths.log("data", "benchmark"),
     conda:

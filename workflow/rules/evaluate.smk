@@ -17,7 +17,8 @@ rule neighbours:
         split=paths.SPLIT,
         embeddings=lambda w: evaluation(w).embeddings,
     output:
-        paths.NEIGHBOURS,
+        neighbours=paths.NEIGHBOURS,
+        record=paths.NEIGHBOURS_RECORD,
     log:
         paths.log("neighbours", "benchmark", "cell"),
     conda:
@@ -28,7 +29,7 @@ rule neighbours:
     shell:
         """
         collateral neighbours --data {input.data:q} --split {input.split:q} \
-            --embeddings {input.embeddings:q} --seeds {params.seeds} --out {output:q} \
+            --embeddings {input.embeddings:q} --seeds {params.seeds} --out {output.neighbours:q} \
             >{log:q} 2>&1
         """
 
@@ -46,6 +47,8 @@ rule metrics:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,
         problems=paths.CELL_PROBLEMS,
+        metrics_record=paths.CELL_METRICS_RECORD,
+        costs_record=paths.CELL_COSTS_RECORD,
     log:
         paths.log("metrics", "benchmark", "cell"),
     conda:
@@ -74,6 +77,8 @@ rule gather:
         metrics=paths.METRICS,
         costs=paths.COSTS,
         problems=paths.PROBLEMS,
+        metrics_record=paths.METRICS_RECORD,
+        costs_record=paths.COSTS_RECORD,
     log:
         paths.log("gather", "benchmark"),
     conda:

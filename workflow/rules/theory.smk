@@ -12,6 +12,7 @@ rule theory:
         points=f"{paths.THEORY}/theory.csv",
         findings=f"{paths.THEORY}/findings.csv",
         checks=f"{paths.THEORY}/checks.csv",
+        record=paths.record(paths.THEORY),
         captions=f"{paths.THEORY}/figures/captions.json",
         figures=expand(
             f"{paths.THEORY}/figures/{{name}}.{{kind}}",

@@ -17,6 +17,7 @@ rule tune:
     output:
         trials=paths.TRIALS,
         selected=paths.SELECTED,
+        record=paths.record(paths.TUNE),
         cost=paths.cost(paths.TUNE),
     log:
         paths.log("tune", "benchmark", "cell", "method"),

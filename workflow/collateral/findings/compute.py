@@ -14,7 +14,7 @@ from collateral.contract.plugins import FINDING
 from collateral.contract.rows import Row
 from collateral.findings.catalogue import OTHER
 from collateral.results.cell import CellResults
-from collateral.results.files import read_json, write_json
+from collateral.results.files import Unsound, read_json, write_json
 from collateral.results.kept import Kept
 from collateral.results.table import BenchmarkTable
 
@@ -100,6 +100,8 @@ def attempt(
     """Return what is made, or what was wrong; the traceback goes into the log."""
     try:
         return make(), None
+    except Unsound:  # what it was given is wrong, and so would be all others
+        raise
     # Whatever a finding raises, also a user's own: the others are asked all the same.
     except Exception as error:
         problem = Problem(finding, part, cell, f"{type(error).__name__}: {error}")

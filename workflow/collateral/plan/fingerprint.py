@@ -29,6 +29,7 @@ UNCOUNTED = frozenset(
         "contract.protocols",
         "contract.spelling",
         "contract.work",
+        "results.chain",
         "results.layout",
         "results.record",
         "stages.options",

@@ -14,6 +14,7 @@ from PIL import Image
 
 from collateral.contract.metrics import Metric
 from collateral.results import layout
+from collateral.results.chain import checked
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
@@ -62,9 +63,11 @@ def strips(folder: Path, cell: CellTable) -> list[Strip]:
     needed = [neighbours, folder / layout.LABELS, *(path for run in runs for path in files[run])]
     if not all(path.exists() for path in needed):
         return []
-    shown, labels = Neighbours.load(neighbours), Labels.load(folder / layout.LABELS)
+    shown = Neighbours.load(checked(neighbours, folder))
+    labels = Labels.load(checked(folder / layout.LABELS, folder))
     forgotten = np.flatnonzero(shown.shown_set == "forget")
-    retrain, *methods = (_answers(run, files[run], shown) for run in runs)
+    sound = {run: [checked(path, folder) for path in files[run]] for run in runs}
+    retrain, *methods = (_answers(run, sound[run], shown) for run in runs)
     return [
         Strip("Forgotten", [_example(shown, k, labels) for k in forgotten]),
         *(
@@ -83,7 +86,7 @@ def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
 
 
 def _answers(run: str, files: list[Path], shown: Neighbours) -> Answers:
-    sets = [(StoredOutputs(file, "train"), StoredOutputs(file, "test")) for file in files]
+    sets = [[StoredOutputs(file, name) for name in ("train", "test")] for file in files]
     confidence = [_of_shown(shown, train.confidence, test.confidence) for train, test in sets]
     prediction = [_of_shown(shown, train.prediction, test.prediction) for train, test in sets]
     modes = [np.bincount(votes).argmax() for votes in np.array(prediction).astype(int).T]

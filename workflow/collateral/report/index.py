@@ -9,7 +9,7 @@ from typing import Any
 from collateral.report.page import template
 from collateral.report.theory import theory_of
 from collateral.results import layout
-from collateral.results.files import read_json
+from collateral.results.chain import read_sealed
 
 
 @dataclass(frozen=True)
@@ -40,5 +40,5 @@ def render_index(pages: list[Entry], theory: Path | None) -> str:
 
 
 def _glance(benchmark: Path) -> dict[str, Any]:
-    content: dict[str, Any] = read_json(benchmark / layout.GLANCE)
-    return content
+    content = read_sealed(benchmark / layout.GLANCE)
+    return {key: content[key] for key in ("cells", "problems")}

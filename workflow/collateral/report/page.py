@@ -14,6 +14,7 @@ from collateral.report.images import Strip, strips
 from collateral.report.records import versions, what_ran
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
+from collateral.results.chain import check_folder, checked
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import CellTable, read
 
@@ -64,7 +65,9 @@ class BenchmarkPart:
 def gather(folder: Path) -> BenchmarkPart:
     """Read a benchmark's results and ask all findings what they say of them."""
     plan = BenchmarkPlan.load(folder / layout.PLAN)
-    table = read(plan, folder / layout.METRICS, folder / layout.COSTS)
+    table = read(plan, *(checked(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
+    for made in (folder / layout.TABLES, folder / layout.FIGURES):
+        check_folder(made)
     known = [folder / place / layout.PROBLEMS for place in ("", layout.TABLES, layout.FIGURES)]
     findings = Findings(read_problems(path for path in known if path.exists()))
     over_cells = findings.over_cells(table)

@@ -6,7 +6,7 @@ from typing import Any
 from collateral.contract.metrics import EMPTY
 from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.results import layout
-from collateral.results.files import read_json
+from collateral.results.chain import read_sealed
 from collateral.results.table import REFERENCE, CellTable
 
 CAPTION = "On the first seed; Original is the base model."
@@ -29,8 +29,7 @@ def versions(folder: Path, cell: CellTable) -> str:
 def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     place = layout.BASE if run == layout.ORIGINAL else layout.RUN
     path = folder / place.format(cell=cell.name, seed=cell.seeds[0], run=run) / layout.RECORD
-    content: dict[str, Any] = read_json(path) if path.exists() else {}
-    return content
+    return read_sealed(path) if path.exists() else {}
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:

@@ -8,6 +8,7 @@ from collateral.contract.metrics import Metric
 from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.report.sections import Picture, picture
 from collateral.results import layout
+from collateral.results.chain import check_folder
 from collateral.results.files import read_json
 
 TABLES = {"findings": "Findings", "checks": "Checks"}  # its files
@@ -24,6 +25,7 @@ class Theory:
 
 def theory_of(folder: Path) -> Theory:
     """Return the figures with their captions, and the tables that are there."""
+    check_folder(folder)
     figures = folder / layout.FIGURES
     captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
     files = {name: folder / f"{name}.csv" for name in TABLES}

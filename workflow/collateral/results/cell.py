@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from collateral.contract.rows import At, Row
 from collateral.results import layout
+from collateral.results.chain import checked, read_sealed
 from collateral.results.dataset import Labels
-from collateral.results.files import read_json
+from collateral.results.files import Unsound
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
+from collateral.results.selection import read_trials
 from collateral.results.split import Split
 from collateral.results.support_sizes import SupportSizes
 
@@ -33,12 +35,12 @@ class Result:
     kind: str
     seed: int
     folder: Path
+    root: Path  # the benchmark's folder
 
     @cached_property
     def record(self) -> dict[str, Any]:
         """What record.json says."""
-        content: dict[str, Any] = read_json(self.folder / layout.RECORD)
-        return content
+        return read_sealed(self.folder / layout.RECORD)
 
     @property
     def status(self) -> str:
@@ -53,21 +55,29 @@ class Result:
     @cached_property
     def train(self) -> StoredOutputs:
         """What it says of the train set."""
-        return StoredOutputs(self.folder / layout.OUTPUTS, "train")
+        return StoredOutputs(self._outputs, "train")
 
     @cached_property
     def test(self) -> StoredOutputs:
         """What it says of the test set."""
-        return StoredOutputs(self.folder / layout.OUTPUTS, "test")
+        return StoredOutputs(self._outputs, "test")
+
+    @cached_property
+    def _outputs(self) -> Path:
+        return checked(self.folder / layout.OUTPUTS, self.root)
 
     def history(self) -> list[dict[str, str]]:
         """Read what was logged in every epoch."""
-        return _rows(self.folder / layout.HISTORY)
+        with checked(self.folder / layout.HISTORY, self.root).open(newline="") as file:
+            return list(csv.DictReader(file))
 
     def cost(self) -> dict[str, Any]:
         """Read what it cost; the base model, taken as it is, costs nothing."""
-        content: dict[str, Any] = read_json(self.folder / layout.COST)
-        return content
+        return read_sealed(self.folder / layout.COST)
+
+    def check(self) -> None:
+        """Refuse outputs that are not this run's, or were made from what is there no more."""
+        checked(self.folder / layout.OUTPUTS, self.root)
 
 
 @dataclass(frozen=True)
@@ -95,23 +105,26 @@ class CellResults:
     @cached_property
     def labels(self) -> Labels:
         """The true labels."""
-        return Labels.load(self.folder / layout.LABELS)
+        return Labels.load(checked(self.folder / layout.LABELS, self.folder))
 
     @cached_property
     def split(self) -> Split:
         """Who is forgotten."""
-        return Split.load(self.folder / layout.SPLIT.format(cell=self.name))
+        return Split.load(self.folder / layout.SPLIT.format(cell=self.name), self.folder)
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """How near every example is to the forget set."""
-        return Neighbours.load(self.folder / layout.NEIGHBOURS.format(cell=self.name))
+        path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
+        return Neighbours.load(checked(path, self.folder))
 
     def check(self) -> None:
         """Refuse files that are not of this cell: no finding could be right."""
         if (found := self.neighbours.seeds.tolist()) != list(self.seeds):
             path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
-            raise ValueError(f"{path}: of seeds {found}, not {list(self.seeds)}; make it again")
+            raise Unsound(path, f"of seeds {found}, not {list(self.seeds)}")
+        for result in self.everyone():
+            result.check()
 
     @cached_property
     def similarity(self) -> dict[str, NDArray[np.float32]]:
@@ -131,7 +144,7 @@ class CellResults:
     def _results(self) -> dict[tuple[str, int], Result]:
         kinds = {layout.RETRAIN: "reference", **self.kinds}
         return {
-            (run, seed): Result(run, kind, seed, self._folder_of(run, seed))
+            (run, seed): Result(run, kind, seed, self._folder_of(run, seed), self.folder)
             for run, kind in kinds.items()
             for seed in self.seeds
         }
@@ -164,22 +177,20 @@ class CellResults:
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read what teachers on supports of every size say."""
         folder = self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
-        return SupportSizes.load(folder / layout.SUPPORT_SIZES)
+        return SupportSizes.load(checked(folder / layout.SUPPORT_SIZES, self.folder))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
         """Read what these teachers cost."""
         folder = self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
-        content: dict[str, Any] = read_json(folder / layout.COST)
-        return content
+        return read_sealed(folder / layout.COST)
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
-        return _rows(self._tune(method) / layout.TRIALS)
+        return read_trials(self._tune(method) / layout.TRIALS, self.folder)
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
         """Read what its tuning cost."""
-        content: dict[str, Any] = read_json(self._tune(method) / layout.COST)
-        return content
+        return read_sealed(self._tune(method) / layout.COST)
 
     def _tune(self, method: str) -> Path:
         return self.folder / layout.TUNE.format(cell=self.name, method=method)
@@ -205,8 +216,3 @@ class CellResults:
 
 
 STATUSES = ("ok", "collapsed", "diverged")  # from good to bad
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import ImageInfo
+from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
 
@@ -28,7 +29,7 @@ class Labels:
     @staticmethod
     def load(path: Path) -> Labels:
         """Read what `save` wrote."""
-        with np.load(path) as file:
+        with reading(path) as file:
             names = tuple(str(name) for name in file["class_names"])
             return Labels(file["train"], file["test"], names)
 
@@ -71,7 +72,7 @@ class Dataset:
     @staticmethod
     def load(path: Path) -> Dataset:
         """Read what `save` wrote."""
-        with np.load(path) as file:
+        with reading(path) as file:
             names = tuple(str(name) for name in file["class_names"])
             return Dataset(
                 train_images=file["train_images"],

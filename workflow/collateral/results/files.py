@@ -1,13 +1,27 @@
-"""Atomic writes: a file is there whole, or not at all."""
+"""Atomic writes, so that a file is there whole or not at all; what is broken is named."""
 
 import csv
 import io
 import json
 import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from collateral.results import layout
+
+
+class Unsound(ValueError):
+    """A file of results that is damaged or not what it should be: which, why, and the remedy."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        """Say it in one line."""
+        remedy = shlex.join(["rm", "-r", *map(str, layout.remade_without(path))])
+        super().__init__(f"{path}: {reason}; delete and run again: {remedy}")
+        self.path = path
+        self.reason = reason
 
 
 @contextmanager
@@ -23,15 +37,20 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_json(path: Path, content: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Write `content` with sorted keys, so that equal contents are equal files."""
+def write_json(
+    path: Path, content: Mapping[str, Any] | Sequence[Any], *, sort_keys: bool = True
+) -> None:
+    """Write `content`, by default with sorted keys: equal contents are equal files."""
     with atomic(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n")
+        temporary.write_text(json.dumps(content, indent=2, sort_keys=sort_keys) + "\n")
 
 
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
-    return json.loads(path.read_text())
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:  # not JSON, or not even text
+        raise Unsound(path, f"broken: {error}") from None
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ from typing import Any
 from collateral.contract.rows import Row
 from collateral.results import layout
 from collateral.results.cell import CellResults, Result
-from collateral.results.files import atomic
-from collateral.results.record import file_hash, versions
+from collateral.results.chain import file_hash, read_sealed, write_sealed
+from collateral.results.record import versions
 
 FOLDER = ".numbers"  # in the cell's
 OF_RUN = (layout.OUTPUTS, layout.RECORD)
@@ -34,9 +34,8 @@ class Kept:
         path, made_of = folder / f"{result.run}-{result.seed}.json", self._made_of(finding, result)
         if (found := _read(path, made_of)) is None:
             found = list(make())
-            content = {"made_of": made_of, "rows": [astuple(row) for row in found]}
-            with atomic(path) as temporary:
-                temporary.write_text(json.dumps(content))
+            rows = [_plain(row) for row in found]
+            write_sealed(path, {"made_of": made_of, "rows": rows}, self.cell.folder)
         return found
 
     def _made_of(self, finding: str, result: Result) -> str:
@@ -51,10 +50,16 @@ class Kept:
         return [*map(file_hash, paths), self.cell.attacks, versions()]
 
 
+def _plain(row: Row) -> list[Any]:
+    """Return the fields of a row as JSON has them: a finding's numbers may be numpy's."""
+    at = row.at if row.at is None or isinstance(row.at, str) else int(row.at)
+    return [row.run, row.metric, float(row.value), row.seed, row.set, at]
+
+
 def _read(path: Path, made_of: str) -> list[Row] | None:
     """Return the rows of a file; None if it is not there, damaged, or of something else."""
     try:
-        content = json.loads(path.read_text())
+        content = read_sealed(path)
         rows = [Row(*row) for row in content["rows"]]
         return rows if content["made_of"] == made_of else None
     except (OSError, ValueError, KeyError, TypeError):

@@ -3,6 +3,8 @@
 Patterns have Snakemake's wildcards in braces.
 """
 
+from pathlib import Path
+
 DATA = "dataset.npz"
 LABELS = "labels.npz"
 PLAN = "plan.json"
@@ -30,7 +32,7 @@ MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"
 EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
-RECORD = "record.json"
+RECORD = "record.json"  # of all files of a job that has a folder to itself
 COST = "cost.json"
 PREPARED = "prepared"  # in the folder of a run or a tuning: what it prepared, by name
 PREPARED_TENSORS = "prepared.safetensors"
@@ -38,6 +40,21 @@ PREPARED_REPORT = "report.json"
 TRIALS = "trials.csv"
 SELECTED = "selected.json"
 SUPPORT_SIZES = "support_sizes.npz"
+DATA_RECORD = "data.json"
+NEIGHBOURS_RECORD = f"{CELL}/neighbours.json"
+METRICS_RECORD = "metrics.json"
+COSTS_RECORD = "costs.json"
+# The records of files whose jobs share a folder, by the files' names.
+RECORDS = {
+    DATA: DATA_RECORD,
+    LABELS: DATA_RECORD,
+    "neighbours.npz": "neighbours.json",
+    METRICS: METRICS_RECORD,
+    PROBLEMS: METRICS_RECORD,
+    COSTS: COSTS_RECORD,
+    REPORT: GLANCE,
+    REPORT_PROBLEMS: GLANCE,
+}
 # What a job that makes a model writes.
 RUN_FILES = {
     "model": MODEL,
@@ -46,3 +63,19 @@ RUN_FILES = {
     "record": RECORD,
     "cost": COST,
 }
+
+
+def record_of(path: Path) -> Path:
+    """Return the record that says what a file is: beside it."""
+    is_folders = path.parent.name in (TABLES, FIGURES)  # a folder that is all one job's
+    return path.parent / (RECORD if is_folders else RECORDS.get(path.name, RECORD))
+
+
+def remade_without(path: Path) -> list[Path]:
+    """Return what to delete so that a run makes this file again: what Snakemake knows of it."""
+    for above in path.parents:
+        if above.name == PREPARED:  # only the job that kept it there is known
+            return [above, above.parent / COST]
+        if above.name in (TABLES, FIGURES):
+            return [above]
+    return [path]

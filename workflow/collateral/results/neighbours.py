@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
 
@@ -31,5 +32,5 @@ class Neighbours:
     @staticmethod
     def load(path: Path) -> Neighbours:
         """Read what `save` wrote."""
-        with np.load(path) as file:
+        with reading(path) as file:
             return Neighbours(**{field.name: file[field.name] for field in fields(Neighbours)})

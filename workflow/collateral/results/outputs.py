@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
 PARTS = ("logits", "confidence", "prediction")
@@ -66,7 +67,7 @@ class StoredOutputs:
         return self._read("prediction")
 
     def _read(self, part: str) -> NDArray[Any]:
-        with np.load(self.path) as file:
+        with reading(self.path) as file:
             array: NDArray[Any] = file[f"{self.set}_{part}"]
             return array
 
@@ -86,5 +87,5 @@ class Embeddings:
     @staticmethod
     def load(path: Path) -> Embeddings:
         """Read what `save` wrote."""
-        with np.load(path) as file:
+        with reading(path) as file:
             return Embeddings(file["train"], file["test"])

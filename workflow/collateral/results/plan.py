@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from collateral.results.files import atomic, read_json
+from collateral.results.chain import read_sealed, write_sealed
 
 Sharing = Literal["matched", "shared"]
 
@@ -60,13 +59,12 @@ class BenchmarkPlan:
 
     def save(self, path: Path) -> None:
         """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        write_sealed(path, asdict(self), path.parent, sort_keys=False)
 
     @staticmethod
     def load(path: Path) -> BenchmarkPlan:
         """Read what `save` wrote."""
-        content = read_json(path)
+        content = read_sealed(path)
         cells = {
             name: CellPlan(tuple(Sweep(**sweep) for sweep in cell["sweeps"]), cell["trials"])
             for name, cell in content["cells"].items()

@@ -1,24 +1,16 @@
 """What a run is (record.json, identical on a rerun) and what it cost (cost.json, never)."""
 
-import hashlib
 import os
 import platform
 import resource
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 # Before the names of what is measured after every epoch, in history.csv and metrics.csv.
 TRACKED = "epoch_"
-PACKAGES = ("numpy", "scikit-learn", "timm", "torch", "torchvision")
-
-
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 
 def versions() -> dict[str, str]:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.results.chain import INPUTS, check_inputs, hashes, read_sealed, write_sealed
 from collateral.results.dataset import Labels
-from collateral.results.files import read_json, write_json
+from collateral.results.files import Unsound
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ class Split:
         content = f"{self.num_train}:{self.forget.tolist()}"
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def save(self, path: Path, labels: Labels) -> None:
-        """Write `path`, a JSON file that a person can read."""
+    def save(self, path: Path, labels: Labels, source: Path) -> None:
+        """Write `path`, a JSON file that a person can read; `source` is the labels' file."""
         content = {
             "forget": self.forget.tolist(),
             "num_train": self.num_train,
@@ -46,13 +47,15 @@ class Split:
             "affected_names": [labels.class_names[c] for c in self.affected],
             "chosen": self.chosen,
             "hash": self.hash,
+            INPUTS: hashes([source], source.parent),
         }
-        write_json(path, content)
+        write_sealed(path, content, source.parent)
 
     @staticmethod
-    def load(path: Path) -> Split:
-        """Read what `save` wrote; refuse a file whose hash does not fit."""
-        content = read_json(path)
+    def load(path: Path, root: Path) -> Split:
+        """Read what `save` wrote; refuse a file that was changed, or chosen of other labels."""
+        content = read_sealed(path)
+        check_inputs(path, content, root)
         split = Split(
             forget=np.array(content["forget"], dtype=np.int64),
             num_train=content["num_train"],
@@ -60,5 +63,5 @@ class Split:
             chosen=content["chosen"],
         )
         if split.hash != content["hash"]:
-            raise ValueError(f"{path}: does not fit its own hash; delete it and run again")
+            raise Unsound(path, "its forget set does not fit the hash of it")
         return split

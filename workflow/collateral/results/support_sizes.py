@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
 
@@ -36,5 +37,5 @@ class SupportSizes:
     @staticmethod
     def load(path: Path) -> SupportSizes:
         """Read what `save` wrote."""
-        with np.load(path) as file:
+        with reading(path) as file:
             return SupportSizes(**{field.name: file[field.name] for field in fields(SupportSizes)})

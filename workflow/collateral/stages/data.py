@@ -9,7 +9,10 @@ from typing import Any
 from collateral.contract.plugins import DATA
 from collateral.data._cut import cut
 from collateral.data._forget import choose
+from collateral.results import layout
+from collateral.results.chain import write_record
 from collateral.results.dataset import Labels
+from collateral.results.record import versions
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -35,6 +38,9 @@ def run(args: Namespace) -> None:
     check_forget_sets(dataset.labels, args.forget)
     dataset.save(args.out)
     dataset.labels.save(args.labels)
+    about = {"name": args.name, "options": json.loads(args.options), "versions": versions()}
+    root = args.out.parent
+    write_record(root / layout.DATA_RECORD, about, root=root, files=[args.out, args.labels])
 
 
 def check_forget_sets(labels: Labels, given: Iterable[Mapping[str, Any]]) -> None:

@@ -8,6 +8,7 @@ from collateral.contract.plugins import FINDING
 from collateral.findings._shared.style import save
 from collateral.findings.compute import Problem, attempt, presented, write_problems
 from collateral.results import layout
+from collateral.results.chain import checked, seal_folder
 from collateral.results.files import write_json
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import CellTable, read
@@ -24,9 +25,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     """Draw every finding's figures, and say which could not be drawn."""
     problems: list[Problem] = []
-    for cell in read(BenchmarkPlan.load(args.plan), args.metrics, args.costs).cells:
+    root = args.metrics.parent
+    metrics, costs = checked(args.metrics, root), checked(args.costs, root)
+    for cell in read(BenchmarkPlan.load(args.plan), metrics, costs).cells:
         problems += draw_all(cell, args.out / cell.name)
     write_problems(args.out / layout.PROBLEMS, problems)
+    seal_folder(args.out, [args.plan, metrics, costs])
 
 
 def draw_all(cell: CellTable, folder: Path) -> list[Problem]:

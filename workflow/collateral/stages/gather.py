@@ -4,6 +4,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from collateral.findings.compute import numbers_across, read_problems, write_problems
+from collateral.results import layout
+from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import read, write_benchmark
 
@@ -21,8 +23,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Put the cells' files one below another, and below them the numbers over all cells."""
+    root = args.out_metrics.parent
+    for path in [*args.metrics, *args.costs, *args.problems]:
+        checked(path, root)
     write_benchmark(args.out_metrics, args.metrics)
     write_benchmark(args.out_costs, args.costs)
     rows, problems = numbers_across(read(BenchmarkPlan.load(args.plan), args.out_metrics))
     write_benchmark(args.out_metrics, args.metrics, rows)
     write_problems(args.out_problems, [*read_problems(args.problems), *problems])
+    about = {INPUTS: hashes(args.metrics, root)}
+    made = [args.out_metrics, args.out_problems]
+    write_record(layout.record_of(args.out_metrics), about, root=root, files=made)
+    about = {INPUTS: hashes(args.costs, root)}
+    write_record(layout.record_of(args.out_costs), about, root=root, files=[args.out_costs])

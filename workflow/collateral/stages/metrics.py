@@ -7,9 +7,17 @@ from collateral.contract.plugins import FINDING
 from collateral.findings.catalogue import metric_of
 from collateral.findings.compute import cell_numbers, having, write_problems
 from collateral.plan.fingerprint import fingerprint
+from collateral.results import layout
 from collateral.results.cell import CellResults
+from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.kept import Kept
 from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
+
+# Options that say what the cell's runs are.
+LISTS = (
+    *("seeds", "base_seeds", "methods", "controls"),
+    *("tuned", "tracked", "support_sized", "attacks"),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,6 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--tracked", nargs="*", default=[], help="runs measured after every epoch")
     parser.add_argument("--support-sized", nargs="*", default=[], help="LTD, if its support was")
     parser.add_argument("--attacks", nargs="*", default=[], help="on membership")
+    parser.add_argument("--fresh", action="store_true", help="use no number that was kept")
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
     parser.add_argument("--problems", type=Path, required=True, help="problems.json")
@@ -46,9 +55,22 @@ def run(args: Namespace) -> None:
     )
     cell.check()
     code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in having("numbers")}
-    rows, problems = cell_numbers(cell, Kept(cell, code))
+    rows, problems = cell_numbers(cell, None if args.fresh else Kept(cell, code))
     costs = [row for row in rows if metric_of(row.metric).is_cost]
     metrics = [row for row in rows if not metric_of(row.metric).is_cost]
     write_cell(args.out, cell, metrics, COLUMNS)
     write_cell(args.costs, cell, costs, COST_COLUMNS)
     write_problems(args.problems, problems)
+    write_records(args, cell)
+
+
+def write_records(args: Namespace, cell: CellResults) -> None:
+    """Write what the numbers were made from, and how to make them again."""
+    root = args.folder
+    of_cell = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
+    inputs = [root / name.format(cell=cell.name) for name in of_cell]
+    inputs += [result.folder / layout.RECORD for result in cell.everyone()]
+    options = {name: list(getattr(args, name)) for name in LISTS}
+    about = {"cell": cell.name, "options": options, INPUTS: hashes(inputs, root)}
+    write_record(layout.record_of(args.out), about, root=root, files=[args.out, args.problems])
+    write_record(layout.record_of(args.costs), {"cell": cell.name}, root=root, files=[args.costs])

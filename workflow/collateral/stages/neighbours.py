@@ -11,6 +11,8 @@ from collateral.findings.locality.similarity import (
     most_similar_in_turns,
     similarity_by_class,
 )
+from collateral.results import layout
+from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings
@@ -39,9 +41,15 @@ def run(args: Namespace) -> None:
         raise ValueError(
             f"--embeddings: {len(args.embeddings)} files for {len(args.seeds)} seeds; give one each"
         )
-    data, split = Dataset.load(args.data), Split.load(args.split)
-    by_seed = [_similarities(path, data.labels, split) for path in args.embeddings]
+    root = args.data.parent
+    data, split = Dataset.load(checked(args.data, root)), Split.load(args.split, root)
+    by_seed = [_similarities(checked(p, root), data.labels, split) for p in args.embeddings]
     neighbours_of(data, split, args.seeds, by_seed).save(args.out)
+    about = {
+        "seeds": args.seeds,
+        INPUTS: hashes([args.data, args.split, *args.embeddings], root),
+    }
+    write_record(layout.record_of(args.out), about, root=root, files=[args.out])
 
 
 def neighbours_of(

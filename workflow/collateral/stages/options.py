@@ -10,10 +10,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from collateral.results.record import file_hash, versions
+from collateral.contract.params import MethodParams
+from collateral.contract.plugins import prepare_values
+from collateral.results.chain import INPUTS, hashes
+from collateral.results.record import versions
 from collateral.training.checkpoints import INTERVAL_SECONDS, Checkpoints
 
-INPUTS = ("data", "split", "base", "retrained")
+READ = ("data", "split", "base", "selected", "retrained")  # options with files that go in
 
 
 def add_job_options(parser: argparse.ArgumentParser) -> None:
@@ -46,14 +49,28 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
 
 def record_of(args: argparse.Namespace, params: BaseModel) -> dict[str, Any]:
     """Return what this job is: parameters, seed, code, versions, and hashes of what it reads."""
-    inputs = {name: getattr(args, name, None) for name in INPUTS}
+    given = [getattr(args, name, None) for name in READ]
+    files = [path for one in given for path in (one if isinstance(one, list) else [one]) if path]
     return {
         "model": args.model,
         "params": params.model_dump(mode="json"),
         "seed": args.seed,
         "code": args.code,
         "versions": versions(),
-        "inputs": {name: file_hash(path) for name, path in inputs.items() if path},
+        INPUTS: hashes(files, args.data.parent),
+    }
+
+
+def preparation_record(args: argparse.Namespace, params: MethodParams) -> dict[str, Any]:
+    """Return what the first phase of this job's method is."""
+    return {
+        "method": args.method,
+        "model": args.model,
+        "params": prepare_values(args.method, params),
+        "seed": args.seed,
+        "code": args.code,
+        "versions": versions(),
+        INPUTS: hashes([args.data, args.split, args.base], args.data.parent),
     }
 
 

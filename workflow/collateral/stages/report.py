@@ -5,7 +5,8 @@ from pathlib import Path
 
 from collateral.findings.compute import write_problems
 from collateral.report.page import gather, glance, render
-from collateral.results.files import atomic, write_json
+from collateral.results.chain import write_record
+from collateral.results.files import atomic
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,5 +22,6 @@ def run(args: Namespace) -> None:
     benchmark = gather(args.folder)
     with atomic(args.out) as temporary:
         temporary.write_text(render(benchmark), encoding="utf-8")
-    write_json(args.glance, glance(benchmark))
     write_problems(args.problems, benchmark.problems)
+    files = [args.out, args.problems]
+    write_record(args.glance, glance(benchmark), root=args.folder, files=files)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from collateral.data._forget import choose
+from collateral.results.chain import checked
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
 
@@ -21,7 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Choose the forget set and write it."""
-    labels = Labels.load(args.labels)
+    labels = Labels.load(checked(args.labels, args.labels.parent))
     forget, chosen = choose(labels, args.kind, json.loads(args.params))
     affected = tuple(np.unique(labels.train[forget]).tolist())
-    Split(forget, len(labels.train), affected, chosen).save(args.out, labels)
+    Split(forget, len(labels.train), affected, chosen).save(args.out, labels, args.labels)

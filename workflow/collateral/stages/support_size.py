@@ -12,7 +12,8 @@ from collateral.contract.seeds import seed_of
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
-from collateral.results.files import read_json, write_json
+from collateral.results.chain import write_record
+from collateral.results.selection import read_selected
 from collateral.results.split import Split
 from collateral.results.support_sizes import SupportSizes
 from collateral.stages.options import (
@@ -24,7 +25,7 @@ from collateral.stages.options import (
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.execution import Method, method_of
 from collateral.training.run import Run
-from collateral.training.session import cost_of, open_session
+from collateral.training.session import open_session, write_cost
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
@@ -42,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Train the teachers, a finished one never again; write what they say, record and cost."""
     params = given_params(args)
-    session, split = open_session(args.data, args.threads), Split.load(args.split)
+    session = open_session(args.data, args.threads)
+    split = Split.load(args.split, session.folder)
     method = method_of(args, session, split)
     sizes = sizes_within(args.sizes, len(method.task.retain))
     top = method.task.num_classes if args.top == "all" else int(args.top)
@@ -52,15 +54,16 @@ def run(args: argparse.Namespace) -> None:
     taught, seconds = teachers(method, params, sizes, checkpoints)
     stepped, seconds["step"] = step(method, params)
     found = SupportSizes(sizes=np.array(sizes), top=np.array(top), **taught, **stepped)
-    found.save(args.out / layout.SUPPORT_SIZES)
-    write_json(args.out / layout.RECORD, record)
-    write_json(args.out / layout.COST, cost_of(seconds, session.device))
+    path = args.out / layout.SUPPORT_SIZES
+    found.save(path)
+    write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
+    write_cost(args.out, seconds, session.device, session.folder)
     checkpoints.clear()
 
 
 def given_params(args: argparse.Namespace) -> Prepare:
     """Return what the teacher is trained with, the tuning's choice put in; k is not among it."""
-    chosen = read_json(args.selected[0])["params"] if args.selected else {}
+    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
     taken = {key: value for key, value in chosen.items() if key in Prepare.model_fields}
     by_k = {"min_similarity": None, "k_each": None, "search": "exact"}  # what would replace k
     return Prepare.model_validate({**json.loads(args.params), **taken, **by_k})

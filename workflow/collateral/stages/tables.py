@@ -8,6 +8,7 @@ from collateral.contract.plugins import FINDING
 from collateral.findings._shared.write import write
 from collateral.findings.compute import attempt, presented, write_problems
 from collateral.results import layout
+from collateral.results.chain import checked, seal_folder
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import BenchmarkTable, CellTable, read
 
@@ -24,7 +25,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Write every finding's tables, and what could not be made."""
-    table = read(BenchmarkPlan.load(args.plan), args.metrics, args.costs)
+    root = args.metrics.parent
+    metrics, costs = checked(args.metrics, root), checked(args.costs, root)
+    table = read(BenchmarkPlan.load(args.plan), metrics, costs)
     sources: list[Source] = [table, *table.cells]
     owners: dict[Path, str] = {}
     problems = []
@@ -33,6 +36,7 @@ def run(args: Namespace) -> None:
             make = partial(_write, finding, source, args.out, owners)
             problems.append(attempt(make, finding, "table", _cell_of(source))[1])
     write_problems(args.out / layout.PROBLEMS, filter(None, problems))
+    seal_folder(args.out, [args.plan, metrics, costs])
 
 
 def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:

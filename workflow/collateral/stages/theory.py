@@ -8,6 +8,7 @@ import pandas as pd
 
 from collateral.contract.seeds import seed_of
 from collateral.findings._shared.style import save
+from collateral.results.chain import seal_folder
 from collateral.results.files import atomic, write_json
 from collateral.theory.checks import identity_checks, limit_checks
 from collateral.theory.experiments import PANELS
@@ -35,6 +36,7 @@ def run(args: argparse.Namespace) -> None:
         save(render(plot, drawn), args.out / "figures" / name)
     captions = {name: plot.caption.format(runs=args.runs) for name, plot in PLOTS.items()}
     write_json(args.out / "figures" / "captions.json", captions)
+    seal_folder(args.out)
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from collateral.contract.params import TrainingParams
 from collateral.contract.seeds import seed_of
-from collateral.results import layout
 from collateral.results.split import Split
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.fit import fit
@@ -28,12 +27,12 @@ def run(args: argparse.Namespace) -> None:
     params = TrainingParams.model_validate_json(args.params)
     record = {"run": role, "kind": "reference", **record_of(args, params)}
     session = open_session(args.data, args.threads)
-    examples = session.task(Split.load(args.split)).retain if args.split else session.train
+    examples = session.train
+    if args.split:
+        examples = session.task(Split.load(args.split, session.folder)).retain
     checkpoints = job_checkpoints(args, record)
     this = Run(session.device, seed_of(role, args.seed), checkpoints=checkpoints)
     with this.phase("train"):
         model = fit(session.new_model(args.model), examples, session.test, params, this)
-    _, embeddings = write_results(args.out, model, session, this, record)
-    if role == "base":
-        embeddings.save(args.out / layout.EMBEDDINGS)
+    write_results(args.out, model, session, this, record, with_embeddings=role == "base")
     checkpoints.clear()

@@ -16,18 +16,20 @@ from collateral.findings.accuracy.numbers import accuracies
 from collateral.findings.membership.numbers import draw, scores
 from collateral.findings.tuning.selection import select, select_by_teacher
 from collateral.results import layout
+from collateral.results.chain import write_record
 from collateral.results.files import write_json, write_rows
 from collateral.results.split import Split
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
     job_checkpoints,
+    preparation_record,
     record_of,
 )
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.execution import Method, Prepared, method_of, prepared_in
 from collateral.training.inference import outputs_of
-from collateral.training.session import Session, cost_of, open_session, status_of
+from collateral.training.session import Session, open_session, status_of, write_cost
 
 MEASURED = ("ra", "ra_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
 Values = dict[str, Any]
@@ -45,12 +47,16 @@ def run(args: argparse.Namespace) -> None:
     """Run all trials, a finished one never again; write them, the choice and the cost."""
     params = params_class(args.method).model_validate_json(args.params)
     candidates: list[Values] = json.loads(args.trials)
-    session, split = open_session(args.data, args.threads), Split.load(args.split)
+    session = open_session(args.data, args.threads)
+    split = Split.load(args.split, session.folder)
     method = method_of(args, session, split)
-    checkpoints = job_checkpoints(
-        args, {"trials": [candidates, args.default], **record_of(args, params)}
-    )
-    prepared = Preparations(method, args.prepared, checkpoints, args.out / layout.PREPARED)
+    record = {
+        "method": args.method,
+        "trials": [candidates, args.default],
+        **record_of(args, params),
+    }
+    checkpoints = job_checkpoints(args, record)
+    prepared = Preparations(args, method, session, checkpoints)
     defaults: Values | None = json.loads(args.default)
     extra = [defaults] if defaults and defaults not in candidates else []
     rows = []
@@ -67,7 +73,9 @@ def run(args: argparse.Namespace) -> None:
         rows.append({"trial": index, **values, **flags, **row})
     write_choice(args.out, rows, candidates)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
-    write_json(args.out / layout.COST, cost_of({**seconds, **prepared.seconds}, session.device))
+    files = [args.out / name for name in (layout.TRIALS, layout.SELECTED)]
+    write_record(args.out / layout.RECORD, record, root=session.folder, files=files)
+    write_cost(args.out, {**seconds, **prepared.seconds}, session.device, session.folder)
     checkpoints.clear()
 
 
@@ -75,15 +83,16 @@ class Preparations:
     """What trials need from the first phase: found in the given folders, or made once and kept."""
 
     def __init__(
-        self, method: Method, folders: list[Path], checkpoints: Checkpoints, out: Path
+        self, args: argparse.Namespace, method: Method, session: Session, checkpoints: Checkpoints
     ) -> None:
-        """Make nothing yet; throw away what another run of the job left in `out`."""
-        shutil.rmtree(out, ignore_errors=True)
+        """Make nothing yet; throw away what another run of the job left."""
+        self._args = args
         self._method = method
-        self._folders = folders
+        self._session = session
         self._checkpoints = checkpoints
-        self._out = out
+        self._out = args.out / layout.PREPARED
         self._made: dict[str, Prepared] = {}
+        shutil.rmtree(self._out, ignore_errors=True)
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -95,12 +104,16 @@ class Preparations:
         if not self._method.has_prepare:
             return None
         name = prepared_name(self._method.name, params)
-        found = self._made.get(name) or prepared_in(self._folders, self._method.name, params)
-        if found is None:
-            found = self._method.prepare(params, self._checkpoints.within(name))
-            found.save(self._out / name, self._method.device)
-            self._made[name] = found
-        return found
+        if name in self._made:
+            return self._made[name]
+        folders, root = self._args.prepared, self._session.folder
+        if shared := prepared_in(folders, self._method.name, params, root):
+            return shared[1]
+        made = self._method.prepare(params, self._checkpoints.within(name))
+        record = preparation_record(self._args, params)
+        made.save(self._out / name, self._session.device, root, record)
+        self._made[name] = made
+        return made
 
 
 def measure(

@@ -14,13 +14,15 @@ from collateral.contract.params import MethodParams
 from collateral.contract.plugins import kind_of, params_class, prepared_name
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.results import layout
-from collateral.results.files import read_json
+from collateral.results.chain import INPUTS, checked, hashes
 from collateral.results.outputs import StoredOutputs
+from collateral.results.selection import read_selected
 from collateral.results.split import Split
 from collateral.stages.options import (
     add_job_options,
     add_method_options,
     job_checkpoints,
+    preparation_record,
     record_of,
 )
 from collateral.training.checkpoints import Checkpoints
@@ -47,17 +49,21 @@ def run(args: argparse.Namespace) -> None:
     args.retrained = args.retrained[0] if args.retrained else None
     kind = kind_of(args.method).what
     record = {"run": args.run, "kind": kind, "method": args.method, **record_of(args, params)}
-    session, split = open_session(args.data, args.threads), Split.load(args.split)
+    session = open_session(args.data, args.threads)
+    split = Split.load(args.split, session.folder)
     method = method_of(args, session, split)
     # The history of a run that was not tracked is of no use to one that is.
     checkpoints = job_checkpoints(args, {**record, "tracked": args.track})
     tracker = tracker_of(session, split) if args.track else None
     inputs: list[Any] = []
-    prepared = preparation(args, method, params, checkpoints) if method.has_prepare else None
-    if prepared:
+    prepared = None
+    if method.has_prepare:
+        prepared, taken = preparation(args, session, method, params, checkpoints)
+        record[INPUTS] |= hashes(taken, session.folder)
         inputs = [prepared.tensors]
     elif args.retrained:
-        inputs = [soft_labels(args.retrained, split).to(session.device)]
+        retrained = checked(args.retrained, session.folder)
+        inputs = [soft_labels(retrained, split).to(session.device)]
     model, this = method.unlearn(params, *inputs, checkpoints=checkpoints, tracker=tracker)
     if prepared:
         prepared.add_to(this)
@@ -66,17 +72,23 @@ def run(args: argparse.Namespace) -> None:
 
 
 def preparation(
-    args: argparse.Namespace, method: Method, params: MethodParams, checkpoints: Checkpoints
-) -> Prepared:
-    """Return what another job prepared; where none did, prepare, and keep it for others."""
+    args: argparse.Namespace,
+    session: Session,
+    method: Method,
+    params: MethodParams,
+    checkpoints: Checkpoints,
+) -> tuple[Prepared, list[Path]]:
+    """Return what another job prepared, and its file; where none did, prepare, and keep it."""
     own = args.out / layout.PREPARED
     shutil.rmtree(own, ignore_errors=True)
-    shared = prepared_in(args.prepared, args.method, params)
-    if shared:
-        return shared
+    if shared := prepared_in(args.prepared, args.method, params, session.folder):
+        folder, prepared = shared
+        return prepared, [folder / layout.PREPARED_TENSORS]
     prepared = method.prepare(params, checkpoints.within("prepare"))
-    prepared.save(own / prepared_name(args.method, params), method.device)
-    return prepared
+    folder = own / prepared_name(args.method, params)
+    record = preparation_record(args, params)
+    prepared.save(folder, session.device, session.folder, record)
+    return prepared, []
 
 
 def tracker_of(session: Session, split: Split) -> Tracker:
@@ -95,7 +107,7 @@ def tracker_of(session: Session, split: Split) -> Tracker:
 def final_params(args: argparse.Namespace) -> MethodParams:
     """Return the given parameters, with the tuning's choice and then the sweep's value put in."""
     params = params_class(args.method)
-    chosen = read_json(args.selected[0])["params"] if args.selected else {}
+    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
     chosen = {key: value for key, value in chosen.items() if key in params.model_fields}
     return params.model_validate({**json.loads(args.params), **chosen, **json.loads(args.vary)})
 

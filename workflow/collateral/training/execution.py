@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import kind_of, prepare_class, prepare_values, prepared_name
 from collateral.contract.seeds import seed_of
 from collateral.results import layout
+from collateral.results.chain import checked, read_sealed, write_record
 from collateral.results.files import atomic, read_json, write_json
 from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task
 from collateral.training.run import Run, Tracker
-from collateral.training.session import Session, cost_of
+from collateral.training.session import Session, read_tensors, write_cost
 
 
 @dataclass(frozen=True)
@@ -33,22 +34,25 @@ class Prepared:
     seconds: dict[str, float]
     history: list[dict[str, Any]]
 
-    def save(self, folder: Path, device: torch.device) -> None:
-        """Write a folder that trials, sweeps and runs may share."""
-        with atomic(folder / layout.PREPARED_TENSORS) as temporary:
+    def save(
+        self, folder: Path, device: torch.device, root: Path, record: Mapping[str, Any]
+    ) -> None:
+        """Write a folder that trials, sweeps and runs may share, with its record."""
+        tensors, report = folder / layout.PREPARED_TENSORS, folder / layout.PREPARED_REPORT
+        with atomic(tensors) as temporary:
             save_file(self.tensors, temporary)
-        report = {"reported": self.reported, "history": self.history}
-        write_json(folder / layout.PREPARED_REPORT, report)
-        write_json(folder / layout.COST, cost_of(self.seconds, device))
+        write_json(report, {"reported": self.reported, "history": self.history})
+        write_record(folder / layout.RECORD, record, root=root, files=[tensors, report])
+        write_cost(folder, self.seconds, device, root)
 
     @staticmethod
-    def load(folder: Path) -> Prepared:
+    def load(folder: Path, root: Path) -> Prepared:
         """Read what `save` wrote."""
-        report = read_json(folder / layout.PREPARED_REPORT)
+        report = read_json(checked(folder / layout.PREPARED_REPORT, root))
         return Prepared(
-            tensors=load_file(folder / layout.PREPARED_TENSORS),
+            tensors=read_tensors(checked(folder / layout.PREPARED_TENSORS, root)),
             reported=report["reported"],
-            seconds=read_json(folder / layout.COST)["seconds"],
+            seconds=read_sealed(folder / layout.COST)["seconds"],
             history=report["history"],
         )
 
@@ -140,8 +144,11 @@ def method_of(args: argparse.Namespace, session: Session, split: Split) -> Metho
     )
 
 
-def prepared_in(folders: Sequence[Path], name: str, params: MethodParams) -> Prepared | None:
-    """Return what is prepared for these parameters in one of the folders, if it is there."""
+def prepared_in(
+    folders: Sequence[Path], name: str, params: MethodParams, root: Path
+) -> tuple[Path, Prepared] | None:
+    """Return what is prepared for these parameters in one of the folders, and where; or None."""
     places = [folder / prepared_name(name, params) for folder in folders]
     # The cost is written last.
-    return next((Prepared.load(p) for p in places if (p / layout.COST).exists()), None)
+    found = next((place for place in places if (place / layout.COST).exists()), None)
+    return found and (found, Prepared.load(found, root))

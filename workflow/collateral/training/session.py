@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import nn
+from torch import Tensor, nn
 
 from collateral.models._build import build_model
 from collateral.results import layout
+from collateral.results.chain import checked, write_record, write_sealed
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.files import atomic, write_json, write_rows
-from collateral.results.outputs import Embeddings, ModelOutputs
+from collateral.results.files import Unsound, atomic, write_rows
+from collateral.results.outputs import ModelOutputs
 from collateral.results.record import cost
 from collateral.results.split import Split
 from collateral.training.devices import choose_device
@@ -36,6 +38,7 @@ class Session:
     data: Dataset
     train: Examples
     test: Examples
+    folder: Path  # the benchmark's, in which the data set lies
 
     def task(self, split: Split) -> Task:
         """Return what a method may see."""
@@ -49,7 +52,7 @@ class Session:
     def load_model(self, name: str, path: Path) -> nn.Module:
         """Build a model and give it the weights in a safetensors file."""
         model = build_model(name, self.data.info)
-        model.load_state_dict(load_file(path))
+        model.load_state_dict(read_tensors(checked(path, self.folder)))
         return self._placed(model)
 
     def _placed(self, model: nn.Module) -> nn.Module:
@@ -62,13 +65,20 @@ def open_session(data: Path, threads: int) -> Session:
     torch.set_num_threads(threads)
     make_deterministic()
     device = choose_device()
-    dataset = Dataset.load(data)
-    return Session(device, dataset, train_examples(dataset, device), test_examples(dataset, device))
+    dataset = Dataset.load(checked(data, data.parent))
+    train, test = train_examples(dataset, device), test_examples(dataset, device)
+    return Session(device, dataset, train, test, data.parent)
 
 
 def write_results(
-    out: Path, model: nn.Module, session: Session, run: Run, record: dict[str, Any]
-) -> tuple[ModelOutputs, Embeddings]:
+    out: Path,
+    model: nn.Module,
+    session: Session,
+    run: Run,
+    record: dict[str, Any],
+    *,
+    with_embeddings: bool = False,
+) -> None:
     """Run the model over the data, once; write weights, outputs, history, record and cost."""
     outputs, embeddings = outputs_of(model, session.train, session.test)
     weights = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
@@ -76,11 +86,15 @@ def write_results(
         save_file(weights, temporary)
     outputs.save(out / layout.OUTPUTS)
     write_rows(out / layout.HISTORY, _columns(run.history), run.history)
+    names = [layout.MODEL, layout.OUTPUTS, layout.HISTORY]
+    if with_embeddings:
+        embeddings.save(out / layout.EMBEDDINGS)
+        names.append(layout.EMBEDDINGS)
     status = status_of(outputs, session.data.labels)
     about = {"status": status, "numerics": numerics_of(run.devices), "extra": run.reported}
-    write_json(out / layout.RECORD, {**record, **about})
-    write_json(out / layout.COST, cost_of(run.clock.seconds, run.device))
-    return outputs, embeddings
+    files = [out / name for name in names]
+    write_record(out / layout.RECORD, {**record, **about}, root=session.folder, files=files)
+    write_cost(out, run.clock.seconds, session.device, session.folder)
 
 
 def _columns(history: list[dict[str, Any]]) -> list[str]:
@@ -100,8 +114,17 @@ def status_of(outputs: ModelOutputs, labels: Labels) -> str:
     return "collapsed" if is_guessing else "ok"
 
 
-def cost_of(seconds: Mapping[str, float], device: torch.device) -> dict[str, Any]:
-    """Return what this process cost so far, and where it ran."""
-    peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
+def write_cost(out: Path, seconds: Mapping[str, float], device: torch.device, root: Path) -> None:
+    """Write what this process cost so far, and where it ran."""
     threads = torch.get_num_threads()
-    return cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
+    peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
+    found = cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
+    write_sealed(out / layout.COST, found, root)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file."""
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise Unsound(path, f"broken: {error}") from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from collateral.results.record import file_hash
+from collateral.results.chain import content_hash
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ def count(_size: DatasetSize, params: Params) -> int:
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
     """Return the file's name and the hash of its content for the record."""
-    return {"path": str(params.path), "sha256": file_hash(params.path.expanduser())}
+    return {"path": str(params.path), "sha256": content_hash(params.path.expanduser())}
 
 
 def _listed(path: Path) -> NDArray[np.int64]:

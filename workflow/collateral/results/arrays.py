@@ -1,0 +1,28 @@
+"""Files of arrays, .npz: read without pickle; what is broken is named."""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from collateral.results.files import Unsound
+
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[NpzFile]:
+    """Yield the arrays of a file."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            yield file
+    except FileNotFoundError:
+        raise
+    except KeyError as error:
+        raise Unsound(path, f"broken: {error.args[0]}") from None
+    except BROKEN as error:
+        raise Unsound(path, f"broken: {error}") from None

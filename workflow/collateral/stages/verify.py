@@ -1,0 +1,101 @@
+"""Check that results are what their records say, with every hash recomputed.
+
+Exit code 1 where something is wrong and stays so. With --fix exactly what is not sound is deleted,
+after it is listed, so that the next run makes it again.
+"""
+
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import zip_longest
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from collateral.results import layout
+from collateral.results.chain import read_sealed
+from collateral.results.files import Unsound
+from collateral.results.verification import Walk, walk
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("results", type=Path, nargs="?", default=Path("results"))
+    parser.add_argument(
+        "--deep", action="store_true", help="also make metrics and tables again from outputs"
+    )
+    parser.add_argument("--fix", action="store_true", help="delete what is not sound")
+
+
+def run(args: Namespace) -> None:
+    """Print what is wrong, a line each, and a last line that sums up."""
+    if not args.results.is_dir():
+        raise ValueError(f"{args.results}: there is no such folder")
+    found = walk(args.results)
+    faults = [*found.faults, *(differences(args.results) if args.deep and not found.faults else [])]
+    for fault in faults:
+        print(f"{fault.path}: {fault.reason}")
+    print(summary(found, faults))
+    if args.fix:
+        fix(Walk(faults, found.num_files, found.absent))
+    elif faults:
+        raise SystemExit(1)
+
+
+def differences(results: Path) -> list[Unsound]:
+    """Return what another computation from the same outputs gives otherwise."""
+    with TemporaryDirectory() as name:
+        records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
+        of_cells = [fault for path in sorted(records) for fault in _metrics(path, Path(name))]
+        of_all = [fault for path in sorted(plans) for fault in _tables(path, Path(name))]
+    return [*of_cells, *of_all]
+
+
+def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
+    """Make the numbers of a cell again; those of a benchmark are the cells', one below another."""
+    content = read_sealed(record)
+    if "options" not in content:
+        return
+    names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
+    again = {option: out / name for option, name in names.items()}
+    about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
+    _stage("metrics").run(Namespace(fresh=True, **about, **again))
+    yield from _compared(record.parent / layout.METRICS, again["out"])
+
+
+def _tables(plan: Path, out: Path) -> Iterator[Unsound]:
+    folder, made = plan.parent, out / plan.parent.name
+    numbers = {"metrics": folder / layout.METRICS, "costs": folder / layout.COSTS}
+    _stage("tables").run(Namespace(plan=plan, **numbers, out=made))
+    for path in sorted((folder / layout.TABLES).rglob("*.csv")):
+        yield from _compared(path, made / path.relative_to(folder / layout.TABLES))
+
+
+def _stage(name: str) -> Any:
+    # By name: pandas and scikit-learn take seconds, and a plain walk needs neither.
+    return import_module(f"collateral.stages.{name}")
+
+
+def _compared(path: Path, again: Path) -> Iterator[Unsound]:
+    old, new = (file.read_text().splitlines() for file in (path, again))
+    if old != new:
+        pairs = enumerate(zip_longest(old, new), start=1)
+        line = next(number for number, (one, other) in pairs if one != other)
+        yield Unsound(path, f"made again from the same outputs, it differs in line {line}")
+
+
+def summary(found: Walk, faults: list[Unsound]) -> str:
+    """Say how much was looked at."""
+    absent = f"; {len(found.absent)} that figures do not need are not here" if found.absent else ""
+    wrong = f"{len(faults)} not sound" if faults else "all sound"
+    return f"{found.num_files} files: {wrong}{absent}"
+
+
+def fix(found: Walk) -> None:
+    """Delete what is not sound."""
+    for path in found.to_delete:
+        print(f"deleted: {path}")
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if found.faults:
+        print("Run again to make it anew.")

@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from collateral.findings.compute import read_problems
+from collateral.results.chain import checked
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -13,7 +14,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Print each problem in a line, and fail if there is one."""
-    problems = dict.fromkeys(read_problems(args.problems))
+    problems = dict.fromkeys(read_problems(checked(path, path.parent) for path in args.problems))
     for problem in problems:
         print(" ".join(str(problem).split()))
     if problems:

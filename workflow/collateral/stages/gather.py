@@ -1,11 +1,14 @@
 """Cells' metrics and costs in; the benchmark's out, with what findings say over all cells."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from collateral.findings.compute import numbers_across, read_problems, write_problems
 from collateral.results import layout
-from collateral.results.chain import INPUTS, checked, hashes, write_record
+from collateral.results.chain import INPUTS, checked, hashes, read_sealed, write_record
+from collateral.results.files import Unsound
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import read, write_benchmark
 
@@ -23,16 +26,27 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Put the cells' files one below another, and below them the numbers over all cells."""
-    root = args.out_metrics.parent
+    root = args.plan.parent
+    plan = BenchmarkPlan.load(args.plan)
     for path in [*args.metrics, *args.costs, *args.problems]:
         checked(path, root)
+    for path in args.metrics:
+        check_plan(args.plan, plan, read_sealed(layout.record_of(path), root))
     write_benchmark(args.out_metrics, args.metrics)
     write_benchmark(args.out_costs, args.costs)
-    rows, problems = numbers_across(read(BenchmarkPlan.load(args.plan), args.out_metrics))
+    rows, problems = numbers_across(read(plan, args.out_metrics))
     write_benchmark(args.out_metrics, args.metrics, rows)
     write_problems(args.out_problems, [*read_problems(args.problems), *problems])
-    about = {INPUTS: hashes(args.metrics, root)}
+    about = {INPUTS: hashes([args.plan, *args.metrics, *args.problems], root)}
     made = [args.out_metrics, args.out_problems]
     write_record(layout.record_of(args.out_metrics), about, root=root, files=made)
-    about = {INPUTS: hashes(args.costs, root)}
+    about = {INPUTS: hashes([args.plan, *args.costs], root)}
     write_record(layout.record_of(args.out_costs), about, root=root, files=[args.out_costs])
+
+
+def check_plan(path: Path, plan: BenchmarkPlan, of_cell: Mapping[str, Any]) -> None:
+    """Refuse a plan that does not know a cell, or one of its runs: tables would leave it out."""
+    cell, options = of_cell["cell"], of_cell["options"]
+    unknown = {*options["methods"], *options["controls"]} - plan.labels.keys()
+    if cell not in plan.cells or unknown:
+        raise Unsound(path, f"does not know {' '.join([cell, *sorted(unknown)])}")

@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test slurm-test lint schema bench clean-results
+.PHONY: help setup run figures test slurm-test mutants lint schema bench clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,9 @@ test: setup lint ## all there is to test; what this machine lacks is skipped, an
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
 	pytest -v -m slurm
+
+mutants: setup ## break the pure modules in every place: which does no test notice? (docs/mutants.md)
+	OMP_NUM_THREADS=1 PYTHONPATH=workflow python tests/mutants.py
 
 lint: setup
 	ruff check .

@@ -36,6 +36,13 @@ def pixels(count, *shape):
     return np.random.default_rng(count).integers(0, 256, (count, *shape), dtype=np.uint8)
 
 
+def one_wrong(shape, place, value):
+    """Return images in [0, 1] with one value that is not."""
+    images = np.full(shape, 0.5, np.float32)
+    images[place] = value
+    return images
+
+
 def md5(path):
     return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
 
@@ -589,9 +596,19 @@ BAD_CONTENTS = {
         {"train_images": pixels(6, 4, 5, 3).astype(np.float32)},
         "train_images: floats from .* expected 0 to 1",
     ),
-    "not a number": (
+    "no numbers": (
         {"train_images": np.full((6, 4, 5, 3), np.nan)},
-        "train_images: floats from nan to nan",
+        r"own.npz: train_images: 360 values are NaN or infinite, in 6 of 6 images, the first at "
+        r"\[0, 0, 0, 0\]; expected floats from 0 to 1",
+    ),
+    "a value that is no number": (
+        {"test_images": one_wrong((3, 4, 5, 3), (2, 3, 1, 0), np.nan)},
+        r"own.npz: test_images: 1 value is NaN or infinite, in 1 of 3 images, the first at "
+        r"\[2, 3, 1, 0\]",
+    ),
+    "an infinite value": (
+        {"train_images": one_wrong((6, 4, 5, 3), (5, 0, 0, 2), -np.inf)},
+        r"train_images: 1 value is NaN or infinite, in 1 of 6 images, the first at \[5, 0, 0, 2\]",
     ),
     "other test shape": (
         {"test_images": pixels(3, 5, 5, 3)},

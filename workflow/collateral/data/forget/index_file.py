@@ -10,8 +10,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from collateral.contract.params import Strict, UserPath
 from collateral.results.chain import content_hash
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 SUFFIXES = (".txt", ".json", ".npy")
 
 
-class Params(BaseModel):
+class Params(Strict):
     """Which file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    path: Path = Field(description="The list of places in the train set: .txt, .json or .npy.")
+    path: UserPath = Field(description="The list of places in the train set: .txt, .json or .npy.")
 
     @field_validator("path")
     @classmethod

@@ -10,14 +10,21 @@ make figures                                                 tables, figures, pa
 from snakemake.utils import min_version
 
 from collateral.config.errors import ConfigError
-from collateral.config.load import load
+from collateral.config.load import check_files, load
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
 from collateral.plan.schedule import lift_limit
+from collateral.plan.soundness import check_plan
 from collateral.plan.warm import keep_warm
 
 min_version("9.0")
-if "benchmarks" not in config:
+WRONG = "The config is not valid:\n"
+NEEDS_DEFAULT = "benchmarks" not in config
+try:
+    check_files([*workflow.configfiles, *["config.yaml"] * NEEDS_DEFAULT])
+except ConfigError as error:
+    raise WorkflowError(f"{WRONG}{error}") from None
+if NEEDS_DEFAULT:
 
     configfile: "config.yaml"
 
@@ -27,9 +34,11 @@ report: "workflow/report/workflow.rst"
 
 try:
     CONFIG = load(config)
+    GRID = build_grid(CONFIG)
+    # Where jobs have an environment of their own, its packages are not these.
+    check_plan(GRID, runs_here=not workflow.deployment_settings.deployment_method)
 except ConfigError as error:
-    raise WorkflowError(f"The config is not valid:\n{error}") from None
-GRID = build_grid(CONFIG)
+    raise WorkflowError(f"{WRONG}{error}") from None
 
 
 include: "workflow/rules/lookup.smk"

@@ -33,9 +33,12 @@ $(VENV)/.figures: pyproject.toml envs/constraints.txt
 	touch $@
 
 run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another experiment
+	collateral unlock
 	$(SNAKEMAKE)
 
 figures: $(FIGURES_ENV) ## tables, figures and pages from cached outputs: no torch, no data, no training
+	collateral unlock
+	collateral cached --config $(CONFIG)
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
 test: setup lint ## all there is to test; what this machine lacks is skipped, and named

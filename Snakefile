@@ -11,7 +11,8 @@ from snakemake.utils import min_version
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import check_files, load
-from collateral.plan import paths
+from collateral.plan import lock, paths
+from collateral.plan.cached import lost
 from collateral.plan.grid import build_grid
 from collateral.plan.schedule import lift_limit
 from collateral.plan.soundness import check_plan
@@ -59,6 +60,7 @@ rule all:
     input:
         paths.INDEX,
         expand(paths.CHECKED, benchmark=GRID),
+        lambda w: lost(GRID.values()),
 
 
 rule paper:
@@ -68,6 +70,7 @@ rule paper:
 
 
 onstart:
+    lock.sign(getattr(workflow.persistence, "_lockfile", {}).values())
     lift_limit(workflow.scheduler)
     # Not where jobs have an environment, or a machine, of their own.
     if workflow.local_exec and not workflow.deployment_settings.deployment_method:
@@ -77,4 +80,9 @@ onstart:
 
 
 onsuccess:
+    lock.withdraw()
     print(f"Look at {paths.INDEX}; tables and figures are under {paths.RESULTS}/<benchmark>/.")
+
+
+onerror:
+    lock.withdraw()

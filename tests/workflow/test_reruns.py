@@ -35,7 +35,8 @@ NAMES += [layout.SUPPORT_SIZES, "theory.csv", "findings.csv", "checks.csv", "fig
 NAMES += [
     f"figures/{n}.{s}" for n in ("synthetic", "retain-residual", "support") for s in ("pdf", "png")
 ]
-# In place of `collateral`: makes the files that it is told of, and in a folder all there may be.
+# In place of `collateral`: makes the files that it is told of, with their records, and in a folder
+# all there may be.
 PRETEND = f"""#!{sys.executable}
 import sys
 from pathlib import Path
@@ -43,11 +44,14 @@ words = sys.argv[1:]
 files = [Path(word) for word in words if Path(word).suffix in (".csv", ".html", ".json", ".npz")]
 if "--out" in words and Path(words[words.index("--out") + 1]) not in files:
     files += [Path(words[words.index("--out") + 1]) / name for name in {NAMES}]
+records = {layout.RECORDS}
+files += [file.with_name(records[file.name]) for file in files if file.name in records]
 for file in files:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.exists() or file.touch()
 """
 OPTIONS = ("--configfile", "small.yaml")
+BY_HAND = {"estimate", "list", "verify"}  # stages that no rule runs
 # The rules that a change of a module reruns, without those that only come after them.
 CHANGED = {
     "stages/data.py": {"data"},

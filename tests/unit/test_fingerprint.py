@@ -95,12 +95,15 @@ class Package:
         self.write(name, text.replace(old, new))
 
     def fingerprint(self, *modules):
-        command = [sys.executable, "-B", "-c", ASK, str(self.folder / "plugins"), *modules]
-        env = {**os.environ, "PYTHONPATH": str(self.folder)}
-        done = subprocess.run(
-            command, cwd=self.folder, env=env, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
+        return asked(self.folder, *modules)
+
+
+def asked(folder, *modules):
+    """Return the fingerprint of modules of the package that lies in a folder."""
+    command = [sys.executable, "-B", "-c", ASK, str(folder / "plugins"), *modules]
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def sorted_imports(text):
@@ -268,11 +271,30 @@ def modules_of_the_package():
 
 
 def test_algorithms_of_the_contract_count():
-    counted = {"classes", "metrics", "rows", "seeds", "shares"}
+    counted = {"attacks", "classes", "metrics", "rows", "seeds", "shares"}
     assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
     names = {path[-1] for path in modules_of_the_package() if path[0] == "contract"}
     declaring = {name.rpartition(".")[2] for name in UNCOUNTED if ".contract." in name}
     assert names == declaring | counted | {"__init__"}
+
+
+TRAINING = ("data", "split", "train", "tune", "unlearn", "support_size", "neighbours")
+# Where the order, the place, the labels and the digits of what is shown are set.
+PRESENTING = ("findings/*/__init__.py", "findings/catalogue.py", "contract/metrics.py")
+
+
+def test_how_numbers_are_shown_counts_for_nothing_that_trains(tmp_path):
+    """A label, or one digit more, must not cost GPU hours."""
+    folder = tmp_path / "collateral"
+    shutil.copytree(Path(module.__file__).parents[1], folder, ignore=shutil.ignore_patterns("__p*"))
+    training = [f"collateral.stages.{stage}" for stage in TRAINING]
+    before = asked(tmp_path, *training), asked(tmp_path, "collateral.stages.tables")
+    files = [path for pattern in PRESENTING for path in folder.glob(pattern)]
+    assert len(files) > 14
+    for path in files:
+        path.write_text(f"{path.read_text()}\nCHANGED = True\n")
+    assert asked(tmp_path, *training) == before[0]
+    assert asked(tmp_path, "collateral.stages.tables") != before[1]
 
 
 def test_every_stage_has_a_fingerprint_of_its_own():

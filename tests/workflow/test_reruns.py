@@ -79,6 +79,8 @@ CHANGED = {
     "findings/classes/figure.py": {"figures"},
     "findings/locality/words.py": {"report"},
     "findings/classes/__init__.py": {"metrics"},
+    "findings/membership/__init__.py": {"metrics"},
+    "contract/metrics.py": {"metrics"},
     "report/page.html.j2": {"report", "index"},
 }
 # All jobs of methods that it reruns, by run or tuned method.

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictInt, field_validator, model_validator
 
+from collateral.contract.attacks import Attack
 from collateral.contract.params import MOST, Seed, Share, Strict, TrainingParams, UserPath
 
 
@@ -77,9 +78,6 @@ class SupportSizeConfig(Strict):
             if larger <= smaller:
                 raise ValueError(f"should increase, but {larger} follows {smaller}")
         return value
-
-
-Attack = Literal["confidence", "correctness", "entropy", "modified_entropy", "probability"]
 
 
 class BenchmarkConfig(Strict):

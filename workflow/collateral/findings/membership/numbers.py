@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVC
 
+from collateral.contract.attacks import ATTACKS, score_of
 from collateral.contract.protocols import Answers, CellResults, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
-from collateral.findings.membership import metric_of
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
@@ -38,10 +38,8 @@ Floats = NDArray[np.float64]
 def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
     """Yield the score of every attack on a run that is asked for; undefined where it diverged."""
     drawn = draw(cell.split, len(cell.labels.test), result.seed)
-    names = [metric_of(attack) for attack in cell.attacks]
-    for name, value in scores(
-        result.train, result.test, cell.labels, cell.split, drawn, names
-    ).items():
+    found = scores(result.train, result.test, cell.labels, cell.split, drawn, cell.attacks)
+    for name, value in found.items():
         yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
 
 
@@ -85,11 +83,11 @@ def probabilities(outputs: Outputs) -> Floats:
 
 # What each attack looks at: (N,), or (N, C) for all classes.
 FEATURES: dict[str, Callable[[Outputs, NDArray[np.int64]], Floats]] = {
-    "mia": lambda outputs, label: outputs.confidence.astype(np.float64),
-    "mia_correctness": lambda outputs, label: (outputs.prediction == label).astype(np.float64),
-    "mia_entropy": lambda outputs, label: entropy(probabilities(outputs)),
-    "mia_modified_entropy": lambda outputs, label: modified_entropy(probabilities(outputs), label),
-    "mia_probability": lambda outputs, label: probabilities(outputs),
+    "confidence": lambda outputs, label: outputs.confidence.astype(np.float64),
+    "correctness": lambda outputs, label: (outputs.prediction == label).astype(np.float64),
+    "entropy": lambda outputs, label: entropy(probabilities(outputs)),
+    "modified_entropy": lambda outputs, label: modified_entropy(probabilities(outputs), label),
+    "probability": lambda outputs, label: probabilities(outputs),
 }
 
 
@@ -99,20 +97,20 @@ def scores(
     labels: Labels,
     split: Split,
     drawn: Draw,
-    attacks: Iterable[str] = tuple(FEATURES),
+    attacks: Iterable[str] = ATTACKS,
 ) -> dict[str, float]:
-    """Return the score of each attack on a model."""
+    """Return the score of each attack on a model, by the name of the score."""
     of_train, of_test = (Outputs(a.logits, a.confidence, a.prediction) for a in (train, test))
-    members, targets, others = (
+    groups = [
         (outputs[index], label[index])
         for outputs, label, index in (
             (of_train, labels.train, drawn.members),
-            (of_train, labels.train, split.forget),
             (of_test, labels.test, drawn.non_members),
+            (of_train, labels.train, split.forget),
         )
-    )
+    ]
     return {
-        name: non_member_rate(*(FEATURES[name](*part) for part in (members, others, targets)))
+        score_of(name): non_member_rate(*(FEATURES[name](*part) for part in groups))
         for name in attacks
     }
 

@@ -64,6 +64,7 @@ from collateral.plan.fingerprint import fingerprint
 methods.__path__.append(sys.argv[1])
 print(fingerprint(sys.argv[2:]))
 """
+ASK_ALONE = "\n".join(line for line in ASK.splitlines() if "methods" not in line)
 
 
 class Package:
@@ -98,9 +99,9 @@ class Package:
         return asked(self.folder, *modules)
 
 
-def asked(folder, *modules):
+def asked(folder, *modules, question=ASK):
     """Return the fingerprint of modules of the package that lies in a folder."""
-    command = [sys.executable, "-B", "-c", ASK, str(folder / "plugins"), *modules]
+    command = [sys.executable, "-B", "-c", question, str(folder / "plugins"), *modules]
     env = {**os.environ, "PYTHONPATH": str(folder)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -253,6 +254,14 @@ def test_nothing_is_imported_on_the_way(package):
     package.write("stages/heavy.py", "import torch\nfrom collateral.results.heavy import X\n")
     package.write("results/heavy.py", "raise RuntimeError('imported')\n")
     assert package.fingerprint("collateral.stages.heavy")
+
+
+def test_a_folder_without_init_is_found_though_nothing_above_it_is_imported(package):
+    package.write("stages/other.py", "from collateral.methods.mine.method import N\n")
+    stage = "collateral.stages.other"
+    assert asked(package.folder, stage, question=ASK_ALONE) == package.fingerprint(stage)
+    package.edit("methods/mine/method.py", "N = EPOCHS", "N = 2 * EPOCHS")
+    assert asked(package.folder, stage, question=ASK_ALONE) == package.fingerprint(stage)
 
 
 def test_a_module_that_is_not_there_is_an_error():

@@ -11,7 +11,7 @@ import hashlib
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
 from pathlib import Path
 
 import collateral
@@ -137,4 +137,11 @@ def find_module(module: str) -> ModuleSpec | None:
     spec = find_module(above)
     # A folder of plug-ins is on the path of the imported package alone.
     path = getattr(sys.modules.get(above), "__path__", spec and spec.submodule_search_locations)
-    return PathFinder.find_spec(module, path) if path else None
+    found = (_finder(folder).find_spec(module) for folder in path or ())
+    return next(filter(None, found), None)
+
+
+@cache
+def _finder(folder: str) -> FileFinder:
+    # Not PathFinder: below what is not imported, it finds no folder without __init__.py.
+    return FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))

@@ -13,7 +13,7 @@ from collateral.results import layout
 
 # Not its weights: no number needs them.
 OF_RUN = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
-OF_TUNING = (layout.TRIALS, layout.SELECTED, layout.COST)
+OF_TUNING = (layout.TRIALS, layout.SELECTED, layout.RECORD, layout.COST)
 OF_SUPPORT_SIZE = (layout.SUPPORT_SIZES, layout.RECORD, layout.COST)
 # What `make run` does by each rule where its file is missing.
 HOW = {
@@ -58,7 +58,8 @@ class Needed:
 
 def needed(benchmark: Benchmark) -> Iterator[Needed]:
     """Yield all files that the pages of a benchmark are made of and no presenting rule makes."""
-    yield Needed(paths.LABELS.format(benchmark=benchmark.name), "data")
+    for path in (paths.LABELS, paths.DATA_RECORD):
+        yield Needed(path.format(benchmark=benchmark.name), "data")
     jobs = [EvaluationJob(benchmark, cell) for cell in benchmark.cells.values()]
     for job in jobs:
         yield from _of_cell(job)
@@ -97,9 +98,10 @@ def _lost(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _of_cell(job: EvaluationJob) -> Iterator[Needed]:
-    split, neighbours = job.path(paths.SPLIT), job.path(paths.NEIGHBOURS)
+    split = job.path(paths.SPLIT)
     yield Needed(split, "split")
-    yield Needed(neighbours, "neighbours", (job.path(paths.DATA), split, *job.embeddings))
+    for path in (paths.NEIGHBOURS, paths.NEIGHBOURS_RECORD):
+        yield Needed(job.path(path), "neighbours", (job.path(paths.DATA), split, *job.embeddings))
 
 
 def _folders(job: EvaluationJob) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:

@@ -265,11 +265,11 @@ def test_known_classes_name_an_unknown_one():
         known_classes("cifar100", options)
 
 
-def run_stage(folder, name, options):
+def run_stage(folder, name, options, *more):
     parser = ArgumentParser()
     data.add_arguments(parser)
     paths = ["--out", str(folder / "dataset.npz"), "--labels", str(folder / "labels.npz")]
-    data.run(parser.parse_args([*paths, "--name", name, "--options", options]))
+    data.run(parser.parse_args([*paths, "--name", name, "--options", options, *more]))
 
 
 @pytest.mark.parametrize("name", DATA.names())
@@ -310,6 +310,22 @@ def test_the_stage_writes_nothing_on_bad_input(tmp_path, name, options, message)
     with pytest.raises(ValueError, match=message):
         run_stage(tmp_path, name, options)
     assert not list(tmp_path.iterdir())
+
+
+def forgetting_threes(retained):
+    """Return the option for a forget set of 137 digits that must leave so many."""
+    params = {"class": "digit_3", "fraction": 1}
+    forget = {"cell": "threes", "kind": "class_part", "params": params}
+    return ["--forget", json.dumps({**forget, "asked": {"benchmarks.b.methods.ltd.k": retained}})]
+
+
+def test_the_stage_writes_nothing_where_more_is_asked_for_than_is_retained(tmp_path):
+    said = r"benchmarks.b.methods.ltd.k: 1211: only 1210 examples are retained in threes"
+    with pytest.raises(ValueError, match=said):
+        run_stage(tmp_path, "digits", "{}", *forgetting_threes(1211))
+    assert not list(tmp_path.iterdir())
+    run_stage(tmp_path, "digits", "{}", *forgetting_threes(1210))
+    assert (tmp_path / "labels.npz").exists()
 
 
 @pytest.fixture(scope="module")

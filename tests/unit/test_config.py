@@ -454,7 +454,11 @@ def test_a_name_may_not_be_too_long_for_a_folder():
 def test_a_name_that_cannot_be_printed_is_shown_in_one_short_line(name):
     for change in ({"methods": {name: {}}}, {"model": name}, {"track": [name]}, {name: 3}):
         said = complaints(config(**change))
-        assert said and all(line.isprintable() and len(line) < 500 for line in said)
+        assert said
+        for line in said:
+            assert line.startswith("benchmarks.b")
+            assert line.isprintable()
+            assert len(line) < 500
 
 
 def test_a_benchmark_and_a_cell_have_names_for_folders_too():

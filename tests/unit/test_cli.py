@@ -175,7 +175,7 @@ def test_a_broken_file_is_named_in_one_line(tmp_path):
     assert not (tmp_path / "split.json").exists()
 
 
-def test_check_names_every_problem_in_a_line_and_fails(tmp_path, capsys):
+def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, capsys):
     broken = Problem("mine", "figure", "couch-50", "KeyError: 'x'\nand more")
     lost = Problem("summary", "across", "", "it needs gap")
     write_problems(tmp_path / "one.json", [broken])
@@ -184,6 +184,7 @@ def test_check_names_every_problem_in_a_line_and_fails(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "finding mine: its figure in couch-50 could not be made: KeyError: 'x' and more",
         "finding summary: its across could not be made: it needs gap",
+        "Mend it; or, if the cause has passed: snakemake --forcerun figures gather",
     ]
 
 

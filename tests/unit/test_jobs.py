@@ -59,6 +59,16 @@ def test_a_data_set_is_told_all_forget_sets():
     assert sets[1] == {"cell": "digit_3-90", "kind": "class_part", "params": params}
 
 
+def test_a_data_set_is_told_the_first_forget_sets_where_all_are_too_many():
+    """Linux allows an argument 131,072 bytes, and a shell's command is one."""
+    data = {"name": "synthetic", "families": 100, "classes_per_family": 10}
+    job = DataJob(grid(data=data, classes=[*range(1000)]))
+    told = [json.loads(one)["cell"] for one in option(job.forget, "--forget")]
+    assert len(job.forget) < 100_000
+    assert 100 < len(told) < len(job.benchmark.cells) == 2000
+    assert told == [*job.benchmark.cells][: len(told)]
+
+
 def test_files_of_the_users_own_are_inputs_as_far_as_they_are_there(tmp_path):
     (tmp_path / "train.npz").touch()
     data = {"name": "arrays", "path": str(tmp_path / "train.npz"), "test_path": "no.npz"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from collateral.plan.asked import asked_of_retained
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.workload import SizeUnknownError, workload_of
+
+# Of forget sets on a command line, which is one argument of a shell: Linux allows it 131,072. All
+# others are looked at by their own jobs, and no base model depends on them.
+MOST_BYTES = 50_000
 
 
 @dataclass(frozen=True)
@@ -59,9 +64,11 @@ class DataJob(BenchmarkJob):
 
     @property
     def forget(self) -> str:
-        """All forget sets, which the job looks at before anything is trained."""
+        """The forget sets that the job looks at before anything is trained: as many as fit."""
         sets = [as_json(self._forget(cell)) for cell in self.benchmark.cells.values()]
-        return shlex.join(["--forget", *sets])
+        lengths = accumulate(map(len, sets))
+        fitting = [one for one, length in zip(sets, lengths, strict=True) if length <= MOST_BYTES]
+        return shlex.join(["--forget", *fitting])
 
     @property
     def files(self) -> list[str]:

@@ -9,39 +9,16 @@ make figures                                                 tables, figures, pa
 
 from snakemake.utils import min_version
 
-from collateral.config.errors import ConfigError
-from collateral.config.load import check_files, load
 from collateral.plan import lock, paths
 from collateral.plan.cached import lost
-from collateral.plan.grid import build_grid
-from collateral.plan.schedule import lift_limit
-from collateral.plan.soundness import check_plan
-from collateral.plan.warm import keep_warm
 
 min_version("9.0")
-WRONG = "The config is not valid:\n"
-NEEDS_DEFAULT = "benchmarks" not in config
-try:
-    check_files([*workflow.configfiles, *["config.yaml"] * NEEDS_DEFAULT])
-except ConfigError as error:
-    raise WorkflowError(f"{WRONG}{error}") from None
-if NEEDS_DEFAULT:
-
-    configfile: "config.yaml"
 
 
 report: "workflow/report/workflow.rst"
 
 
-try:
-    CONFIG = load(config)
-    GRID = build_grid(CONFIG)
-    # Where jobs have an environment of their own, its packages are not these.
-    check_plan(GRID, runs_here=not workflow.deployment_settings.deployment_method)
-except ConfigError as error:
-    raise WorkflowError(f"{WRONG}{error}") from None
-
-
+include: "workflow/rules/config.smk"
 include: "workflow/rules/lookup.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/slurm.smk"
@@ -71,12 +48,8 @@ rule paper:
 
 onstart:
     lock.sign(getattr(workflow.persistence, "_lockfile", {}).values())
-    lift_limit(workflow.scheduler)
-    # Not where jobs have an environment, or a machine, of their own.
-    if workflow.local_exec and not workflow.deployment_settings.deployment_method:
-        keep_warm()
-    if hasattr(workflow.executor_settings, "status_command"):
-        check_slurm(workflow.executor_settings)
+    speed_up()
+    check_slurm()
 
 
 onsuccess:

@@ -51,7 +51,7 @@ def stage_code(stage: str, *modules: str) -> str:
 
 def files_hash(folder: Path, pattern: str) -> str:
     """Return a hash of a folder's files that are no Python."""
-    return _hash(*(path.read_text() for path in sorted(folder.glob(pattern))))[:16]
+    return _hash(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob(pattern))))[:16]
 
 
 def _hash(*texts: str) -> str:
@@ -125,7 +125,7 @@ def _read(module: str) -> _Code:
     if spec is None:
         raise ModuleNotFoundError(f"no module {module}, so no fingerprint of it")
     # A folder without __init__.py has no origin.
-    return _Code(ast.parse(Path(spec.origin).read_text() if spec.origin else ""))
+    return _Code(ast.parse(Path(spec.origin).read_bytes() if spec.origin else ""))
 
 
 @cache

@@ -133,4 +133,4 @@ def _file(module: str) -> Path | None:
 
 
 def _parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(), str(file))
+    return ast.parse(file.read_bytes(), str(file))

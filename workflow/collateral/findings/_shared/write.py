@@ -42,7 +42,7 @@ def write(table: Table, folder: Path, cell: str = "") -> None:
     texts = {"csv": unrounded(table), "md": markdown(table), "tex": latex(table, label)}
     for suffix, text in texts.items():
         with atomic(folder / f"{table.name}.{suffix}") as temporary:
-            temporary.write_text(text)
+            temporary.write_text(text, encoding="utf-8")
 
 
 def unrounded(table: Table) -> str:

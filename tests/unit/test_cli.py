@@ -11,6 +11,9 @@ import pytest
 
 from collateral.cli import main, stages
 from collateral.findings.compute import Problem, write_problems
+from collateral.results import layout
+from collateral.results.chain import write_record
+from collateral.stages import check
 
 COMMAND = "from collateral.cli import main; main()"
 
@@ -103,7 +106,8 @@ def test_no_stage_is_imported_before_it_is_asked_for():
 def test_a_stage_that_succeeds_writes_its_files(tmp_path):
     write_arrays(tmp_path)
     main([str(argument) for argument in data_stage(tmp_path)])
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"dataset.npz", "labels.npz"}
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"dataset.npz", "labels.npz", "data.json"}
 
 
 def test_bad_input_is_one_line_and_the_code_1(tmp_path):
@@ -148,14 +152,26 @@ def test_bad_input_leaves_what_was_there_before(tmp_path):
     assert (tmp_path / "out/dataset.npz").read_text() == "before"
 
 
-def test_an_error_inside_a_library_keeps_its_traceback(tmp_path):
+def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch):
+    def fail(args):
+        int("no number")
+
+    monkeypatch.setattr(check, "run", fail)
+    with pytest.raises(ValueError, match="invalid literal") as error:
+        main(["check", "--problems", "x.json"])
+    assert error.traceback
+
+
+def test_a_broken_file_is_named_in_one_line(tmp_path):
     labels = tmp_path / "labels.npz"
     labels.write_text("no zip file")
+    write_record(layout.record_of(labels), {}, root=tmp_path, files=[labels])
     split = ["split", "--labels", labels, "--kind", "class_part", "--params", "{}"]
     done = collateral(*split, "--out", tmp_path / "split.json")
     assert done.returncode == 1
-    assert done.stderr.startswith("Traceback (most recent call last):")
-    assert "ValueError" in done.stderr.splitlines()[-1]
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"collateral split: {labels}: broken: ")
+    assert line.endswith(f"delete and run again: rm -r {labels}")
     assert not (tmp_path / "split.json").exists()
 
 

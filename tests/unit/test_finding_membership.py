@@ -9,6 +9,7 @@ from collateral.findings.membership import LOOKS_AT, METRICS
 from collateral.findings.membership.numbers import (
     FEATURES,
     MAX_VECTORS,
+    Examined,
     draw,
     entropy,
     modified_entropy,
@@ -61,7 +62,7 @@ def test_certainty_has_finite_entropies():
 
 def test_features_come_from_the_right_part_of_the_outputs():
     outputs = Outputs(np.log(P).astype(np.float16), np.array([0.9, 0.8, 0.7]), np.array([0, 1, 0]))
-    values = {name: feature(outputs, Y) for name, feature in FEATURES.items()}
+    values = {name: feature(Examined(outputs, Y)) for name, feature in FEATURES.items()}
     assert values["confidence"].tolist() == [0.9, 0.8, 0.7]  # the float32 pass, not the logits
     assert values["correctness"].tolist() == [1, 1, 0]
     assert values["probability"] == pytest.approx(P, abs=1e-3)  # float16 has 11 bits

@@ -74,6 +74,15 @@ def test_files_of_the_users_own_are_inputs_as_far_as_they_are_there(tmp_path):
     data = {"name": "arrays", "path": str(tmp_path / "train.npz"), "test_path": "no.npz"}
     assert DataJob(grid(data=data, classes=[1])).files == [str(tmp_path / "train.npz")]
     assert DataJob(grid()).files == []
+    data["test_path"] = None
+    assert DataJob(grid(data=data, classes=[1])).files == [str(tmp_path / "train.npz")]
+
+
+def test_where_only_the_data_tell_their_size_the_job_is_told_what_must_be_left():
+    data, methods = {"name": "arrays", "path": "no.npz"}, {"neighbor": {"k": 7}}
+    job = DataJob(grid(data=data, classes=[1], fractions=[1], methods=methods))
+    (told,) = [json.loads(one) for one in option(job.forget, "--forget")]
+    assert told["asked"] == {"benchmarks.b.methods.neighbor.k": 7}
 
 
 def listed(path):

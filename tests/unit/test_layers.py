@@ -76,6 +76,7 @@ LIGHT = [
 ]
 TORCH_FREE = ["config", "contract", "findings", "plan", "report", "results", "theory"]
 TORCH_FREE_STAGES = [
+    "cached",
     "check",
     "estimate",
     "figures",
@@ -88,6 +89,7 @@ TORCH_FREE_STAGES = [
     "split",
     "tables",
     "theory",
+    "unlock",
     "verify",
 ]
 

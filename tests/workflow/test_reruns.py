@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import REPOSITORY, Job, Project, copy_project
 
-from collateral.cli import stages
+from collateral.cli import BY_HAND, stages
 from collateral.results import layout
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -51,7 +51,6 @@ for file in files:
     file.exists() or file.touch()
 """
 OPTIONS = ("--configfile", "small.yaml")
-BY_HAND = {"estimate", "list", "verify"}  # stages that no rule runs
 # The rules that a change of a module reruns, without those that only come after them.
 CHANGED = {
     "stages/data.py": {"data"},

@@ -151,4 +151,4 @@ def prepared_in(
     places = [folder / prepared_name(name, params) for folder in folders]
     # The cost is written last.
     found = next((place for place in places if (place / layout.COST).exists()), None)
-    return found and (found, Prepared.load(found, root))
+    return (found, Prepared.load(found, root)) if found else None

@@ -14,6 +14,7 @@ from float16 logits.
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,19 +76,27 @@ def modified_entropy(p: Floats, label: NDArray[np.int64]) -> Floats:
     return -total
 
 
-def probabilities(outputs: Outputs) -> Floats:
-    """Return the class probabilities of each example (N, C)."""
-    p: Floats = softmax(outputs.logits.astype(np.float64), axis=1)
-    return p
+@dataclass(frozen=True)
+class Examined:
+    """What a model says of some examples, and their labels."""
+
+    outputs: Outputs
+    label: NDArray[np.int64]
+
+    @cached_property
+    def probability(self) -> Floats:
+        """The class probabilities of each example (N, C)."""
+        p: Floats = softmax(self.outputs.logits.astype(np.float64), axis=1)
+        return p
 
 
 # What each attack looks at: (N,), or (N, C) for all classes.
-FEATURES: dict[str, Callable[[Outputs, NDArray[np.int64]], Floats]] = {
-    "confidence": lambda outputs, label: outputs.confidence.astype(np.float64),
-    "correctness": lambda outputs, label: (outputs.prediction == label).astype(np.float64),
-    "entropy": lambda outputs, label: entropy(probabilities(outputs)),
-    "modified_entropy": lambda outputs, label: modified_entropy(probabilities(outputs), label),
-    "probability": lambda outputs, label: probabilities(outputs),
+FEATURES: dict[str, Callable[[Examined], Floats]] = {
+    "confidence": lambda some: some.outputs.confidence.astype(np.float64),
+    "correctness": lambda some: (some.outputs.prediction == some.label).astype(np.float64),
+    "entropy": lambda some: entropy(some.probability),
+    "modified_entropy": lambda some: modified_entropy(some.probability, some.label),
+    "probability": lambda some: some.probability,
 }
 
 
@@ -102,17 +111,14 @@ def scores(
     """Return the score of each attack on a model, by the name of the score."""
     of_train, of_test = (Outputs(a.logits, a.confidence, a.prediction) for a in (train, test))
     groups = [
-        (outputs[index], label[index])
+        Examined(outputs[index], label[index])
         for outputs, label, index in (
             (of_train, labels.train, drawn.members),
             (of_test, labels.test, drawn.non_members),
             (of_train, labels.train, split.forget),
         )
     ]
-    return {
-        score_of(name): non_member_rate(*(FEATURES[name](*part) for part in groups))
-        for name in attacks
-    }
+    return {score_of(name): non_member_rate(*map(FEATURES[name], groups)) for name in attacks}
 
 
 def non_member_rate(members: Floats, non_members: Floats, targets: Floats) -> float:

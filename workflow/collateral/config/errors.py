@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.contract.spelling import SHOWN_LENGTH, nearest, shown
+from collateral.contract.spelling import nearest, plain, shown
 
 # In the words of YAML, where pydantic's are Python's.
 REASONS = {
@@ -34,13 +34,8 @@ def key_of(parts: Sequence[str | int]) -> str:
     """Write ("fractions", 0) as `fractions[0]`."""
     text = ""
     for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{_name(part)}"
+        text += f"[{part}]" if isinstance(part, int) else f".{plain(part)}"
     return text.removeprefix(".")
-
-
-def _name(part: str) -> str:
-    """Return a key as it stands in a message of one line."""
-    return part if part.isprintable() and len(part) <= SHOWN_LENGTH else shown(part)
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[str]:
@@ -61,7 +56,7 @@ def _place(item: dict[str, Any]) -> Place:
     *outer, last = item["loc"] or ("",)
     if item["type"] == "invalid_key":
         return (*outer, str(last))
-    is_branch = last in {"", "int", "str"} or "[" in str(last)
+    is_branch = last in {"", "int", "constrained-int", "str"} or "[" in str(last)
     return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else item["loc"]
 
 

@@ -6,7 +6,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictInt, field_validator, model_validator
 
 from collateral.contract.attacks import Attack
-from collateral.contract.params import MOST, Seed, Share, Strict, TrainingParams, UserPath
+from collateral.contract.params import (
+    MOST,
+    ClassLabel,
+    Seed,
+    Share,
+    Strict,
+    TrainingParams,
+    UserPath,
+)
 
 
 class BaseParams(TrainingParams):
@@ -87,8 +95,7 @@ class BenchmarkConfig(Strict):
     model: str = Field(description="An architecture.")
     base: BaseParams = Field(default_factory=BaseParams)
     seeds: tuple[Seed, ...] = Field(min_length=1, description="One run of everything per seed.")
-    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
-    classes: tuple[str | StrictInt, ...] = Field(
+    classes: tuple[ClassLabel, ...] = Field(
         (), description="Classes of which a part is forgotten, by name or index."
     )
     fractions: tuple[Share, ...] = Field(

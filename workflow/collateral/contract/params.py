@@ -40,6 +40,8 @@ def can_be_looked_for(value: Path) -> Path:
 
 
 Whole = Annotated[int, Field(le=MOST)]
+# Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
+ClassLabel = str | Annotated[int, Field(strict=True, ge=0, le=MOST)]
 Epochs = Annotated[int, Field(le=10**6)]
 # As numpy and scikit-learn take them; files of results hold no larger ones.
 Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(no_yes_or_no)]

@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test slurm-test lint schema bench clean-results
+.PHONY: help setup run figures test slurm-test mutants torture lint schema bench clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -33,9 +33,12 @@ $(VENV)/.figures: pyproject.toml envs/constraints.txt
 	touch $@
 
 run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another experiment
+	collateral unlock
 	$(SNAKEMAKE)
 
 figures: $(FIGURES_ENV) ## tables, figures and pages from cached outputs: no torch, no data, no training
+	collateral unlock
+	collateral cached --config $(CONFIG)
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
 test: setup lint ## all there is to test; what this machine lacks is skipped, and named
@@ -44,6 +47,12 @@ test: setup lint ## all there is to test; what this machine lacks is skipped, an
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
 	pytest -v -m slurm
+
+mutants: setup ## break the pure modules in every place: which does no test notice? (docs/mutants.md)
+	OMP_NUM_THREADS=1 python tests/mutants.py
+
+torture: setup ## kill, fill the disk, set the clock back ...: what a run must survive (an hour)
+	python tests/torture.py
 
 lint: setup
 	ruff check .

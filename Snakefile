@@ -9,29 +9,16 @@ make figures                                                 tables, figures, pa
 
 from snakemake.utils import min_version
 
-from collateral.config.errors import ConfigError
-from collateral.config.load import load
-from collateral.plan import paths
-from collateral.plan.grid import build_grid
-from collateral.plan.schedule import lift_limit
-from collateral.plan.warm import keep_warm
+from collateral.plan import lock, paths
+from collateral.plan.cached import lost
 
 min_version("9.0")
-if "benchmarks" not in config:
-
-    configfile: "config.yaml"
 
 
 report: "workflow/report/workflow.rst"
 
 
-try:
-    CONFIG = load(config)
-except ConfigError as error:
-    raise WorkflowError(f"The config is not valid:\n{error}") from None
-GRID = build_grid(CONFIG)
-
-
+include: "workflow/rules/config.smk"
 include: "workflow/rules/lookup.smk"
 include: "workflow/rules/resources.smk"
 include: "workflow/rules/slurm.smk"
@@ -50,6 +37,7 @@ rule all:
     input:
         paths.INDEX,
         expand(paths.CHECKED, benchmark=GRID),
+        lambda w: lost(GRID.values(), rules.theory.output),
 
 
 rule paper:
@@ -59,13 +47,15 @@ rule paper:
 
 
 onstart:
-    lift_limit(workflow.scheduler)
-    # Not where jobs have an environment, or a machine, of their own.
-    if workflow.local_exec and not workflow.deployment_settings.deployment_method:
-        keep_warm()
-    if hasattr(workflow.executor_settings, "status_command"):
-        check_slurm(workflow.executor_settings)
+    lock.sign(getattr(workflow.persistence, "_lockfile", {}).values())
+    speed_up()
+    check_slurm()
 
 
 onsuccess:
+    lock.withdraw()
     print(f"Look at {paths.INDEX}; tables and figures are under {paths.RESULTS}/<benchmark>/.")
+
+
+onerror:
+    lock.withdraw()

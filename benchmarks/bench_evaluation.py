@@ -24,9 +24,9 @@ from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral
+from collateral.contract.attacks import ATTACKS
 from collateral.findings.accuracy import numbers as accuracy
 from collateral.findings.locality import numbers as locality
-from collateral.findings.membership import FEATURES
 from collateral.findings.membership import numbers as membership
 from collateral.models._build import build_model
 from collateral.results import layout
@@ -68,8 +68,7 @@ class Scene:
     def evaluate(self, model: nn.Module) -> None:
         """Write what a model says, and make all numbers of it."""
         self.write(model, RUN)
-        attacks = tuple(FEATURES)
-        cell = CellResults(self.folder, CELL, (0,), (0,), {RUN: "method"}, attacks=attacks)
+        cell = CellResults(self.folder, CELL, (0,), (0,), {RUN: "method"}, attacks=ATTACKS)
         for finding in (accuracy, membership):
             list(finding.of_run(cell, cell.result(RUN, 0)))
         list(locality.numbers(cell))

@@ -36,6 +36,13 @@ def pixels(count, *shape):
     return np.random.default_rng(count).integers(0, 256, (count, *shape), dtype=np.uint8)
 
 
+def one_wrong(shape, place, value):
+    """Return images in [0, 1] with one value that is not."""
+    images = np.full(shape, 0.5, np.float32)
+    images[place] = value
+    return images
+
+
 def md5(path):
     return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
 
@@ -258,11 +265,11 @@ def test_known_classes_name_an_unknown_one():
         known_classes("cifar100", options)
 
 
-def run_stage(folder, name, options):
+def run_stage(folder, name, options, *more):
     parser = ArgumentParser()
     data.add_arguments(parser)
     paths = ["--out", str(folder / "dataset.npz"), "--labels", str(folder / "labels.npz")]
-    data.run(parser.parse_args([*paths, "--name", name, "--options", options]))
+    data.run(parser.parse_args([*paths, "--name", name, "--options", options, *more]))
 
 
 @pytest.mark.parametrize("name", DATA.names())
@@ -303,6 +310,22 @@ def test_the_stage_writes_nothing_on_bad_input(tmp_path, name, options, message)
     with pytest.raises(ValueError, match=message):
         run_stage(tmp_path, name, options)
     assert not list(tmp_path.iterdir())
+
+
+def forgetting_threes(retained):
+    """Return the option for a forget set of 137 digits that must leave so many."""
+    params = {"class": "digit_3", "fraction": 1}
+    forget = {"cell": "threes", "kind": "class_part", "params": params}
+    return ["--forget", json.dumps({**forget, "asked": {"benchmarks.b.methods.ltd.k": retained}})]
+
+
+def test_the_stage_writes_nothing_where_more_is_asked_for_than_is_retained(tmp_path):
+    said = r"benchmarks.b.methods.ltd.k: 1211: only 1210 examples are retained in threes"
+    with pytest.raises(ValueError, match=said):
+        run_stage(tmp_path, "digits", "{}", *forgetting_threes(1211))
+    assert not list(tmp_path.iterdir())
+    run_stage(tmp_path, "digits", "{}", *forgetting_threes(1210))
+    assert (tmp_path / "labels.npz").exists()
 
 
 @pytest.fixture(scope="module")
@@ -589,9 +612,19 @@ BAD_CONTENTS = {
         {"train_images": pixels(6, 4, 5, 3).astype(np.float32)},
         "train_images: floats from .* expected 0 to 1",
     ),
-    "not a number": (
+    "no numbers": (
         {"train_images": np.full((6, 4, 5, 3), np.nan)},
-        "train_images: floats from nan to nan",
+        r"own.npz: train_images: 360 values are NaN or infinite, in 6 of 6 images, the first at "
+        r"\[0, 0, 0, 0\]; expected floats from 0 to 1",
+    ),
+    "a value that is no number": (
+        {"test_images": one_wrong((3, 4, 5, 3), (2, 3, 1, 0), np.nan)},
+        r"own.npz: test_images: 1 value is NaN or infinite, in 1 of 3 images, the first at "
+        r"\[2, 3, 1, 0\]",
+    ),
+    "an infinite value": (
+        {"train_images": one_wrong((6, 4, 5, 3), (5, 0, 0, 2), -np.inf)},
+        r"train_images: 1 value is NaN or infinite, in 1 of 6 images, the first at \[5, 0, 0, 2\]",
     ),
     "other test shape": (
         {"test_images": pixels(3, 5, 5, 3)},

@@ -193,7 +193,7 @@ def test_the_split_seed_is_recorded_where_it_was_used(tmp_path):
 def test_bad_input_is_named_and_nothing_is_written(tmp_path, kind, params, message):
     with pytest.raises(ValueError, match=message):
         run_stage(tmp_path, kind, params)
-    assert {path.name for path in tmp_path.iterdir()} == {"labels.npz", "lists"}
+    assert {path.name for path in tmp_path.iterdir()} == {"data.json", "labels.npz", "lists"}
 
 
 def test_a_forget_set_that_leaves_nothing_is_refused(tmp_path):

@@ -17,7 +17,7 @@ from collateral.contract.distillation import StudentParams
 from collateral.contract.plugins import prepared_name
 from collateral.findings.locality.numbers import NUM_BINS as METRICS_BINS
 from collateral.findings.locality.similarity import similarity as metrics_similarity
-from collateral.findings.support_size.words import LEAST_LOSS
+from collateral.findings.support_size.words import MIN_DROP as SAID_DROP
 from collateral.methods._shared.distillation import distil, renormalised_top, top_mass
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, AscentStep
@@ -118,7 +118,7 @@ def ascent_step(drop: list[float], counts: list[int]) -> AscentStep:
 
 
 def test_tables_know_the_bins_and_the_least_loss():
-    assert (METRICS_BINS, LEAST_LOSS) == (NUM_BINS, MIN_DROP)
+    assert (METRICS_BINS, SAID_DROP) == (NUM_BINS, MIN_DROP)
 
 
 def test_the_run_ends_at_the_first_bin_below_half_the_largest_drop():

@@ -149,7 +149,7 @@ def test_retrain_is_trained_on_exactly_what_is_retained(workshop, monkeypatch):
 
 
 def test_a_job_that_fails_while_it_writes_does_not_train_again(workshop, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError("no space left")
 
     monkeypatch.setattr(train, "write_results", fail)
@@ -387,6 +387,8 @@ def test_tracking_changes_nothing_but_the_history(workshop, tracked):
     plain, seen = (workshop.results(f"{tracked}-{name}") for name in ("plain", "tracked"))
     assert plain.keys() == seen.keys()
     assert plain.pop("history.csv") != seen.pop("history.csv")
+    files = [one["record.json"]["files"].pop("history.csv") for one in (plain, seen)]
+    assert files[0] != files[1]
     assert plain == seen
     assert tracked_rows(workshop, f"{tracked}-plain") == []
 

@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from collateral.cli import main
+from collateral.results.chain import read_sealed
 
 OPTIONS = {"families": 2, "classes_per_family": 2, "num_train": 16, "channels": 3}
 FORGET = {"class": "family_0_class_0", "fraction": 0.5}
@@ -62,9 +64,17 @@ class Workshop:
         """Return where a job keeps its checkpoints."""
         return self.folder / ".checkpoints" / name
 
-    def results(self, name: str) -> dict[str, bytes]:
+    def results(self, name: str) -> dict[str, Any]:
         """Return the files of a job by their names, without those that are never alike."""
         paths = [path for path in (self.folder / name).iterdir() if path.is_file()]
         files = {path.name: path.read_bytes() for path in paths}
         assert files.keys() > NEVER_ALIKE
-        return {file: content for file, content in files.items() if file not in NEVER_ALIKE}
+        alike = {file: content for file, content in files.items() if file not in NEVER_ALIKE}
+        return alike | {"record.json": described(self.folder / name / "record.json")}
+
+
+def described(path: Path) -> dict[str, Any]:
+    """Return what a record says, but for where it lies, and who prepared."""
+    content = read_sealed(path)
+    inputs = content["inputs"].items()
+    return content | {"inputs": {name: h for name, h in inputs if "prepared" not in name}}

@@ -7,9 +7,9 @@ from typing import Any
 
 from sealing import seal
 
+from collateral.contract.attacks import ATTACKS
 from collateral.contract.rows import Row
 from collateral.findings.compute import cell_numbers
-from collateral.findings.membership import FEATURES
 from collateral.results import layout
 from collateral.results.cell import CellResults
 from collateral.results.dataset import Labels
@@ -64,7 +64,7 @@ class FakeCell:
         seeds = tuple(self.neighbours.seeds.tolist())
         names = dict.fromkeys(run for run, _ in self.runs if run != layout.RETRAIN)
         kinds = {name: "control" if name == layout.ORIGINAL else "method" for name in names}
-        more = {"base_seeds": seeds, "attacks": tuple(FEATURES), **more}
+        more = {"base_seeds": seeds, "attacks": ATTACKS, **more}
         return CellResults(folder, "cell", seeds, kinds=kinds, **more)
 
     def rows(self, folder: Path, **more: Any) -> list[Row]:

@@ -200,12 +200,9 @@ def test_a_whole_folder_of_another_seed_is_refused(run, tmp_path):
 # What to delete.
 
 
-def test_what_nobody_asks_for_goes_with_what_others_ask_its_job_for(run, tmp_path):
-    record, prepared = layout.record_of(run), run.parent / "prepared"
-    inside = prepared / "ltd-0123" / layout.PREPARED_TENSORS
-    assert layout.remade_without(record) == [record, run]
-    assert layout.remade_without(inside) == [prepared, run]
+def test_a_file_that_a_rule_makes_is_made_again_without_it(run):
     assert layout.remade_without(run) == [run]
+    assert layout.remade_without(layout.record_of(run)) == [layout.record_of(run)]
 
 
 def test_the_folder_of_all_tables_is_made_as_a_whole(tmp_path):
@@ -213,30 +210,10 @@ def test_the_folder_of_all_tables_is_made_as_a_whole(tmp_path):
     assert layout.remade_without(table) == [tmp_path / "tables"]
 
 
-def test_a_base_is_asked_for_by_neighbours(tmp_path):
-    base = write_job(tmp_path / "base" / "seed-0" / layout.MODEL, tmp_path)
-    near = write_job(tmp_path / "cell" / "neighbours.npz", tmp_path)
-    assert layout.remade_without(base) == [base, near]
-
-
-@pytest.mark.parametrize(
-    ("place", "after"),
-    [
-        ("labels.npz", "one/metrics.csv two/metrics.csv metrics.csv tables glance.json"),
-        ("base/seed-0/model", "one/metrics.csv two/metrics.csv metrics.csv tables glance.json"),
-        ("one/seed-0/ga/model", "one/metrics.csv metrics.csv tables glance.json"),
-        ("plan.json", "metrics.csv tables glance.json"),
-        ("costs.csv", "tables glance.json"),
-        ("figures/one/a.png", "glance.json"),
-        ("report-problems.json", ""),
-    ],
-)
-def test_what_lies_between_a_file_and_the_index_is_known(tmp_path, place, after):
-    root = tmp_path / "benchmark"
-    for cell in ("one", "two"):
-        write_job(root / cell / layout.METRICS, root)
-    wanted = [root / name for name in after.split()]
-    assert layout.made_after(root / place, root) == [*wanted, tmp_path / "report.html"]
+def test_what_was_prepared_is_prepared_again_by_who_needs_it(tmp_path):
+    folder = tmp_path / "ltd" / "prepared" / "ltd-0123"
+    assert layout.remade_without(folder / layout.PREPARED_TENSORS) == [folder]
+    assert layout.remade_without(folder.parent / "ltd-4567" / layout.COST) != [folder]
 
 
 # Pages.

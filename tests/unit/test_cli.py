@@ -13,6 +13,7 @@ from collateral.cli import main, stages
 from collateral.findings.compute import Problem, write_problems
 from collateral.results import layout
 from collateral.results.chain import write_record
+from collateral.stages import check
 
 COMMAND = "from collateral.cli import main; main()"
 
@@ -105,7 +106,8 @@ def test_no_stage_is_imported_before_it_is_asked_for():
 def test_a_stage_that_succeeds_writes_its_files(tmp_path):
     write_arrays(tmp_path)
     main([str(argument) for argument in data_stage(tmp_path)])
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"dataset.npz", "labels.npz"}
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"dataset.npz", "labels.npz", "data.json"}
 
 
 def test_bad_input_is_one_line_and_the_code_1(tmp_path):
@@ -150,18 +152,30 @@ def test_bad_input_leaves_what_was_there_before(tmp_path):
     assert (tmp_path / "out/dataset.npz").read_text() == "before"
 
 
-def test_an_error_inside_a_library_keeps_its_traceback(tmp_path):
+def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch):
+    def fail(args):
+        int("no number")
+
+    monkeypatch.setattr(check, "run", fail)
+    with pytest.raises(ValueError, match="invalid literal") as error:
+        main(["check", "--problems", "x.json"])
+    assert error.traceback
+
+
+def test_a_broken_file_is_named_in_one_line(tmp_path):
     labels = tmp_path / "labels.npz"
     labels.write_text("no zip file")
+    write_record(layout.record_of(labels), {}, root=tmp_path, files=[labels])
     split = ["split", "--labels", labels, "--kind", "class_part", "--params", "{}"]
     done = collateral(*split, "--out", tmp_path / "split.json")
     assert done.returncode == 1
-    assert done.stderr.startswith("Traceback (most recent call last):")
-    assert "ValueError" in done.stderr.splitlines()[-1]
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"collateral split: {labels}: broken: ")
+    assert line.endswith(f"delete and run again: rm -r {labels}")
     assert not (tmp_path / "split.json").exists()
 
 
-def test_check_names_every_problem_in_a_line_and_fails(tmp_path, capsys):
+def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, capsys):
     broken = Problem("mine", "figure", "couch-50", "KeyError: 'x'\nand more")
     lost = Problem("summary", "across", "", "it needs gap")
     write_problems(tmp_path / "one.json", [broken])
@@ -172,6 +186,7 @@ def test_check_names_every_problem_in_a_line_and_fails(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "finding mine: its figure in couch-50 could not be made: KeyError: 'x' and more",
         "finding summary: its across could not be made: it needs gap",
+        "Mend it; or, if the cause has passed: snakemake --forcerun figures gather",
     ]
 
 

@@ -1,10 +1,11 @@
 """What a config may say, and what is said when it is wrong: key, value, what is allowed."""
 
 import copy
+import json
 
 import pytest
 import yaml
-from plug_ins import ONE_PHASE, forgotten_after, write_method
+from plug_ins import ONE_PHASE, forgotten_after, write_files, write_method
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
@@ -182,6 +183,59 @@ def test_a_seed_is_a_whole_number_from_0():
     assert complaint(seeds=3) == "seeds: 3: should be a list"
 
 
+def test_a_seed_is_one_that_all_who_draw_from_it_take():
+    assert load(config(seeds=[2**32 - 1])).benchmarks["b"].seeds == (2**32 - 1,)
+    for seed in (2**32, 10**29):
+        assert complaint(seeds=[seed]) == f"seeds[0]: {seed}: should be less than 4294967296"
+    # PyYAML reads 1e29 as text.
+    assert complaint(seeds=["1e29"]).startswith("seeds[0]: '1e29': should be a valid integer")
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"seeds": [True]}, "seeds[0]"),
+        ({"fractions": [True]}, "fractions[0]"),
+        ({"base": {"epochs": True}}, "base.epochs"),
+        ({"base": {"lr": True}}, "base.lr"),
+        ({"data": {"name": "digits", "per_class": True}}, "data.per_class"),
+        ({"methods": {"ft": {"epochs": [True, 2]}}}, "methods.ft.epochs"),
+        ({"methods": {"ga": {"steps": True}}}, "methods.ga.steps"),
+        ({"cells": {"c": {"forget": {**EIGHTS, "fraction": True}}}}, "cells.c.forget.fraction"),
+    ],
+)
+def test_a_yes_is_no_number(change, key):
+    said = complaint(**change)
+    assert said == f"{key}: True: should be a number; yes, no, true and false are none"
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "most"),
+    [
+        ({"base": {"epochs": 10**12}}, "base.epochs", 10**6),
+        ({"base": {"epochs": str(10**12)}}, "base.epochs", 10**6),
+        ({"base": {"batch_size": 10**400}}, "base.batch_size", 10**9),
+        ({"base": {"batch_size": 16**5000}}, "base.batch_size", 10**9),
+        ({"methods": {"ft": {"epochs": 10**12}}}, "methods.ft.epochs", 10**6),
+        ({"methods": {"ltd": {"k_each": 10**12}}}, "methods.ltd.k_each", 10**9),
+        ({"data": {"name": "synthetic", "families": 10**6}, "classes": [0]}, "data.families", 1000),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_a_number_that_nobody_can_mean_is_told_the_largest(change, key, most):
+    said = complaint(**change)
+    assert said.startswith(f"{key}: ")
+    assert said.endswith(f"should be less than or equal to {most}")
+
+
+def test_a_number_of_a_plug_in_that_bounds_it_not_is_bounded(plugins):
+    add_plugins(
+        [write_method(plugins, "free", ONE_PHASE.replace("float = Field(1.0", "int = Field(1"))]
+    )
+    with pytest.raises(ConfigError, match=r"strength: 1000.*: should be at most 1000000000"):
+        resolve("free", {"strength": 10**400}, ("methods", "free"))
+
+
 @pytest.mark.parametrize(
     ("key", "values"),
     [
@@ -249,6 +303,13 @@ def test_a_yes_is_no_class():
     assert said == "classes[0]: False: should be a valid string, or should be a valid integer"
 
 
+@pytest.mark.parametrize("index", [-1, 10**12])
+def test_an_index_that_no_data_set_has_is_named_also_where_only_the_data_know(index):
+    data = {"name": "arrays", "path": "mine.npz"}
+    said = complaint(data=data, classes=["cat", index])
+    assert said.startswith(f"classes[1]: {index}: should be a valid string, or should be ")
+
+
 def test_a_wrong_class_to_keep_is_named_under_data():
     said = complaint(data={"name": "digits", "classes": ["digit_3", "digt_4"]})
     assert said.startswith("data.classes: no class 'digt_4'; known: ")
@@ -265,6 +326,23 @@ def test_wrong_options_are_named_also_where_a_class_is_an_index():
 def test_a_class_may_not_be_there_by_name_and_by_index():
     said = complaint(classes=[3, "digit_3"])
     assert said == "classes: two of them, or two fractions, make one cell's name"
+
+
+def test_a_key_is_text():
+    (line,) = complaints({**config(), 1: []})
+    assert line == "1: 1: a key should be text"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("~nobody-of-this-name/x.npz", "there is no home folder ~nobody-of-this-name"),
+        ("x" * 300, "File name too long"),
+    ],
+)
+def test_a_path_that_cannot_be_looked_for_is_named(path, said):
+    assert complaint(data={"name": "arrays", "path": path}, classes=[1]).endswith(said)
+    assert complaints({**config(), "plugins": [path]})[0].endswith(said)
 
 
 # Methods.
@@ -318,6 +396,16 @@ def test_an_empty_list_to_tune_over_is_refused():
     assert said == "methods.ft.lr: an empty list; give at least one value"
 
 
+def test_lists_that_make_too_many_trials_are_refused():
+    lists = {
+        "lr": list(range(1, 40)),
+        "momentum": [n / 40 for n in range(40)],
+        "epochs": [*range(40)],
+    }
+    said = complaint(methods={"ft": lists})
+    assert said == "methods.ft: its lists make 62400 trials; at most 10000"
+
+
 def test_a_value_to_tune_over_may_not_be_there_twice():
     said = complaint(methods={"ft": {"lr": [0.001, "1e-3"]}})
     assert said == "methods.ft.lr: [0.001, 0.001]: a value stands there twice"
@@ -353,6 +441,39 @@ def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
     assert said.endswith("logs, retrain, support_size, tables, theory, tune")
+
+
+def test_a_name_may_not_be_too_long_for_a_folder():
+    assert load(config(methods={"m" * 100: {"uses": "ft"}}))
+    assert "at most 100" in complaint(methods={"m" * 101: {"uses": "ft"}})
+    data = {"name": "arrays", "path": "mine.npz"}
+    said = complaint(data=data, classes=["c" * 101])
+    assert said.startswith("classes: cell 'ccc")
+    assert said.endswith("more than 100 letters for a folder")
+    along = {"lr": [0.1], "momentum": [0.1], "weight_decay": [1.2345e-5], "batch_size": [123456]}
+    along |= {"optimizer": ["adamw"], "batchnorm": ["frozen"]}
+    sweeps = {"s": {"method": "m" * 99, "vary": {"epochs": [100000]}, "along": along}}
+    said = complaint(methods={"m" * 99: {"uses": "ft"}}, sweeps=sweeps)
+    assert said.endswith("more than 200 letters for a folder")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x00", "\ud800", "x" * 1000])
+def test_a_name_that_cannot_be_printed_is_shown_in_one_short_line(name):
+    sweep_in = {"s": {"method": "ft", "vary": {"lr": [1]}, "cells": ["c"]}}
+    unheard_of = {"classes": [name], "sweeps": sweep_in}
+    for change in (
+        {"methods": {name: {}}},
+        {"model": name},
+        {"track": [name]},
+        {name: 3},
+        unheard_of,
+    ):
+        said = complaints(config(**change))
+        assert said
+        for line in said:
+            assert line.startswith("benchmarks.b")
+            assert line.isprintable()
+            assert len(line) < 500
 
 
 def test_a_benchmark_and_a_cell_have_names_for_folders_too():
@@ -652,6 +773,10 @@ def with_plugins(folder, **changes):
     return {**config(**changes), "plugins": [str(folder)]}
 
 
+def test_a_folder_of_plug_ins_is_named_in_one_line():
+    assert complaints(with_plugins("a\x00\n")) == ["plugins: 'a\\x00\\n': there is no such folder"]
+
+
 def test_a_folder_of_plug_ins_that_is_not_there_is_named(tmp_path):
     folder = tmp_path / "nowhere"
     assert complaints(with_plugins(folder)) == [f"plugins: '{folder}': there is no such folder"]
@@ -681,6 +806,92 @@ def test_all_plug_ins_with_a_name_that_is_taken_are_named(plugins):
         f"plugins: '{plugins / 'ft'}': a method of the package has this name",
         f"plugins: '{plugins / 'original'}': a control of the package has this name",
     ]
+
+
+def test_an_empty_folder_of_plug_ins_is_named(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "hollow/methods/mine").mkdir(parents=True)
+    expected = "methods/, data/, forget/, models/, findings/ or folders with a params.py"
+    for folder in (tmp_path / "empty", tmp_path / "hollow"):
+        (line,) = complaints(with_plugins(folder))
+        assert line == f"plugins: '{folder}': no plug-in in it; expected {expected}"
+
+
+def test_a_folder_that_lacks_what_makes_it_a_method_is_named(plugins):
+    (plugins / "hollow").mkdir()
+    (line,) = complaints(with_plugins(plugins, methods={"hollow": {}}))
+    assert line.startswith("benchmarks.b.methods.hollow: no method 'hollow'; known: ")
+    assert line.endswith(f"; '{plugins / 'hollow'}' has no params.py")
+
+
+BROKEN = {
+    "a syntax error": (ONE_PHASE + "class ???", "line 11: SyntaxError: invalid syntax"),
+    "an error": ("\n1 / 0", "line 2: ZeroDivisionError: division by zero"),
+    "an import": ("import nothing_of_this_name", "line 1: ModuleNotFoundError: No module named"),
+    "a null byte": ("\x00", "null bytes"),
+    "a bad field": (ONE_PHASE.replace("ge=0", "ge='x'"), "Error: "),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_parameters_of_a_plug_in_that_cannot_be_imported_are_named_in_one_line(tmp_path, broken):
+    params, said = BROKEN[broken]
+    with forgotten_after():
+        folder = write_method(tmp_path, "broken", params)
+        (line,) = complaints(with_plugins(folder, methods={"ft": {}, "mine": {"uses": "broken"}}))
+    assert line.startswith("plugins: ")
+    assert said in line
+
+
+def test_parameters_of_a_plug_in_that_no_benchmark_uses_may_be_broken(plugins):
+    write_method(plugins, "draft", "class ???")
+    assert load(with_plugins(plugins, methods={"mine": {}}))
+
+
+@pytest.mark.parametrize(
+    ("params", "lacking"),
+    [
+        ("", "Params"),
+        (ONE_PHASE.replace("class Params", "class Parms"), "Params"),
+        (ONE_PHASE.replace("label: ", "name: "), "Params.label"),
+        (ONE_PHASE.replace("touches: ", "reads: "), "Params.touches"),
+    ],
+)
+def test_a_plug_in_without_what_every_method_has_is_named(tmp_path, params, lacking):
+    with forgotten_after():
+        folder = write_method(tmp_path, "bare", params)
+        (line,) = complaints(with_plugins(folder, methods={"bare": {}}))
+    place = folder / "bare/params.py"
+    assert line == f"plugins: '{place}': has no {lacking}, which every method has"
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value", "said"),
+    [
+        ("data/own.py", "data", {"name": "own"}, "has no INFO, which every data set has"),
+        (
+            "forget/own.py",
+            "cells",
+            {"c": {"forget": {"kind": "own"}}},
+            "has no Params, which every",
+        ),
+        ("findings/own/__init__.py", "track", [], None),
+    ],
+)
+def test_plug_ins_of_other_kinds_are_looked_at_too(tmp_path, file, key, value, said):
+    with forgotten_after():
+        folder = write_files(tmp_path / "a", {file: ""})
+        raw = with_plugins(folder, **{key: value})
+        if said is None:
+            assert load(raw)
+        else:
+            assert said in complaints(raw)[0]
+    with forgotten_after():
+        folder = write_files(tmp_path / "b", {file.replace("own", "other"): "1 / 0"})
+        raw = json.loads(
+            json.dumps(with_plugins(folder, **{key: value})).replace('"own"', '"other"')
+        )
+        assert complaints(raw)[0].endswith("line 1: ZeroDivisionError: division by zero")
 
 
 def test_a_plug_in_is_unknown_where_its_folder_is_not_named(plugins):

@@ -8,7 +8,7 @@ from fake_results import FakeCell, full_cell, read_cell, whole_class_cell
 from figure_reading import STUDENT_95, bars_of, ends_of, heights_of
 
 from collateral.findings._shared.style import NOISE_LABEL
-from collateral.findings.accuracy.figure import AFFECTED, draw, figures
+from collateral.findings.accuracy.figure import RATES, draw, figures
 
 
 def ends_of_errors(bars):
@@ -31,7 +31,7 @@ def test_bars_are_deviations_from_retrain_and_their_standard_errors(cell):
     axes = draw(cell).axes[0]
     for run, label in (("ft", "FT"), ("rl", "RL"), ("original", "Original")):
         bars = bars_of(axes, label)
-        pairs = [cell.values(run, m) - cell.values("retrain", m) for m in AFFECTED]
+        pairs = [cell.values(run, m) - cell.values("retrain", m) for m in RATES]
         means = np.array([100 * pair.mean() for pair in pairs])
         errors = np.array([100 * pair.std(ddof=1) / np.sqrt(3) for pair in pairs])
         assert heights_of(bars) == pytest.approx(means)
@@ -43,7 +43,7 @@ def test_bars_are_deviations_from_retrain_and_their_standard_errors(cell):
 
 def test_a_bar_of_a_partly_diverged_run_is_the_tables_deviation(tmp_path):
     fake = FakeCell()
-    for name in AFFECTED:
+    for name in RATES:
         fake.add("retrain", name, 0.5, 0.6, 0.7)
         fake.add("ft", name, 0.1, 0.3, None)
     bars = bars_of(draw(read_cell(tmp_path, fake)).axes[0], "FT")
@@ -78,7 +78,7 @@ def test_numbers_stand_beyond_the_error_bars(cell):
 
 def test_a_number_that_rounds_to_zero_has_no_sign(tmp_path):
     fake = FakeCell()
-    for name in AFFECTED:
+    for name in RATES:
         fake.add("retrain", name, 0.5, 0.6, 0.7)
         fake.add("ft", name, 0.503, 0.603, 0.703)
         fake.add("ga", name, 0.6, 0.7, 0.8)
@@ -88,7 +88,7 @@ def test_a_number_that_rounds_to_zero_has_no_sign(tmp_path):
 
 def test_each_group_has_its_noise(tmp_path):
     fake = full_cell()
-    floors = dict(zip(AFFECTED, (0.01, 0.02, 0.03), strict=True))
+    floors = dict(zip(RATES, (0.01, 0.02, 0.03), strict=True))
     for row in fake.metrics:
         if row["metric"] == "floor" and row["at"] in floors:
             row["value"] = str(floors[row["at"]])

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from collateral.cli import main
 from collateral.contract.plugins import FINDING
 from collateral.findings._shared.style import Picture
+from collateral.results.chain import read_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 CELL = "digit_3-50"
@@ -80,8 +81,9 @@ def test_the_sweeps_of_the_plan_and_tracked_epochs_are_drawn_in_their_cell(stage
 
 def test_a_second_run_writes_the_same_bytes(stage):
     one, two = (stage(full_cell(runs=("ga", "original")), out=out) for out in ("one", "two"))
-    names = {path.relative_to(one) for path in one.rglob("*.*")}
+    names = read_sealed(one / "record.json")["files"]
     assert len(names) == 6
+    assert read_sealed(one / "record.json") == read_sealed(two / "record.json")
     for name in names:
         assert (one / name).read_bytes() == (two / name).read_bytes()
 

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from collateral.contract.attacks import ATTACKS, MIA, score_of
+from collateral.findings.membership import LOOKS_AT, METRICS
 from collateral.findings.membership.numbers import (
     FEATURES,
     MAX_VECTORS,
+    Examined,
     draw,
     entropy,
     modified_entropy,
@@ -59,11 +62,17 @@ def test_certainty_has_finite_entropies():
 
 def test_features_come_from_the_right_part_of_the_outputs():
     outputs = Outputs(np.log(P).astype(np.float16), np.array([0.9, 0.8, 0.7]), np.array([0, 1, 0]))
-    values = {name: feature(outputs, Y) for name, feature in FEATURES.items()}
-    assert values["mia"].tolist() == [0.9, 0.8, 0.7]  # the float32 pass, not the logits
-    assert values["mia_correctness"].tolist() == [1, 1, 0]
-    assert values["mia_probability"] == pytest.approx(P, abs=1e-3)  # float16 has 11 bits
-    assert values["mia_modified_entropy"] == pytest.approx([0.162, 0.066, 0.764], abs=3e-3)
+    values = {name: feature(Examined(outputs, Y)) for name, feature in FEATURES.items()}
+    assert values["confidence"].tolist() == [0.9, 0.8, 0.7]  # the float32 pass, not the logits
+    assert values["correctness"].tolist() == [1, 1, 0]
+    assert values["probability"] == pytest.approx(P, abs=1e-3)  # float16 has 11 bits
+    assert values["modified_entropy"] == pytest.approx([0.162, 0.066, 0.764], abs=3e-3)
+
+
+def test_every_attack_looks_at_something_and_says_at_what():
+    assert [*FEATURES] == [*LOOKS_AT] == [*ATTACKS]
+    assert [*METRICS] == [score_of(attack) for attack in ATTACKS]
+    assert METRICS[score_of(MIA)].label == "MIA"
 
 
 def test_the_boundary_of_mirrored_groups_is_in_their_middle():
@@ -183,5 +192,5 @@ def test_scores_hold_the_forget_set_against_members_and_test_set():
     values = scores(outputs(train), outputs(test), labels, split, drawn)
     names = ["mia", "mia_correctness", "mia_entropy", "mia_modified_entropy", "mia_probability"]
     assert values == dict.fromkeys(names, 0.5)
-    alone = scores(outputs(train), outputs(test), labels, split, drawn, ["mia"])
+    alone = scores(outputs(train), outputs(test), labels, split, drawn, ["confidence"])
     assert alone == {"mia": 0.5}

@@ -1,5 +1,6 @@
 """Which edits change the fingerprint of a stage's code, tried on a small package of its name."""
 
+import inspect
 import os
 import re
 import shutil
@@ -64,6 +65,7 @@ from collateral.plan.fingerprint import fingerprint
 methods.__path__.append(sys.argv[1])
 print(fingerprint(sys.argv[2:]))
 """
+ASK_ALONE = "\n".join(line for line in ASK.splitlines() if "methods" not in line)
 
 
 class Package:
@@ -73,7 +75,7 @@ class Package:
         self.folder = folder
         for name, text in FILES.items():
             self.write(name, text)
-        shutil.copy(module.__file__, folder / "collateral/plan/fingerprint.py")
+        self.write("plan/fingerprint.py", inspect.getsource(module))
 
     def write(self, name, text):
         path = self.folder / "collateral" / name
@@ -95,12 +97,15 @@ class Package:
         self.write(name, text.replace(old, new))
 
     def fingerprint(self, *modules):
-        command = [sys.executable, "-B", "-c", ASK, str(self.folder / "plugins"), *modules]
-        env = {**os.environ, "PYTHONPATH": str(self.folder)}
-        done = subprocess.run(
-            command, cwd=self.folder, env=env, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
+        return asked(self.folder, *modules)
+
+
+def asked(folder, *modules, question=ASK):
+    """Return the fingerprint of modules of the package that lies in a folder."""
+    command = [sys.executable, "-B", "-c", question, str(folder / "plugins"), *modules]
+    env = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
 
 
 def sorted_imports(text):
@@ -252,6 +257,14 @@ def test_nothing_is_imported_on_the_way(package):
     assert package.fingerprint("collateral.stages.heavy")
 
 
+def test_a_folder_without_init_is_found_though_nothing_above_it_is_imported(package):
+    package.write("stages/other.py", "from collateral.methods.mine.method import N\n")
+    stage = "collateral.stages.other"
+    assert asked(package.folder, stage, question=ASK_ALONE) == package.fingerprint(stage)
+    package.edit("methods/mine/method.py", "N = EPOCHS", "N = 2 * EPOCHS")
+    assert asked(package.folder, stage, question=ASK_ALONE) == package.fingerprint(stage)
+
+
 def test_a_module_that_is_not_there_is_an_error():
     with pytest.raises(ModuleNotFoundError, match=r"collateral\.stages\.unlern"):
         fingerprint(["collateral.stages.unlern"])
@@ -268,11 +281,30 @@ def modules_of_the_package():
 
 
 def test_algorithms_of_the_contract_count():
-    counted = {"classes", "metrics", "rows", "seeds", "shares"}
+    counted = {"attacks", "classes", "metrics", "rows", "seeds", "shares"}
     assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
     names = {path[-1] for path in modules_of_the_package() if path[0] == "contract"}
     declaring = {name.rpartition(".")[2] for name in UNCOUNTED if ".contract." in name}
     assert names == declaring | counted | {"__init__"}
+
+
+TRAINING = ("data", "split", "train", "tune", "unlearn", "support_size", "neighbours")
+# Where the order, the place, the labels and the digits of what is shown are set.
+PRESENTING = ("findings/*/__init__.py", "findings/catalogue.py", "contract/metrics.py")
+
+
+def test_how_numbers_are_shown_counts_for_nothing_that_trains(tmp_path):
+    """A label, or one digit more, must not cost GPU hours."""
+    folder = tmp_path / "collateral"
+    shutil.copytree(Path(module.__file__).parents[1], folder, ignore=shutil.ignore_patterns("__p*"))
+    training = [f"collateral.stages.{stage}" for stage in TRAINING]
+    before = asked(tmp_path, *training), asked(tmp_path, "collateral.stages.tables")
+    files = [path for pattern in PRESENTING for path in folder.glob(pattern)]
+    assert len(files) > 14
+    for path in files:
+        path.write_text(f"{path.read_text()}\nCHANGED = True\n")
+    assert asked(tmp_path, *training) == before[0]
+    assert asked(tmp_path, "collateral.stages.tables") != before[1]
 
 
 def test_every_stage_has_a_fingerprint_of_its_own():

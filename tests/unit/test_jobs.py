@@ -59,11 +59,30 @@ def test_a_data_set_is_told_all_forget_sets():
     assert sets[1] == {"cell": "digit_3-90", "kind": "class_part", "params": params}
 
 
+def test_a_data_set_is_told_the_first_forget_sets_where_all_are_too_many():
+    """Linux allows an argument 131,072 bytes, and a shell's command is one."""
+    data = {"name": "synthetic", "families": 100, "classes_per_family": 10}
+    job = DataJob(grid(data=data, classes=[*range(1000)]))
+    told = [json.loads(one)["cell"] for one in option(job.forget, "--forget")]
+    assert len(job.forget) < 100_000
+    assert 100 < len(told) < len(job.benchmark.cells) == 2000
+    assert told == [*job.benchmark.cells][: len(told)]
+
+
 def test_files_of_the_users_own_are_inputs_as_far_as_they_are_there(tmp_path):
     (tmp_path / "train.npz").touch()
     data = {"name": "arrays", "path": str(tmp_path / "train.npz"), "test_path": "no.npz"}
     assert DataJob(grid(data=data, classes=[1])).files == [str(tmp_path / "train.npz")]
     assert DataJob(grid()).files == []
+    data["test_path"] = None
+    assert DataJob(grid(data=data, classes=[1])).files == [str(tmp_path / "train.npz")]
+
+
+def test_where_only_the_data_tell_their_size_the_job_is_told_what_must_be_left():
+    data, methods = {"name": "arrays", "path": "no.npz"}, {"neighbor": {"k": 7}}
+    job = DataJob(grid(data=data, classes=[1], fractions=[1], methods=methods))
+    (told,) = [json.loads(one) for one in option(job.forget, "--forget")]
+    assert told["asked"] == {"benchmarks.b.methods.neighbor.k": 7}
 
 
 def listed(path):
@@ -281,3 +300,9 @@ def test_metrics_are_told_whose_outputs_they_are():
     }
     assert {name: option(options, name) for name in told} == told
     assert option(evaluation().options, "--support-sized") == []
+
+
+def test_the_attack_on_confidence_is_always_among_them():
+    assert option(evaluation(attacks=["entropy"]).options, "--attacks") == ["confidence", "entropy"]
+    both = ["entropy", "confidence"]
+    assert option(evaluation(attacks=both).options, "--attacks") == ["confidence", "entropy"]

@@ -1,4 +1,4 @@
-"""What may import what (STYLE.md 4.5), read from the source and tried in fresh interpreters."""
+"""What may import what, read from the source and tried in fresh interpreters."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ LAYERS = {
     "cli": {"contract", "results"},
     "contract": set(),
     "config": {"contract", "data"},
-    "plan": {"config", "contract", "data", "models", "results"},
+    "plan": {"config", "contract", "data", "models", "results", "warm"},
     "results": {"contract"},
     "data": {"contract", "results"},
     "models": {"contract"},
@@ -67,7 +67,7 @@ DRAWING_TOGETHER = {"style", "panels"}  # of findings/_shared
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),
-    *(PACKAGE / f"results/{name}.py" for name in ("files", "layout", "plan", "record")),
+    *(PACKAGE / f"results/{name}.py" for name in ("chain", "files", "layout", "plan", "record")),
     *(PACKAGE / f"data/{name}.py" for name in ("__init__", "_facts", *DATA.names())),
     *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_facts")),
     *(PACKAGE / f"data/forget/{name}.py" for name in FORGET.names()),
@@ -76,10 +76,13 @@ LIGHT = [
 ]
 TORCH_FREE = ["config", "contract", "findings", "plan", "report", "results", "theory"]
 TORCH_FREE_STAGES = [
+    "bundle",
+    "cached",
     "check",
     "estimate",
     "figures",
     "gather",
+    "index",
     "list",
     "metrics",
     "neighbours",
@@ -87,6 +90,9 @@ TORCH_FREE_STAGES = [
     "split",
     "tables",
     "theory",
+    "unbundle",
+    "unlock",
+    "verify",
 ]
 
 

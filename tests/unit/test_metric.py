@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from collateral.contract.metrics import Metric
+from collateral.contract.metrics import Metric, percent, percent_as_given
 from collateral.contract.plugins import FINDING
 from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.gap import TERMS
@@ -58,6 +58,16 @@ def test_only_times_and_memory_are_costs():
 )
 def test_a_number_is_written_in_its_unit_with_its_digits(unit, value, text):
     assert Metric("x", "x", unit).text(value) == text
+
+
+def test_a_share_in_a_sentence_is_rounded_and_one_of_the_config_is_not():
+    assert [percent(share) for share in (0.5, 0.125, 0.01, 0.0034)] == [
+        "50 %",
+        "12 %",
+        "1 %",
+        "0.3 %",
+    ]
+    assert [percent_as_given(share) for share in (0.5, 0.125, 0.29)] == ["50 %", "12.5 %", "29 %"]
 
 
 def test_a_metric_may_have_digits_of_its_own():

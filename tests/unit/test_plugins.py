@@ -16,6 +16,7 @@ from collateral.contract.plugins import (
     KINDS,
     METHOD,
     MODEL,
+    PluginError,
     add_plugins,
     problems,
 )
@@ -106,6 +107,23 @@ def test_whoever_adds_them_refuses_them(tmp_path):
 def test_what_begins_with_a_line_serves_the_others(plugins):
     add_plugins([write_files(plugins, {"data/_help.py": "", "methods/_help/params.py": ""})])
     assert "_help" not in DATA.names() + METHOD.names()
+
+
+def test_one_that_cannot_be_imported_ends_a_stage_in_one_line(tmp_path):
+    folder = write_files(tmp_path, {"methods/broken/params.py": "\n1 / 0"})
+    place = folder / "methods/broken/params.py"
+    said = f"collateral list: plugins: '{place}', line 2: ZeroDivisionError: division by zero"
+    with forgotten_after(), pytest.raises(SystemExit) as error:
+        run("list", "methods", "broken", "--plugins", folder)
+    assert str(error.value) == said
+
+
+def test_an_error_in_what_a_plug_in_imports_is_told_by_the_line_that_imports_it(tmp_path):
+    folder = write_files(tmp_path, {"data/own.py": "import json\njson.loads('[')\n"})
+    with forgotten_after():
+        add_plugins([folder])
+        with pytest.raises(PluginError, match=r"/data/own.py', line 2: JSONDecodeError: Expecting"):
+            DATA.load("own")
 
 
 # From end to end.

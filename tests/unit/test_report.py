@@ -140,7 +140,7 @@ def test_the_page_has_every_field_of_every_table(benchmark_of):
 
 
 def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_of):
-    [cell] = gather(benchmark_of(supports_cell())).cells
+    [cell] = gathered(benchmark_of(supports_cell())).cells
     names = [section.finding for section in cell.sections]
     order = presented("words", "table", "figure")
     assert names == sorted(names, key=order.index)

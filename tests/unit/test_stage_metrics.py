@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from sealing import seal
 
+from collateral.contract.attacks import ATTACKS
 from collateral.findings.catalogue import is_known
 from collateral.findings.compute import read_problems
-from collateral.findings.membership import FEATURES
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
@@ -101,7 +101,7 @@ def run_stage(folder: Path, seeds: tuple[int, ...], *more: str) -> None:
     parser = ArgumentParser()
     stage.add_arguments(parser)
     words = ["--folder", folder.parent, "--cell", "three-50", "--methods", *RUNS]
-    words += ["--seeds", *seeds, "--base-seeds", *seeds, "--attacks", *FEATURES]
+    words += ["--seeds", *seeds, "--base-seeds", *seeds, "--attacks", *ATTACKS]
     words += ["--tracked", "ft", *more]
     words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
     words += ["--problems", folder / "problems.json"]

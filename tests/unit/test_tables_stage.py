@@ -13,7 +13,7 @@ from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import presented, read_problems
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
-ALWAYS = ("affected", "costs", "main", "near-and-far")
+ALWAYS = ("affected", "costs", "main", "membership", "near-and-far")
 
 
 def make_tables(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None) -> Path:

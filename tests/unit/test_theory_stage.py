@@ -30,6 +30,7 @@ def test_it_writes_tables_and_figures(files):
         "theory.csv",
         "findings.csv",
         "checks.csv",
+        "record.json",
         "figures/captions.json",
         *figures,
     }

@@ -88,11 +88,9 @@ def present(folder):
 
 def gather(folder):
     """Make the benchmark's numbers and tables of its cell's numbers."""
-    words = ["gather", "--plan", folder / layout.PLAN]
-    for name in (layout.METRICS, layout.COSTS, layout.PROBLEMS):
-        key = Path(name).stem
-        words += [f"--{key}", folder / "cell" / name, f"--out-{key}", folder / name]
-    call(*words)
+    out = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
+    words = [word for option, name in out.items() for word in (option, folder / name)]
+    call("gather", "--folder", folder, *words)
     words = ["--metrics", folder / layout.METRICS, "--costs", folder / layout.COSTS]
     call("tables", "--plan", folder / layout.PLAN, *words, "--out", folder / layout.TABLES)
 
@@ -294,24 +292,16 @@ def test_nothing_is_computed_from_what_is_not_sound(verify, results):
 # Fix.
 
 
-def test_fix_lists_and_deletes_what_is_in_the_way_of_another_run(verify, results):
+def test_fix_lists_and_deletes_exactly_what_is_not_sound(verify, results):
     before = names(results)
-    flip(results / GA / layout.RECORD)
+    broken = [f"results/{GA}/record.json", "results/theory/checks.csv"]
+    for path in broken:
+        flip(Path(path))
     code, lines = verify("--fix")
     assert code == 0
-    gone = before - names(results)
-    deleted = [line.removeprefix("deleted: ") for line in lines if line.startswith("deleted: ")]
-    assert deleted == [
-        f"results/{GA}/record.json",
-        f"results/{GA}/outputs.npz",
-        "results/digits/cell/metrics.csv",
-        "results/digits/metrics.csv",
-        "results/digits/tables",
-        "results/digits/glance.json",
-        "results/report.html",
-    ]
-    assert all(any(name.startswith(one) for one in deleted) for name in gone)
-    assert lines[-1] == "Run again to make it anew."
+    assert before - names(results) == {*broken}
+    deleted = [f"deleted: {path}" for path in broken]
+    assert lines[-3:] == [*deleted, "Run again: what is needed is made anew."]
 
 
 def test_fix_of_sound_results_deletes_nothing(verify, results):
@@ -320,11 +310,10 @@ def test_fix_of_sound_results_deletes_nothing(verify, results):
     assert names(results) == before
 
 
-def test_fix_of_the_theory_takes_the_index_along(verify, results):
-    flip(results / "theory" / "checks.csv")
-    before = names(results)
-    verify("--fix")
-    assert before - names(results) == {"results/theory/checks.csv", "results/report.html"}
+def test_fix_takes_all_tables_along(verify, results):
+    flip(results / "digits" / layout.TABLES / "cell" / "main.md")
+    assert verify("--fix")[1][-2] == "deleted: results/digits/tables"
+    assert not (results / "digits" / layout.TABLES).exists()
 
 
 # Damage that hashes do not show: what was written was broken.
@@ -422,9 +411,9 @@ def test_a_choice_that_no_trial_had_is_refused(tmp_path, chosen):
 
 def test_what_the_system_refuses_is_named(tmp_path):
     (tmp_path / layout.PLAN).mkdir()
-    words = ["gather", "--plan", tmp_path / layout.PLAN]
-    for name in ("metrics", "costs", "problems"):
-        words += [f"--{name}", tmp_path / "cell" / name, f"--out-{name}", tmp_path / name]
+    words = ["gather", "--folder", tmp_path]
+    for option in ("--out", "--costs", "--problems"):
+        words += [option, tmp_path / "x"]
     with pytest.raises(SystemExit, match=r"collateral gather: .*/plan\.json: Is a directory$"):
         call(*words)
 
@@ -432,7 +421,9 @@ def test_what_the_system_refuses_is_named(tmp_path):
 def test_a_plan_that_does_not_know_a_run_is_refused(results):
     folder = results / "digits"
     BenchmarkPlan({"ft": "FT"}, "matched", {"cell": CellPlan()}).save(folder / layout.PLAN)
-    with pytest.raises(SystemExit, match=r"collateral gather: .*plan\.json: does not know cell ga"):
+    with pytest.raises(
+        SystemExit, match=r"collateral gather: .*plan\.json: does not know ga of cell"
+    ):
         gather(folder)
 
 

@@ -3,16 +3,20 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from collateral.plan.warm import new_address, start
-from collateral.warm import ADDRESS
+from collateral.plan import warm
+from collateral.plan.warm import keep_warm, start
+from collateral.warm import ADDRESS, OFF
+from collateral.warm.server import TRAINING
 
 # A stand-in for the stages: what a job does is its first word.
 PROGRAM = """
@@ -29,8 +33,11 @@ def job():
         sys.exit(int(more[0]) if more[0].isdecimal() else more[0])
     elif word == "raise":
         raise KeyError("lost")
+    elif word in ("train", "show"):
+        print(os.getppid())
     elif word == "wait":
         def leave(number, frame):
+            time.sleep(float(more[0]))  # to save what it has
             print("told", number, flush=True)
             sys.exit(40 + number)
         for number in (signal.SIGTERM, signal.SIGUSR1):
@@ -38,20 +45,22 @@ def job():
         print(os.getpid(), flush=True)
         time.sleep(60)
 
-cli.main = job
+cli.main, cli.stages = job, lambda: ["tell", "exit", "raise", "wait", "train", "show"]
+server.TRAINING, server.COMMON = ("wait", "train"), "collateral.stages.check"
 server.main()
 """
+PATIENCE_SECONDS = 30
 CLIENT = [sys.executable, "-c", "from collateral.warm.client import main; main()"]
 
 
 @pytest.fixture
 def server() -> Iterator[subprocess.Popen]:
-    address = new_address()
-    with start(address, [sys.executable, "-c", PROGRAM]) as process:
+    folder = tempfile.mkdtemp()
+    with start(folder, [sys.executable, "-c", PROGRAM]) as process:
         yield process
         if not process.stdin.closed:
             process.stdin.close()
-    shutil.rmtree(address.parent, ignore_errors=True)  # left by one that was killed
+    shutil.rmtree(folder, ignore_errors=True)  # left by one that was killed
 
 
 def client(server: subprocess.Popen, *words: str, **options) -> subprocess.Popen:
@@ -60,18 +69,32 @@ def client(server: subprocess.Popen, *words: str, **options) -> subprocess.Popen
     return subprocess.Popen([*CLIENT, *words], env=environment, text=True, **pipes, **options)
 
 
-def waiting(server: subprocess.Popen) -> tuple[subprocess.Popen, int]:
+def waiting(server: subprocess.Popen, saving: float = 0) -> tuple[subprocess.Popen, int]:
     """Return the client of a job that waits, and the job's process."""
-    started = client(server, "wait")
+    started = client(server, "wait", str(saving))
     return started, int(started.stdout.readline())
 
 
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def is_gone(process: int) -> bool:
-    for _ in range(100):
-        if not Path(f"/proc/{process}").exists():
-            return True
-        time.sleep(0.05)
-    return False
+    return comes(lambda: not Path(f"/proc/{process}").exists())
+
+
+def is_in_state(process: int, letter: str) -> bool:
+    status = Path(f"/proc/{process}/stat")
+    return comes(lambda: status.read_text().rpartition(")")[2].split()[0] == letter)
+
+
+def comes(condition) -> bool:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def test_a_job_has_its_own_words_folder_environment_and_files(server, tmp_path):
@@ -105,11 +128,11 @@ def test_a_signal_reaches_the_job(server, number):
     assert job.returncode == 40 + number
 
 
-def test_ctrl_c_interrupts_the_job(server):
+def test_ctrl_c_interrupts_the_job_and_ends_it_as_it_ends_python(server):
     job, process = waiting(server)
     job.send_signal(signal.SIGINT)
     assert "KeyboardInterrupt" in job.communicate()[1]
-    assert job.returncode != 0
+    assert job.returncode == -signal.SIGINT
     assert is_gone(process)
 
 
@@ -126,6 +149,33 @@ def test_a_client_that_is_killed_takes_its_job_with_it(server):
     assert client(server, "exit", "5").wait() == 5  # the server lives on
 
 
+@pytest.mark.parametrize("then", [signal.SIGTERM, signal.SIGKILL])
+def test_a_client_may_be_told_or_killed_while_its_job_ends(server, then):
+    job, process = waiting(server)
+    other, _ = waiting(server)
+    at_work = parent_of(process)
+    os.kill(at_work, signal.SIGSTOP)  # so that it hears of both at once
+    assert is_in_state(at_work, "T")
+    os.kill(process, signal.SIGKILL)
+    assert is_in_state(process, "Z")
+    job.send_signal(then)
+    time.sleep(0.5)  # the client's word is on its way, or the client gone
+    os.kill(at_work, signal.SIGCONT)
+    assert job.wait() == -signal.SIGKILL
+    other.terminate()
+    assert other.wait() == 40 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0", b"\0\0\0\x20", b"\0\0\0\x201\0exit"])
+def test_a_client_that_is_killed_before_it_has_asked_starts_nothing(server, sent):
+    assert client(server, "exit", "5").wait() == 5
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.connect(f"{server.args[-1]}/exit")
+        if sent:
+            socket.send_fds(killed, [sent], [0, 1, 2])
+    assert client(server, "exit", "5").wait() == 5
+
+
 def test_jobs_are_side_by_side(server):
     jobs = [waiting(server) for _ in range(3)]
     assert len({process for _, process in jobs}) == 3
@@ -134,39 +184,109 @@ def test_jobs_are_side_by_side(server):
     assert [job.wait() for job, _ in jobs] == [40 + signal.SIGTERM] * 3
 
 
-def test_the_server_goes_with_the_run_and_tells_its_jobs(server):
-    address = Path(server.args[-1])
-    job, process = waiting(server)
+def test_a_stage_that_trains_has_a_server_of_its_own_and_the_others_have_one(server):
+    wait, again = (parent_of(waiting(server)[1]) for _ in range(2))
+    train, show = (int(client(server, stage).communicate()[0]) for stage in ("train", "show"))
+    assert wait == again
+    assert parent_of(wait) == parent_of(train)
+    assert parent_of(show) == parent_of(parent_of(train)) == server.pid
+    assert len({wait, train, show, parent_of(train)}) == 4
+
+
+def test_the_server_goes_with_the_run_and_gives_its_jobs_time_to_save(server):
+    folder = Path(server.args[-1])
+    job, process = waiting(server, saving=1)
     server.stdin.close()
     assert server.wait(timeout=10) == 0
-    assert not address.parent.exists()
-    assert is_gone(process)
+    assert not folder.exists()
     assert job.communicate()[0] == f"told {signal.SIGTERM}\n"
-
-
-def test_a_server_that_is_killed_takes_its_jobs_with_it(server):
-    job, process = waiting(server)
-    server.kill()
-    assert "the warm server of this run is gone" in job.communicate()[1]
-    assert job.returncode == 1
+    assert job.returncode == 40 + signal.SIGTERM
     assert is_gone(process)
+
+
+def test_a_server_that_is_killed_takes_its_jobs_with_it_and_the_next_run_where_they_are(server):
+    for stage in ("train", "show"):
+        assert client(server, stage).wait() == 0  # their servers are there before
+    job, process = waiting(server)
+    os.kill(parent_of(process), signal.SIGKILL)
+    assert job.wait(PATIENCE_SECONDS) == 1
+    assert is_gone(process)
+    assert "its warm server is gone" in job.communicate()[1]
+    refused = client(server, "wait", "0")
+    noise = refused.communicate(timeout=PATIENCE_SECONDS)[1]
+    assert "invalid choice: 'wait'" in noise  # of the package's own command
 
 
 def test_nobody_else_may_talk_to_the_server(server):
-    assert Path(server.args[-1]).parent.stat().st_mode & 0o777 == 0o700
+    assert Path(server.args[-1]).stat().st_mode & 0o777 == 0o700
 
 
-def test_without_a_server_the_stage_runs_where_it_is_called(tmp_path):
-    environment = {**os.environ, ADDRESS: str(tmp_path / "nobody")}
+@pytest.mark.parametrize("folder", ["nobody", OFF])
+def test_without_a_server_the_stage_runs_where_it_is_called(tmp_path, folder):
+    environment = {**os.environ, ADDRESS: str(tmp_path / folder)}
     words = [*CLIENT, "list", "methods", "ft"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ft\n")
 
 
-def test_a_stage_is_imported_once_and_a_broken_one_by_its_job():
-    program = (
-        "import sys; from collateral.warm.server import warm_up;"
-        "warm_up(['collateral', 'list']); print('collateral.stages.list' in sys.modules);"
-        "warm_up(['collateral']); warm_up(['collateral', 'nonsense'])"
-    )
-    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "True\n"
+def test_torch_is_imported_before_the_stages_that_need_it():
+    program = """
+import sys
+from importlib import import_module
+from collateral.cli import stages
+class Refuse:
+    def find_spec(name, *rest):
+        if name.split(".")[0] == "torch":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Refuse)
+for stage in stages():
+    try:
+        import_module(f"collateral.stages.{stage}")
+    except ModuleNotFoundError:
+        print(stage)
+"""
+    found = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert tuple(found.split()) == TRAINING
+
+
+# Where it cannot be
+
+
+def test_a_user_can_switch_it_off(monkeypatch):
+    monkeypatch.setenv(ADDRESS, OFF)
+    monkeypatch.setattr(warm, "start", lambda folder: pytest.fail("started"))
+    keep_warm()
+    assert os.environ[ADDRESS] == OFF
+
+
+@pytest.mark.parametrize(
+    "lack",
+    [
+        "del os.pidfd_open",
+        "ctypes.CDLL = lambda name: type('C', (), {'prctl': lambda *a: -1, 'madvise': madvise})()",
+        "pages.POPULATE_READ = -1",
+    ],
+)
+def test_where_the_system_cannot_jobs_are_plain(lack, capfd):
+    program = f"""
+import ctypes, os
+from collateral.warm import pages, server
+madvise = ctypes.CDLL(None).madvise
+{lack}
+server.main()
+"""
+    folder = Path(tempfile.mkdtemp())
+    assert start(str(folder), [sys.executable, "-c", program]) is None
+    assert comes(lambda: not folder.exists())
+    assert capfd.readouterr().err.startswith("collateral: no warm workers here (")
+
+
+def test_where_the_sockets_path_is_too_long_jobs_are_plain(tmp_path, monkeypatch, capfd):
+    long = tmp_path / ("long" * 25)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    monkeypatch.delenv(ADDRESS, raising=False)
+    keep_warm()
+    assert ADDRESS not in os.environ
+    assert capfd.readouterr().err.count("\n") == 1
+    assert comes(lambda: not [*long.iterdir()])

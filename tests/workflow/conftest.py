@@ -48,10 +48,14 @@ class Project:
     folder: Path
 
     def snakemake(
-        self, *options: str, path: tuple[Path, ...] = (), programs: Path | None = None
+        self,
+        *options: str,
+        path: tuple[Path, ...] = (),
+        programs: Path | None = None,
+        **variables: str,
     ) -> subprocess.CompletedProcess:
         """Run snakemake in the checkout, with the checkout's own package, or with `programs`."""
-        environment = self.environment(*path)
+        environment = self.environment(*path) | variables
         if programs:
             environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
         return subprocess.run(

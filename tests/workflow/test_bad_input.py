@@ -1,11 +1,133 @@
 """What is wrong is said before any training, in one message, and nothing is written."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import yaml
-from conftest import Project, read_yaml
+from conftest import REPOSITORY, Project, copy_project, read_yaml
 
 pytestmark = pytest.mark.workflow
+
+# Dry runs of the smoke experiment, one thing changed in the text of its config: what is said.
+SMOKE = (REPOSITORY / "configs/smoke.yaml").read_text()
+AT = "benchmarks.smoke"
+WRONG = {
+    # What Snakemake's own reader loses, blames on tabs, or ends at with a traceback.
+    "a key twice": (
+        "model: resnet8",
+        "model: resnet8\n    model: mlp",
+        "line 7: {at}.model: stands",
+    ),
+    "an alias of itself": ("seeds: [0, 1]", "seeds: &s [*s]", "{at}.seeds[0]: is an alias of what"),
+    "a mapping in itself": ("ft: {", "ft: &f {lr: *f, ", "{at}.methods.ft.lr: is an alias of what"),
+    "a tag": ("[0, 1]", "!!python/object:os.system [0]", "tag '!!python/object:os.system' is not"),
+    "a tuple": ("[0, 1]", "!!python/tuple [0, 1]", "the tag '!!python/tuple' is not allowed"),
+    "a tab": ("    seeds", "\tseeds", "wrong.yaml: line 8: while scanning for the next token"),
+    "code": ("benchmarks:", "__use_yte__: true\nbenchmarks:", "__use_yte__: not allowed"),
+    "brackets": ("[0, 1]", "[" * 900, "values are nested more than 50 deep"),
+    # Numbers.
+    "a yes": ("[0, 1]", "[true]", "{at}.seeds[0]: True: should be a number"),
+    "a seed": (
+        "[0, 1]",
+        f"[{10**29}]",
+        f"{{at}}.seeds[0]: {10**29}: should be less than 4294967296",
+    ),
+    "epochs": ("epochs: 8", f"epochs: {10**12}", "should be less than or equal to 1000000"),
+    "k": ("k: 60", "k: 6000", "{at}.methods.ltd.k: 6000: only 210 examples are retained in"),
+    "a value of a sweep": ("beta: [1, 2]", "k: [1, 211]", "vary.k: 211: only 210 examples are"),
+    # Names and paths.
+    "a way out": ("smoke:", "../smoke:", "benchmarks.../smoke: not usable as a folder's name"),
+    "a class": ("classes: [digit_3]", "classes: [数字]", "{at}.classes[0]: no class '数字'"),
+    "a home": ("name: digits", "name: mnist, root: ~no-one/x", "there is no home folder ~no-one"),
+    # Plug-ins.
+    "an empty folder": ("methods:", "methods:", "plugins: 'mine': no plug-in in it; expected"),
+    "parameters that raise": ("methods:", "methods:\n      mine:", "line 2: ZeroDivisionError"),
+    "a syntax error": ("methods:", "methods:\n      mine:", "method.py', line 3: SyntaxError"),
+    "no method.py": (
+        "methods:",
+        "methods:\n      mine:",
+        "no module collateral.methods.mine.method",
+    ),
+    "no such package": (
+        "methods:",
+        "methods:\n      mine:",
+        "the package no_such is not installed",
+    ),
+}
+PARAMS = """
+from typing import ClassVar
+from collateral.contract.params import MethodParams
+
+
+class Params(MethodParams):
+    label: ClassVar[str] = "Mine"
+    touches: ClassVar[frozenset[str]] = frozenset()
+"""
+PLUG_INS = {
+    "an empty folder": {},
+    "parameters that raise": {"params.py": "\n1 / 0", "method.py": ""},
+    "a syntax error": {"params.py": PARAMS, "method.py": "\n\ndef unlearn(:"},
+    "no method.py": {"params.py": PARAMS},
+    "no such package": {"params.py": PARAMS, "method.py": "import no_such\ndef unlearn(): ..."},
+}
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A checkout for dry runs: nothing is written in it."""
+    return copy_project(tmp_path_factory.mktemp("untouched"))
+
+
+def write_plug_in(folder: Path, files: dict[str, str]) -> None:
+    """Let a folder of plug-ins have one method of these files, or be empty."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for name, code in files.items():
+        (folder / "mine").mkdir(exist_ok=True)
+        (folder / "mine" / name).write_text(code)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_is_wrong_is_said_in_a_line_by_a_dry_run(untouched, wrong):
+    old, new, said = WRONG[wrong]
+    assert SMOKE.count(old) >= 1
+    text = SMOKE.replace(old, new, 1)
+    if wrong in PLUG_INS:
+        write_plug_in(untouched.folder / "mine", PLUG_INS[wrong])
+        text = f"plugins: [mine]\n{text}"
+    (untouched.folder / "wrong.yaml").write_text(text)
+    done = untouched.snakemake("--dry-run", "--configfile", "wrong.yaml")
+    assert done.returncode == 1
+    assert "The config is not valid:" in done.stdout + done.stderr
+    assert said.format(at=AT) in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not (untouched.folder / "results").exists()
+
+
+def test_twenty_wrong_configs_are_tried():
+    assert len(WRONG) >= 20
+
+
+def test_without_our_logger_the_snakefile_looks_at_the_files(untouched):
+    (untouched.folder / "wrong.yaml").write_text(SMOKE.replace("  smoke:", "  smoke: {}\n  smoke:"))
+    options = ("--dry-run", "--workflow-profile", "none", "--configfile", "wrong.yaml")
+    done = untouched.snakemake(*options)
+    assert done.returncode == 1
+    assert "line 5: benchmarks.smoke: stands there twice; first on line 4" in done.stdout
+
+
+def test_the_default_config_is_looked_at_before_it_is_read(untouched):
+    default = untouched.folder / "config.yaml"
+    right = default.read_text()
+    default.write_text(right.replace("  digits:", "  digits: &x {y: *x}\n  digits:", 1))
+    for options in ((), ("--workflow-profile", "none")):
+        done = untouched.snakemake("--dry-run", *options)
+        assert done.returncode == 1
+        assert "benchmarks.digits.y: is an alias of what it stands in" in done.stdout + done.stderr
+        assert "Traceback" not in done.stdout + done.stderr
+    default.write_text(right)
 
 
 def run_with(project: Project, change) -> str:

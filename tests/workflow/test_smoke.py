@@ -10,6 +10,7 @@ import pytest
 from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
 
 from collateral.contract.plugins import CONTROL, METHOD
+from collateral.warm import ADDRESS, OFF
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # What is never the same twice: costs, and what shows them.
@@ -87,9 +88,9 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert "Nothing to be done" in done.stdout + done.stderr
 
 
-def test_the_same_results_come_back_from_nothing(finished, tmp_path):
+def test_the_same_results_come_back_from_nothing_without_warm_workers(finished, tmp_path):
     again = copy_project(tmp_path)
-    assert again.snakemake(*SMOKE).returncode == 0
+    assert again.snakemake(*SMOKE, **{ADDRESS: OFF}).returncode == 0
     assert contents(results(again)) == contents(results(finished))
 
 

@@ -13,6 +13,8 @@ from collateral.results.record import peak_rss_mb
 
 STAGES = Path(__file__).parent / "stages"
 NOT_STAGES = {"__init__", "options"}
+# Called by people and make, by no rule.
+BY_HAND = {"bundle", "cached", "estimate", "list", "unbundle", "unlock", "verify"}
 
 
 def stages() -> list[str]:
@@ -41,8 +43,9 @@ def main(arguments: list[str] | None = None) -> None:
         if not (said := _said(error)):
             raise
         raise SystemExit(f"collateral {name}: {said}") from None
-    used = f"{process_time():.1f} s of CPU, peak memory {peak_rss_mb():.0f} MB"
-    logging.info("collateral %s: %s", name, used)
+    if name not in BY_HAND:
+        used = f"{process_time():.1f} s of CPU, peak memory {peak_rss_mb():.0f} MB"
+        logging.info("collateral %s: %s", name, used)
 
 
 def _said(error: Exception) -> str:

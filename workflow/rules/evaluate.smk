@@ -85,11 +85,10 @@ rule gather:
         "../../envs/figures.yaml"
     params:
         plugins=plugins,
+        folder=lambda w, input: os.path.dirname(input.plan),
         code=presenting_code("gather"),
     shell:
         """
-        collateral gather {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
-            --costs {input.costs:q} --problems {input.problems:q} \
-            --out-metrics {output.metrics:q} --out-costs {output.costs:q} \
-            --out-problems {output.problems:q} >{log:q} 2>&1
+        collateral gather {params.plugins} --folder {params.folder:q} --out {output.metrics:q} \
+            --costs {output.costs:q} --problems {output.problems:q} >{log:q} 2>&1
         """

@@ -1,6 +1,11 @@
 """Where jobs run, and what those that train ask a scheduler for."""
 
+import os
+
 from collateral.plan import limits
+
+# For envs/*.post-deploy.sh.
+os.environ["COLLATERAL_CHECKOUT"] = workflow.basedir
 
 
 # Jobs of seconds to minutes that need no GPU, and the download, which may need the internet.

@@ -15,8 +15,11 @@ from collateral.plan.slurm import (
 from collateral.plan.slurm_plugin import PluginError, mend
 
 
-def check_slurm(executor):
+def check_slurm():
     """Raise where snakemake would wait for ever; warn where it might."""
+    executor = workflow.executor_settings
+    if not hasattr(executor, "status_command"):
+        return  # of another executor
     try:
         settings, cancelling = cluster_settings(), cancelling_partitions()
     except ClusterError as error:

@@ -3,6 +3,9 @@
 import gc
 import inspect
 
+from collateral.plan.schedule import lift_limit
+from collateral.plan.warm import keep_warm
+
 # A DAG is all live objects: looking through them for garbage is a ninth of a large dry run.
 gc.set_threshold(200_000, 20, 100)
 
@@ -26,3 +29,11 @@ priority.__signature__ = inspect.signature(priority)
 for rule_ in workflow.rules:
     if "benchmark" in rule_.wildcard_names:
         rule_.priority = priority
+
+
+def speed_up():
+    """Before the first job: no limit but the user's, and warm workers, see docs/speed.md."""
+    lift_limit(workflow.scheduler)
+    # Not where jobs have an environment, or a machine, of their own.
+    if workflow.local_exec and not workflow.deployment_settings.deployment_method:
+        keep_warm()

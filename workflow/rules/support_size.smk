@@ -36,7 +36,7 @@ rule support_size:
         """
         collateral support_size {params.plugins} {params.method} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} \
-            --model {params.model} --base {input.base:q} \
+            --model {params.model:q} --base {input.base:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """

@@ -31,7 +31,7 @@ rule base:
     shell:
         """
         collateral train {params.plugins} --data {input.data:q} \
-            --model {params.model} --params {params.training:q} \
+            --model {params.model:q} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
@@ -63,7 +63,7 @@ rule retrain:
     shell:
         """
         collateral train {params.plugins} --data {input.data:q} --split {input.split:q} \
-            --model {params.model} --params {params.training:q} \
+            --model {params.model:q} --params {params.training:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """

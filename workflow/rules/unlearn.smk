@@ -41,7 +41,7 @@ rule tune:
         """
         collateral tune {params.plugins} {params.method} \
             --data {input.data:q} --split {input.split:q} \
-            --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
+            --model {params.model:q} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {params.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
@@ -79,7 +79,7 @@ rule unlearn:
         """
         collateral unlearn {params.plugins} {params.run} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
-            --model {params.model} --base {input.base:q} --prepared {params.prepared:q} \
+            --model {params.model:q} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """

@@ -3,6 +3,7 @@
 `snakemake --logger collateral`, or `logger: collateral` in a profile. Warnings and errors come as
 Snakemake words them; the full text is in .snakemake/log. What is no run (a dry run, --lint,
 --summary) or asks for details (--verbose, --printshellcmds, --debug-dag) looks as always.
+It is there before Snakemake reads a config file, and so has it read strictly, too.
 """
 
 import logging
@@ -16,6 +17,7 @@ from snakemake.logging import ColorizingTextHandler, DefaultFormatter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from snakemake_logger_plugin_collateral.config_files import read_strictly
 from snakemake_logger_plugin_collateral.progress import Progress, duration
 
 REDRAW_SECONDS = 0.2
@@ -39,6 +41,7 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         """Prepare the display; nothing is shown before the first event."""
+        read_strictly()
         wanted = self.common_settings
         self.stream = sys.stdout if wanted.stdout else sys.stderr
         formatter = DefaultFormatter(wanted.quiet, wanted.show_failed_logs)

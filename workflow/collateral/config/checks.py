@@ -9,10 +9,10 @@ from pydantic import BaseModel, ValidationError
 from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
 from collateral.config.methods import MethodSpec, resolve, validate
-from collateral.config.names import RESERVED, is_slug, short, varied
+from collateral.config.names import LONGEST, LONGEST_RUN, RESERVED, is_slug, short, varied
 from collateral.config.schema import BenchmarkConfig, SweepConfig
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
-from collateral.contract.spelling import nearest, unknown
+from collateral.contract.spelling import nearest, shown, unknown
 from collateral.data._facts import known_classes
 
 TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
@@ -29,8 +29,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _class_errors(benchmark, classes, (*where, "classes"))
     yield from _method_errors(benchmark, where)
     yield from _control_errors(benchmark, (*where, "controls"))
-    if len(class_cells(benchmark)) < len(benchmark.classes) * len(benchmark.fractions):
-        yield f"{key_of((*where, 'classes'))}: two of them, or two fractions, make one cell's name"
+    yield from _class_cell_errors(benchmark, (*where, "classes"))
     for name in benchmark.cells:
         yield from _cell_errors(benchmark, (*where, "cells", name), classes)
     for name in benchmark.sweeps:
@@ -45,7 +44,7 @@ def _name_errors(where: Place) -> Iterator[str]:
     name = str(where[-1])
     if not is_slug(name) or name in RESERVED:
         yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the " + (
-            f"second letter . and -; taken are {', '.join(sorted(RESERVED))}"
+            f"second letter . and -, at most {LONGEST}; taken are {', '.join(sorted(RESERVED))}"
         )
 
 
@@ -75,6 +74,16 @@ def _class_errors(
             yield f"{key}: {value}: should be a name, or an index below {len(classes)}"
         elif isinstance(value, str) and value not in classes:
             yield f"{key}: {unknown('class', value, classes)}"
+
+
+def _class_cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check that classes x fractions make names for folders, a different one each."""
+    cells = class_cells(benchmark)
+    if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
+        yield f"{key_of(where)}: two of them, or two fractions, make one cell's name"
+    for name in cells:
+        if not is_slug(name):
+            yield f"{key_of(where)}: cell {shown(name)}: more than {LONGEST} letters for a folder"
 
 
 def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -202,6 +211,8 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
                 place = key_of((*where, part, name))
                 yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
         run = "@".join(varied({name: exact[name] for name in given}))
+        if len(f"{spec.name}@{run}") > LONGEST_RUN:
+            yield f"{key_of(where)}: run {shown(run)}: more than {LONGEST_RUN} letters for a folder"
         if run in named:
             place = key_of((*where, "vary", key))
             yield f"{place}: {named[run]!r} and {given[key]!r} make one run's name"
@@ -225,7 +236,7 @@ def _value_errors(
 def _no_such(kind: Kind, name: Any, where: Place) -> str:
     if name is None:
         return f"{key_of(where)}: missing; known: {', '.join(kind.names())}"
-    return f"{key_of(where)}: {unknown(kind.what, name, kind.names())}"
+    return f"{key_of(where)}: {kind.no_such(name)}"
 
 
 def _parsed(

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.contract.spelling import nearest
+from collateral.contract.spelling import nearest, plain, shown
 
-SHOWN_LENGTH = 60
 # In the words of YAML, where pydantic's are Python's.
 REASONS = {
     "dict_type": "should be a mapping",
+    "invalid_key": "a key should be text",
     "list_type": "should be a list",
     "model_type": "should be a mapping",
     "too_long": "too many entries; at most {max_length}",
@@ -34,7 +34,7 @@ def key_of(parts: Sequence[str | int]) -> str:
     """Write ("fractions", 0) as `fractions[0]`."""
     text = ""
     for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+        text += f"[{part}]" if isinstance(part, int) else f".{plain(part)}"
     return text.removeprefix(".")
 
 
@@ -54,7 +54,9 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
 def _place(item: dict[str, Any]) -> Place:
     """Return an error's place without the branch of a union, which pydantic puts at its end."""
     *outer, last = item["loc"] or ("",)
-    is_branch = last in {"", "int", "str"} or "[" in str(last)
+    if item["type"] == "invalid_key":
+        return (*outer, str(last))
+    is_branch = last in {"", "int", "constrained-int", "str"} or "[" in str(last)
     return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else item["loc"]
 
 
@@ -62,7 +64,7 @@ def _message(
     items: list[dict[str, Any]], model: type[BaseModel], where: Place, place: Place
 ) -> str:
     kind, given, context = items[0]["type"], items[0]["input"], items[0].get("ctx", {})
-    key, value = key_of((*where, *place)) or "config", _shown(given)
+    key, value = key_of((*where, *place)) or "config", shown(given)
     if kind == "extra_forbidden":
         known = _keys_at(model, place[:-1])
         hint = nearest(place[-1], known)
@@ -76,11 +78,6 @@ def _message(
     reason = ", or ".join(map(_reason, items))
     is_about_keys = kind == "value_error" and isinstance(given, dict)
     return f"{key}: {reason}" if is_about_keys else f"{key}: {value}: {reason}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
 
 
 def _reason(item: dict[str, Any]) -> str:

@@ -1,21 +1,28 @@
 """Read a config; whatever can be checked is checked before any job starts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from collateral.config.checks import benchmark_errors
 from collateral.config.errors import ConfigError, explain
+from collateral.config.plugged import plugged_errors
 from collateral.config.schema import Config
+from collateral.config.yaml import read_file
 from collateral.contract.plugins import add_plugins, problems
 
 
 def read(path: Path) -> Config:
     """Read and check a YAML file."""
-    return load(yaml.safe_load(path.read_text()) or {})
+    return load(read_file(path) or {})
+
+
+def check_files(paths: Iterable[str | Path]) -> None:
+    """Raise a ConfigError where a file says what Snakemake's own reader does not mind."""
+    for path in paths:
+        read_file(Path(path))
 
 
 def load(raw: Mapping[str, Any]) -> Config:
@@ -24,14 +31,18 @@ def load(raw: Mapping[str, Any]) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(explain(error, Config, ())) from None
-    if wrong := list(problems(config.plugins)):
-        raise ConfigError(f"plugins: {problem}" for problem in wrong)
+    _raise(f"plugins: {problem}" for problem in problems(config.plugins))
     add_plugins(config.plugins)
-    messages = [
-        message
-        for name, benchmark in config.benchmarks.items()
-        for message in benchmark_errors(benchmark, ("benchmarks", name))
-    ]
-    if messages:
-        raise ConfigError(messages)
+    _raise(plugged_errors(config))
+    _raise(_errors(config))
     return config
+
+
+def _errors(config: Config) -> Iterator[str]:
+    for name, benchmark in config.benchmarks.items():
+        yield from benchmark_errors(benchmark, ("benchmarks", name))
+
+
+def _raise(messages: Iterable[str]) -> None:
+    if found := list(messages):
+        raise ConfigError(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,8 @@ from pydantic import ValidationError
 from collateral.config.errors import ConfigError, Place, explain, key_of
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import CONTROL, METHOD, kind_of, params_class
-from collateral.contract.spelling import unknown
+
+MOST_TRIALS = 10_000
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,10 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         if not choices:
             raise ConfigError([f"{key_of((*where, key))}: an empty list; give at least one value"])
     spec = _spec(name, uses, lists)
+    if (count := prod(map(len, spec.grid.values()))) > MOST_TRIALS:
+        raise ConfigError(
+            [f"{key_of(where)}: its lists make {count} trials; at most {MOST_TRIALS}"]
+        )
     for trial in spec.trials():
         validate(spec, trial, where)
     # As validation leaves them: YAML reads 1e-3 as text.
@@ -94,7 +100,7 @@ def _check_names(name: str, uses: Any, where: Place) -> None:
         if given in CONTROL.names():
             raise ConfigError([f"{key_of(at)}: '{given}' is a control; list it under `controls:`"])
     if uses not in METHOD.names():
-        raise ConfigError([f"{key_of(place)}: {unknown('method', uses, METHOD.names())}"])
+        raise ConfigError([f"{key_of(place)}: {METHOD.no_such(uses)}"])
 
 
 def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:

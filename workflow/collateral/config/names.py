@@ -9,10 +9,13 @@ RESERVED = frozenset(
     {"base", "figures", "logs", "retrain", "support_size", "tables", "theory", "tune"}
 )
 
+# In letters; file systems take 255. A sweep's run has a method's name and some values for a name.
+LONGEST, LONGEST_RUN = 100, 200
+
 
 def is_slug(name: str) -> bool:
     """Tell whether `name` may stand in a path as it is, and on a command line."""
-    return re.fullmatch(r"[a-z0-9_][a-z0-9_.-]*", name) is not None
+    return re.fullmatch(rf"[a-z0-9_][a-z0-9_.-]{{0,{LONGEST - 1}}}", name) is not None
 
 
 def slug(name: str) -> str:

@@ -1,12 +1,20 @@
 """The shape of config.yaml; what a data set, a forget set or a method adds is in its own file."""
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictInt, field_validator, model_validator
 
-from collateral.contract.params import Strict, TrainingParams
+from collateral.contract.attacks import Attack
+from collateral.contract.params import (
+    MOST,
+    ClassLabel,
+    Seed,
+    Share,
+    Strict,
+    TrainingParams,
+    UserPath,
+)
 
 
 class BaseParams(TrainingParams):
@@ -64,7 +72,7 @@ class SupportSizeConfig(Strict):
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
     # Strict, because YAML's `yes` would else be 1.
-    k: tuple[Annotated[StrictInt, Field(ge=1)], ...] = Field(
+    k: tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...] = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "
         "Paper: from 100 to 2700 in equal steps.",
@@ -80,23 +88,17 @@ class SupportSizeConfig(Strict):
         return value
 
 
-Attack = Literal["confidence", "correctness", "entropy", "modified_entropy", "probability"]
-
-
 class BenchmarkConfig(Strict):
     """One data set, one model, and everything that is done with them."""
 
     data: dict[str, Any] = Field(description="`name:` of a data set, and its options.")
     model: str = Field(description="An architecture.")
     base: BaseParams = Field(default_factory=BaseParams)
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(
-        min_length=1, description="One run of everything per seed."
-    )
-    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
-    classes: tuple[str | StrictInt, ...] = Field(
+    seeds: tuple[Seed, ...] = Field(min_length=1, description="One run of everything per seed.")
+    classes: tuple[ClassLabel, ...] = Field(
         (), description="Classes of which a part is forgotten, by name or index."
     )
-    fractions: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(
+    fractions: tuple[Share, ...] = Field(
         (), description="How much of a class; classes x fractions."
     )
     order: Literal["first", "random"] = Field(
@@ -149,6 +151,6 @@ class Config(Strict):
     """The whole config: benchmarks by name."""
 
     benchmarks: dict[str, BenchmarkConfig] = Field(min_length=1)
-    plugins: tuple[Path, ...] = Field(
+    plugins: tuple[UserPath, ...] = Field(
         (), description="Folders of your own methods/, models/, data/, forget/, findings/."
     )

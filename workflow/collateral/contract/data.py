@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import Field
+
+from collateral.contract.params import ClassLabel, Strict, Whole
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,15 @@ class DatasetInfo:
     size: DatasetSize | None = None  # None: the module's function `size(options)` tells
 
 
-class DataOptions(BaseModel):
+class DataOptions(Strict):
     """Options that every data set has; a data set's own `Options` adds to them."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
-    classes: tuple[str | StrictInt, ...] | None = Field(
+    classes: tuple[ClassLabel, ...] | None = Field(
         None, min_length=2, description="Keep these classes only, by name or index, in this order."
     )
-    per_class: int | None = Field(
+    per_class: Whole | None = Field(
         None, ge=1, description="Keep the first so many train examples of each class."
     )
-    test_per_class: int | None = Field(
+    test_per_class: Whole | None = Field(
         None, ge=1, description="Keep the first so many test examples of each class."
     )

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from collateral.contract.params import TrainedParams
+from collateral.contract.params import Epochs, TrainedParams, Whole
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[Whole, Field(ge=1)]
 
 
 def count_or(word: str) -> BeforeValidator:
@@ -24,7 +24,7 @@ def count_or(word: str) -> BeforeValidator:
 class StudentParams(TrainedParams):
     """How the base model learns soft labels on the forget set beside the retained examples."""
 
-    epochs: int = Field(20, ge=0, description="Passes over all examples; paper: 20, SVHN: 10.")
+    epochs: Epochs = Field(20, ge=0, description="Passes over all examples; paper: 20, SVHN: 10.")
     lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-3]; SVHN: 1e-4.")
     optimizer: Literal["sgd", "adam", "adamw"] = Field("adamw", description="Paper: AdamW.")
     beta: float = Field(

@@ -36,6 +36,7 @@ DIGITS: dict[str, int] = {
 }
 # Rates are kept in [0, 1], and slopes as rates per 1.
 FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
+PERCENT = FACTORS["%"]
 LAST_BITS = 1e-12  # of a value: so small a spread is the arithmetic's
 IN_HEADINGS = ("%", "s", "MB", "nats")  # other units are in the label or in a caption
 
@@ -81,3 +82,13 @@ class Metric:
         text = f"{self.factor * number:{sign}.{digits}f}"
         is_zero = not text.strip("+-0.")
         return (text.lstrip("+-") if is_zero else text).replace("-", "−")
+
+
+def percent(share: float) -> str:
+    """Return a share within a sentence: whole percent, or one digit of what is below one."""
+    return f"{PERCENT * share:.0f} %" if share >= 0.01 else f"{PERCENT * share:.1g} %"
+
+
+def percent_as_given(share: float) -> str:
+    """Return a share of the config with all its digits."""
+    return f"{PERCENT * share:g} %"

@@ -1,16 +1,85 @@
 """The bases of parameters, of methods and of training: validated, documented, free of torch."""
 
-from typing import ClassVar, Literal
+import types
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 from collateral.contract.work import Sizes, Work, training
+
+MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
+
+
+def no_yes_or_no(value: Any) -> Any:
+    """Refuse true and false, which Python, and so pydantic, takes for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("should be a number; yes, no, true and false are none")
+    return value
+
+
+def can_be_looked_for(value: Path) -> Path:
+    """Refuse a path of which the system cannot even say whether something is there."""
+    try:
+        value.expanduser().exists()
+    except RuntimeError:
+        raise ValueError(f"there is no home folder {value.parts[0]}") from None
+    except OSError as error:
+        raise ValueError(str(error.strerror)) from None
+    return value
+
+
+Whole = Annotated[int, Field(le=MOST)]
+# Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
+ClassLabel = str | Annotated[int, Field(strict=True, ge=0, le=MOST)]
+Epochs = Annotated[int, Field(le=10**6)]
+# As numpy and scikit-learn take them; files of results hold no larger ones.
+Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(no_yes_or_no)]
+Share = Annotated[float, Field(gt=0, le=1), BeforeValidator(no_yes_or_no)]
+UserPath = Annotated[Path, AfterValidator(can_be_looked_for)]
 
 
 class Strict(BaseModel):
     """Unknown keys are errors, and nothing changes after loading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_yes_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, bool) and _takes_numbers(cls, str(info.field_name)):
+            return no_yes_or_no(value)
+        return value
+
+    @field_validator("*")
+    @classmethod
+    def _could_be_meant(cls, value: Any) -> Any:
+        """Bound what has no bound of its own."""
+        if isinstance(value, int) and abs(value) > MOST:
+            raise ValueError(f"should be at most {MOST}")
+        return value
+
+
+@cache
+def _takes_numbers(model: type[BaseModel], field: str) -> bool:
+    """Tell whether a field is a number, and neither a name nor a yes or no."""
+    waiting, found = [model.model_fields[field].annotation], []
+    while waiting:
+        annotation: Any = waiting.pop()
+        is_union = get_origin(annotation) in {Union, types.UnionType}
+        waiting += get_args(annotation) if is_union else []
+        found.append(annotation.__origin__ if hasattr(annotation, "__metadata__") else annotation)
+    return (int in found or float in found) and not {bool, str} & {*found}
 
 
 class MethodParams(Strict):
@@ -21,6 +90,13 @@ class MethodParams(Strict):
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None
+
+    def asked_of_retained(self) -> Mapping[str, int]:
+        """Return the parameters that ask for retained examples, and for how many of them.
+
+        One that a config gives is refused where fewer are retained.
+        """
+        return {}
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Return what `prepare` computes; unless told, a pass over all that the method touches.
@@ -46,7 +122,7 @@ class TrainedParams(MethodParams):
     """What all methods that train with an optimiser share."""
 
     lr: float = Field(ge=0, description="Learning rate, constant.")
-    batch_size: int = Field(256, ge=1, description="Examples a step; public code: 256.")
+    batch_size: Whole = Field(256, ge=1, description="Examples a step; public code: 256.")
     optimizer: Literal["sgd", "adam", "adamw"] = Field("sgd", description="Paper: SGD.")
     momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; paper, appendix B.2.")
     weight_decay: float = Field(1e-6, ge=0, description="Paper, appendix B.2.")
@@ -65,8 +141,8 @@ class TrainedParams(MethodParams):
 class TrainingParams(Strict):
     """How base and retrained models are trained; defaults: the paper's CIFAR-100 protocol."""
 
-    epochs: int = Field(200, ge=1, description="Passes over the training data; paper: 200.")
-    batch_size: int = Field(256, ge=1, description="Examples a step; paper: 256.")
+    epochs: Epochs = Field(200, ge=1, description="Passes over the training data; paper: 200.")
+    batch_size: Whole = Field(256, ge=1, description="Examples a step; paper: 256.")
     optimizer: Literal["sgd", "adam", "adamw"] = Field(
         "sgd", description="Paper: SGD; SVHN: AdamW."
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import traceback
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,6 +19,10 @@ from collateral.contract.spelling import unknown
 
 if TYPE_CHECKING:
     from collateral.contract.params import MethodParams
+
+
+class PluginError(ValueError):
+    """A plug-in that cannot be imported, in one line: file, line and cause."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +58,29 @@ class Kind:
     def module(self, name: str, part: str = "") -> str:
         """Return the import name of a plug-in, or of a part of its folder."""
         if name not in self.names():
-            raise ValueError(unknown(self.what, name, self.names()))
+            raise ValueError(self.no_such(name))
         return ".".join(filter(None, (self.package, self.own.get(name, name), part)))
 
     def load(self, name: str, part: str = "") -> Any:
         """Import a plug-in, or a part of it."""
-        return import_module(self.module(name, part))
+        module = self.module(name, part)
+        try:
+            return import_module(module)
+        except Exception as error:
+            if name in self.own:
+                raise
+            raise PluginError(f"plugins: {told(error, self.paths[1:])}") from error
+
+    def is_plugged_in(self, name: Any) -> bool:
+        """Tell whether there is one of that name, and it is not the package's own."""
+        return name in self.names() and name not in self.own
+
+    def no_such(self, name: Any) -> str:
+        """Return "no method 'sdd'; known: ...", and what a folder of that name lacks to be one."""
+        folders = [Path(path) / str(name) for path in self.paths[1:] if "/" in self.pattern]
+        lacking = [folder for folder in folders if folder.is_dir()]
+        hint = f"; '{lacking[0]}' has no {Path(self.pattern).name}" if lacking else ""
+        return unknown(self.what, name, self.names()) + hint
 
     def parts(self, part: str) -> list[str]:
         """Return the import names of a part of all folders that have it."""
@@ -103,10 +125,13 @@ def plugged_in(folder: Path) -> Iterator[tuple[Kind, Path]]:
 
 
 def problems(folders: Sequence[Path]) -> Iterator[str]:
-    """Yield what is wrong with folders of plug-ins: one is not there, or two have one name."""
+    """Yield what is wrong with folders of plug-ins: none is there, or two have one name."""
     for folder in folders:
         if not folder.is_dir():
-            yield f"'{folder}': there is no such folder"
+            yield f"{str(folder)!r}: there is no such folder"
+        elif not any(_found(str(inner), kind.pattern) for kind, inner in plugged_in(folder)):
+            kinds = ", ".join(f"{kind.folder}/" for kind in KINDS if kind.folder)
+            yield f"'{folder}': no plug-in in it; expected {kinds} or folders with a params.py"
     taken = {(kind, name): f"{kind.what} of the package" for kind in KINDS for name in kind.taken}
     taken |= {(METHOD, name): "control of the package" for name in CONTROL.own}
     for kind, inner in (found for folder in folders for found in plugged_in(folder)):
@@ -114,6 +139,17 @@ def problems(folders: Sequence[Path]) -> Iterator[str]:
             if other := taken.get((kind, name)):
                 yield f"'{inner / name}': a {other} has this name"
             taken.setdefault((kind, name), f"{kind.what} in '{inner}'")
+
+
+def told(error: Exception, folders: Sequence[str]) -> str:
+    """Return an error of the code in `folders` in one line: its file, its line, what it says."""
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        frames.append((str(error.filename), error.lineno))
+    ours = [place for place in frames if any(Path(place[0]).is_relative_to(f) for f in folders)]
+    where = "'{}', line {}: ".format(*ours[-1]) if ours else ""
+    said = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{where}{type(error).__name__}: {' '.join(str(said).split())}"
 
 
 def kind_of(name: str) -> Kind:

@@ -1,18 +1,35 @@
-"""What was probably meant by a name that nobody knows."""
+"""What was probably meant by a name that nobody knows, and how a name stands in a message."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
+
+SHOWN_LENGTH = 60
 
 
 def nearest(word: str | int, known: Iterable[str]) -> str:
     """Return "; did you mean X?" for the nearest spelling, or nothing."""
     spelling = {name.lower(): name for name in known}
-    close = get_close_matches(str(word).lower(), spelling, n=1)
-    return f"; did you mean {spelling[close[0]]}?" if close else ""
+    close = get_close_matches(str(word)[:SHOWN_LENGTH].lower(), spelling, n=1)
+    return f"; did you mean {plain(spelling[close[0]])}?" if close else ""
 
 
-def unknown(what: str, word: str | int, known: Iterable[str]) -> str:
+def unknown(what: str, word: Any, known: Iterable[str]) -> str:
     """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?"."""
     known = list(known)
-    shown = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-    return f"no {what} '{word}'; known: {shown}{nearest(word, known)}"
+    listed = ", ".join(map(plain, known[:20])) + (", ..." if len(known) > 20 else "")
+    return f"no {what} {shown(str(word))}; known: {listed}{nearest(word, known)}"
+
+
+def plain(name: str) -> str:
+    """Return a name as it is, or where it would not do in a line, as a value is shown."""
+    return name if name.isprintable() and len(name) <= SHOWN_LENGTH else shown(name)
+
+
+def shown(value: Any) -> str:
+    """Return a value in one line, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more than 4,300 digits
+        return "a number too long to show"
+    return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."

@@ -8,12 +8,12 @@ the nearest of 256 values. Labels are integers from 0. Normalisation is computed
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.params import UserPath
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -24,10 +24,14 @@ INFO = DatasetInfo(class_names=None, source="the user's files", licence="the use
 class Options(DataOptions):
     """Where the arrays are and how the images may be augmented."""
 
-    path: Path = Field(description="The .npz file, or that of the train set.")
-    test_path: Path | None = Field(None, description="The .npz file of the test set, if separate.")
+    path: UserPath = Field(description="The .npz file, or that of the train set.")
+    test_path: UserPath | None = Field(
+        None, description="The .npz file of the test set, if separate."
+    )
     flip: bool = Field(False, description="Train with random horizontal flips.")
-    padding: int = Field(0, ge=0, description="Train with random crops after padding by so much.")
+    padding: int = Field(
+        0, ge=0, le=256, description="Train with random crops after padding by so much."
+    )
 
 
 def size(options: Options) -> DatasetSize:

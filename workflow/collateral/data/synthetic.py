@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.params import Seed
 from collateral.contract.seeds import seed_of
 
 if TYPE_CHECKING:
@@ -28,15 +29,15 @@ CONTRAST = 0.15  # a normal pixel in images of [0, 1] around 0.5: few are clippe
 class Options(DataOptions):
     """How many classes and examples there are, and how alike."""
 
-    families: int = Field(3, ge=2, description="Families of classes.")
-    classes_per_family: int = Field(3, ge=1, description="Classes in each family.")
-    size: int = Field(8, ge=8, description="Height and width of the images.")
+    families: int = Field(3, ge=2, le=1000, description="Families of classes.")
+    classes_per_family: int = Field(3, ge=1, le=100, description="Classes in each family.")
+    size: int = Field(8, ge=8, le=1024, description="Height and width of the images.")
     channels: Literal[1, 3] = Field(1, description="Channels of the images.")
-    num_train: int = Field(60, ge=1, description="Train examples of each class.")
-    num_test: int = Field(20, ge=1, description="Test examples of each class.")
+    num_train: int = Field(60, ge=1, le=10**6, description="Train examples of each class.")
+    num_test: int = Field(20, ge=1, le=10**6, description="Test examples of each class.")
     noise: float = Field(1.0, ge=0, description="Noise of a pixel, in units of the pattern's own.")
     closeness: float = Field(0.9, ge=0, le=1, description="Correlation of a family's prototypes.")
-    seed: int = Field(0, ge=0, description="Seed of patterns and noise.")
+    seed: Seed = Field(0, description="Seed of patterns and noise.")
 
 
 def class_names(options: Options) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ def _ask_all(
         if lost := {problem.finding for problem in problems}.intersection(_after(name)):
             problems.append(Problem(name, part, cell, f"it needs {', '.join(sorted(lost))}"))
             continue
-        found, problem = attempt(lambda name=name: _declared(name, ask(name)), name, part, cell)
+        found, problem = attempt(partial(_rows_of, ask, name), name, part, cell)
         if problem:
             problems.append(problem)
         else:
@@ -85,9 +85,9 @@ def _ask_all(
     return rows, problems
 
 
-def _declared(finding: str, rows: Iterable[Row]) -> list[Row]:
+def _rows_of(ask: Callable[[str], Iterable[Row]], finding: str) -> list[Row]:
     """Return the rows of one finding; refuse a number that it does not declare."""
-    found, declaring = list(rows), FINDING.load(finding)
+    found, declaring = list(ask(finding)), FINDING.load(finding)
     strange = sorted({row.metric for row in found} - declaring.METRICS.keys())
     if strange and not hasattr(declaring, OTHER):
         raise ValueError(f"{strange}: not among its METRICS")

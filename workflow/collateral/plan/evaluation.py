@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from collateral.contract.attacks import MIA
 from collateral.plan import paths
 from collateral.plan.jobs import CellJob
 from collateral.results import layout
@@ -55,6 +56,6 @@ class EvaluationJob(CellJob):
             "--tuned": cell.tuned,
             "--tracked": cell.tracked,
             "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
-            "--attacks": dict.fromkeys(["confidence", *self.benchmark.config.attacks]),
+            "--attacks": dict.fromkeys([MIA, *self.benchmark.config.attacks]),
         }
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))

@@ -11,7 +11,7 @@ import hashlib
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
 from pathlib import Path
 
 import collateral
@@ -51,7 +51,7 @@ def stage_code(stage: str, *modules: str) -> str:
 
 def files_hash(folder: Path, pattern: str) -> str:
     """Return a hash of a folder's files that are no Python."""
-    return _hash(*(path.read_text() for path in sorted(folder.glob(pattern))))[:16]
+    return _hash(*(path.read_text(encoding="utf-8") for path in sorted(folder.glob(pattern))))[:16]
 
 
 def _hash(*texts: str) -> str:
@@ -114,27 +114,34 @@ class _Code(ast.NodeTransformer):
             return node
         for alias in node.names:
             # `from collateral.results import files` names a module, or something within one.
-            inner = [name for name in [f"{module}.{alias.name}"] if _find(name)]
+            inner = [name for name in [f"{module}.{alias.name}"] if find_module(name)]
             names = (alias.asname or alias.name) if inner else f"{alias.name} {alias.asname}"
             self.imports.append((names, [module, *inner]))
         return None
 
 
 def _read(module: str) -> _Code:
-    spec = _find(module)
+    spec = find_module(module)
     if spec is None:
         raise ModuleNotFoundError(f"no module {module}, so no fingerprint of it")
     # A folder without __init__.py has no origin.
-    return _Code(ast.parse(Path(spec.origin).read_text() if spec.origin else ""))
+    return _Code(ast.parse(Path(spec.origin).read_bytes() if spec.origin else ""))
 
 
 @cache
-def _find(module: str) -> ModuleSpec | None:
+def find_module(module: str) -> ModuleSpec | None:
     """Find a module of the package, plug-ins included, and import nothing on the way."""
     if module == PACKAGE:
         return collateral.__spec__
     above, _, _ = module.rpartition(".")
-    spec = _find(above)
+    spec = find_module(above)
     # A folder of plug-ins is on the path of the imported package alone.
     path = getattr(sys.modules.get(above), "__path__", spec and spec.submodule_search_locations)
-    return PathFinder.find_spec(module, path) if path else None
+    found = (_finder(folder).find_spec(module) for folder in path or ())
+    return next(filter(None, found), None)
+
+
+@cache
+def _finder(folder: str) -> FileFinder:
+    # Not PathFinder: below what is not imported, it finds no folder without __init__.py.
+    return FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,14 @@ from collateral.config.errors import ConfigError
 from collateral.contract.plugins import DATA, FORGET, MODEL
 from collateral.contract.work import Work
 from collateral.plan import paths
+from collateral.plan.asked import asked_of_retained
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.workload import workload_of
+from collateral.plan.workload import SizeUnknownError, workload_of
+
+# Of forget sets on a command line, which is one argument of a shell: Linux allows it 131,072. All
+# others are looked at by their own jobs, and no base model depends on them.
+MOST_BYTES = 50_000
 
 
 @dataclass(frozen=True)
@@ -58,19 +64,28 @@ class DataJob(BenchmarkJob):
 
     @property
     def forget(self) -> str:
-        """All forget sets, which the job looks at before anything is trained."""
-        sets = [
-            as_json({"cell": name, "kind": cell.forget.kind, "params": cell.forget.params})
-            for name, cell in self.benchmark.cells.items()
-        ]
-        return shlex.join(["--forget", *sets])
+        """The forget sets that the job looks at before anything is trained: as many as fit."""
+        sets = [as_json(self._forget(cell)) for cell in self.benchmark.cells.values()]
+        lengths = accumulate(map(len, sets))
+        fitting = [one for one, length in zip(sets, lengths, strict=True) if length <= MOST_BYTES]
+        return shlex.join(["--forget", *fitting])
 
     @property
     def files(self) -> list[str]:
         """The user's own files; one that is missing is the job's to name."""
         data = self.benchmark.config.data
-        files = [Path(data[key]).expanduser() for key in ("path", "test_path") if key in data]
+        given = [data[key] for key in ("path", "test_path") if data.get(key) is not None]
+        files = [Path(file).expanduser() for file in given]
         return [str(file) for file in files if file.exists()]
+
+    def _forget(self, cell: Cell) -> dict[str, Any]:
+        """Return a forget set, and what it must leave where only the data can tell if it does."""
+        told = {"cell": cell.name, "kind": cell.forget.kind, "params": cell.forget.params}
+        try:
+            workload_of(self.benchmark).sizes(cell)
+        except SizeUnknownError:
+            told |= {"asked": asked_of_retained(self.benchmark, cell)}
+        return told
 
     @property
     def code(self) -> str:
@@ -120,7 +135,7 @@ class SplitJob(CellJob):
         file = Path(path).expanduser()
         if not file.exists() and not Path(self.path(paths.SPLIT)).exists():
             key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
-            raise ConfigError([f"{key}: '{path}': there is no such file"])
+            raise ConfigError([f"{key}: {str(path)!r}: there is no such file"])
         return [str(file)] if file.exists() else []  # figures come from the cache, without it
 
     @property

@@ -5,9 +5,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
-from collateral.warm import ADDRESS
+from collateral.warm import ADDRESS, OFF
 
 SERVER = (sys.executable, "-m", "collateral.warm.server")
 # As Snakemake sets them for a job of one thread; libraries read them when they are imported.
@@ -22,28 +21,25 @@ ONE_THREAD = dict.fromkeys(
 
 def keep_warm() -> None:
     """Let the jobs of this process be forked from a server that lives as long as it does."""
-    address = new_address()
-    _servers.append(start(address))
-    os.environ[ADDRESS] = str(address)
+    if os.environ.get(ADDRESS) == OFF:
+        return
+    folder = tempfile.mkdtemp(prefix="collateral-")
+    if server := start(folder):
+        _servers.append(server)
+        os.environ[ADDRESS] = folder
 
 
 _servers: list[subprocess.Popen[str]] = []  # whose standard input is open as long as we live
 
 
-def new_address() -> Path:
-    """Return a socket's path in a folder that is ours alone."""
-    return Path(tempfile.mkdtemp(prefix="collateral-")) / "warm"
-
-
-def start(address: Path, command: Sequence[str] = SERVER) -> subprocess.Popen[str]:
-    """Start a server; wait until it listens."""
+def start(folder: str, command: Sequence[str] = SERVER) -> subprocess.Popen[str] | None:
+    """Start a server in a folder that is ours alone; None where the system does not allow it."""
     server = subprocess.Popen(
-        [*command, str(address)],
+        [*command, folder],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, **ONE_THREAD},
     )
     assert server.stdout
-    server.stdout.readline()
-    return server
+    return server if server.stdout.readline() else None

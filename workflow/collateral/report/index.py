@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from collateral.report.page import template
 from collateral.report.theory import theory_of
@@ -22,8 +23,8 @@ class Entry:
 
     @property
     def page(self) -> str:
-        """Where it is, from the index."""
-        return f"{self.name}/{layout.REPORT}"
+        """Where it is, from the index: a folder may be called anything, as `javascript:x`."""
+        return f"{quote(self.name)}/{layout.REPORT}"
 
 
 def entries(results: Path, first: list[str]) -> list[Entry]:

@@ -37,7 +37,7 @@ def theory_of(folder: Path) -> Theory:
 
 def _table(name: str, file: Path) -> Table:
     """Return a small CSV file as it is, numbers to four digits."""
-    with file.open(newline="") as lines:
+    with file.open(newline="", encoding="utf-8") as lines:
         (corner, *headings), *rows = csv.reader(lines)
     found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]
     return Table(name, TABLES[name], [Grid(corner, headings, [found], is_prose=True)])

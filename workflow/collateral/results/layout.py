@@ -66,18 +66,6 @@ RUN_FILES = {
 
 # JSON files that carry a hash of themselves.
 SEALED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
-# By a job's record, which of its files other jobs ask for: Snakemake misses no others.
-ASKED = {
-    DATA_RECORD: [LABELS],
-    "neighbours.json": ["neighbours.npz"],
-    METRICS_RECORD: [METRICS],
-    COSTS_RECORD: [METRICS],
-    GLANCE: [GLANCE],
-    RECORD: [OUTPUTS, EMBEDDINGS, TRIALS, SUPPORT_SIZES],
-}
-# What the stages after `metrics` ask one another for, in turn, and with which of it each begins.
-PAGES = [METRICS, TABLES, GLANCE]
-BEFORE = {PLAN: 0, METRICS_RECORD: 1, COSTS_RECORD: 1, TABLES: 2, FIGURES: 2, GLANCE: 3}
 
 
 def record_of(path: Path) -> Path:
@@ -87,34 +75,9 @@ def record_of(path: Path) -> Path:
 
 
 def remade_without(path: Path) -> list[Path]:
-    """Return what to delete so that the next job that needs this file has it made again.
-
-    Snakemake misses only what a job asks for that has to run: see also `made_after`.
-    """
+    """Return what to delete so that a run makes this file again, if it is needed."""
     for above in path.parents:
-        if above.name == PREPARED:
-            return [above, *_asked(above.parent / RECORD)]
-        if above.name in (TABLES, FIGURES):
+        # What others do not find prepared they prepare for themselves.
+        if above.parent.name == PREPARED or above.name in (TABLES, FIGURES):
             return [above]
-    asked = _asked(path if path.name in ASKED else record_of(path))
-    return [path, *(one for one in asked if one != path)]
-
-
-def _asked(record: Path) -> list[Path]:
-    """Return what there is of a job's files that others ask for."""
-    job = record.parent
-    asked = [job / name for name in ASKED[record.name]]
-    if job.parent.name == Path(BASE).parent.name:
-        # Runs that are done ask for no base any more; neighbours take a second.
-        asked += sorted(job.parent.parent.glob(NEIGHBOURS.format(cell="*")))
-    return [path for path in asked if path.exists()]
-
-
-def made_after(path: Path, root: Path) -> list[Path]:
-    """Return what else to delete for a run to need this file: the way from it to the index."""
-    first, *rest = path.relative_to(root).parts
-    stage = RECORDS.get(first, first)
-    cell = first if rest and first != Path(BASE).parent.name else "*"
-    cells = [] if stage in BEFORE else sorted(root.glob(f"{cell}/{METRICS}"))
-    pages = [root / name for name in PAGES[BEFORE.get(stage, 0) :]]
-    return [*cells, *pages, root.parent / REPORT]
+    return [path]

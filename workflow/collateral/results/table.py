@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from collateral.contract.metrics import percent, percent_as_given
 from collateral.contract.rows import At, Row
 from collateral.results import layout
 from collateral.results.cell import CellResults
@@ -253,18 +254,14 @@ def _forgotten(overall: Mapping[Key, float]) -> dict[str, tuple[int, int]]:
 
 def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) -> str:
     if row["class"] and row["fraction"]:
-        return f"{row['class']}, {100 * float(row['fraction']):g} % forgotten"
+        return f"{row['class']}, {percent_as_given(float(row['fraction']))} forgotten"
     if not forgotten:  # costs alone
         return name
     if len(forgotten) <= MOST_NAMED:
-        parts = [f"{_percent(n / of)} of {label}" for label, (n, of) in forgotten.items()]
+        parts = [f"{percent(n / of)} of {label}" for label, (n, of) in forgotten.items()]
         return f"{name}: {', '.join(parts)} forgotten"
     total = sum(n for n, _ in forgotten.values())
     return f"{name}: {total} examples of {len(forgotten)} classes forgotten"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.1g} %"
 
 
 def _troubles(rows: pd.DataFrame) -> dict[str, dict[str, int]]:

@@ -45,8 +45,8 @@ class Walk:
 
     @property
     def to_delete(self) -> list[Path]:
-        """What is in the way of a run that makes it again, down to the last page."""
-        paths = [path for fault in self.faults for path in _in_the_way(fault.path)]
+        """What is in the way of a run that makes it again."""
+        paths = (path for fault in self.faults for path in layout.remade_without(fault.path))
         return [path for path in dict.fromkeys(paths) if path.exists()]
 
 
@@ -66,19 +66,6 @@ def walk(folder: Path) -> Walk:
 def benchmark_of(path: Path) -> Path | None:
     """Return the folder of the benchmark that a file is of: the one with the record of the data."""
     return next((above for above in path.parents if (above / layout.DATA_RECORD).exists()), None)
-
-
-def _in_the_way(path: Path) -> list[Path]:
-    root = benchmark_of(path)
-    after = layout.made_after(path, root) if root else [*_indices(path)]
-    return [*layout.remade_without(path), *after]
-
-
-def _indices(path: Path) -> Iterator[Path]:
-    """Yield the index over what is outside of benchmarks."""
-    for above in path.parents:
-        if any(above.glob(f"*/{layout.GLANCE}")):
-            yield above / layout.REPORT
 
 
 def files_below(folder: Path) -> Iterator[Path]:

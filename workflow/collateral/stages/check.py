@@ -6,6 +6,15 @@ from pathlib import Path
 from collateral.findings.compute import read_problems
 from collateral.results.chain import checked
 
+# The rule that makes each part of a finding: it counts as done, whatever could not be made.
+RULES = {
+    "numbers": "metrics",
+    "across": "gather",
+    "table": "tables",
+    "figure": "figures",
+    "words": "report",
+}
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the files that go in."""
@@ -13,9 +22,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Print each problem in a line, and fail if there is one."""
+    """Print each problem in a line and then the remedy, and fail if there is one."""
     problems = dict.fromkeys(read_problems(checked(path, path.parent) for path in args.problems))
     for problem in problems:
         print(" ".join(str(problem).split()))
     if problems:
+        rules = dict.fromkeys(RULES[problem.part] for problem in problems)
+        print(f"Mend it; or, if the cause has passed: snakemake --forcerun {' '.join(rules)}")
         raise SystemExit(1)

@@ -24,7 +24,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=json.loads,
         nargs="*",
         default=[],
-        help='forget sets that must be sound, JSON: {"cell": "", "kind": "", "params": {}}',
+        help='forget sets that must be sound, JSON: {"cell": "", "kind": "", "params": {}}, '
+        'and "asked", how many examples must be retained, by the key that asks',
     )
     parser.add_argument("--out", type=Path, required=True, help="dataset.npz to write")
     parser.add_argument("--labels", type=Path, required=True, help="labels.npz to write")
@@ -47,6 +48,11 @@ def check_forget_sets(labels: Labels, given: Iterable[Mapping[str, Any]]) -> Non
     """Choose every forget set once: what is wrong with one is said before anything is trained."""
     for one in given:
         try:
-            choose(labels, one["kind"], one["params"])
+            forget, _ = choose(labels, one["kind"], one["params"])
         except ValueError as error:
             raise ValueError(f"cell {one['cell']}: {error}") from None
+        retained = len(labels.train) - len(forget)
+        for key, count in one.get("asked", {}).items():
+            if count > retained:
+                found = f"only {retained} examples are retained in {one['cell']}"
+                raise ValueError(f"{key}: {count}: {found}")

@@ -75,7 +75,7 @@ def _forget_set(name: str) -> Iterator[str]:
 
 def _model(name: str) -> Iterator[str]:
     # Read and not imported: that would take torch.
-    tree = ast.parse(_file(MODEL, name).read_text())
+    tree = ast.parse(_file(MODEL, name).read_bytes())
     yield from (ast.get_docstring(tree) or "").splitlines()
 
 

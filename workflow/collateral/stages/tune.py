@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from collateral.contract.attacks import MIA
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import params_class, prepared_name
 from collateral.findings.accuracy.numbers import accuracies
@@ -131,7 +132,7 @@ def measure(
     labels = session.data.labels
     numbers = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
     drawn = draw(split, len(labels.test), method.seed)
-    numbers |= scores(outputs.train, outputs.test, labels, split, drawn, ("mia",))
+    numbers |= scores(outputs.train, outputs.test, labels, split, drawn, (MIA,))
     if status_of(outputs, labels) == "diverged":
         numbers = dict.fromkeys(numbers, math.nan)
     reported = {**(prepared.reported if prepared else {}), **run.reported}

@@ -15,9 +15,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from collateral.results import layout
-from collateral.results.chain import INPUTS, read_sealed
+from collateral.results.chain import read_sealed
 from collateral.results.files import Unsound
 from collateral.results.verification import Walk, files_below, walk
+
+# What `metrics` and `gather` write, by their options.
+NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -62,8 +65,7 @@ def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
     content = read_sealed(record)
     if "options" not in content:
         return
-    names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
-    again = {option: out / name for option, name in names.items()}
+    again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
     _stage("metrics").run(Namespace(fresh=True, **about, **again))
     yield from _compared(record.parent / layout.METRICS, again["out"])
@@ -72,14 +74,10 @@ def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
 def _pages(plan: Path, out: Path) -> Iterator[Unsound]:
     """Make a benchmark's numbers and tables again from those of its cells."""
     folder, made = plan.parent, out / plan.parent.name
-    inputs = read_sealed(folder / layout.METRICS_RECORD, folder)[INPUTS]
-    cells = [folder / name for name in inputs if Path(name).name == layout.METRICS]
-    names = {"metrics": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
-    given = {key: [cell.with_name(name) for cell in cells] for key, name in names.items()}
-    written = {f"out_{key}": made / name for key, name in names.items()}
-    _stage("gather").run(Namespace(plan=plan, **given, **written))
+    written = {option: made / name for option, name in NUMBERS.items()}
+    _stage("gather").run(Namespace(folder=folder, **written))
     yield from _compared(folder / layout.METRICS, made / layout.METRICS)
-    numbers = {key: folder / names[key] for key in ("metrics", "costs")}
+    numbers = {"metrics": folder / layout.METRICS, "costs": folder / layout.COSTS}
     _stage("tables").run(Namespace(plan=plan, **numbers, out=made / layout.TABLES))
     for path in sorted((folder / layout.TABLES).rglob("*.csv")):
         yield from _compared(path, made / path.relative_to(folder))
@@ -111,4 +109,4 @@ def fix(found: Walk) -> None:
         print(f"deleted: {path}")
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if found.faults:
-        print("Run again to make it anew.")
+        print("Run again: what is needed is made anew.")

@@ -1,6 +1,6 @@
 """The command `collateral`: run the stage here, or hand it to this run's warm server.
 
-Only what Python has loaded anyway is imported: this runs once for every job.
+Little is imported: this runs once for every job.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 from importlib import import_module
 from types import FrameType
 
-from collateral.warm import ADDRESS
+from collateral.warm import ADDRESS, OFF
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 CODE_BYTES = 4
@@ -18,14 +18,11 @@ CODE_BYTES = 4
 
 def main() -> None:
     """Run a stage."""
-    address = os.environ.pop(ADDRESS, "")
-    if not address:
-        import_module("collateral.cli").main()
-        return
+    folder, stage = os.environ.pop(ADDRESS, OFF), "".join(sys.argv[1:2])
     with socket.socket(socket.AF_UNIX) as server:
         try:
-            server.connect(address)
-        except OSError:  # it has died, which is no reason not to work
+            server.connect(f"{folder}/{stage}")
+        except OSError:  # nobody is there, which is no reason not to work
             import_module("collateral.cli").main()
             return
         sys.exit(hand_over(server))
@@ -43,19 +40,22 @@ def hand_over(server: socket.socket) -> int:
     server.sendall(body)
 
     def forward(number: int, _frame: FrameType | None) -> None:
-        server.sendall(bytes([number]))
+        try:
+            server.sendall(bytes([number]))
+        except OSError:  # the job has ended, and its code is on the way
+            return
 
     for number in FORWARDED:
         signal.signal(number, forward)
     answer = server.recv(CODE_BYTES, socket.MSG_WAITALL)
     if len(answer) < CODE_BYTES:
-        print("collateral: the warm server of this run is gone", file=sys.stderr)
+        print(f"collateral: its warm server is gone; {ADDRESS}={OFF} does without", file=sys.stderr)
         return 1
-    return _as_ended(int.from_bytes(answer, "big", signed=True))
+    return as_ended(int.from_bytes(answer, "big", signed=True))
 
 
-def _as_ended(code: int) -> int:
-    """Return the job's exit code; where a signal ended it, end by the same."""
+def as_ended(code: int) -> int:
+    """Return a job's exit code; where a signal ended it, end by the same."""
     if code < 0:
         if -code in FORWARDED:
             signal.signal(-code, signal.SIG_DFL)

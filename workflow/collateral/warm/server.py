@@ -1,10 +1,12 @@
-"""The warm server: it imports a stage once, and forks a process for each job of it.
+"""The warm server: processes that have imported a stage, and fork its jobs.
 
-It lives as long as its standard input is open, which is a pipe of the run's snakemake: gone with
-it, however that ends. Jobs that are at work then are told to save what they have.
+The first one imports nothing. It forks one for all stages that only read and present, and one that
+imports what is common to the stages that train, torch with it, and forks one for each of them. So
+a job that trains begins with the memory of a plain process of its stage, whatever ran before it.
+
+All live as long as their standard input is open, a pipe of the run's snakemake: gone with it,
+however that ends. Jobs that are at work then are told to save what they have, and get time for it.
 """
-
-from __future__ import annotations
 
 import ctypes
 import gc
@@ -13,184 +15,204 @@ import selectors
 import signal
 import socket
 import sys
+import time
 import traceback
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from select import select
 
 from collateral import cli
-from collateral.warm.client import CODE_BYTES
+from collateral.warm.client import CODE_BYTES, as_ended
+from collateral.warm.job import Job, close
+from collateral.warm.pages import Span, file_pages, take
 
-MOST_FILES = 3
+TRAINING = ("support_size", "train", "tune", "unlearn")  # the stages that import torch
+COMMON = "collateral.training.session"  # what all of these import
+SAVING_SECONDS = 30
+STDIN = 0
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
 
-@dataclass(frozen=True)
-class Job:
-    """What a client asks for: its words, folder, environment and standard files."""
-
-    words: list[str]
-    folder: str
-    environment: dict[str, str]
-    files: list[int]
-
-    @staticmethod
-    def receive(client: socket.socket) -> Job | None:
-        """Read a client's request; None if it has gone."""
-        head, files, _, _ = socket.recv_fds(client, CODE_BYTES, MOST_FILES)
-        body = client.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
-        if not body or len(files) < MOST_FILES:
-            return None
-        count, *texts = body.decode(errors="surrogateescape").split("\0")
-        words, (folder, *variables) = texts[: int(count)], texts[int(count) :]
-        pairs = (variable.partition("=") for variable in variables)
-        return Job(words, folder, {name: value for name, _, value in pairs}, files)
-
-
 class Server:
-    """Waits for clients, forks for them, and tells them how their jobs have ended."""
+    """Imports stages, forks a process for each client, and tells the client how it has ended."""
 
-    def __init__(self, address: str) -> None:
-        """Listen."""
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(address)
-        self._listener.listen(1024)
+    def __init__(self, stages: dict[int, str]) -> None:
+        """Serve some stages, each at the socket of this number."""
+        self._listeners = {socket.socket(fileno=file): stage for file, stage in stages.items()}
+        self._pages: list[Span] = []
         self._selector = selectors.DefaultSelector()
-        self._clients: dict[socket.socket, int] = {}  # with the process of their job
-        self._endings: dict[int, socket.socket] = {}  # by a descriptor of the process
+        self._clients: dict[int, socket.socket] = {}  # by the process of their job
 
     def serve(self) -> None:
-        """Work until standard input ends."""
-        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        self._selector.register(sys.stdin, selectors.EVENT_READ, None)
-        while True:
-            for key, _ in self._selector.select():
-                if key.data is None:
-                    self._leave()
-                    return
-                key.data(key.fileobj)
+        """Work until the run is gone; then give jobs time to save."""
+        self._watch(STDIN, self._leave)
+        for listener in self._listeners:
+            self._watch(listener, partial(self._accept, listener))
+        while self._listeners:
+            self._wait()
+        end = time.monotonic() + SAVING_SECONDS
+        while self._clients and time.monotonic() < end:
+            self._wait(end - time.monotonic())
+
+    def _watch(self, file: socket.socket | int, action: Callable[[], None]) -> None:
+        self._selector.register(file, selectors.EVENT_READ, action)
+
+    def _wait(self, seconds: float | None = None) -> None:
+        # One event at a time: what is done about it may make others void.
+        for key, _ in self._selector.select(seconds)[:1]:
+            key.data()
 
     def _accept(self, listener: socket.socket) -> None:
         client, _ = listener.accept()
+        try:
+            self._start(self._listeners[listener], client)
+        except OSError:  # no more processes, say: one job is lost, and not all
+            traceback.print_exc()
+            client.close()
+
+    def _start(self, stage: str, client: socket.socket) -> None:
+        if warm_up(f"collateral.stages.{stage}"):
+            self._pages = file_pages()
         job = Job.receive(client)
         if job is None:
             client.close()
             return
-        warm_up(job.words)
-        process = os.fork()
-        if not process:
-            self._forget()
-            _die_with_server()
-            _work(job)
-        for file in job.files:
-            os.close(file)
+        process = forked(partial(_work, job, os.getpid()), self._pages)
+        close(job.files)
         ending = os.pidfd_open(process)
-        self._clients[client], self._endings[ending] = process, client
-        self._selector.register(client, selectors.EVENT_READ, self._pass_on)
-        self._selector.register(ending, selectors.EVENT_READ, self._tell)
+        self._clients[process] = client
+        self._watch(client, partial(self._pass_on, process))
+        self._watch(ending, partial(self._tell, process, ending))
 
-    def _pass_on(self, client: socket.socket) -> None:
+    def _pass_on(self, process: int) -> None:
         """Send a client's signals to its job; kill the job of a client that was killed."""
-        numbers = _received(client)
-        for number in numbers:
-            os.kill(self._clients[client], number)
+        client, numbers = self._clients[process], b""
+        with suppress(OSError):
+            numbers = client.recv(64)
+        for number in numbers or [signal.SIGKILL]:
+            os.kill(process, number)
         if not numbers:
-            os.kill(self._clients[client], signal.SIGKILL)
             self._selector.unregister(client)
 
-    def _tell(self, ending: int) -> None:
+    def _tell(self, process: int, ending: int) -> None:
         """Tell a client how its job has ended."""
-        client = self._endings.pop(ending)
-        process = self._clients.pop(client)
+        client = self._clients.pop(process)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         self._selector.unregister(ending)
         os.close(ending)
         if client in self._selector.get_map():
             self._selector.unregister(client)
+        with suppress(OSError):  # it may have been killed
             client.sendall(code.to_bytes(CODE_BYTES, "big", signed=True))
         client.close()
 
     def _leave(self) -> None:
-        for process in self._clients.values():
+        """Take no more clients; tell the jobs to end."""
+        self._selector.unregister(STDIN)
+        for listener in self._listeners:
+            self._selector.unregister(listener)
+        self._listeners = {}
+        for process in self._clients:
             os.kill(process, signal.SIGTERM)
 
-    def _forget(self) -> None:
-        """Close, in a forked process, what is the server's."""
-        self._selector.close()
-        self._listener.close()
-        for client in self._clients:
-            client.close()
-        for ending in self._endings:
-            os.close(ending)
+
+def warm_up(module: str) -> bool:
+    """Import a module; tell whether it is new. If that fails, the job itself will say why."""
+    if module in sys.modules:
+        return False
+    with suppress(Exception):
+        import_module(module)
+    gc.freeze()  # what is shared with the jobs stays shared
+    return True
 
 
-def warm_up(words: list[str]) -> None:
-    """Import the stage that a job names; if that fails, the job itself will say why."""
-    stage = next(iter(words[1:]), "")
-    if stage in cli.stages() and f"collateral.stages.{stage}" not in sys.modules:
+def _work(job: Job, server: int) -> int:
+    """Be a job, which dies with the server: its client could not know of it any more."""
+    return job.run() if _dies_with(server) else 1
+
+
+def _dies_with(parent: int) -> bool:
+    is_set = ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL) == 0
+    return is_set and os.getppid() == parent  # which may be gone already
+
+
+def forked(action: Callable[[], int], pages: list[Span]) -> int:
+    """Fork a process that has these pages, does this, and ends, whatever happens."""
+    process = os.fork()
+    if not process:
+        code = 1
         try:
-            import_module(f"collateral.stages.{stage}")
-        except Exception:
-            return
-        gc.collect()
-        gc.freeze()  # what is shared with the jobs stays shared
+            take(pages)
+            code = action()
+        except KeyboardInterrupt:
+            traceback.print_exc()
+            code = -signal.SIGINT
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(as_ended(code))
+    return process
 
 
-def _die_with_server() -> None:
-    """Let the kernel end this process with its parent: its client could not know of it any more."""
-    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+def serve(stages: dict[int, str], others: Iterable[int]) -> int:
+    """Serve these stages in one process."""
+    close(others)  # their clients would wait for us, should their own server die
+    Server(stages).serve()
+    return 0
 
 
-def _received(client: socket.socket) -> bytes:
-    try:
-        return client.recv(64)
-    except ConnectionError:
-        return b""
+def serve_apart(stages: dict[int, str], others: Iterable[int]) -> int:
+    """Fork, for the first client of each stage, a process that serves this one."""
+    close(others)
+    waiting = dict(stages)
+    while STDIN not in (asked := select([STDIN, *waiting], [], [])[0]):
+        warm_up(COMMON)
+        stage = waiting.pop(asked[0])
+        forked(partial(serve, {asked[0]: stage}, [*waiting]), file_pages())
+        os.close(asked[0])
+    return 0
 
 
-def _work(job: Job) -> None:
-    """Become the job: its files, folder, environment and words; never return."""
-    for number, file in enumerate(job.files):
-        os.dup2(file, number)
-        os.close(file)
-    code = 1
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.chdir(job.folder)
-        os.environ.clear()
-        os.environ.update(job.environment)
-        sys.argv = job.words
-        cli.main()
-        code = 0
-    except SystemExit as ended:
-        code = _code(ended)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+def check() -> None:
+    """Try what jobs need: Linux has it since 5.14, but a filter may refuse it."""
+    able, pages = partial(_dies_with, os.getpid()), file_pages()
+    process = forked(lambda: 0 if able() and take(pages) else 1, [])
+    os.close(os.pidfd_open(process))
+    if os.waitpid(process, 0)[1]:
+        raise OSError("no prctl, or no madvise")
 
 
-def _code(ended: SystemExit) -> int:
-    """Return the exit code, as Python itself does."""
-    if ended.code is None or isinstance(ended.code, int):
-        return ended.code or 0
-    print(ended.code, file=sys.stderr)
-    return 1
+def listen(address: Path) -> int:
+    """Return a socket that listens at an address."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(address))
+    listener.listen(1024)
+    return listener.detach()
 
 
 def main() -> None:
-    """Serve at the address that is the one argument."""
-    address = Path(sys.argv[1])
+    """Serve in the folder that is the one argument."""
+    folder = Path(sys.argv[1])
     os.setsid()  # a Ctrl-C is the clients', who pass it on
-    server = Server(str(address))
-    print("ready", flush=True)
     try:
-        server.serve()
+        check()
+        stages = {listen(folder / stage): stage for stage in cli.stages()}
+        training = {file: stage for file, stage in stages.items() if stage in TRAINING}
+        others = {file: stage for file, stage in stages.items() if stage not in TRAINING}
+        forked(partial(serve_apart, training, others), [])
+        forked(partial(serve, others, training), [])
+        close(stages)
+        print("ready", flush=True)
+        sys.stdin.read()
+    except (AttributeError, OSError) as error:  # os has no pidfd_open but on Linux
+        sys.exit(f"collateral: no warm workers here ({error}): each job imports for itself")
     finally:
-        address.unlink(missing_ok=True)
-        address.parent.rmdir()
+        for path in folder.iterdir():
+            path.unlink()
+        folder.rmdir()
 
 
 if __name__ == "__main__":

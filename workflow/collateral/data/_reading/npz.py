@@ -158,9 +158,20 @@ def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
     if not np.issubdtype(images.dtype, np.floating):
         raise ValueError(f"{at}: dtype {images.dtype}; expected uint8, or floats from 0 to 1")
     low, high = float(images.min()), float(images.max())
-    if not (low >= 0 and high <= 1):  # so put, NaN is refused too
+    if not np.isfinite([low, high]).all():
+        raise ValueError(f"{at}: {_not_finite(images)}; expected floats from 0 to 1")
+    if low < 0 or high > 1:
         raise ValueError(f"{at}: floats from {low:g} to {high:g}; expected 0 to 1, not normalised")
     return to_uint8(images)
+
+
+def _not_finite(images: NDArray[np.floating]) -> str:
+    """Say how many values are NaN or infinite, in how many images, and where the first is."""
+    places = np.argwhere(~np.isfinite(images))
+    pixels = "1 value is" if len(places) == 1 else f"{len(places)} values are"
+    where = f"in {len(np.unique(places[:, 0]))} of {len(images)} images"
+    first = f"[{', '.join(map(str, places[0]))}]"
+    return f"{pixels} NaN or infinite, {where}, the first at {first}"
 
 
 def _labels(array: NDArray[Any], at: str) -> NDArray[np.int64]:

@@ -10,12 +10,15 @@ from typing import Any
 from pydantic import Field
 
 from collateral.contract.data import DataOptions
+from collateral.contract.params import UserPath
 
 
 class RootOptions(DataOptions):
     """Options of every data set that torchvision reads."""
 
-    root: Path = Field(Path("data"), description="Folder of the files, laid out as torchvision's.")
+    root: UserPath = Field(
+        Path("data"), description="Folder of the files, laid out as torchvision's."
+    )
     download: bool = Field(True, description="Download the files where `root` has them not.")
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import Field
 
 from collateral.contract.classes import class_index
+from collateral.contract.params import ClassLabel, Seed, Strict
 from collateral.contract.seeds import seed_of
 from collateral.contract.shares import share_of
 
@@ -19,19 +20,17 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Labels
 
 
-class Params(BaseModel):
+class Params(Strict):
     """Which class, how much of it, and which examples."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    class_: str | StrictInt = Field(alias="class", description="The class, by name or index.")
+    class_: ClassLabel = Field(alias="class", description="The class, by name or index.")
     fraction: float = Field(
         gt=0, le=1, description="The share of its train examples, rounded down."
     )
     order: Literal["first", "random"] = Field(
         "first", description="The first examples in data-set order, or random ones."
     )
-    split_seed: int = Field(0, ge=0, description="Seed of the random choice.")
+    split_seed: Seed = Field(0, description="Seed of the random choice.")
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:

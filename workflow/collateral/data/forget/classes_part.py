@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from collateral.contract.classes import class_indices
+from collateral.contract.params import Seed, Share, Strict
 from collateral.contract.shares import share_of
 from collateral.data.forget import class_part
 
@@ -18,15 +19,11 @@ if TYPE_CHECKING:
     from collateral.contract.data import DatasetSize
     from collateral.results.dataset import Labels
 
-Fraction = Annotated[float, Field(gt=0, le=1)]
 
-
-class Params(BaseModel):
+class Params(Strict):
     """Which classes, how much of each, and which examples."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    classes: dict[str, Fraction] = Field(
+    classes: dict[str, Share] = Field(
         min_length=2,
         description="The share of each class's train examples, rounded down, by the class's name "
         "or index.",
@@ -34,7 +31,7 @@ class Params(BaseModel):
     order: Literal["first", "random"] = Field(
         "first", description="The first examples in data-set order, or random ones."
     )
-    split_seed: int = Field(0, ge=0, description="Seed of the random choice.")
+    split_seed: Seed = Field(0, description="Seed of the random choice.")
 
     @field_validator("classes", mode="before")
     @classmethod

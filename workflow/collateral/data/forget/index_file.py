@@ -10,8 +10,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from collateral.contract.params import Strict, UserPath
 from collateral.results.chain import content_hash
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
 SUFFIXES = (".txt", ".json", ".npy")
 
 
-class Params(BaseModel):
+class Params(Strict):
     """Which file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    path: Path = Field(description="The list of places in the train set: .txt, .json or .npy.")
+    path: UserPath = Field(description="The list of places in the train set: .txt, .json or .npy.")
 
     @field_validator("path")
     @classmethod
@@ -81,7 +80,9 @@ def _listed(path: Path) -> NDArray[np.int64]:
 
 
 def _read_text(path: Path) -> list[int]:
-    lines = [line.partition("#")[0].strip() for line in path.read_text().splitlines()]
+    lines = [
+        line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     for number, line in enumerate(lines, start=1):
         # Of ASCII alone, because "²" is a digit too, and no number.
         if line and not (line.isascii() and line.removeprefix("-").isdecimal()):
@@ -90,7 +91,7 @@ def _read_text(path: Path) -> list[int]:
 
 
 def _read_json(path: Path) -> list[int]:
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(content, list):
         raise ValueError(f"a {type(content).__name__}; expected a list of whole numbers")
     for item in content:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from collateral.contract.params import Seed, Strict
 from collateral.contract.seeds import seed_of
 from collateral.contract.shares import share_of
 
@@ -17,15 +18,13 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Labels
 
 
-class Params(BaseModel):
+class Params(Strict):
     """How much, and which draw."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     fraction: float = Field(
         gt=0, lt=1, description="The share of all train examples, rounded down."
     )
-    split_seed: int = Field(0, ge=0, description="Seed of the random choice.")
+    split_seed: Seed = Field(0, description="Seed of the random choice.")
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:

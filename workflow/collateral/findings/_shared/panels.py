@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from collateral.findings._shared.compare import chance
 from collateral.findings._shared.statistics import Floats
 from collateral.findings._shared.style import NOISE, NOISE_LABEL, Look
+from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 
 # How seaborn draws the spread over seeds.
@@ -54,8 +55,9 @@ def draw_line(
 
 def draw_level(axes: Axes, cell: CellTable, metric: str) -> None:
     """Draw Retrain's mean, dashed, and around it where 95 % of other retrainings' means lie."""
-    level = 100 * mean(cell.values(REFERENCE, metric))
-    limit = 100 * chance(cell, metric)
+    factor = metric_of(metric).factor
+    level = factor * mean(cell.values(REFERENCE, metric))
+    limit = factor * chance(cell, metric)
     if np.isnan(level):
         axes.text(0.5, 0.5, "undefined", transform=axes.transAxes, ha="center", color="0.5")
         axes.set_yticks([])

@@ -135,7 +135,7 @@ def annotate(
         *axes.get_legend_handles_labels(),
         loc="outside upper left",
         ncols=5 if fig.get_figwidth() >= WIDTH else 3,
-        title=f"{cell.title}: {title}" if title else cell.title,
+        title=as_text(f"{cell.title}: {title}" if title else cell.title),
         alignment="left",
         title_fontproperties={"weight": "bold", "size": 9},
     )
@@ -145,6 +145,11 @@ def annotate(
     notes = (f"{reading} {seeds}", *_troubles(cell))
     lines = [line for note in notes for line in wrap(note, width)]
     fig.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7, color="0.3")
+
+
+def as_text(name: str) -> str:
+    """Return what draws `name` as it is: between two $, matplotlib would set mathematics."""
+    return name.replace("$", r"\$")
 
 
 def _troubles(cell: CellTable) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """A table as files: unrounded CSV, Markdown, and LaTeX with booktabs."""
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ LATEX = str.maketrans(
         "”": "''",
     }
 )
+# A class may be called anything: what no line of text has, what would begin a tag or an entity, and
+# what Markdown takes for a mark. An _ between letters is none; ` stays, for captions use it.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+ENTITY = re.compile(r"&(?=#?\w+;)")
+MARK = re.compile(r"[\\*|~$]|](?=[\[(:])|(?<![^\W_])_|_(?![^\W_])")
+NO_LABEL = re.compile(r"[^\w.:@=-]", re.ASCII)
 
 
 def write(table: Table, folder: Path, cell: str = "") -> None:
@@ -34,7 +42,7 @@ def write(table: Table, folder: Path, cell: str = "") -> None:
     texts = {"csv": unrounded(table), "md": markdown(table), "tex": latex(table, label)}
     for suffix, text in texts.items():
         with atomic(folder / f"{table.name}.{suffix}") as temporary:
-            temporary.write_text(text)
+            temporary.write_text(text, encoding="utf-8")
 
 
 def unrounded(table: Table) -> str:
@@ -54,7 +62,7 @@ def _exact(value: Any) -> Any:
 def markdown(table: Table) -> str:
     """Return the table in Markdown, its grids below each other and the caption below them."""
     lines = [text for grid in table.grids for text in (*_markdown_grid(grid), "")]
-    return "\n".join([*lines, _caption(table), ""])
+    return "\n".join([*lines, escape_markdown(_caption(table)), ""])
 
 
 def _caption(table: Table) -> str:
@@ -62,25 +70,24 @@ def _caption(table: Table) -> str:
 
 
 def _markdown_grid(grid: Grid) -> Iterator[str]:
-    yield _markdown_line([grid.corner, *grid.headings])
+    yield _markdown_line(map(escape_markdown, [grid.corner, *grid.headings]))
     yield _markdown_line(["---", *("---" if words else "---:" for words in grid.are_words)])
     for group in grid.groups:
         for line in group:
             yield _markdown_line([_label(line), *map(_markdown, line.fields)])
 
 
-def _markdown_line(texts: list[str]) -> str:
-    escaped = [text.replace("|", r"\|") for text in texts]
-    return f"| {' | '.join(escaped)} |"
+def _markdown_line(texts: Iterable[str]) -> str:
+    return f"| {' | '.join(texts)} |"
 
 
 def _label(line: Line) -> str:
-    name = f"{line.label}, {line.note}" if line.note else line.label
+    name = escape_markdown(f"{line.label}, {line.note}" if line.note else line.label)
     return f"*{name}*" if line.is_aside else name
 
 
 def _markdown(field: Field) -> str:
-    value, deviation = field.value, field.deviation
+    value, deviation = escape_markdown(field.value), escape_markdown(field.deviation)
     if field.is_best:  # what made it best: the deviation, or the value itself
         value, deviation = (value, f"**{deviation}**") if deviation else (f"**{value}**", "")
     return f"{value} {deviation}".strip() + "†" * field.is_chance
@@ -91,7 +98,7 @@ def latex(table: Table, label: str) -> str:
     lines = [
         r"\begin{table}[t]",
         rf"\caption{{{escape(_caption(table))}}}",
-        rf"\label{{tab:{label}}}",
+        rf"\label{{tab:{NO_LABEL.sub('-', label)}}}",
         r"\centering",
         r"\footnotesize",
         r"\setlength{\tabcolsep}{3pt}",
@@ -136,4 +143,10 @@ def _latex(field: Field) -> str:
 
 def escape(text: str) -> str:
     """Return `text` with everything special to LaTeX written out."""
-    return text.translate(LATEX)
+    return CONTROL.sub(" ", text).translate(LATEX)
+
+
+def escape_markdown(text: str) -> str:
+    """Return `text` so that Markdown shows it as it is: no mark, no cell's end and no HTML."""
+    text = MARK.sub(r"\\\g<0>", CONTROL.sub(" ", text))
+    return TAG.sub("&lt;", ENTITY.sub("&amp;", text))

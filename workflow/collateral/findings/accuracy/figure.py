@@ -19,10 +19,13 @@ from collateral.findings._shared.style import (
     looks,
     style,
 )
+from collateral.findings.accuracy import METRICS
 from collateral.findings.catalogue import metric_of
+from collateral.findings.gap import TERMS
 from collateral.results.table import REFERENCE, CellTable, mean, standard_error
 
-AFFECTED = ("ra_affected", "ua_affected", "ta_affected")
+RATES = TERMS["avg_gap_affected"]
+FACTOR = METRICS[RATES[0]].factor
 CAPTION = (
     "Accuracy on the affected classes, those that have a forgotten example, minus Retrain's: on "
     "their retained (RA), forgotten (UA) and test examples (TA). Grey: where 95 % of differences "
@@ -33,7 +36,7 @@ GROUP_WIDTH = 0.84
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the bars of the affected classes, where there are runs."""
-    if looks(cell) and not set(AFFECTED).isdisjoint(cell.metrics(REFERENCE)):
+    if looks(cell) and not set(RATES).isdisjoint(cell.metrics(REFERENCE)):
         yield Picture("affected", draw(cell), CAPTION)
 
 
@@ -48,9 +51,9 @@ def draw(cell: CellTable) -> Figure:
     for place, (run, look) in enumerate(drawn.items()):
         _draw_bars(axes, cell, run, look, (place, len(drawn)))
     _draw_noise(axes, cell)
-    axes.set_xticks(range(len(AFFECTED)), [_tick(cell, metric) for metric in AFFECTED])
+    axes.set_xticks(range(len(RATES)), [_tick(cell, metric) for metric in RATES])
     axes.tick_params(axis="x", length=0)
-    axes.set_xlim(-0.55, len(AFFECTED) - 0.45)
+    axes.set_xlim(-0.55, len(RATES) - 0.45)
     axes.use_sticky_edges = False
     axes.margins(y=0.1)  # room for the numbers
     axes.set_ylabel("Unlearned − Retrain (points)")
@@ -66,20 +69,20 @@ def _tick(cell: CellTable, metric: str) -> str:
 def _draw_bars(axes: Axes, cell: CellTable, run: str, look: Look, slot: tuple[int, int]) -> None:
     place, num_runs = slot
     width = GROUP_WIDTH / num_runs
-    x = np.arange(len(AFFECTED)) - GROUP_WIDTH / 2 + (place + 0.5) * width
-    pairs = [(cell.values(run, name), cell.values(REFERENCE, name)) for name in AFFECTED]
+    x = np.arange(len(RATES)) - GROUP_WIDTH / 2 + (place + 0.5) * width
+    pairs = [(cell.values(run, name), cell.values(REFERENCE, name)) for name in RATES]
     heights = np.array([mean(own) - mean(retrained) for own, retrained in pairs])
     errors = np.nan_to_num([standard_error(own - retrained) for own, retrained in pairs])
     bars = axes.bar(
         x,
-        100 * heights,
+        FACTOR * heights,
         0.86 * width,
-        yerr=100 * errors,
+        yerr=FACTOR * errors,
         error_kw={"ecolor": "0.2", "elinewidth": 0.8},
         label=cell.labels[run],
         **look.of_bar,
     )
-    texts = [replace(metric_of(name), digits=0) for name in AFFECTED]
+    texts = [replace(metric_of(name), digits=0) for name in RATES]
     axes.bar_label(
         bars,
         [metric.text(height, sign=True) for metric, height in zip(texts, heights, strict=True)],
@@ -89,6 +92,6 @@ def _draw_bars(axes: Axes, cell: CellTable, run: str, look: Look, slot: tuple[in
 
 
 def _draw_noise(axes: Axes, cell: CellTable) -> None:
-    limits = 100 * np.array([chance(cell, metric) for metric in AFFECTED])
+    limits = FACTOR * np.array([chance(cell, metric) for metric in RATES])
     if not np.isnan(limits).all():
         axes.bar(range(len(limits)), 2 * limits, 0.96, -limits, label=NOISE_LABEL, **NOISE)

@@ -18,6 +18,7 @@ from collateral.findings._shared.style import (
     Look,
     Picture,
     annotate,
+    as_text,
     looks,
     style,
 )
@@ -124,7 +125,7 @@ def _write_names(axes: Axes, points: Points) -> None:
     places = list(zip(points.similarity, points.drop, strict=True))
     taken = [Bbox([axes.transData.transform(place)] * 2).padded(3) for place in places]
     taken += [text.get_window_extent() for text in axes.texts]
-    texts = short_names(points.names)
+    texts = [as_text(name) for name in short_names(points.names)]
     for i in np.argsort(-abs(points.drop), kind="stable")[:MOST_NAMES]:
         name = axes.annotate(texts[i], places[i], (0, 0), textcoords="offset points", fontsize=7)
         name.set(in_layout=False, path_effects=HALO)

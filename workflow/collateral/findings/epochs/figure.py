@@ -9,10 +9,11 @@ from matplotlib.ticker import MaxNLocator
 from collateral.findings._shared.panels import BAND, BAND_NOTE, draw_level, draw_line, fit_rates
 from collateral.findings._shared.style import WIDTH, Look, Picture, annotate, looks, style
 from collateral.findings.catalogue import metric_of
+from collateral.findings.gap import TERMS
 from collateral.results.record import TRACKED
 from collateral.results.table import CellTable
 
-ROWS = (("ra", "ua", "ta"), ("ra_affected", "ua_affected", "ta_affected"))
+ROWS = (("ra", "ua", "ta"), TERMS["avg_gap_affected"])
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
     "classes below. Epoch 0: the base model. Dashed: Retrain. Bands: standard error over seeds. "
@@ -46,11 +47,13 @@ def draw(cell: CellTable, tracked: dict[str, Look]) -> Figure:
 
 def _draw_panel(axes: Axes, cell: CellTable, metric: str, tracked: dict[str, Look]) -> None:
     axes.grid(axis="y")
+    shown = metric_of(metric)
     for run, look in tracked.items():
         epochs = _epochs(cell, run, metric)
-        values = [100 * cell.values(run, f"{TRACKED}{metric}", at=epoch) for epoch in epochs]
+        rates = [cell.values(run, f"{TRACKED}{metric}", at=epoch) for epoch in epochs]
+        values = [shown.factor * of_epoch for of_epoch in rates]
         draw_line(axes, [int(epoch) for epoch in epochs], values, look, cell.labels[run], BAND)
     draw_level(axes, cell, metric)
     fit_rates(axes)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.set_title(metric_of(metric).heading)
+    axes.set_title(shown.heading)

@@ -17,6 +17,7 @@ from collateral.findings._shared.style import (
     looks,
     style,
 )
+from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 
 SETS = {"retain": "Retained examples", "test": "Test examples"}
@@ -68,17 +69,18 @@ def _draw_panel(axes: Axes, cell: CellTable, metric: str, name: str, bins: Bins)
     _draw_noise(axes, cell, metric, name, bins)
     axes.grid(axis="y")
     axes.axhline(0, **ZERO)
-    drawn = looks(cell)
+    drawn, factor = looks(cell), metric_of(metric).factor
     # Side by side within a third of the bin: error bars at one place hide each other.
     shifts = (np.arange(len(drawn)) - (len(drawn) - 1) / 2) / max(len(drawn) - 1, 1) / 3
     for (run, look), shift in zip(drawn.items(), shifts, strict=True):
-        values = [100 * cell.values(run, metric, name, b) for b in range(len(bins.counts))]
+        values = [factor * cell.values(run, metric, name, b) for b in range(len(bins.counts))]
         x = bins.centres + shift * bins.widths
         draw_line(axes, x, values, look, cell.labels[run], BARS)
 
 
 def _draw_noise(axes: Axes, cell: CellTable, metric: str, name: str, bins: Bins) -> None:
-    limits = 100 * np.array([chance_by_sd(cell, metric, name, b) for b in range(len(bins.counts))])
+    chances = [chance_by_sd(cell, metric, name, b) for b in range(len(bins.counts))]
+    limits = metric_of(metric).factor * np.array(chances)
     if not np.isnan(limits).all():
         axes.bar(bins.centres, 2 * limits, bins.widths, -limits, label=NOISE_LABEL, **NOISE)
     # The panel is scaled to the lines: the noise of a nearly empty bin may leave it.

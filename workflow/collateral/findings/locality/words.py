@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from collateral.contract.metrics import percent
 from collateral.findings._shared.statistics import student_95
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
@@ -66,10 +67,9 @@ def _losses(cell: CellTable) -> list[Loss]:
 
 def _nearest(cell: CellTable) -> str:
     near, far = (mean(cell.values(REFERENCE, f"{part}_count", SET)) for part in ("near", "far"))
-    share = 100 * near / (near + far)
     return (
         f"the {metric_of('near_count').text(near)} retained examples most similar to the forgotten "
-        f"ones ({share:.0f} %)"
+        f"ones ({percent(near / (near + far))})"
     )
 
 

@@ -14,16 +14,17 @@ from float16 logits.
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVC
 
+from collateral.contract.attacks import ATTACKS, score_of
 from collateral.contract.protocols import Answers, CellResults, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
-from collateral.findings.membership import metric_of
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
@@ -38,10 +39,8 @@ Floats = NDArray[np.float64]
 def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
     """Yield the score of every attack on a run that is asked for; undefined where it diverged."""
     drawn = draw(cell.split, len(cell.labels.test), result.seed)
-    names = [metric_of(attack) for attack in cell.attacks]
-    for name, value in scores(
-        result.train, result.test, cell.labels, cell.split, drawn, names
-    ).items():
+    found = scores(result.train, result.test, cell.labels, cell.split, drawn, cell.attacks)
+    for name, value in found.items():
         yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
 
 
@@ -77,19 +76,27 @@ def modified_entropy(p: Floats, label: NDArray[np.int64]) -> Floats:
     return -total
 
 
-def probabilities(outputs: Outputs) -> Floats:
-    """Return the class probabilities of each example (N, C)."""
-    p: Floats = softmax(outputs.logits.astype(np.float64), axis=1)
-    return p
+@dataclass(frozen=True)
+class Examined:
+    """What a model says of some examples, and their labels."""
+
+    outputs: Outputs
+    label: NDArray[np.int64]
+
+    @cached_property
+    def probability(self) -> Floats:
+        """The class probabilities of each example (N, C)."""
+        p: Floats = softmax(self.outputs.logits.astype(np.float64), axis=1)
+        return p
 
 
 # What each attack looks at: (N,), or (N, C) for all classes.
-FEATURES: dict[str, Callable[[Outputs, NDArray[np.int64]], Floats]] = {
-    "mia": lambda outputs, label: outputs.confidence.astype(np.float64),
-    "mia_correctness": lambda outputs, label: (outputs.prediction == label).astype(np.float64),
-    "mia_entropy": lambda outputs, label: entropy(probabilities(outputs)),
-    "mia_modified_entropy": lambda outputs, label: modified_entropy(probabilities(outputs), label),
-    "mia_probability": lambda outputs, label: probabilities(outputs),
+FEATURES: dict[str, Callable[[Examined], Floats]] = {
+    "confidence": lambda some: some.outputs.confidence.astype(np.float64),
+    "correctness": lambda some: (some.outputs.prediction == some.label).astype(np.float64),
+    "entropy": lambda some: entropy(some.probability),
+    "modified_entropy": lambda some: modified_entropy(some.probability, some.label),
+    "probability": lambda some: some.probability,
 }
 
 
@@ -99,22 +106,19 @@ def scores(
     labels: Labels,
     split: Split,
     drawn: Draw,
-    attacks: Iterable[str] = tuple(FEATURES),
+    attacks: Iterable[str] = ATTACKS,
 ) -> dict[str, float]:
-    """Return the score of each attack on a model."""
+    """Return the score of each attack on a model, by the name of the score."""
     of_train, of_test = (Outputs(a.logits, a.confidence, a.prediction) for a in (train, test))
-    members, targets, others = (
-        (outputs[index], label[index])
+    groups = [
+        Examined(outputs[index], label[index])
         for outputs, label, index in (
             (of_train, labels.train, drawn.members),
-            (of_train, labels.train, split.forget),
             (of_test, labels.test, drawn.non_members),
+            (of_train, labels.train, split.forget),
         )
-    )
-    return {
-        name: non_member_rate(*(FEATURES[name](*part) for part in (members, others, targets)))
-        for name in attacks
-    }
+    ]
+    return {score_of(name): non_member_rate(*map(FEATURES[name], groups)) for name in attacks}
 
 
 def non_member_rate(members: Floats, non_members: Floats, targets: Floats) -> float:

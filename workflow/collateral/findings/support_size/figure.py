@@ -92,7 +92,7 @@ def draw_accuracy(supports: Supports, look: Look) -> Figure:
     """Draw the teacher's accuracy on the forget set, and the classes of its support."""
     fig = Figure(figsize=(WIDTH, 3.7), layout="constrained")
     upper, lower = fig.subplots(2, sharex=True, height_ratios=(3, 1))
-    _draw_teacher(upper, supports, 100 * supports.values("teacher_ua"), look)
+    _draw_teacher(upper, supports, _teacher_accuracy(supports), look)
     _draw_teacher(lower, supports, supports.values("num_classes"), look)
     fit_rates(upper)
     upper.set_ylabel("Teacher's accuracy\non the forget set (%)")
@@ -113,7 +113,8 @@ def draw_drop(supports: Supports, look: Look) -> Figure:
     fig = Figure(figsize=(WIDTH, 3.7), layout="constrained")
     upper, lower = fig.subplots(2, sharex=True, height_ratios=(3, 1))
     low, high = supports.bins("bin_low"), supports.bins("bin_high")  # (bins, seeds)
-    drop, counts = 100 * supports.bins("drop"), supports.bins("bin_count")
+    drop = metric_of("support_drop").factor * supports.bins("drop")
+    counts = supports.bins("bin_count")
     bins = Bins(np.append(low.mean(axis=1), high[-1].mean()), counts.mean(axis=1))
     means = [mean(of_seeds) for of_seeds in drop]
     upper.bar(bins.centres, means, 0.92 * bins.widths, color="0.75", label="Mean over seeds")
@@ -145,7 +146,7 @@ def draw_retrain(supports: Supports, look: Look) -> Figure:
     if not np.isnan(floor):
         left.axhspan(0, floor, **NOISE)
     left.set_ylabel("KL of the teacher to Retrain (nats)")
-    _draw_teacher(right, supports, 100 * supports.values("teacher_ua"), look)
+    _draw_teacher(right, supports, _teacher_accuracy(supports), look)
     draw_level(right, supports.cell, "ua")
     fit_rates(right)
     right.set_ylabel("Accuracy on the forget set (%)")
@@ -164,6 +165,10 @@ DRAW = {
     "support-drop": draw_drop,
     "support-retrain": draw_retrain,
 }
+
+
+def _teacher_accuracy(supports: Supports) -> NDArray[np.float64]:
+    return metric_of("support_teacher_ua").factor * supports.values("teacher_ua")
 
 
 def _draw_teacher(axes: Axes, supports: Supports, values: NDArray[np.float64], look: Look) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from collateral.findings.support_size.reading import Supports, span, supports_of
 from collateral.results.table import CellTable, mean
 
-LEAST_LOSS = 0.05  # of the most similar bin, at which `k: auto` takes a rate: LTD's MIN_DROP
+MIN_DROP = 0.05  # LTD's: what the most similar bin loses where `k: auto` takes a rate
 
 
 def words(cell: CellTable) -> str:
@@ -32,7 +32,7 @@ def auto_in_words(supports: Supports) -> str:
             f" In {_seeds(short)} another bin loses more than twice as much as the most similar "
             "one, which is taken alone, because it always is."
         )
-    if weak := [step.seed for step in steps if step.drop[-1] < LEAST_LOSS]:
+    if weak := [step.seed for step in steps if step.drop[-1] < MIN_DROP]:
         text += f" In {_seeds(weak)} no rate of the series costs it 5 points; the last was taken."
     return text + _one_class(supports)
 

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import MethodParams, TrainedParams
+from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
 from collateral.contract.work import Sizes, Work, training
 
 
@@ -22,7 +22,7 @@ class Prepare(MethodParams):
         gt=0,
         description="No larger radius is tried; our choice, 8 doublings: public code has no end.",
     )
-    steps: int = Field(50, ge=1, description="Most steps at one radius; public code: 50.")
+    steps: Whole = Field(50, ge=1, description="Most steps at one radius; public code: 50.")
     step_share: float = Field(
         0.1, gt=0, le=1, description="Length of a step as a share of the radius; public code: 0.1."
     )
@@ -52,9 +52,9 @@ class Params(TrainedParams, Prepare):
     variant: Literal["standard", "advonly"] = Field(
         "standard", description="Paper evaluates both; its port's default is `advonly`."
     )
-    epochs: int = Field(20, ge=0, description="Passes over all examples; paper: 20.")
+    epochs: Epochs = Field(20, ge=0, description="Passes over all examples; paper: 20.")
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
-    lr_decay_epochs: int | None = Field(
+    lr_decay_epochs: Whole | None = Field(
         None, ge=1, description="Divide the rate by ten every so many epochs; paper states none."
     )
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import TrainedParams
+from collateral.contract.params import Epochs, TrainedParams
 
 
 class Params(TrainedParams):
@@ -13,5 +13,5 @@ class Params(TrainedParams):
     label: ClassVar[str] = "FT"
     touches: ClassVar[frozenset[str]] = frozenset({"retain"})
 
-    epochs: int = Field(20, ge=0, description="Passes over the retained examples; paper: 20.")
+    epochs: Epochs = Field(20, ge=0, description="Passes over the retained examples; paper: 20.")
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")

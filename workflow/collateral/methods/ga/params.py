@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import TrainedParams
+from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.work import Sizes, Work, training
 
 
@@ -18,8 +18,8 @@ class Params(TrainedParams):
     label: ClassVar[str] = "GA"
     touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
 
-    epochs: int = Field(5, ge=0, description="Passes over the forget set; paper: 5.")
-    steps: int | None = Field(
+    epochs: Epochs = Field(5, ge=0, description="Passes over the forget set; paper: 5.")
+    steps: Whole | None = Field(
         None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 120."
     )
     lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-2].")

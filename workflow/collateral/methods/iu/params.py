@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import MethodParams
+from collateral.contract.params import MethodParams, Whole
 from collateral.contract.work import Sizes, Work, training
 
 # A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
@@ -22,7 +22,7 @@ class Prepare(MethodParams):
         description="`public`: the public code's recursion, a rank-one correction of the plain "
         "gradient, which the paper used; `exact`: the inverse Fisher matrix that it stands for.",
     )
-    samples: int = Field(
+    samples: Whole = Field(
         1000,
         ge=1,
         description="N, retained examples in the Fisher matrix; public code: 1000. `exact` draws "

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.distillation import Count, StudentParams, count_or
-from collateral.contract.params import MethodParams
+from collateral.contract.params import Epochs, MethodParams, Whole
 from collateral.contract.plugins import MODEL
 from collateral.contract.spelling import unknown
 from collateral.contract.work import Sizes, Work, looking, training
@@ -39,7 +39,7 @@ class Prepare(MethodParams):
         "Examples share it evenly, clusters by their size: each adds its next nearest until there "
         "are k. Paper: 1000; SVHN: 4500 at 50 %, 1200 at 90 %.",
     )
-    k_each: int | None = Field(
+    k_each: Whole | None = Field(
         None,
         ge=1,
         description="Where given, replaces k: the union of so many nearest of each example or "
@@ -77,13 +77,13 @@ class Prepare(MethodParams):
     teacher_schedule: Literal["step", "cosine", "constant"] = Field(
         "step", description="Public code: step; SVHN: cosine."
     )
-    teacher_step: int = Field(
+    teacher_step: Whole = Field(
         200, ge=1, description="Epoch from which `step` has a tenth of the rate; public code: 200."
     )
-    teacher_batch_size: int = Field(256, ge=1, description="Public code: 256.")
+    teacher_batch_size: Whole = Field(256, ge=1, description="Public code: 256.")
     teacher_momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; public code: 0.9.")
     teacher_weight_decay: float = Field(1e-4, ge=0, description="Public code: 1e-4.")
-    teacher_epochs: int = Field(250, ge=1, description="Budget B, in epochs; public code: 250.")
+    teacher_epochs: Epochs = Field(250, ge=1, description="Budget B, in epochs; public code: 250.")
     threshold: float = Field(
         0.99,
         ge=0,
@@ -116,6 +116,13 @@ class Prepare(MethodParams):
         if value not in teachers():
             raise ValueError(unknown("teacher", value, teachers()))
         return value
+
+    def asked_of_retained(self) -> dict[str, int]:
+        """Return k or what replaces it."""
+        if self.min_similarity is not None:
+            return {}
+        asked = {"k": self.k} if self.k_each is None else {"k_each": self.k_each}
+        return {key: count for key, count in asked.items() if isinstance(count, int)}
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the embedding of everything, and the teacher's whole budget."""

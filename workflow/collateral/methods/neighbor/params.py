@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from collateral.contract.distillation import Count, StudentParams, count_or
-from collateral.contract.params import MethodParams
+from collateral.contract.params import MethodParams, Whole
 from collateral.contract.work import Sizes, Work, looking
 
 
@@ -15,7 +15,7 @@ class Prepare(MethodParams):
     label: ClassVar[str] = "Neighbor"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
 
-    k: int = Field(
+    k: Whole = Field(
         1000, ge=1, description="Neighbours of an example, at most all; paper: 500 and 1000."
     )
     within: Literal["retain", "support"] = Field(
@@ -23,6 +23,10 @@ class Prepare(MethodParams):
         description="Search all retained examples, or only the k most similar to D_f as a whole "
         "(public code), which are then the neighbours of every example alike.",
     )
+
+    def asked_of_retained(self) -> dict[str, int]:
+        """Return k."""
+        return {"k": self.k}
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the embedding of everything."""

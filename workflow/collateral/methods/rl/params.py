@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import TrainedParams
+from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.work import Sizes, Work, training
 
 
@@ -18,8 +18,8 @@ class Params(TrainedParams):
     label: ClassVar[str] = "RL"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
-    epochs: int = Field(20, ge=0, description="Passes over the examples; paper: 20.")
-    steps: int | None = Field(
+    epochs: Epochs = Field(20, ge=0, description="Passes over the examples; paper: 20.")
+    steps: Whole | None = Field(
         None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 300."
     )
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import MethodParams, TrainedParams
+from collateral.contract.params import Epochs, MethodParams, TrainedParams
 from collateral.contract.work import Sizes, Work, training
 
 
@@ -27,7 +27,7 @@ class Params(TrainedParams, Prepare):
     epoch, forget and retained examples shuffled together. All others stay as they are.
     """
 
-    epochs: int = Field(20, ge=0, description="Passes over the examples; paper: 20.")
+    epochs: Epochs = Field(20, ge=0, description="Passes over the examples; paper: 20.")
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")
     ratio: float = Field(
         0.5,

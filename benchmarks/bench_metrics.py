@@ -1,0 +1,154 @@
+"""All numbers of a cell at CIFAR-100's size: from nothing, of one method more, and none anew.
+
+    python benchmarks/bench_metrics.py [--quick]
+
+Retrain and one method on five seeds; 50,000 + 10,000 examples of 100 classes. Logits are drawn: as
+of models that know nearly all they have seen and three quarters of the rest, and as noise, of which
+the attacks have most to learn. The stage `metrics` runs in this process, so that its imports are
+not counted: with nothing kept, with Retrain's numbers kept (which is what a method more costs, and
+a little of Retrain's), and with all kept.
+"""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from measure import Row, in_turns, run
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from collateral.cli import main as collateral
+from collateral.config.schema import BenchmarkConfig
+from collateral.results import layout
+from collateral.results.dataset import Labels
+from collateral.results.files import write_json
+from collateral.results.kept import FOLDER
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.split import Split
+
+CELL, METHOD = "cell", "ft"
+ATTACKS = BenchmarkConfig.model_fields["attacks"].default
+COST = {"seconds": {}, "total_seconds": 1.0, "peak_rss_mb": 1.0, "peak_device_mb": None}
+
+
+@dataclass(frozen=True)
+class Model:
+    """How logits spread, and by how much the true class's are larger: mean and spread."""
+
+    spread: float
+    seen: tuple[float, float]
+    unseen: tuple[float, float]
+
+    def draw(
+        self, rng: np.random.Generator, label: NDArray[np.int64], is_seen: NDArray[np.bool_]
+    ) -> Outputs:
+        """Draw what the model says of examples."""
+        rows, num_classes = np.arange(len(label)), int(label.max()) + 1
+        logits = self.spread * rng.standard_normal((len(label), num_classes), np.float32)
+        margins = (rng.normal(*margin, len(label)) for margin in (self.seen, self.unseen))
+        logits[rows, label] += np.where(is_seen, *margins)
+        confidence = softmax(logits, axis=1)[rows, label]
+        return Outputs(logits.astype(np.float16), confidence, logits.argmax(axis=1))
+
+
+TRAINED = Model(2.0, (14.0, 3.0), (9.0, 5.0))
+NOISE = Model(1.0, (0.0, 0.0), (0.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell with Retrain and one method, whose models are drawn; half of a class is forgotten."""
+
+    folder: Path  # the benchmark's
+    labels: Labels
+    seeds: range
+    model: Model
+
+    def write(self) -> None:
+        """Write all that the stage reads."""
+        rng = np.random.default_rng(0)
+        members = np.flatnonzero(self.labels.train == 0)
+        forget, num_train = members[: len(members) // 2], len(self.labels.train)
+        split = Split(forget, num_train, (0,), {"kind": "class_part"})
+        self.labels.save(self.folder / layout.LABELS)
+        split.save(self.folder / layout.SPLIT.format(cell=CELL), self.labels)
+        self._neighbours(rng).save(self.folder / layout.NEIGHBOURS.format(cell=CELL))
+        for name in (layout.RETRAIN, METHOD):
+            for seed in self.seeds:
+                place = self.folder / layout.RUN.format(cell=CELL, seed=seed, run=name)
+                is_seen = np.isin(np.arange(num_train), split.retain)
+                train = self.model.draw(rng, self.labels.train, is_seen)
+                test = self.model.draw(rng, self.labels.test, self.labels.test < 0)
+                ModelOutputs(train, test).save(place / layout.OUTPUTS)
+                write_json(place / layout.RECORD, {"run": name, "status": "ok", "extra": {}})
+                write_json(place / layout.COST, COST)
+
+    def _neighbours(self, rng: np.random.Generator) -> Neighbours:
+        counts = (len(self.labels.train), len(self.labels.test), len(self.labels.class_names))
+        similarities = (rng.random((len(self.seeds), count), np.float32) for count in counts)
+        shown = np.zeros((1, 32, 32, 3), np.uint8)
+        return Neighbours(
+            np.array(self.seeds), *similarities, np.array(["train"]), np.array([1]), shown
+        )
+
+    def metrics(self) -> None:
+        """Make all numbers."""
+        options = {
+            "folder": [self.folder],
+            "cell": [CELL],
+            "seeds": self.seeds,
+            "base-seeds": self.seeds,
+            "methods": [METHOD],
+            "attacks": ATTACKS,
+            "out": [self.folder / "metrics.csv"],
+            "costs": [self.folder / "costs.csv"],
+            "problems": [self.folder / "problems.json"],
+        }
+        words = [word for name, values in options.items() for word in (f"--{name}", *values)]
+        collateral(["metrics", *map(str, words)])
+
+    def metrics_without(self, run: str) -> None:
+        """Make all numbers, those of a run anew."""
+        for file in (self.folder / CELL / FOLDER).glob(f"*/{run}-*.json"):
+            file.unlink()
+        self.metrics()
+
+
+def cell_of(folder: Path, model: Model, quick: bool) -> Cell:
+    """Write a cell."""
+    counts, num_classes, num_seeds = ((60, 40), 3, 2) if quick else ((50_000, 10_000), 100, 5)
+    labels = (np.arange(count) % num_classes for count in counts)
+    names = tuple(f"class_{c}" for c in range(num_classes))
+    cell = Cell(folder, Labels(*labels, names), range(num_seeds), model)
+    cell.write()
+    return cell
+
+
+def measure(quick: bool) -> list[Row]:
+    """Make the numbers with nothing kept, with Retrain's, and with all."""
+    with tempfile.TemporaryDirectory() as name:
+        trained = cell_of(Path(name) / "trained", TRAINED, quick)
+        noise = cell_of(Path(name) / "noise", NOISE, quick)
+        contestants = {
+            "of Retrain and one method": lambda: trained.metrics_without("*"),
+            "of one method more": lambda: trained.metrics_without(METHOD),
+            "of one method more, of noise": lambda: noise.metrics_without(METHOD),
+            "all kept": trained.metrics,
+        }
+        seconds = in_turns(contestants, 1 if quick else 3)
+    sizes = f"{len(trained.labels.train):,} + {len(trained.labels.test):,} examples"
+    return [
+        Row(
+            f"metrics, {sizes}, {len(trained.seeds)} seeds, {what}: CPU seconds",
+            [each.cpu for each in found],
+            at_most=4 if "one method more" in what else None,
+            note=f"on the wall {min(each.wall for each in found):.1f}",
+        )
+        for what, found in seconds.items()
+    ]
+
+
+if __name__ == "__main__":
+    run(measure, __doc__)

@@ -1,0 +1,193 @@
+"""What tables, figures and pages need of the cache, and what is said where it is missing."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from small_grid import grid
+
+from collateral.cli import main
+from collateral.plan import paths
+from collateral.plan.cached import HOW, MOST_NAMED, complaint, lost, missing, needed
+from collateral.plan.evaluation import EvaluationJob
+
+EVERYTHING = {
+    "data": {"name": "digits"},
+    "model": "resnet8",
+    "seeds": [3, 1],
+    "classes": ["digit_3", "digit_8"],
+    "fractions": [0.5],
+    "methods": {"ft": {}, "ltd": {"lr": [0.1, 0.2]}},
+    "sweeps": {"s": {"method": "ltd", "vary": {"beta": [3]}}},
+    "support_size": {"k": [20, 50], "cells": ["digit_3-50"]},
+}
+CELL = "results/b/digit_3-50"
+PRESENT = ("all", "metrics", "plan", "gather", "tables", "figures", "report", "index", "check")
+
+
+@pytest.fixture
+def benchmark(tmp_path, monkeypatch):
+    """A benchmark in a folder that has all of its cache, empty files that they are."""
+    monkeypatch.chdir(tmp_path)
+    found = grid(**EVERYTHING)
+    for one in needed(found):
+        write(one.path)
+    return found
+
+
+def write(path):
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).touch()
+
+
+def rules_of(benchmark):
+    return {one.path: one.rule for one in needed(benchmark)}
+
+
+def test_no_file_is_listed_twice_and_each_by_a_rule_that_presents_nothing(benchmark):
+    listed = [one.path for one in needed(benchmark)]
+    assert len(listed) == len({*listed}) > 50
+    assert {*rules_of(benchmark).values()} == HOW.keys()
+    assert HOW.keys().isdisjoint(PRESENT)
+
+
+def test_what_metrics_reads_is_among_it(benchmark):
+    listed = rules_of(benchmark)
+    for cell in benchmark.cells.values():
+        job = EvaluationJob(benchmark, cell)
+        read = [*job.outputs, *job.trials, *job.support_sizes]
+        read += [job.path(p) for p in (paths.LABELS, paths.SPLIT, paths.NEIGHBOURS)]
+        assert {*read} <= listed.keys()
+
+
+@pytest.mark.parametrize(
+    ("folder", "rule"),
+    [
+        ("results/b/base/seed-3", "base"),
+        (f"{CELL}/seed-1/retrain", "retrain"),
+        (f"{CELL}/seed-1/ltd@beta=3", "unlearn"),
+    ],
+)
+def test_of_a_run_all_is_needed_but_its_weights(benchmark, folder, rule):
+    listed = rules_of(benchmark).items()
+    found = {path: by for path, by in listed if str(Path(path).parent) == folder}
+    names = ("outputs.npz", "record.json", "history.csv", "cost.json")
+    assert found == {f"{folder}/{name}": rule for name in names}
+
+
+def test_of_tunings_and_support_sizes_what_they_say_and_cost_is_needed(benchmark):
+    listed = rules_of(benchmark)
+    for name in ("trials.csv", "selected.json", "cost.json"):
+        assert listed[f"{CELL}/tune/ltd/{name}"] == "tune"
+    for name in ("support_sizes.npz", "record.json", "cost.json"):
+        assert listed[f"{CELL}/support_size/seed-3/{name}"] == "support_size"
+    assert not any("digit_8-50/support_size" in path for path in listed)
+
+
+def test_without_the_original_no_base_is_needed():
+    assert not any("/base/" in one.path for one in needed(grid(controls=[])))
+
+
+def test_what_is_there_is_not_missing(benchmark):
+    assert missing([benchmark]) == []
+
+
+def test_a_missing_file_is_named_with_the_rule_and_the_place_to_copy_it_from(benchmark):
+    path = f"{CELL}/seed-1/ft/outputs.npz"
+    Path(path).unlink()
+    first, last = complaint(missing([benchmark])).splitlines()
+    remedy = "copy it from where it was made, or let `make run` train it (rule unlearn)"
+    assert first == f"{path}: missing; {remedy}"
+    assert last == "1 missing: no table, figure or page was made"
+
+
+def test_a_folder_in_a_files_place_does_not_do(benchmark):
+    Path("results/b/labels.npz").unlink()
+    Path("results/b/labels.npz").mkdir()
+    assert [one.rule for one in missing([benchmark])] == ["data"]
+
+
+def test_neighbours_need_no_training_where_data_and_embeddings_are_there(benchmark):
+    Path(f"{CELL}/neighbours.npz").unlink()
+    write("results/b/dataset.npz")
+    (line,) = [one.remedy for one in missing([benchmark])]
+    price = "which takes training: results/b/base/seed-3/embeddings.npz is missing too"
+    assert line.endswith(f"let `make run` make it (rule neighbours), {price}")
+    for seed in (3, 1):
+        write(f"results/b/base/seed-{seed}/embeddings.npz")
+    (line,) = [one.remedy for one in missing([benchmark])]
+    assert line.endswith("let `make run` make it (rule neighbours), without training")
+
+
+def test_of_many_the_first_are_named_and_the_others_counted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = missing([grid(**EVERYTHING)])
+    lines = complaint(files).splitlines()
+    assert len(lines) == MOST_NAMED + 2
+    assert lines[-2:] == [
+        f"... and {len(files) - MOST_NAMED} more",
+        f"{len(files)} missing: no table, figure or page was made",
+    ]
+
+
+def test_a_run_makes_again_what_was_there_once(benchmark):
+    assert lost([benchmark]) == []
+    gone = [f"{CELL}/seed-1/ft/record.json", "results/b/labels.npz"]
+    for path in gone:
+        Path(path).unlink()
+    assert sorted(lost([benchmark])) == sorted(gone)
+
+
+def test_a_folder_that_is_gone_is_missed_if_numbers_were_made_of_it(benchmark):
+    folder = Path(f"{CELL}/seed-1/ft")
+    files = sorted(map(str, folder.iterdir()))
+    shutil.rmtree(folder)
+    assert lost([benchmark]) == []
+    write("results/b/metrics.csv")
+    assert sorted(lost([benchmark])) == files
+
+
+def test_what_a_finished_page_was_made_of_is_missed_too(benchmark):
+    gone = lost_pages(benchmark)
+    assert {"results/b/plan.json", "results/b/tables", f"{CELL}/costs.json"} <= gone
+    assert len(gone) == 2 * 5 + 11
+    for path in gone - {"results/b/metrics.json"}:
+        write(path)
+    assert lost_pages(benchmark) == {"results/b/metrics.json"}
+
+
+def lost_pages(benchmark):
+    write("results/b/check.done")
+    return {*lost([benchmark])}
+
+
+def test_what_the_index_shows_is_missed_once_it_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    others = ["results/theory/checks.csv", "results/theory/record.json"]
+    assert lost([], others) == []
+    for path in ("results/report.html", others[0]):
+        write(path)
+    assert lost([], others) == [others[1]]
+
+
+def test_before_anything_is_made_nothing_is_lost(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert lost([grid(**EVERYTHING)]) == []
+
+
+def test_the_command_fails_where_something_is_missing(benchmark, capsys):
+    Path("mine.yaml").write_text(yaml.safe_dump({"benchmarks": {"b": EVERYTHING}}))
+    main(["cached", "--config", "mine.yaml"])
+    assert capsys.readouterr() == ("", "")
+    Path(f"{CELL}/seed-3/retrain/cost.json").unlink()
+    with pytest.raises(SystemExit) as stop:
+        main(["cached", "--config", "mine.yaml"])
+    assert stop.value.code == 1
+    assert f"{CELL}/seed-3/retrain/cost.json: missing" in capsys.readouterr().err
+
+
+def test_a_config_that_is_not_there_is_named(benchmark):
+    with pytest.raises(SystemExit) as stop:
+        main(["cached", "--config", "other.yaml"])
+    assert stop.value.code == "collateral cached: --config: there is no file other.yaml"

@@ -1,0 +1,223 @@
+"""What would end a job is said before the first one, as far as the plan can tell."""
+
+import sys
+
+import pytest
+from plug_ins import LINE, NUMBERS, ONE_PHASE, QUESTION, forgotten_after, write_files
+from small_grid import grid
+
+from collateral.config.errors import ConfigError
+from collateral.plan import fingerprint, plugged_code
+from collateral.plan.fingerprint import find_module
+from collateral.plan.soundness import check_plan
+
+FOUND = "def unlearn(model, task, params, run): ...\n"
+
+
+def complaints(benchmark, **options) -> list[str]:
+    """Return the lines that are said against a plan."""
+    with pytest.raises(ConfigError) as error:
+        check_plan({"b": benchmark}, **options)
+    return str(error.value).splitlines()
+
+
+# More than is retained: of 1,347 digits, 137 are threes.
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"methods": {"ltd": {"k": 1280}}}, "methods.ltd.k: 1280: only 1279"),
+        ({"methods": {"ltd": {"k": [5, 2000, 3000]}}}, "methods.ltd.k: 3000: only 1279"),
+        ({"methods": {"ltd": {"k_each": 1280}}}, "methods.ltd.k_each: 1280: only 1279"),
+        ({"methods": {"neighbor": {"k": 10**8}}}, "methods.neighbor.k: 100000000: only 1279"),
+        (
+            {
+                "methods": {"near": {"uses": "neighbor", "k": 5}},
+                "sweeps": {"size": {"method": "near", "vary": {"k": [3, 5, 1280]}}},
+            },
+            "sweeps.size.vary.k: 1280: only 1279",
+        ),
+        (
+            {"methods": {"ltd": {}}, "support_size": {"k": [10, 1280, 1290]}},
+            "support_size.k: 1280: only 1279",
+        ),
+    ],
+)
+def test_more_examples_than_are_retained_are_told_how_many_there_are(changes, said):
+    (line,) = complaints(grid(classes=["digit_3"], fractions=[0.5], **changes))
+    assert line == f"benchmarks.b.{said} examples are retained in digit_3-50"
+
+
+def test_what_one_cell_asks_for_is_named_there():
+    forget = {"kind": "class_part", "class": "digit_3", "fraction": 1}
+    cells = {"all": {"forget": forget, "methods": {"ltd": {"k": 1211}}}}
+    (line,) = complaints(grid(cells=cells, methods={"ltd": {"k": 3}}))
+    assert line == (
+        "benchmarks.b.cells.all.methods.ltd.k: 1211: only 1210 examples are retained in all"
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"methods": {"ltd": {"k": 1279}}},
+        {"methods": {"ltd": {"k": 5000, "min_similarity": 0.5}}},
+        {"methods": {"ltd": {"k": "auto"}}},
+        {"methods": {"ltd": {}}, "support_size": {"k": [10, 1000, 5000]}},
+        # The paper's 1000 where a method is not told: as many as there are.
+        {"methods": {"ltd": {}, "neighbor": {}}, "data": {"name": "digits", "per_class": 20}},
+        {"methods": {"ltd": {"k": 10**8}}, "data": {"name": "arrays", "path": "no.npz"}},
+    ],
+)
+def test_what_is_retained_or_not_known_may_be_asked_for(changes):
+    check_plan({"b": grid(**{"classes": ["digit_3"], "fractions": [0.5], **changes})})
+
+
+# Files.
+
+
+def test_a_list_of_indices_that_is_missing_is_named():
+    cells = {"mine": {"forget": {"kind": "index_file", "path": "nowhere.txt"}}}
+    assert complaints(grid(cells=cells)) == [
+        "benchmarks.b.cells.mine.forget.path: 'nowhere.txt': there is no such file"
+    ]
+
+
+# Code of plug-ins.
+
+
+@pytest.fixture
+def plugged(tmp_path, monkeypatch):
+    """Return a function: what is said of a method that is plugged in with this code."""
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("torch", reason="without it packages are not looked for")
+
+    def look(method, files=None, **options):
+        find_module.cache_clear()
+        monkeypatch.setattr(fingerprint, "_known", {})
+        written = {"mine/params.py": ONE_PHASE, **(files or {})}
+        written |= {"mine/method.py": method} if method is not None else {}
+        benchmark = grid(write_files(tmp_path / "plugins", written), methods={"mine": {}})
+        try:
+            check_plan({"b": benchmark}, **options)
+        except ConfigError as error:
+            return str(error).replace(str(tmp_path / "plugins"), "...")
+        return ""
+
+    with forgotten_after():
+        yield look
+    find_module.cache_clear()
+
+
+def test_a_method_without_method_py_is_named(plugged):
+    said = plugged(None)
+    assert said.startswith("plugins: there is no module collateral.methods.mine.method: ")
+
+
+def test_a_method_with_a_syntax_error_is_named_with_its_line(plugged):
+    said = plugged("\ndef unlearn(:\n")
+    assert said == "plugins: '.../mine/method.py', line 2: SyntaxError: invalid syntax"
+
+
+def test_a_method_without_unlearn_is_named(plugged):
+    said = plugged("def unlern(model): ...")
+    assert said == "plugins: '.../mine/method.py': has no function unlearn"
+
+
+@pytest.mark.parametrize(
+    "code", [FOUND, "unlearn = lambda *a: 0", "from collateral.methods.ft.method import unlearn"]
+)
+def test_a_method_whose_unlearn_is_there_is_right(plugged, code):
+    assert plugged(code) == ""
+
+
+ABSENT = "the package nothing_of_this_name is not installed"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import nothing_of_this_name",
+        "import torch, nothing_of_this_name.inner as n",
+        "from nothing_of_this_name.inner import n",
+        "import sys\nif sys.platform:\n    import nothing_of_this_name",
+        "try:\n    import nothing_of_this_name\nexcept KeyError: ...",
+    ],
+)
+def test_a_package_that_a_method_imports_and_is_not_there_is_named(plugged, code):
+    line = next(i for i, text in enumerate(code.splitlines(), 1) if "nothing" in text)
+    assert plugged(f"{code}\n{FOUND}") == f"plugins: '.../mine/method.py', line {line}: {ABSENT}"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import torch, numpy.linalg, json, collateral.training.run",
+        "try:\n    import nothing_of_this_name\nexcept ImportError: ...",
+        "try:\n    import nothing_of_this_name\nexcept: ...",
+        "if TYPE_CHECKING:\n    import nothing_of_this_name",
+        "def later():\n    import nothing_of_this_name",
+    ],
+)
+def test_packages_that_are_there_or_may_lack_are_right(plugged, code):
+    assert plugged(f"{code}\n{FOUND}") == ""
+
+
+def test_torch_is_not_imported_to_find_out(plugged):
+    before = {*sys.modules}
+    assert plugged(f"import torch.nonsense\n{FOUND}") == ""
+    assert not any(name.startswith("torch") for name in {*sys.modules} - before)
+
+
+@pytest.mark.parametrize(
+    "how", ["from collateral.methods.mine.help import x", "from .help import x"]
+)
+def test_files_that_a_method_imports_are_looked_at_too(plugged, how):
+    said = plugged(f"{how}\n{FOUND}", {"mine/help.py": "x = 1\nimport nothing_of_this_name"})
+    assert said == f"plugins: '.../mine/help.py', line 2: {ABSENT}"
+
+
+def test_a_module_of_the_package_that_is_not_there_is_named(plugged):
+    said = plugged(f"import json\nfrom collateral.trainings import run\n{FOUND}")
+    assert said.endswith("/method.py', line 2: there is no module collateral.trainings")
+    inside = FOUND.replace("...", "import collateral.trainings")
+    assert "no module collateral.trainings" in plugged(inside)
+
+
+def test_packages_do_not_matter_where_no_job_needs_them(plugged, tmp_path, monkeypatch):
+    code = f"import nothing_of_this_name\n{FOUND}"
+    assert plugged(code, runs_here=False) == ""
+    assert ABSENT in plugged(code)
+    for cell in ("digit_3-50", "digit_3-90", "digit_8-50", "digit_8-90"):
+        for seed in (1, 2, 3):
+            assert ABSENT in plugged(code)
+            outputs = tmp_path / f"results/b/{cell}/seed-{seed}/mine/outputs.npz"
+            outputs.parent.mkdir(parents=True)
+            outputs.touch()
+    assert plugged(code) == ""
+
+
+def test_without_torch_figures_are_drawn_from_the_cache_of_any_method(plugged, monkeypatch):
+    monkeypatch.setattr(plugged_code, "find_spec", lambda name: None)
+    assert plugged(f"import torch, nothing_of_this_name\n{FOUND}") == ""
+
+
+def test_a_model_is_looked_at_too(tmp_path):
+    with forgotten_after():
+        files = {"models/line.py": LINE.replace("def build", "def biuld"), "models/right.py": LINE}
+        folder = write_files(tmp_path, files)
+        (line,) = complaints(grid(folder, model="line"))
+        assert line == f"plugins: '{folder / 'models/line.py'}': has no function build"
+        check_plan({"b": grid(folder, model="right")})
+    find_module.cache_clear()
+
+
+def test_a_finding_that_cannot_be_read_is_named(tmp_path):
+    files = {"findings/who/__init__.py": QUESTION, "findings/who/numbers.py": NUMBERS}
+    with forgotten_after():
+        folder = write_files(tmp_path, {**files, "findings/who/table.py": "1 +"})
+        (line,) = complaints(grid(folder))
+    place = folder / "findings/who/table.py"
+    assert line == f"plugins: '{place}', line 1: SyntaxError: invalid syntax"
+    find_module.cache_clear()

@@ -1,0 +1,70 @@
+"""The stage `gather`: cells' files in, the benchmark's out."""
+
+from pathlib import Path
+
+import pytest
+from fake_results import RUNS, FakeCell, full_cell
+from sealing import seal
+
+from collateral.cli import main
+from collateral.findings.compute import Problem, read_problems, write_problems
+from collateral.results import layout
+from collateral.results.chain import INPUTS, read_sealed
+from collateral.results.plan import BenchmarkPlan, CellPlan
+
+
+def write_cells(folder: Path, *cells: FakeCell) -> None:
+    """Write what the metrics jobs of some cells leave, and the plan."""
+    for cell in cells:
+        cell.write(folder / cell.name)
+        write_problems(folder / cell.name / layout.PROBLEMS, [])
+    BenchmarkPlan(RUNS, "matched", {cell.name: CellPlan() for cell in cells}).save(
+        folder / layout.PLAN
+    )
+    seal(folder)
+
+
+def gather(folder: Path) -> None:
+    names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
+    out = [word for option, name in names.items() for word in (f"--{option}", folder / name)]
+    main(["gather", *map(str, ["--folder", folder, *out])])
+
+
+def test_the_cells_of_the_plan_stand_below_one_another_and_what_is_over_all_last(tmp_path):
+    write_cells(tmp_path, full_cell("digit_8-90"), full_cell("digit_3-50"))
+    full_cell("digit_1-50").write(tmp_path / "digit_1-50")  # of an earlier config
+    gather(tmp_path)
+    for name in (layout.METRICS, layout.COSTS):
+        cells = [(tmp_path / cell / name).read_text() for cell in ("digit_3-50", "digit_8-90")]
+        header, _, first = cells[0].partition("\n")
+        _, _, second = cells[1].partition("\n")
+        text = (tmp_path / name).read_text()
+        assert text.startswith(f"{header}\n{first}{second}")
+        rest = text.removeprefix(f"{header}\n{first}{second}")
+        assert all(line.startswith(",,,") for line in rest.splitlines())
+        assert bool(rest) == (name == layout.METRICS)
+
+
+def test_problems_of_cells_are_kept(tmp_path):
+    write_cells(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
+    problem = Problem("gap", "numbers", "digit_8-90", "MemoryError: ")
+    write_problems(tmp_path / "digit_8-90" / layout.PROBLEMS, [problem])
+    seal(tmp_path)
+    gather(tmp_path)
+    assert read_problems([tmp_path / layout.PROBLEMS]) == [problem]
+
+
+def test_the_records_name_the_cells_files(tmp_path):
+    write_cells(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
+    gather(tmp_path)
+    for name in (layout.METRICS, layout.COSTS):
+        record = read_sealed(layout.record_of(tmp_path / name))
+        assert {*record[INPUTS]} == {f"digit_3-50/{name}", f"digit_8-90/{name}"}
+
+
+def test_a_file_of_a_cell_that_was_changed_is_refused(tmp_path):
+    write_cells(tmp_path, full_cell("digit_3-50"))
+    with (tmp_path / "digit_3-50" / layout.COSTS).open("a") as file:
+        file.write("\n")
+    with pytest.raises(SystemExit, match=r"digit_3-50/costs\.csv: its content is not"):
+        gather(tmp_path)

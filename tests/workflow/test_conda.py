@@ -1,0 +1,52 @@
+"""`--sdm conda` with a stand-in for conda: what would be installed into its environments."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import SMOKE, SNAKEMAKE
+
+pytestmark = pytest.mark.workflow
+# It answers what Snakemake asks, makes a folder for an environment, and notes what pip is told.
+CONDA = """#!/usr/bin/env bash
+case "$*" in
+    "info --json") echo '{{"conda_prefix": "{folder}", "platform": "linux-64"}}' ;;
+    "--version") echo "conda 25.1.0" ;;
+    *channel_priority*) echo '{{"get": {{"channel_priority": "strict"}}}}' ;;
+    "env create"*) mkdir -p "${{@: -1}}" ;;
+esac
+"""
+PYTHON = """#!/usr/bin/env bash
+echo "$*" >> {folder}/told
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path) -> Path:
+    """A folder of programs, which is conda's prefix too."""
+    folder = tmp_path / "conda"
+    (folder / "bin").mkdir(parents=True)
+    for name, text in (("conda", CONDA), ("python", PYTHON), ("activate", "true\n")):
+        (folder / "bin" / name).write_text(text.format(folder=folder))
+        (folder / "bin" / name).chmod(0o755)
+    return folder
+
+
+def test_the_checkout_itself_is_installed_wherever_snakemake_works(fresh, stand_in, tmp_path):
+    """A copy of the package would run the old code after an edit, and record the new one's."""
+    (tmp_path / "elsewhere").mkdir()
+    environment = fresh.environment()
+    environment["PATH"] = f"{stand_in / 'bin'}:{environment['PATH']}"
+    options = ["--snakefile", fresh.folder / "Snakefile", *SMOKE[:1], fresh.folder / SMOKE[1]]
+    options += ["--sdm", "conda", "--conda-create-envs-only", "--cores", "1"]
+    done = subprocess.run(
+        [SNAKEMAKE, *map(str, options)],
+        cwd=tmp_path / "elsewhere",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = (stand_in / "told").read_text().splitlines()
+    assert told == [f"-m pip install --no-deps --editable {fresh.folder}"] * 2

@@ -1,0 +1,66 @@
+"""Names that a shell would run: each arrives at its stage as one word, and nothing runs."""
+
+import json
+
+import pytest
+import yaml
+from conftest import Project
+from test_reruns import PRETEND
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+RUNS = """$(touch pwned) `touch pwned` ; touch pwned & '"\\ > pwned"""
+CLASS = f"<script>{RUNS}</script> ../../x {{cell}} {{{{"
+DATA = f"data {RUNS}.npz".replace("/", "")
+PLUGINS = f"plug-ins {RUNS}"
+MODEL = "line; touch pwned"
+# Tells what it is called with, before it makes its files.
+LISTEN = """
+import json
+with open("words.jsonl", "a") as file:
+    file.write(json.dumps(words) + "\\n")
+"""
+
+
+@pytest.fixture
+def project(fresh: Project) -> Project:
+    """A checkout whose config has hostile names wherever names are free, and a stand-in to run."""
+    folder = fresh.folder
+    (folder / DATA).touch()
+    (folder / PLUGINS / "models").mkdir(parents=True)
+    (folder / PLUGINS / "models" / f"{MODEL}.py").write_text("")
+    program = folder / "bin/collateral"
+    program.parent.mkdir()
+    program.write_text(PRETEND + LISTEN)
+    program.chmod(0o755)
+    forget = {"kind": "class_part", "class": CLASS, "fraction": 0.5}
+    benchmark = {
+        "data": {"name": "arrays", "path": DATA},
+        "model": MODEL,
+        "seeds": [0],
+        "cells": {"mine": {"forget": forget}},
+        "methods": {"ft": {"lr": [0.1, 0.2]}, "ltd": {"k": 100}},
+    }
+    config = {"plugins": [PLUGINS], "benchmarks": {"small": benchmark}}
+    (folder / "hostile.yaml").write_text(yaml.safe_dump(config))
+    return fresh
+
+
+def test_nothing_in_a_name_is_run(project):
+    before = {path.name for path in project.folder.iterdir()}
+    done = project.snakemake("--configfile", "hostile.yaml", programs=project.folder / "bin")
+    assert done.returncode == 0, done.stdout + done.stderr
+    new = {path.name for path in project.folder.iterdir()} - before
+    assert new == {".snakemake", "logs", "results", "words.jsonl"}
+    assert not [*project.folder.rglob("pwned")]
+    told = [json.loads(line) for line in (project.folder / "words.jsonl").read_text().splitlines()]
+    by_stage = {words[0]: words for words in told}
+    assert {"data", "split", "train", "tune", "unlearn", "metrics", "report"} <= by_stage.keys()
+    assert json.loads(after("--params", by_stage["split"]))["class"] == CLASS
+    assert json.loads(after("--forget", by_stage["data"]))["params"]["class"] == CLASS
+    assert json.loads(after("--options", by_stage["data"]))["path"] == DATA
+    assert after("--plugins", by_stage["unlearn"]) == PLUGINS
+    assert {after("--model", by_stage[stage]) for stage in ("train", "tune", "unlearn")} == {MODEL}
+
+
+def after(option: str, words: list[str]) -> str:
+    return words[words.index(option) + 1]

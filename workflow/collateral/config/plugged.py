@@ -1,0 +1,56 @@
+"""Plug-ins that a config uses, before anything is asked of them: can they be imported at all?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from collateral.config.schema import BenchmarkConfig, Config
+from collateral.contract.plugins import DATA, FINDING, FORGET, METHOD, Kind, PluginError
+
+# What the file that the Snakefile imports must have; of a method: its params.py.
+MEMBERS = {
+    METHOD: ("Params",),
+    DATA: ("INFO", "Options", "load"),
+    FORGET: ("Params", "select", "count", "chosen"),
+    FINDING: (),
+}
+OF_METHODS = ("label", "touches")
+
+
+def plugged_errors(config: Config) -> Iterator[str]:
+    """Yield what is wrong with plug-ins that the config names, and with findings, all of them."""
+    used = [item for benchmark in config.benchmarks.values() for item in _used(benchmark)]
+    for kind, name in dict.fromkeys([*used, *((FINDING, name) for name in FINDING.names())]):
+        if kind.is_plugged_in(name):
+            yield from _errors(kind, name)
+
+
+def _used(benchmark: BenchmarkConfig) -> Iterator[tuple[Kind, str]]:
+    """Yield what a benchmark names; whether it is there is not asked yet."""
+    yield DATA, str(benchmark.data.get("name"))
+    for cell in benchmark.cells.values():
+        yield FORGET, str(cell.forget.get("kind"))
+    for name, raw in benchmark.methods.items():
+        yield METHOD, str(raw.get("uses", name))
+
+
+def _errors(kind: Kind, name: str) -> Iterator[str]:
+    try:
+        module = kind.load(name, "params" if kind is METHOD else "")
+    except PluginError as error:
+        yield str(error)
+        return
+    for lacking in _lacking(kind, module):
+        yield f"plugins: '{_file(module)}': has no {lacking}, which every {kind.what} has"
+
+
+def _lacking(kind: Kind, module: ModuleType) -> Iterator[str]:
+    missing = [member for member in MEMBERS[kind] if not hasattr(module, member)]
+    yield from missing
+    if kind is METHOD and not missing:
+        yield from (f"Params.{name}" for name in OF_METHODS if not hasattr(module.Params, name))
+
+
+def _file(module: Any) -> Path:
+    return Path(module.__file__)

@@ -1,0 +1,146 @@
+"""Read a config file strictly: what YAML lets pass in silence is an error that names its line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from collateral.config.errors import ConfigError, Place, key_of
+from collateral.contract.spelling import shown
+
+CORE = "tag:yaml.org,2002:"
+PLAIN = {f"{CORE}{name}" for name in ["null", "bool", "int", "float", "str", "seq", "map", "merge"]}
+GUESSED = {f"{CORE}{name}" for name in ("timestamp", "value")}  # by the look of a text
+CODE = "__use_yte__"  # by which Snakemake would run expressions that stand in a config
+# No config comes near; aliases of aliases make a few lines a value that fills the memory.
+DEEPEST, MOST_VALUES = 50, 100_000
+TOO_DEEP = f"values are nested more than {DEEPEST} deep"
+
+
+def read_file(path: Path) -> Any:
+    """Return what a YAML or JSON file says, or raise a ConfigError that names file and line."""
+    try:
+        found = parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError([f"{path}: {error.strerror}"]) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: byte {error.start} is no UTF-8"]) from None
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {line}" for line in str(error).splitlines()) from None
+    if isinstance(found, dict) and CODE in found:
+        raise ConfigError([f"{path}: {CODE}: not allowed; a config is data, and runs no code"])
+    return found
+
+
+def parse(text: str) -> Any:
+    """Return what a text says, as JSON or else as YAML, which is how Snakemake reads it too."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return _parse_yaml(text)
+    except RecursionError:
+        raise ConfigError([TOO_DEEP]) from None
+    _parse_yaml(text.replace("\t", " "))  # JSON is YAML, tabs apart, and may have a key twice too
+    return found
+
+
+def _parse_yaml(text: str) -> Any:
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if found := _Look(loader).problems_of(node):
+            raise ConfigError(found)
+        return loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = ": ".join(filter(None, (error.context, error.problem)))
+        raise ConfigError([f"line {mark.line + 1 if mark else 1}: {_one_line(problem)}"]) from None
+    except yaml.YAMLError as error:
+        raise ConfigError([_one_line(error)]) from None
+    except RecursionError:
+        raise ConfigError([TOO_DEEP]) from None
+
+
+class _Look:
+    """A look at a document before anything is made of it."""
+
+    def __init__(self, loader: yaml.SafeLoader) -> None:
+        self.loader = loader
+        self.problems: list[str] = []
+        self.sizes: dict[int, int | None] = {}  # values in a node; None while it is looked at
+
+    def problems_of(self, node: yaml.Node) -> list[str]:
+        """Return what is wrong with a document, a line each."""
+        if self._size(node, ()) > MOST_VALUES and not self.problems:
+            self.problems.append(f"its aliases make more than {MOST_VALUES} values of it")
+        return self.problems
+
+    def _size(self, node: yaml.Node, place: Place) -> int:
+        """Return how many values a node stands for; an alias is the node that it names."""
+        size = self.sizes.get(id(node), 0)
+        if size is None:
+            self._note(node, place, "is an alias of what it stands in")
+        if id(node) not in self.sizes:
+            self.sizes[id(node)] = None
+            size = self.sizes[id(node)] = self._look(node, place)
+        return size or 0
+
+    def _look(self, node: yaml.Node, place: Place) -> int:
+        if len(place) > DEEPEST:
+            raise RecursionError
+        if node.tag not in PLAIN:
+            self._note(node, place, _about_tag(node))
+        elif isinstance(node, yaml.ScalarNode):
+            self._value(node, place)
+        elif isinstance(node, yaml.MappingNode):
+            return 1 + self._mapping(node, place)
+        else:
+            items = enumerate(node.value)
+            return 1 + sum(self._size(item, (*place, index)) for index, item in items)
+        return 1
+
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> int:
+        size, lines = 0, dict[Any, int]()
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._note(key_node, place, "a key is a list or a mapping; it should be text")
+                continue
+            here = (*place, key_node.value)
+            size += self._look(key_node, here)
+            key = self._value(key_node, here)
+            if key in lines:
+                self._note(key_node, here, f"stands there twice; first on line {lines[key]}")
+            lines.setdefault(key, key_node.start_mark.line + 1)
+            size += self._size(value_node, here)
+        return size
+
+    def _value(self, node: yaml.ScalarNode, place: Place) -> Any:
+        """Return what a scalar means."""
+        if node.tag not in PLAIN or node.tag == f"{CORE}merge":
+            return node.value
+        try:
+            value = self.loader.construct_object(node)
+            str(value)  # an error as well, where a number has more than 4,300 digits
+            return value
+        except Exception:  # of `!!bool maybe` a KeyError, of `!!int x` a ValueError
+            self._note(node, place, f"{shown(node.value)} does not read as {node.tag[len(CORE) :]}")
+            return node.value
+
+    def _note(self, node: yaml.Node, place: Place, problem: str) -> None:
+        message = f"line {node.start_mark.line + 1}: {key_of(place) or 'config'}: {problem}"
+        if message not in self.problems:
+            self.problems.append(message)
+
+
+def _about_tag(node: yaml.Node) -> str:
+    name = node.tag.replace(CORE, "!!")
+    if node.tag in GUESSED and isinstance(node, yaml.ScalarNode):
+        return f"{shown(node.value)} is a {name[2:]} to YAML; put it in quotes"
+    return f"the tag {shown(name)} is not allowed; values are text, numbers, lists and mappings"
+
+
+def _one_line(problem: Any) -> str:
+    return " ".join(str(problem).split())

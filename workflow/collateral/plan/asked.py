@@ -1,0 +1,40 @@
+"""How many retained examples the values in a config ask for, by the key that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from collateral.config.errors import Place, key_of
+from collateral.plan.grid import Benchmark, Cell, RunSpec
+
+
+def asked_of_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+    """Return the most that each key of the config asks a cell for; defaults take what there is."""
+    asked: dict[str, int] = {}
+    for place, count in _asked(benchmark, cell):
+        key = key_of(("benchmarks", benchmark.name, *place))
+        asked[key] = max(count, asked.get(key, 0))
+    return asked
+
+
+def _asked(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
+    sizes = benchmark.config.support_size
+    if cell.support_sized and sizes:
+        yield ("support_size", "k"), sizes.k[1]  # larger ones are left out, if two are left
+    for run in cell.runs.values():
+        for params in run.choices:
+            for name, count in params.asked_of_retained().items():
+                if name in params.model_fields_set:
+                    yield _place(benchmark, cell, run, name), count
+
+
+def _place(benchmark: Benchmark, cell: Cell, run: RunSpec, name: str) -> Place:
+    """Return where the config gives a parameter of a run."""
+    method, cells = run.method.name, benchmark.config.cells
+    if name in run.vary:
+        sweep = next(key for key, found in cell.sweeps.items() if run.name in found.values)
+        part = "vary" if name == cell.sweeps[sweep].key else "along"
+        return "sweeps", sweep, part, name
+    if cell.name in cells and name in cells[cell.name].methods.get(method, {}):
+        return "cells", cell.name, "methods", method, name
+    return "methods", method, name

@@ -1,0 +1,75 @@
+"""What the plan can tell before any job: code that cannot run, files and examples that lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from collateral.config.errors import ConfigError
+from collateral.contract.plugins import METHOD, MODEL
+from collateral.plan import paths
+from collateral.plan.asked import asked_of_retained
+from collateral.plan.grid import Benchmark
+from collateral.plan.jobs import BaseJob, CellJob, SplitJob
+from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
+from collateral.plan.workload import SizeUnknownError, workload_of
+
+
+def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None:
+    """Raise one ConfigError with all that would end a job; packages count where jobs run here."""
+    messages = [f"plugins: {problem}" for problem in finding_errors()]
+    for benchmark in grid.values():
+        messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
+    for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
+        messages += [*_file_errors(cell_job), *_size_errors(cell_job)]
+    if messages:
+        raise ConfigError(dict.fromkeys(messages))
+
+
+def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
+    """Yield what is wrong with plugged-in code: of the model, and of every method."""
+    model = benchmark.config.model
+    if MODEL.is_plugged_in(model):
+        yield from model_errors(model, will_run=runs_here and _lacks(_base_outputs(benchmark)))
+    used = {run.method.uses for cell in benchmark.cells.values() for run in cell.unlearned}
+    for method in sorted(filter(METHOD.is_plugged_in, used)):
+        will_run = runs_here and _lacks(_run_outputs(benchmark, method))
+        yield from method_errors(method, will_run=will_run)
+
+
+def _base_outputs(benchmark: Benchmark) -> Iterator[str]:
+    pattern = paths.run_files(paths.BASE)["outputs"]
+    for seed in benchmark.base_seeds():
+        yield BaseJob(benchmark).path(pattern, seed=seed)
+
+
+def _run_outputs(benchmark: Benchmark, method: str) -> Iterator[str]:
+    pattern = paths.run_files(paths.RUN)["outputs"]
+    for cell in benchmark.cells.values():
+        for run in cell.unlearned:
+            if run.method.uses == method:
+                job = CellJob(benchmark, cell)
+                yield from (job.path(pattern, seed=s, run=run.name) for s in benchmark.seeds)
+
+
+def _lacks(files: Iterable[str]) -> bool:
+    """Tell whether one of them is not there."""
+    return not all(Path(file).exists() for file in files)
+
+
+def _file_errors(job: CellJob) -> Iterator[str]:
+    try:
+        _ = SplitJob(job.benchmark, job.cell).files
+    except ConfigError as error:
+        yield str(error)
+
+
+def _size_errors(job: CellJob) -> Iterator[str]:
+    """Yield the parameters that ask for more examples than a cell retains."""
+    try:
+        retained = workload_of(job.benchmark).sizes(job.cell).retain
+    except SizeUnknownError:
+        return  # the job that reads the data is told instead
+    for key, count in asked_of_retained(job.benchmark, job.cell).items():
+        if count > retained:
+            yield f"{key}: {count}: only {retained} examples are retained in {job.cell.name}"

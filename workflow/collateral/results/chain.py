@@ -166,7 +166,10 @@ def read_page(path: Path) -> dict[str, Any]:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file: computed once for each size, time and inode."""
-    stat = path.stat()
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        raise Unsound(path, MISSING) from None
     return _hash_of(path, f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}")
 
 

@@ -100,8 +100,9 @@ class _Looking:
             faults = [*self._index(path)]
         else:
             record = layout.record_of(path)
-            faults = [Unsound(path, NO_RECORD.format(record.name))]
-            faults = [] if record in self.faults else faults  # which is to blame
+            records = [record, *(above / layout.RECORD for above in path.parents)]
+            is_to_blame = not any(record in self.faults for record in records)
+            faults = [Unsound(path, NO_RECORD.format(record.name))] if is_to_blame else []
         for fault in faults:
             self.faults.setdefault(fault.path, fault)
 

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from collateral.report.index import entries, render_index
+from collateral.report.index import pages_in, render_index
 from collateral.results.files import atomic
 
 
@@ -19,5 +19,5 @@ def run(args: Namespace) -> None:
     """Render the index and write it."""
     with atomic(args.out) as temporary:
         temporary.write_text(
-            render_index(entries(args.results, args.first), args.theory), encoding="utf-8"
+            render_index(pages_in(args.results, args.first), args.theory), encoding="utf-8"
         )

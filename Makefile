@@ -49,7 +49,7 @@ slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/
 	pytest -v -m slurm
 
 mutants: setup ## break the pure modules in every place: which does no test notice? (docs/mutants.md)
-	OMP_NUM_THREADS=1 PYTHONPATH=workflow python tests/mutants.py
+	OMP_NUM_THREADS=1 python tests/mutants.py
 
 torture: setup ## kill, fill the disk, set the clock back ...: what a run must survive (an hour)
 	python tests/torture.py

@@ -2,32 +2,44 @@
 
     python tests/mutants.py                     # all of them, on one core
     python tests/mutants.py plan/paths gap      # those whose path has one of these in it
+    python tests/mutants.py --every 5           # of each module every fifth mutant
 
-Each broken copy is imported by a forked process, which has the libraries already, and the module's
-tests run until one fails. What no test noticed is printed; docs/mutants.md gives the reasons.
+First, for speed, each broken copy is put into a process that has collected the tests, and forked
+for it; the module's tests run until one fails. There, whatever was made of the whole module before
+stays, and tests are chosen by the lines that they run: so what was not noticed is tried again, with
+all tests, by a process that imports the broken copy alone. What is left is printed;
+docs/mutants.md gives the reasons.
 """
 
 import ast
 import copy
+import inspect
+import json
+import linecache
 import os
 import resource
 import signal
 import sys
 import tempfile
 import textwrap
-import time
+from argparse import ArgumentParser
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
+from itertools import islice
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "workflow/collateral"
+PACKAGE, PREFIX = ROOT / "workflow/collateral", "collateral."
+QUIET = ("-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider")
 OF_CELLS = ("test_stage_metrics", "test_finding_compute")  # all findings of a cell
 OF_TABLES = ("test_tables", "test_tables_sweeps", "test_figures", "test_figures_accuracy")
 TESTS = {
@@ -60,9 +72,10 @@ TESTS = {
 }
 # What is imported before the processes are forked; none of it imports a module that is broken.
 LIBRARIES = (
-    *("hypothesis", "pandas", "scipy.special", "scipy.stats", "sklearn.svm"),
+    *("pandas", "scipy.special", "scipy.stats", "sklearn.svm"),
     *("collateral.config.load", "collateral.results.table"),
 )
+OF_EVERY_CLASS = ("__dict__", "__weakref__")
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Eq: (ast.NotEq,),
     ast.NotEq: (ast.Eq,),
@@ -90,8 +103,12 @@ SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
 class Mutant:
     """A module with one place changed."""
 
-    place: str  # the line, and what stands there before and after
-    code: CodeType
+    line: int
+    change: str  # what stands there before and after
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.change}"
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
@@ -103,10 +120,9 @@ def mutants(path: Path) -> Iterator[Mutant]:
             before, own = _text(node), (node.__class__, node.__dict__)
             line = next(part.lineno for part in ast.walk(node) if hasattr(part, "lineno"))
             node.__class__, node.__dict__ = other.__class__, {**own[1], **other.__dict__}
-            place = f"{line}: {before} -> {_text(node)}"
-            code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+            change, source = f"{before} -> {_text(node)}", ast.unparse(tree)
             node.__class__, node.__dict__ = own
-            yield Mutant(place, code)
+            yield Mutant(line, change, source)
 
 
 def _text(node: ast.AST) -> str:
@@ -210,59 +226,205 @@ def _with(node: ast.AST, **fields: Any) -> ast.AST:
     return changed
 
 
-def is_noticed(module: str, code: CodeType | None, tests: Sequence[str], seconds: int) -> bool:
-    """Run the tests in a process of their own, with `code` for the module; say if one failed."""
-    sys.stdout.flush()
+@dataclass(frozen=True, eq=False)
+class Fast:
+    """A plug-in of pytest: in place of running the tests, it asks which mutants they notice."""
+
+    names: Sequence[str]
+    every: int
+    folder: Path  # for what processes tell each other
+    ran: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    by: list[str] = field(default_factory=lambda: [""])  # who is running
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for module in [module for name, module in sys.modules.items() if name.startswith(PREFIX)]:
+            for cached in [each for each in vars(module).values() if hasattr(each, "cache_clear")]:
+                cached.cache_clear()
+        found = {name: list(self.unnoticed(session, name)) for name in self.names}
+        (self.folder / "found.json").write_text(json.dumps(found))
+        return True
+
+    def unnoticed(self, session: pytest.Session, name: str) -> Iterator[str]:
+        module, items = import_module(_module(name)), _items(session, name)
+        source = inspect.getsource(module)
+        assert not _fails(partial(self.trace, session, items, module, source), 300), name
+        lines = json.loads((self.folder / "lines.json").read_text())
+        for mutant in islice(mutants(PACKAGE / f"{name}.py"), 0, None, self.every):
+            # What no test runs is run when the module is imported.
+            tests = [item for item in items if mutant.line in lines[item.nodeid]] or items
+            if not _fails(partial(_run, session, tests, module, mutant.source), 60):
+                yield str(mutant)
+
+    def trace(
+        self, session: pytest.Session, items: list[pytest.Item], module: ModuleType, source: str
+    ) -> int:
+        """Run the tests as the module is; write which of its lines each of them runs."""
+
+        def in_module(frame: FrameType, event: str, _: Any) -> Any:
+            if frame.f_code.co_filename != module.__file__:
+                return None
+            self.ran[self.by[-1]].add(frame.f_lineno)
+            return in_module
+
+        sys.settrace(in_module)
+        status = _run(session, items, module, source)
+        sys.settrace(None)
+        lines = {
+            item.nodeid: sorted(set().union(*(self.ran[n] for n in (item.nodeid, *fixtures(item)))))
+            for item in items
+        }
+        (self.folder / "lines.json").write_text(json.dumps(lines))
+        return status
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.by.append(item.nodeid)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        is_shared = fixturedef.scope != "function"  # what it runs is of use to several tests
+        self.by.append(fixturedef.argname if is_shared else self.by[-1])
+        try:
+            return (yield)
+        finally:
+            self.by.pop()
+
+
+def fixtures(item: pytest.Item) -> list[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
+def _items(session: pytest.Session, name: str) -> list[pytest.Item]:
+    """Return a module's tests, those first that are named first."""
+    order = {ROOT / "tests/unit" / f"{test}.py": place for place, test in enumerate(TESTS[name])}
+    return sorted((i for i in session.items if i.path in order), key=lambda i: order[i.path])
+
+
+def _run(
+    session: pytest.Session, items: Sequence[pytest.Item], module: ModuleType, source: str
+) -> int:
+    """Run collected tests, until one fails, after the module was replaced by its source."""
+    try:
+        _put_in(module, source)
+    except ValueError:  # code that has no place in the old function: try it the other way
+        return 0
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            return 1
+    return 0
+
+
+def _put_in(module: ModuleType, source: str) -> None:
+    """Run a module's source anew; what others have imported of it then does what the new does."""
+    before = dict(vars(module))
+    _remember(str(module.__file__), source)
+    exec(compile(source, str(module.__file__), "exec"), vars(module))
+    for name, old in before.items():
+        new = vars(module)[name]
+        if new is not old and _does(old, new):
+            vars(module)[name] = old
+
+
+def _does(old: Any, new: Any) -> bool:
+    """Let a function, a class, a dictionary be as another of its kind; of other things, no."""
+    match old:
+        case FunctionType():
+            old.__code__, old.__defaults__ = new.__code__, new.__defaults__
+            old.__kwdefaults__ = new.__kwdefaults__
+        case type():
+            for name, value in vars(new).items():
+                if not _does(vars(old).get(name), value) and name not in OF_EVERY_CLASS:
+                    setattr(old, name, value)
+        case property() | cached_property():
+            return _does(*(getattr(one, "fget", None) or one.func for one in (old, new)))
+        case dict():
+            values = dict(new)
+            old.clear()
+            old.update(values)
+        case _ if hasattr(old, "cache_clear"):
+            old.cache_clear()
+            return _does(old.__wrapped__, new.__wrapped__)
+        case _:
+            return False
+    return True
+
+
+def _run_apart(name: str, source: str | None) -> int:
+    """Run a module's tests in a process that has imported nothing of it, with this source."""
+    path, own = str(PACKAGE / f"{name}.py"), SourceFileLoader.get_code
+
+    def get_code(self: SourceFileLoader, module: str) -> CodeType | None:
+        return compile(source, path, "exec") if module == _module(name) else own(self, module)
+
+    if source is not None:
+        _remember(path, source)
+        SourceFileLoader.get_code = get_code
+    return int(pytest.main([*QUIET, "-x", *_files([name])]))
+
+
+def _remember(path: str, source: str) -> None:
+    """Let `inspect` find this source."""
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+
+
+def _fails(work: Callable[[], int], seconds: int) -> bool:
+    """Do some work in a forked process; say if it did not end well, or not in time."""
     process = os.fork()
     if process:
         return os.waitpid(process, 0)[1] != 0
     status = 3
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        signal.alarm(10 * seconds)  # it may wait for ever, too
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        if code:
-            _replace(module, code)
-        files = [str(ROOT / "tests/unit" / f"{name}.py") for name in tests]
-        status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files]))
+        signal.alarm(20 * seconds)  # it may wait for ever, too
+        status = work()
     finally:
         os._exit(status)
 
 
-def _replace(module: str, code: CodeType) -> None:
-    """Let the import of a module give this code."""
-    own = SourceFileLoader.get_code
+def _files(names: Iterable[str]) -> list[str]:
+    tests = dict.fromkeys(test for name in names for test in TESTS[name])
+    return [str(ROOT / "tests/unit" / f"{test}.py") for test in tests]
 
-    def get_code(self: SourceFileLoader, name: str) -> CodeType | None:
-        return code if name == module else own(self, name)
 
-    SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+def _module(name: str) -> str:
+    return f"{PREFIX}{name.replace('/', '.')}"
+
+
+def fast(names: Sequence[str], every: int) -> dict[str, list[str]]:
+    """Return, by module, the places of the mutants that were not noticed at first."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [*QUIET, "--basetemp", f"{folder}/tests", *_files(names)]
+        process = os.fork()
+        if not process:
+            os._exit(pytest.main(words, plugins=[Fast(names, every, Path(folder))]))
+        os.waitpid(process, 0)
+        places: dict[str, list[str]] = json.loads((Path(folder) / "found.json").read_text())
+        return places
 
 
 def main() -> None:
     """Print a line a module, and what was not noticed."""
-    wanted = sys.argv[1:] or [""]
-    chosen = [name for name in TESTS if any(part in name for part in wanted)]
+    parser = ArgumentParser()
+    parser.add_argument("names", nargs="*", default=[""])
+    parser.add_argument("--every", type=int, default=1)
+    args = parser.parse_args()
+    names = [name for name in TESTS if any(part in name for part in args.names)]
     for library in LIBRARIES:
         import_module(library)
-    for name in chosen:
-        module, tests = f"collateral.{name.replace('/', '.')}", TESTS[name]
-        assert module not in sys.modules, f"{module} is imported too early"
-        start = time.perf_counter()
-        if is_noticed(module, None, tests, 300):
-            raise SystemExit(f"{name}: its tests fail without a change: {', '.join(tests)}")
-        seconds = 20 + int(5 * (time.perf_counter() - start))
-        tried = list(mutants(PACKAGE / f"{name}.py"))
-        left = [each for each in tried if not is_noticed(module, each.code, tests, seconds)]
-        share = 1 - len(left) / len(tried)
-        print(f"| {name} | {len(tried)} | {len(left)} | {share:.1%} |", flush=True)
-        for each in left:
-            print(f"    {each.place}", flush=True)
+    assert not sys.modules.keys() & map(_module, TESTS), "a library imports what is to be broken"
+    for name, places in fast(names, args.every).items():
+        assert not _fails(partial(_run_apart, name, None), 300), f"{name}: its tests fail as it is"
+        tried = list(islice(mutants(PACKAGE / f"{name}.py"), 0, None, args.every))
+        again = [mutant for mutant in tried if str(mutant) in places]
+        left = [m for m in again if not _fails(partial(_run_apart, name, m.source), 60)]
+        print(f"| {name} | {len(tried)} | {len(left)} | {1 - len(left) / len(tried):.1%} |")
+        print("".join(f"    {mutant}\n" for mutant in left), end="", flush=True)
 
 
 if __name__ == "__main__":
-    # What made a broken module fail is of no use to the whole one.
-    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = tempfile.mkdtemp()
+    # On a busy machine slowness is no failure; and what broke a mutant is of no use to the whole.
+    settings.register_profile("mutants", deadline=None, database=None)
+    settings.load_profile("mutants")
     main()

@@ -303,6 +303,13 @@ def test_a_yes_is_no_class():
     assert said == "classes[0]: False: should be a valid string, or should be a valid integer"
 
 
+@pytest.mark.parametrize("index", [-1, 10**12])
+def test_an_index_that_no_data_set_has_is_named_also_where_only_the_data_know(index):
+    data = {"name": "arrays", "path": "mine.npz"}
+    said = complaint(data=data, classes=["cat", index])
+    assert said.startswith(f"classes[1]: {index}: should be a valid string, or should be ")
+
+
 def test_a_wrong_class_to_keep_is_named_under_data():
     said = complaint(data={"name": "digits", "classes": ["digit_3", "digt_4"]})
     assert said.startswith("data.classes: no class 'digt_4'; known: ")
@@ -452,13 +459,22 @@ def test_a_name_may_not_be_too_long_for_a_folder():
 
 @pytest.mark.parametrize("name", ["a\nb", "\x00", "\ud800", "x" * 1000])
 def test_a_name_that_cannot_be_printed_is_shown_in_one_short_line(name):
-    for change in ({"methods": {name: {}}}, {"model": name}, {"track": [name]}, {name: 3}):
+    sweep_in = {"s": {"method": "ft", "vary": {"lr": [1]}, "cells": ["c"]}}
+    along = {"s": {"method": "ft", "vary": {"lr": [1]}, "along": {name: []}}}
+    for change in (
+        {"methods": {name: {}}},
+        {"model": name},
+        {"track": [name]},
+        {name: 3},
+        {"classes": [name], "sweeps": sweep_in},
+        {"sweeps": along},
+    ):
         said = complaints(config(**change))
         assert said
         for line in said:
             assert line.startswith("benchmarks.b")
             assert line.isprintable()
-            assert len(line) < 500
+            assert len(line) < 1000
 
 
 def test_a_benchmark_and_a_cell_have_names_for_folders_too():
@@ -756,6 +772,10 @@ def plugins(tmp_path):
 
 def with_plugins(folder, **changes):
     return {**config(**changes), "plugins": [str(folder)]}
+
+
+def test_a_folder_of_plug_ins_is_named_in_one_line():
+    assert complaints(with_plugins("a\x00\n")) == ["plugins: 'a\\x00\\n': there is no such folder"]
 
 
 def test_a_folder_of_plug_ins_that_is_not_there_is_named(tmp_path):

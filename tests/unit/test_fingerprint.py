@@ -1,5 +1,6 @@
 """Which edits change the fingerprint of a stage's code, tried on a small package of its name."""
 
+import inspect
 import os
 import re
 import shutil
@@ -74,7 +75,7 @@ class Package:
         self.folder = folder
         for name, text in FILES.items():
             self.write(name, text)
-        shutil.copy(module.__file__, folder / "collateral/plan/fingerprint.py")
+        self.write("plan/fingerprint.py", inspect.getsource(module))
 
     def write(self, name, text):
         path = self.folder / "collateral" / name

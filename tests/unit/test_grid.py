@@ -258,6 +258,7 @@ def test_what_goes_along_is_in_the_runs_name_and_values():
     names = ["ft", "ft@optimizer=adamw@lr=0.001", "ft@optimizer=adam@lr=0.0001"]
     assert list(cell.sweeps["s"].values) == names
     assert cell.runs[names[1]].vary == {"optimizer": "adamw", "lr": 0.001}
+    assert cell.runs[names[1]].label == "FT, optimizer adamw, lr 0.001"
     labels = ["sgd, lr 0.01", "adamw, lr 0.001", "adam, lr 0.0001"]
     assert list(cell.sweeps["s"].labels.values()) == labels
 

@@ -300,3 +300,9 @@ def test_metrics_are_told_whose_outputs_they_are():
     }
     assert {name: option(options, name) for name in told} == told
     assert option(evaluation().options, "--support-sized") == []
+
+
+def test_the_attack_on_confidence_is_always_among_them():
+    assert option(evaluation(attacks=["entropy"]).options, "--attacks") == ["confidence", "entropy"]
+    both = ["entropy", "confidence"]
+    assert option(evaluation(attacks=both).options, "--attacks") == ["confidence", "entropy"]

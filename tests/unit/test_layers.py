@@ -76,6 +76,7 @@ LIGHT = [
 ]
 TORCH_FREE = ["config", "contract", "findings", "plan", "report", "results", "theory"]
 TORCH_FREE_STAGES = [
+    "bundle",
     "cached",
     "check",
     "estimate",
@@ -89,6 +90,7 @@ TORCH_FREE_STAGES = [
     "split",
     "tables",
     "theory",
+    "unbundle",
     "unlock",
     "verify",
 ]

@@ -1,7 +1,5 @@
 """File names: patterns with Snakemake's wildcards, logs and checkpoints."""
 
-import re
-
 from collateral.plan import paths
 
 PATTERNS = {
@@ -11,14 +9,48 @@ PATTERNS = {
 }
 
 
-def test_patterns_are_filled_in_by_snakemakes_wildcards_alone():
-    assert {"DATA", "BASE", "SPLIT", "RUN", "TUNE", "METRICS", "REPORT"} <= set(PATTERNS)
-    wildcards = set(re.findall(r"{(.*?)}", " ".join(PATTERNS.values())))
-    assert wildcards == {"benchmark", "cell", "seed", "run", "method"}
+# As docs/formats.md names them.
+OF_BENCHMARK = {
+    "DATA": "dataset.npz",
+    "LABELS": "labels.npz",
+    "DATA_RECORD": "data.json",
+    "PLAN": "plan.json",
+    "METRICS": "metrics.csv",
+    "COSTS": "costs.csv",
+    "METRICS_RECORD": "metrics.json",
+    "COSTS_RECORD": "costs.json",
+    "PROBLEMS": "problems.json",
+    "TABLES": "tables",
+    "FIGURES": "figures",
+    "BASE": "base/seed-{seed}",
+    "EMBEDDINGS": "base/seed-{seed}/embeddings.npz",
+    "CELL": "{cell}",
+    "SPLIT": "{cell}/split.json",
+    "NEIGHBOURS": "{cell}/neighbours.npz",
+    "NEIGHBOURS_RECORD": "{cell}/neighbours.json",
+    "CELL_METRICS": "{cell}/metrics.csv",
+    "CELL_METRICS_RECORD": "{cell}/metrics.json",
+    "CELL_COSTS_RECORD": "{cell}/costs.json",
+    "CELL_COSTS": "{cell}/costs.csv",
+    "CELL_PROBLEMS": "{cell}/problems.json",
+    "TUNE": "{cell}/tune/{method}",
+    "TRIALS": "{cell}/tune/{method}/trials.csv",
+    "SELECTED": "{cell}/tune/{method}/selected.json",
+    "SUPPORT_SIZE": "{cell}/support_size/seed-{seed}",
+    "SUPPORT_SIZES": "{cell}/support_size/seed-{seed}/support_sizes.npz",
+    "RUN": "{cell}/seed-{seed}/{run}",
+    "RETRAIN": "{cell}/seed-{seed}/retrain",
+    "REPORT": "report.html",
+    "REPORT_PROBLEMS": "report-problems.json",
+    "GLANCE": "glance.json",
+    "CHECKED": "check.done",
+}
+OF_ALL = {"BENCHMARK": "{benchmark}", "THEORY": "theory", "INDEX": "report.html"}
 
 
-def test_no_two_patterns_are_the_same():
-    assert len(set(PATTERNS.values())) == len(PATTERNS)
+def test_results_lie_where_the_docs_say():
+    below = {name: f"{{benchmark}}/{place}" for name, place in OF_BENCHMARK.items()}
+    assert {name: f"results/{place}" for name, place in (below | OF_ALL).items()} == PATTERNS
 
 
 def test_the_files_of_a_run_are_in_its_folder():
@@ -29,6 +61,12 @@ def test_the_files_of_a_run_are_in_its_folder():
         "record": "some/folder/record.json",
         "cost": "some/folder/cost.json",
     }
+
+
+def test_what_a_job_is_and_cost_and_prepared_is_in_its_folder():
+    assert paths.record("some/folder") == "some/folder/record.json"
+    assert paths.cost("some/folder") == "some/folder/cost.json"
+    assert paths.prepared("some/folder") == "some/folder/prepared"
 
 
 def test_a_log_has_the_stages_folder_and_a_wildcard_a_level():

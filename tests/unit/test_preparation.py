@@ -6,7 +6,7 @@ import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
-from collateral.plan.preparation import preparations_of
+from collateral.plan.preparation import Preparation, preparations_of
 
 
 @pytest.fixture
@@ -35,7 +35,10 @@ def sources(cell, run):
 def test_a_method_of_one_phase_prepares_nothing():
     cell = grid(sweeps={"s": {"method": "ft", "vary": {"lr": [0.5]}}}).cells["digit_3-50"]
     assert cell.runs["ft"].preparations == {}
-    assert sources(cell, "ft") == sources(cell, "ft@lr=0.5") == ([], None)
+    for name in ("ft", "ft@lr=0.5"):
+        for is_first_seed in (True, False):
+            found = preparations_of(cell).of_run(cell.runs[name], is_first_seed=is_first_seed)
+            assert found == Preparation()
 
 
 def test_what_one_run_alone_needs_it_makes_itself(plugins):
@@ -133,6 +136,13 @@ def test_a_run_makes_what_no_tuning_has_and_on_other_seeds_what_no_run_before_it
     assert made(cell, "two@size=20") == [20]
     assert made(cell, "two", is_first_seed=False) == [10]
     assert made(cell, "same", is_first_seed=False) == []
+
+
+def test_where_tunings_have_one_of_two_choices_a_run_makes_the_other(plugins):
+    other = {"uses": "two", "support": "random", "size": [10, 30]}
+    cell = cell_of(plugins, vary={"support": ["random"]}, two={"size": [10, 20]}, other=other)
+    assert sources(cell, "two@support=random") == (["other"], None)
+    assert made(cell, "two@support=random") == [20]
 
 
 @pytest.mark.parametrize("is_first_seed", [True, False])

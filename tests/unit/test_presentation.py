@@ -47,6 +47,7 @@ def test_the_plan_is_read_as_it_was_written(tmp_path):
 
 def test_the_plans_hash_changes_with_what_it_says_alone():
     before = plan_hash(grid(methods={"ft": {}, "ga": {}}))
+    assert len(before) == 16
     assert plan_hash(grid(methods={"ft": {"epochs": 9}, "ga": {}}, seeds=[4])) == before
     for changes in (
         {"methods": {"ga": {}, "ft": {}}},  # rows of tables follow the config's order
@@ -60,8 +61,8 @@ def test_the_plans_hash_changes_with_what_it_says_alone():
 
 @pytest.mark.parametrize("stage", PARTS)
 def test_the_code_of_a_stage_is_that_of_all_findings_that_it_shows(stage):
+    assert all(FINDING.parts(part) for part in PARTS[stage])
     parts = [module for part in PARTS[stage] for module in FINDING.parts(part)]
-    assert parts
     assert presenting_code(stage) != stage_code(stage)
     packages = [FINDING.module(name) for name in FINDING.names()]
     assert presenting_code(stage) == stage_code(stage, *packages, *parts)

@@ -33,6 +33,8 @@ def job():
         sys.exit(int(more[0]) if more[0].isdecimal() else more[0])
     elif word == "raise":
         raise KeyError("lost")
+    elif word in ("train", "show"):
+        print(os.getppid())
     elif word == "wait":
         def leave(number, frame):
             time.sleep(float(more[0]))  # to save what it has
@@ -43,7 +45,8 @@ def job():
         print(os.getpid(), flush=True)
         time.sleep(60)
 
-cli.main, cli.stages = job, lambda: ["tell", "exit", "raise", "wait"]
+cli.main, cli.stages = job, lambda: ["tell", "exit", "raise", "wait", "train", "show"]
+server.TRAINING, server.COMMON = ("wait", "train"), "collateral.stages.check"
 server.main()
 """
 PATIENCE_SECONDS = 30
@@ -181,13 +184,13 @@ def test_jobs_are_side_by_side(server):
     assert [job.wait() for job, _ in jobs] == [40 + signal.SIGTERM] * 3
 
 
-def test_each_stage_has_a_process_of_its_own(server):
-    wait = parent_of(waiting(server)[1])
-    assert wait == parent_of(waiting(server)[1])
-    assert server.pid == parent_of(wait)
-    children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
-    assert client(server, "exit", "0").wait() == 0
-    assert len(children.read_text().split()) == 2
+def test_a_stage_that_trains_has_a_server_of_its_own_and_the_others_have_one(server):
+    wait, again = (parent_of(waiting(server)[1]) for _ in range(2))
+    train, show = (int(client(server, stage).communicate()[0]) for stage in ("train", "show"))
+    assert wait == again
+    assert parent_of(wait) == parent_of(train)
+    assert parent_of(show) == parent_of(parent_of(train)) == server.pid
+    assert len({wait, train, show, parent_of(train)}) == 4
 
 
 def test_the_server_goes_with_the_run_and_gives_its_jobs_time_to_save(server):
@@ -202,7 +205,8 @@ def test_the_server_goes_with_the_run_and_gives_its_jobs_time_to_save(server):
 
 
 def test_a_server_that_is_killed_takes_its_jobs_with_it_and_the_next_run_where_they_are(server):
-    assert client(server, "exit", "0").wait() == 0  # another stage's is there before
+    for stage in ("train", "show"):
+        assert client(server, stage).wait() == 0  # their servers are there before
     job, process = waiting(server)
     os.kill(parent_of(process), signal.SIGKILL)
     assert job.wait(PATIENCE_SECONDS) == 1

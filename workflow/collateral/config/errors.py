@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.contract.spelling import SHOWN_LENGTH, nearest, shown
+from collateral.contract.spelling import nearest, plain, shown
 
 # In the words of YAML, where pydantic's are Python's.
 REASONS = {
@@ -19,6 +19,7 @@ REASONS = {
     "too_short": "too few entries; at least {min_length}",
     "tuple_type": "should be a list",
 }
+LONGEST_LINE = 900
 Place = tuple[str | int, ...]
 
 
@@ -26,21 +27,21 @@ class ConfigError(ValueError):
     """All that is wrong with a config, a line each."""
 
     def __init__(self, messages: Iterable[str]) -> None:
-        """Join the messages."""
-        super().__init__("\n".join(messages))
+        """Join the messages, a line each, whatever a user's names have in them."""
+        super().__init__("\n".join(map(_one_line, messages)))
+
+
+def _one_line(message: str) -> str:
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 3]}..."
 
 
 def key_of(parts: Sequence[str | int]) -> str:
     """Write ("fractions", 0) as `fractions[0]`."""
     text = ""
     for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{_name(part)}"
+        text += f"[{part}]" if isinstance(part, int) else f".{plain(part)}"
     return text.removeprefix(".")
-
-
-def _name(part: str) -> str:
-    """Return a key as it stands in a message of one line."""
-    return part if part.isprintable() and len(part) <= SHOWN_LENGTH else shown(part)
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[str]:
@@ -61,7 +62,7 @@ def _place(item: dict[str, Any]) -> Place:
     *outer, last = item["loc"] or ("",)
     if item["type"] == "invalid_key":
         return (*outer, str(last))
-    is_branch = last in {"", "int", "str"} or "[" in str(last)
+    is_branch = last in {"", "int", "constrained-int", "str"} or "[" in str(last)
     return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else item["loc"]
 
 

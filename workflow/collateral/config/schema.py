@@ -6,7 +6,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StrictInt, field_validator, model_validator
 
 from collateral.contract.attacks import Attack
-from collateral.contract.params import MOST, Seed, Share, Strict, TrainingParams, UserPath
+from collateral.contract.params import (
+    MOST,
+    ClassLabel,
+    Seed,
+    Share,
+    Strict,
+    TrainingParams,
+    UserPath,
+)
+from collateral.contract.spelling import plain, shown
 
 
 class BaseParams(TrainingParams):
@@ -53,8 +62,8 @@ class SweepConfig(Strict):
         for other, others in self.along.items():
             if other == key or len(others) != len(values):
                 raise ValueError(
-                    f"along.{other}: {others}: should be another parameter with a value for each "
-                    f"of the {len(values)} of {key}"
+                    f"along.{plain(other)}: {shown(others)}: should be another parameter with a "
+                    f"value for each of the {len(values)} of {plain(key)}"
                 )
         return self
 
@@ -87,8 +96,7 @@ class BenchmarkConfig(Strict):
     model: str = Field(description="An architecture.")
     base: BaseParams = Field(default_factory=BaseParams)
     seeds: tuple[Seed, ...] = Field(min_length=1, description="One run of everything per seed.")
-    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
-    classes: tuple[str | StrictInt, ...] = Field(
+    classes: tuple[ClassLabel, ...] = Field(
         (), description="Classes of which a part is forgotten, by name or index."
     )
     fractions: tuple[Share, ...] = Field(

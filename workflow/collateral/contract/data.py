@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import Field, StrictInt
+from pydantic import Field
 
-from collateral.contract.params import Strict, Whole
+from collateral.contract.params import ClassLabel, Strict, Whole
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ class DatasetInfo:
 class DataOptions(Strict):
     """Options that every data set has; a data set's own `Options` adds to them."""
 
-    # Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
-    classes: tuple[str | StrictInt, ...] | None = Field(
+    classes: tuple[ClassLabel, ...] | None = Field(
         None, min_length=2, description="Keep these classes only, by name or index, in this order."
     )
     per_class: Whole | None = Field(

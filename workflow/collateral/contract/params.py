@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
 )
 
+from collateral.contract.spelling import plain
 from collateral.contract.work import Sizes, Work, training
 
 MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
@@ -33,13 +34,15 @@ def can_be_looked_for(value: Path) -> Path:
     try:
         value.expanduser().exists()
     except RuntimeError:
-        raise ValueError(f"there is no home folder {value.parts[0]}") from None
+        raise ValueError(f"there is no home folder {plain(value.parts[0])}") from None
     except OSError as error:
         raise ValueError(str(error.strerror)) from None
     return value
 
 
 Whole = Annotated[int, Field(le=MOST)]
+# Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
+ClassLabel = str | Annotated[int, Field(strict=True, ge=0, le=MOST)]
 Epochs = Annotated[int, Field(le=10**6)]
 # As numpy and scikit-learn take them; files of results hold no larger ones.
 Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(no_yes_or_no)]

@@ -128,7 +128,7 @@ def problems(folders: Sequence[Path]) -> Iterator[str]:
     """Yield what is wrong with folders of plug-ins: none is there, or two have one name."""
     for folder in folders:
         if not folder.is_dir():
-            yield f"'{folder}': there is no such folder"
+            yield f"{str(folder)!r}: there is no such folder"
         elif not any(_found(str(inner), kind.pattern) for kind, inner in plugged_in(folder)):
             kinds = ", ".join(f"{kind.folder}/" for kind in KINDS if kind.folder)
             yield f"'{folder}': no plug-in in it; expected {kinds} or folders with a params.py"

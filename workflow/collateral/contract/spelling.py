@@ -11,14 +11,19 @@ def nearest(word: str | int, known: Iterable[str]) -> str:
     """Return "; did you mean X?" for the nearest spelling, or nothing."""
     spelling = {name.lower(): name for name in known}
     close = get_close_matches(str(word)[:SHOWN_LENGTH].lower(), spelling, n=1)
-    return f"; did you mean {spelling[close[0]]}?" if close else ""
+    return f"; did you mean {plain(spelling[close[0]])}?" if close else ""
 
 
 def unknown(what: str, word: Any, known: Iterable[str]) -> str:
     """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?"."""
     known = list(known)
-    listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    listed = ", ".join(map(plain, known[:20])) + (", ..." if len(known) > 20 else "")
     return f"no {what} {shown(str(word))}; known: {listed}{nearest(word, known)}"
+
+
+def plain(name: str) -> str:
+    """Return a name as it is, or where it would not do in a line, as a value is shown."""
+    return name if name.isprintable() and len(name) <= SHOWN_LENGTH else shown(name)
 
 
 def shown(value: Any) -> str:

@@ -135,7 +135,7 @@ class SplitJob(CellJob):
         file = Path(path).expanduser()
         if not file.exists() and not Path(self.path(paths.SPLIT)).exists():
             key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
-            raise ConfigError([f"{key}: '{path}': there is no such file"])
+            raise ConfigError([f"{key}: {str(path)!r}: there is no such file"])
         return [str(file)] if file.exists() else []  # figures come from the cache, without it
 
     @property

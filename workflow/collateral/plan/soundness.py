@@ -61,7 +61,7 @@ def _file_errors(job: CellJob) -> Iterator[str]:
     try:
         _ = SplitJob(job.benchmark, job.cell).files
     except ConfigError as error:
-        yield str(error)
+        yield from str(error).split("\n")
 
 
 def _size_errors(job: CellJob) -> Iterator[str]:

@@ -44,6 +44,8 @@ class Walk:
 
 def walk(folder: Path) -> Walk:
     """Check everything below a folder of results, or of one benchmark."""
+    for kept in (_hash, _record):  # from a walk before, if there was one
+        kept.cache_clear()
     faults: dict[Path, Unsound] = {}
     absent, num_files = [], 0
     for path in _files(folder):
@@ -75,9 +77,16 @@ def _check(path: Path) -> list[Unsound | Path]:
         root = _root_of(path)
         return [*_made(path, content), *_made_from(path, content, root)]
     record = layout.record_of(path)
-    if path.name in RECORDED and path.name not in _record(record).get(FILES, {}):
+    is_named = path.name in _record(record).get(FILES, {}) or _is_named_elsewhere(path)
+    if path.name in RECORDED and not is_named:
         raise Unsound(path, f"no {record.name} beside it says what it is")
     return []
+
+
+def _is_named_elsewhere(path: Path) -> bool:
+    """Tell whether a file is in a folder that one record names all of, or is the index of pages."""
+    is_index = path.name == layout.REPORT and any(path.parent.glob(f"*/{layout.GLANCE}"))
+    return is_index or path.parents[1].name in (layout.TABLES, layout.FIGURES)
 
 
 def _made(record: Path, content: dict[str, Any]) -> Iterator[Unsound | Path]:

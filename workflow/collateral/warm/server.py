@@ -1,9 +1,8 @@
 """The warm server: processes that have imported a stage, and fork its jobs.
 
-The first one imports nothing: it has a socket for each stage, and waits for the first client of
-each. For that it forks a process that imports the stage, or, for all stages that train, one that
-imports torch and does likewise for them. So a job begins with the memory that a plain process of
-its stage has, whatever ran before it.
+The first one imports nothing. It forks one for all stages that only read and present, and one that
+imports what is common to the stages that train, torch with it, and forks one for each of them. So
+a job that trains begins with the memory of a plain process of its stage, whatever ran before it.
 
 All live as long as their standard input is open, a pipe of the run's snakemake: gone with it,
 however that ends. Jobs that are at work then are told to save what they have, and get time for it.
@@ -18,7 +17,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -30,30 +29,29 @@ from collateral.warm.client import CODE_BYTES, as_ended
 from collateral.warm.job import Job, close
 from collateral.warm.pages import Span, file_pages, take
 
-TORCH = "torch"
-TRAINING = ("support_size", "train", "tune", "unlearn")  # the stages that import it
+TRAINING = ("support_size", "train", "tune", "unlearn")  # the stages that import torch
+COMMON = "collateral.training.session"  # what all of these import
 SAVING_SECONDS = 30
 STDIN = 0
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
 
 class Server:
-    """Forks a process for each client of one stage, and tells the client how it has ended."""
+    """Imports stages, forks a process for each client, and tells the client how it has ended."""
 
-    def __init__(self, listener: socket.socket) -> None:
-        """Let jobs begin with what is imported now."""
-        gc.collect()
-        gc.freeze()  # what is shared with the jobs stays shared
-        self._listener, self._pages = listener, file_pages()
+    def __init__(self, stages: dict[int, str]) -> None:
+        """Serve some stages, each at the socket of this number."""
+        self._listeners = {socket.socket(fileno=file): stage for file, stage in stages.items()}
+        self._pages: list[Span] = []
         self._selector = selectors.DefaultSelector()
         self._clients: dict[int, socket.socket] = {}  # by the process of their job
-        self._is_open = True
 
     def serve(self) -> None:
         """Work until the run is gone; then give jobs time to save."""
-        self._watch(self._listener, self._accept)
         self._watch(STDIN, self._leave)
-        while self._is_open:
+        for listener in self._listeners:
+            self._watch(listener, partial(self._accept, listener))
+        while self._listeners:
             self._wait()
         end = time.monotonic() + SAVING_SECONDS
         while self._clients and time.monotonic() < end:
@@ -67,15 +65,17 @@ class Server:
         for key, _ in self._selector.select(seconds)[:1]:
             key.data()
 
-    def _accept(self) -> None:
-        client, _ = self._listener.accept()
+    def _accept(self, listener: socket.socket) -> None:
+        client, _ = listener.accept()
         try:
-            self._start(client)
+            self._start(self._listeners[listener], client)
         except OSError:  # no more processes, say: one job is lost, and not all
             traceback.print_exc()
             client.close()
 
-    def _start(self, client: socket.socket) -> None:
+    def _start(self, stage: str, client: socket.socket) -> None:
+        if warm_up(f"collateral.stages.{stage}"):
+            self._pages = file_pages()
         job = Job.receive(client)
         if job is None:
             client.close()
@@ -111,11 +111,22 @@ class Server:
 
     def _leave(self) -> None:
         """Take no more clients; tell the jobs to end."""
-        self._is_open = False
         self._selector.unregister(STDIN)
-        self._selector.unregister(self._listener)
+        for listener in self._listeners:
+            self._selector.unregister(listener)
+        self._listeners = {}
         for process in self._clients:
             os.kill(process, signal.SIGTERM)
+
+
+def warm_up(module: str) -> bool:
+    """Import a module; tell whether it is new. If that fails, the job itself will say why."""
+    if module in sys.modules:
+        return False
+    with suppress(Exception):
+        import_module(module)
+    gc.freeze()  # what is shared with the jobs stays shared
+    return True
 
 
 def _work(job: Job, server: int) -> int:
@@ -146,35 +157,23 @@ def forked(action: Callable[[], int], pages: list[Span]) -> int:
     return process
 
 
-def wait_for_clients(stages: dict[int, str], needed: Callable[[str], str]) -> None:
-    """For the first client at a socket, fork a process that imports what its stage needs."""
-    pages = file_pages()
-    while STDIN not in (asked := select([STDIN, *stages], [], [])[0]):
-        module = needed(stages[asked[0]])
-        taken = {file: stage for file, stage in stages.items() if needed(stage) == module}
-        stages = {file: stage for file, stage in stages.items() if file not in taken}
-        forked(partial(_take_over, module, taken, [*stages]), pages)
-        close(taken)
-
-
-def _take_over(module: str, stages: dict[int, str], others: list[int]) -> int:
-    """Import this, and serve the stages that need it."""
+def serve(stages: dict[int, str], others: Iterable[int]) -> int:
+    """Serve these stages in one process."""
     close(others)  # their clients would wait for us, should their own server die
-    with suppress(Exception):  # the job itself will say what is wrong
-        import_module(module)
-    if module == TORCH:
-        wait_for_clients(stages, _module_of)
-    else:
-        Server(*(socket.socket(fileno=file) for file in stages)).serve()
+    Server(stages).serve()
     return 0
 
 
-def _module_of(stage: str) -> str:
-    return f"collateral.stages.{stage}"
-
-
-def _first_of(stage: str) -> str:
-    return TORCH if stage in TRAINING else _module_of(stage)
+def serve_apart(stages: dict[int, str], others: Iterable[int]) -> int:
+    """Fork, for the first client of each stage, a process that serves this one."""
+    close(others)
+    waiting = dict(stages)
+    while STDIN not in (asked := select([STDIN, *waiting], [], [])[0]):
+        warm_up(COMMON)
+        stage = waiting.pop(asked[0])
+        forked(partial(serve, {asked[0]: stage}, [*waiting]), file_pages())
+        os.close(asked[0])
+    return 0
 
 
 def check() -> None:
@@ -201,8 +200,13 @@ def main() -> None:
     try:
         check()
         stages = {listen(folder / stage): stage for stage in cli.stages()}
+        training = {file: stage for file, stage in stages.items() if stage in TRAINING}
+        others = {file: stage for file, stage in stages.items() if stage not in TRAINING}
+        forked(partial(serve_apart, training, others), [])
+        forked(partial(serve, others, training), [])
+        close(stages)
         print("ready", flush=True)
-        wait_for_clients(stages, _first_of)
+        sys.stdin.read()
     except (AttributeError, OSError) as error:  # os has no pidfd_open but on Linux
         sys.exit(f"collateral: no warm workers here ({error}): each job imports for itself")
     finally:

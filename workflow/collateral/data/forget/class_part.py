@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, StrictInt
+from pydantic import Field
 
 from collateral.contract.classes import class_index
-from collateral.contract.params import Seed, Strict
+from collateral.contract.params import ClassLabel, Seed, Strict
 from collateral.contract.seeds import seed_of
 from collateral.contract.shares import share_of
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Params(Strict):
     """Which class, how much of it, and which examples."""
 
-    class_: str | StrictInt = Field(alias="class", description="The class, by name or index.")
+    class_: ClassLabel = Field(alias="class", description="The class, by name or index.")
     fraction: float = Field(
         gt=0, le=1, description="The share of its train examples, rounded down."
     )

@@ -1,0 +1,138 @@
+"""Records of finished jobs against the plan: what a run would make again, a line a field."""
+
+import pytest
+from small_grid import grid
+
+from collateral.plan.comparison import compare
+from collateral.plan.jobs import DataJob, RetrainJob
+from collateral.plan.method_jobs import UnlearnJob, tune_job
+from collateral.results.chain import read_sealed, write_record, write_sealed
+from collateral.results.files import write_json
+
+CELL = "digit_3-50"
+SMALL = {"classes": ["digit_3"], "fractions": [0.5], "seeds": [3]}
+TUNED = {**SMALL, "methods": {"ft": {"lr": [0.01, 0.1], "epochs": 3}}}
+INPUTS = ["dataset.npz", f"{CELL}/split.json", "base/seed-3/model.safetensors"]
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """Write the records of all jobs of a benchmark with one cell, seed and tuned method."""
+    benchmark = grid(**TUNED)
+    cell = benchmark.cells[CELL]
+    run, data = cell.runs["ft"], DataJob(benchmark)
+    retrain, tune = RetrainJob(benchmark, cell), tune_job(benchmark, cell, "ft")
+    training = benchmark.config.base.model_dump(mode="json", exclude={"sharing"})
+    trained = {"model": "resnet8", "seed": 3, "code": retrain.training_code, "params": training}
+    method = {"model": "resnet8", "seed": 3, "method": "ft"}
+    values = {**run.params.model_dump(mode="json"), "lr": 0.1}
+    trials = {"trials": [[{"lr": 0.01}, {"lr": 0.1}], '{"lr": 0.01}']}
+    unlearn = UnlearnJob(benchmark, cell, run, 3)
+    chosen = {"kind": "class_part", "class": "digit_3", "fraction": 0.5, "order": "first"}
+    write(tmp_path, "data.json", {"name": "digits", "options": {}, "seen": data.name})
+    write_sealed(
+        tmp_path / CELL / "split.json",
+        {"chosen": chosen, "num_train": 90, "num_forget": 10},
+        tmp_path,
+    )
+    write(tmp_path, "base/seed-3/record.json", {"run": "base", **trained}, INPUTS[:1])
+    place = f"{CELL}/seed-3/retrain/record.json"
+    write(tmp_path, place, {"run": "retrain", **trained}, INPUTS[:2])
+    about = {**method, **trials, "code": tune.code, "params": {**values, "lr": 0.01}}
+    write(tmp_path, f"{CELL}/tune/ft/record.json", about, INPUTS)
+    write_json(tmp_path / CELL / "tune/ft/selected.json", {"params": {"lr": 0.1}})
+    about = {"run": "ft", **method, "code": unlearn.code, "params": values}
+    inputs = [*INPUTS, f"{CELL}/tune/ft/selected.json", f"{CELL}/tune/ft/prepared/x"]
+    write(tmp_path, f"{CELL}/seed-3/ft/record.json", about, inputs)
+    return tmp_path
+
+
+def write(root, name, about, inputs=()):
+    about = {**about, "inputs": dict.fromkeys(inputs, "a hash")}
+    write_record(root / name, about, root=root, files=[])
+
+
+def changed(root, name, **fields):
+    """Write a record again with other fields."""
+    path = root / name
+    content = {**read_sealed(path), **fields}
+    write_sealed(path, content, root)
+
+
+def test_what_was_run_as_planned_does_not_differ(finished):
+    found = compare(grid(**TUNED), finished)
+    assert (found.different, found.missing, found.unplanned) == ({}, [], [])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("code", "0123", 'code: "0123", planned "'),
+        ("seed", 4, "seed: 4, planned 3"),
+        ("model", "vit_tiny", 'model: "vit_tiny", planned "resnet8"'),
+        ("run", "rl", 'run: "rl", planned "ft"'),
+    ],
+)
+def test_another_field_of_a_run_is_named(finished, field, value, said):
+    name = f"{CELL}/seed-3/ft/record.json"
+    changed(finished, name, **{field: value})
+    [(record, [line])] = compare(grid(**TUNED), finished).different.items()
+    assert record == name
+    assert line.startswith(said)
+
+
+def test_another_fixed_parameter_is_named_where_it_counts(finished):
+    methods = {"ft": {"lr": [0.01, 0.1], "epochs": 4}}
+    found = compare(grid(**{**TUNED, "methods": methods}), finished).different
+    line = "params.epochs: 3, planned 4"
+    assert found == {f"{CELL}/tune/ft/record.json": [line], f"{CELL}/seed-3/ft/record.json": [line]}
+
+
+def test_a_tuned_value_is_the_one_that_was_chosen(finished):
+    write_json(finished / CELL / "tune/ft/selected.json", {"params": {"lr": 0.01}})
+    found = compare(grid(**TUNED), finished).different
+    assert found == {f"{CELL}/seed-3/ft/record.json": ["params.lr: 0.1, planned 0.01"]}
+    (finished / CELL / "tune/ft/selected.json").unlink()
+    assert compare(grid(**TUNED), finished).different == {}
+
+
+def test_other_trials_are_named(finished):
+    methods = {"ft": {"lr": [0.01, 0.2], "epochs": 3}}
+    found = compare(grid(**{**TUNED, "methods": methods}), finished).different
+    [line] = found[f"{CELL}/tune/ft/record.json"]
+    assert line.startswith('trials: [[{"lr": 0.01}, {"lr": 0.1}], ')
+
+
+def test_another_base_is_named(finished):
+    inputs = [*INPUTS[:2], "base/seed-0/model.safetensors", f"{CELL}/tune/ft/selected.json"]
+    name = f"{CELL}/seed-3/ft/record.json"
+    changed(finished, name, inputs=dict.fromkeys(inputs, "a hash"))
+    [line] = compare(grid(**TUNED), finished).different[name]
+    assert line.startswith('inputs: ["base/seed-0/model.safetensors", ')
+
+
+def test_other_training_is_named(finished):
+    found = compare(grid(**TUNED, base={"epochs": 7}), finished).different
+    assert set(found) == {"base/seed-3/record.json", f"{CELL}/seed-3/retrain/record.json"}
+    assert all(lines == ["params.epochs: 200, planned 7"] for lines in found.values())
+
+
+def test_other_data_and_another_forget_set_are_named(finished):
+    options = {"name": "digits", "per_class": 50}
+    cells = {CELL: {"forget": {"kind": "class_part", "class": "digit_3", "fraction": 0.4}}}
+    changes = {"data": options, "cells": cells, "classes": [], "fractions": []}
+    found = compare(grid(**{**TUNED, **changes}), finished).different
+    assert found["data.json"] == ["options.per_class: nothing, planned 50"]
+    assert found[f"{CELL}/split.json"] == ["fraction: 0.5, planned 0.4"]
+
+
+def test_what_is_missing_and_what_nobody_planned_is_counted(finished):
+    found = compare(grid(**{**TUNED, "seeds": [3, 5]}), finished)
+    assert found.missing == [
+        "base/seed-5/record.json",
+        f"{CELL}/seed-5/retrain/record.json",
+        f"{CELL}/seed-5/ft/record.json",
+    ]
+    write(finished, f"{CELL}/seed-3/rl/record.json", {})
+    write(finished, "tables/record.json", {})
+    assert compare(grid(**TUNED), finished).unplanned == [f"{CELL}/seed-3/rl/record.json"]

@@ -1,0 +1,38 @@
+"""Walking results: what is not of a benchmark's own record, and walking twice."""
+
+import pytest
+from fake_benchmark import FakeBenchmark
+
+from collateral.results.verification import walk
+
+
+@pytest.fixture
+def root(tmp_path):
+    return FakeBenchmark().write(tmp_path)
+
+
+def test_a_table_may_be_called_as_numbers_are(root):
+    """The costs of a cell are a table, too; the record of all tables names it."""
+    assert (root / "tables/cell/costs.csv").exists()
+    assert walk(root).faults == []
+    (root / "tables/cell/costs.csv").write_text("other costs")
+    assert [fault.path.name for fault in walk(root).faults] == ["costs.csv"]
+
+
+def test_the_index_of_pages_needs_no_record(root):
+    (root.parent / "report.html").write_text("index")
+    assert walk(root.parent).faults == []
+
+
+def test_a_page_needs_its_record(root):
+    (root / "glance.json").unlink()
+    assert {fault.path.name for fault in walk(root).faults} == {
+        "report.html",
+        "report-problems.json",
+    }
+
+
+def test_a_second_walk_sees_what_changed_since(root):
+    assert walk(root).faults == []
+    (root / "labels.npz").write_text("other labels")
+    assert "labels.npz" in {fault.path.name for fault in walk(root).faults}

@@ -1,0 +1,194 @@
+"""What the records of finished jobs say, against what the plan would have them say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from collateral.contract.params import TrainingParams
+from collateral.contract.plugins import params_class, prepare_values
+from collateral.plan import paths
+from collateral.plan.grid import Benchmark, Cell
+from collateral.plan.jobs import BaseJob, BenchmarkJob, DataJob, RetrainJob, SplitJob, as_json
+from collateral.plan.method_jobs import (
+    SUPPORT,
+    MethodJob,
+    SupportSizeJob,
+    TuneJob,
+    UnlearnJob,
+    support_size_job,
+    tune_job,
+)
+from collateral.results import layout
+from collateral.results.chain import INPUTS, read_sealed
+from collateral.results.fields import differing
+from collateral.results.files import read_json
+
+Said = dict[str, Any]
+REPLACED = ("search", *SUPPORT)  # by teachers on supports of every size
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How results and plan differ."""
+
+    different: dict[str, list[str]]  # by record: what, a line a field
+    missing: list[str]  # records of jobs that are planned
+    unplanned: list[str]  # records of jobs that are not
+
+
+def compare(benchmark: Benchmark, folder: Path) -> Comparison:
+    """Compare all jobs of a benchmark that have a record with the plan."""
+    jobs = dict(_records(benchmark))
+    different, missing = {}, []
+    for name, job in jobs.items():
+        if not (folder / name).exists():
+            missing.append(name)
+        elif lines := list(_differences(job, name, folder)):
+            different[name] = lines
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob(layout.RECORD))
+    return Comparison(different, missing, sorted(n for n in found if n not in jobs and _is_job(n)))
+
+
+def _records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
+    """Yield every job with the record, below the benchmark's folder, that says what it was."""
+    yield layout.DATA_RECORD, DataJob(benchmark)
+    for seed in benchmark.base_seeds():
+        yield _record(layout.BASE, seed=seed), BaseJob(benchmark)
+    for name, cell in benchmark.cells.items():
+        yield layout.SPLIT.format(cell=name), SplitJob(benchmark, cell)
+        for method in cell.tuned:
+            yield _record(layout.TUNE, cell=name, method=method), tune_job(benchmark, cell, method)
+        for seed in benchmark.seeds:
+            yield from _of_seed(benchmark, cell, seed)
+
+
+def _of_seed(benchmark: Benchmark, cell: Cell, seed: int) -> Iterator[tuple[str, BenchmarkJob]]:
+    place = {"cell": cell.name, "seed": seed}
+    yield _record(layout.RUN, run=layout.RETRAIN, **place), RetrainJob(benchmark, cell)
+    for run in cell.unlearned:
+        yield _record(layout.RUN, run=run.name, **place), UnlearnJob(benchmark, cell, run, seed)
+    if cell.support_sized:
+        yield _record(layout.SUPPORT_SIZE, **place), support_size_job(benchmark, cell, seed)
+
+
+def _record(folder: str, **wildcards: Any) -> str:
+    return f"{folder.format(**wildcards)}/{layout.RECORD}"
+
+
+def _is_job(record: str) -> bool:
+    """Tell whether a record is of a job that computes a model, or more of them."""
+    return {layout.PREPARED, layout.TABLES, layout.FIGURES}.isdisjoint(Path(record).parts)
+
+
+def _differences(job: BenchmarkJob, name: str, folder: Path) -> Iterator[str]:
+    said = read_sealed(folder / name)
+    said[INPUTS] = sorted(place for place in said.get(INPUTS, {}) if not _is_shared(place))
+    if isinstance(job, SplitJob):
+        said = said["chosen"]
+    planned = _planned(job, name, said, folder)
+    for key, value, other in differing({key: said.get(key) for key in planned}, planned):
+        yield f"{key}: {value}, planned {other}"
+
+
+def _is_shared(place: str) -> bool:
+    """Tell whether another job prepared this: which, follows from the values."""
+    return layout.PREPARED in Path(place).parts
+
+
+def _planned(job: BenchmarkJob, name: str, said: Said, folder: Path) -> Said:
+    """Return what a record would say if the job ran now, as far as the plan tells."""
+    match job:
+        case DataJob():
+            return {"name": job.name, "options": json.loads(job.options)}
+        case SplitJob():
+            return {"kind": job.kind, **_comparable(job.cell.forget.params, said)}
+        case BaseJob() | RetrainJob():
+            return _trained(job, name)
+        case TuneJob():
+            method = job.run.method
+            trials = [method.trials(), as_json(method.default_trial())]
+            params = job.run.params.model_dump(mode="json")
+            return {**_of_method(job), "trials": trials, "params": params}
+        case UnlearnJob():
+            inputs = _of_method(job)[INPUTS] + _below(job, [*job.selected, *job.retrained])
+            params = _final_params(job, said["params"], folder)
+            return {
+                **_of_method(job),
+                "run": job.run.name,
+                INPUTS: sorted(inputs),
+                "params": params,
+            }
+        case SupportSizeJob():
+            params = {**said["params"], **_teachers(job, folder)}
+            return {**_of_method(job, job.selected), "params": params}
+    raise AssertionError(job)
+
+
+def _comparable(params: Mapping[str, Any], chosen: Said) -> Said:
+    """Return what the record of a forget set repeats; a class by number has its name there."""
+    return {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
+
+
+def _trained(job: BaseJob | RetrainJob, name: str) -> Said:
+    split = [layout.SPLIT.format(cell=job.cell.name)] if isinstance(job, RetrainJob) else []
+    return {
+        "run": layout.RETRAIN if split else "base",
+        "model": job.model,
+        "code": job.training_code,
+        "seed": _seed_in(name),
+        "params": TrainingParams.model_validate_json(job.training).model_dump(mode="json"),
+        INPUTS: sorted([layout.DATA, *split]),
+    }
+
+
+def _seed_in(name: str) -> int:
+    return next(int(p.removeprefix("seed-")) for p in Path(name).parts if p.startswith("seed-"))
+
+
+def _of_method(job: TuneJob | UnlearnJob | SupportSizeJob, more: Sequence[str] = ()) -> Said:
+    split = layout.SPLIT.format(cell=job.cell.name)
+    return {
+        "model": job.model,
+        "code": job.code,
+        "seed": job.seed,
+        INPUTS: sorted([layout.DATA, split, *_below(job, [job.base, *more])]),
+    }
+
+
+def _below(job: BenchmarkJob, files: list[str]) -> list[str]:
+    return [file.removeprefix(f"{job.path(paths.BENCHMARK)}/") for file in files]
+
+
+def _final_params(job: UnlearnJob, said: Said, folder: Path) -> Said:
+    """Return all values of a run; those that tuning chooses as its choice has them."""
+    params = params_class(job.run.method.uses)
+    values = {**job.run.params.model_dump(mode="json"), **_chosen(job, said, folder)}
+    known = {key: value for key, value in values.items() if key in params.model_fields}
+    return params.model_validate({**known, **job.run.vary}).model_dump(mode="json")
+
+
+def _chosen(job: MethodJob, said: Said, folder: Path) -> Said:
+    """Return what tuning chose; where its choice is not here, what was taken."""
+    if not job.run.tuned_by:
+        return {}
+    selected = folder / _below(job, [job.path(paths.SELECTED, method=job.run.tuned_by)])[0]
+    if selected.exists():
+        chosen: Said = read_json(selected)["params"]
+        return chosen
+    grid = job.cell.runs[job.run.tuned_by].method.grid
+    return {key: said[key] for key in grid if key in said}
+
+
+def _teachers(job: SupportSizeJob, folder: Path) -> Said:
+    """Return what teachers on supports of every size are trained with, but for what is tuned."""
+    sizes, run = job.benchmark.config.support_size, job.run
+    assert sizes is not None
+    split = read_json(folder / layout.SPLIT.format(cell=job.cell.name))
+    within = [size for size in sizes.k if size <= split["num_train"] - split["num_forget"]]
+    values = prepare_values(run.method.uses, run.params)
+    skipped = {*REPLACED, *run.method.grid}
+    return {"k": within, **{key: value for key, value in values.items() if key not in skipped}}

@@ -1,0 +1,59 @@
+"""Snakemake's own metadata of what rules made: what it compares before it runs a job again.
+
+Of a file without it, Snakemake (9.27) notices neither changed parameters nor changed code.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from collateral.results.files import Unsound, read_json, write_json
+
+STATE = ".snakemake"
+METADATA = "metadata"
+INCOMPLETE = "incomplete"
+TIMESTAMP = ".snakemake_timestamp"  # in a folder that a rule made: its time
+
+
+def read_metadata(project: Path, outputs: Iterable[str]) -> dict[str, Any]:
+    """Return the metadata of those outputs that have some, by their paths as rules know them."""
+    found = {output: _read(_path(project, METADATA, output)) for output in outputs}
+    return {output: content for output, content in found.items() if content}
+
+
+def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
+    """Put it where Snakemake looks for it."""
+    # Both folders: one without the other is what an old Snakemake left, and would be converted.
+    for kind in (METADATA, INCOMPLETE):
+        (project / STATE / kind).mkdir(parents=True, exist_ok=True)
+    for output, content in metadata.items():
+        write_json(_path(project, METADATA, output), content, sort_keys=False)
+
+
+def incomplete(project: Path, outputs: Iterable[str]) -> list[str]:
+    """Return those outputs whose job began and did not end: their metadata may be older."""
+    return [output for output in outputs if _path(project, INCOMPLETE, output).is_file()]
+
+
+def _read(path: Path) -> Any:
+    try:
+        return read_json(path) if path.is_file() else None
+    except Unsound:  # which Snakemake takes for none, too
+        return None
+
+
+def _path(project: Path, kind: str, output: str) -> Path:
+    """Return where Snakemake keeps what it knows of an output; long names are split."""
+    name = urlsafe_b64encode(output.encode()).decode()
+    length = _longest_name(project) - 1
+    *folders, last = (name[start : start + length] for start in range(0, len(name), length))
+    return Path(project / STATE / kind, *(f"@{folder}" for folder in folders), last)
+
+
+def _longest_name(project: Path) -> int:
+    where = project / STATE if (project / STATE).exists() else project
+    return (os.pathconf(where, "PC_NAME_MAX") if os.name == "posix" else 0) or 255

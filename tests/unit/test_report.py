@@ -22,7 +22,7 @@ from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words
 from collateral.report.images import strips
-from collateral.report.page import gather, render
+from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.chain import write_sealed
 from collateral.results.files import read_json
@@ -57,7 +57,7 @@ def gathered(folder):
     """Return what the page shows of a folder, in which all files have their records."""
     for place in (layout.TABLES, layout.FIGURES):
         (folder / place).mkdir(exist_ok=True)
-    return gather(seal(folder))
+    return benchmark_part(seal(folder))
 
 
 # The words of locality.

@@ -20,7 +20,7 @@ def what_ran(folder: Path, cell: CellTable) -> list[Table]:
     return [Table("what-ran", "What ran", [grid], CAPTION)] if lines else []
 
 
-def versions(folder: Path, cell: CellTable) -> str:
+def computed_with(folder: Path, cell: CellTable) -> str:
     """Return what Retrain was computed with."""
     found = _record(folder, cell, REFERENCE).get("versions", {})
     return ", ".join(f"{name} {version}" for name, version in found.items())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from collateral.contract.metrics import Metric
 from collateral.findings._shared.tables import Field, Grid, Line, Table
-from collateral.report.sections import Picture, picture
+from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
 from collateral.results.chain import check_folder
 from collateral.results.files import read_json
@@ -19,7 +19,7 @@ NUMBER = Metric("", "", "")
 class Theory:
     """What the page says of the propositions."""
 
-    pictures: list[Picture]
+    pictures: list[Illustration]
     tables: list[Table]
 
 
@@ -30,7 +30,7 @@ def theory_of(folder: Path) -> Theory:
     captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
     files = {name: folder / f"{name}.csv" for name in TABLES}
     return Theory(
-        [picture(figures, name, caption) for name, caption in captions.items()],
+        [illustration(figures, name, caption) for name, caption in captions.items()],
         [_table(name, file) for name, file in files.items() if file.exists()],
     )
 

@@ -75,7 +75,7 @@ def line_of(cell: CellTable, run: str, fields: list[Field]) -> Line:
     return Line(cell.labels[run], fields, cell.trouble(run), cell.kinds[run] == "control")
 
 
-def record_of(
+def csv_record(
     cell: CellTable, run: str, metric: str, set: str = "", at: At = None
 ) -> dict[str, Any]:
     """Return a number of a run unrounded: the seeds' mean and spread, or what is over seeds."""

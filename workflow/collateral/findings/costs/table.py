@@ -10,9 +10,9 @@ from collateral.findings._shared.tables import (
     Grid,
     Line,
     Table,
+    csv_record,
     field_of,
     line_of,
-    record_of,
 )
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
@@ -33,8 +33,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
             CAPTION.format(title=cell.title, spread=over_seeds(cell)),
             described(totals),
             records=[
-                *(record_of(cell, run, name) for run in cell.labels for name in totals),
-                *(record_of(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),
+                *(csv_record(cell, run, name) for run in cell.labels for name in totals),
+                *(csv_record(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),
             ],
         )
 

@@ -12,9 +12,9 @@ from collateral.findings._shared.tables import (
     Grid,
     Line,
     Table,
+    csv_record,
     field_of,
     line_of,
-    record_of,
 )
 from collateral.findings.catalogue import metric_of
 from collateral.findings.locality.numbers import BINNED
@@ -75,7 +75,7 @@ def _chance(cell: CellTable) -> list[Line]:
 
 
 def _record(cell: CellTable, run: str, metric: str, name: str) -> dict[str, Any]:
-    return {**record_of(cell, run, metric, name), "chance": chance_by_sd(cell, metric, name)}
+    return {**csv_record(cell, run, metric, name), "chance": chance_by_sd(cell, metric, name)}
 
 
 def _heading(cell: CellTable, metric: str, name: str) -> str:

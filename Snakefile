@@ -37,7 +37,7 @@ rule all:
     input:
         paths.INDEX,
         expand(paths.CHECKED, benchmark=GRID),
-        lambda w: lost(GRID.values()),
+        lambda w: lost(GRID.values(), rules.theory.output),
 
 
 rule paper:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from collateral.results import layout
 from collateral.results.chain import SEAL, seal_folder, write_record, write_sealed
-from collateral.results.files import read_json
+from collateral.results.files import read_json, write_json
 
 OF_JOBS = (
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EMBEDDINGS),
@@ -14,6 +14,8 @@ OF_JOBS = (
 
 def seal(root: Path) -> Path:
     """Write the records of all files below a benchmark's folder, and return it."""
+    if not (root / layout.PROBLEMS).exists():
+        write_json(root / layout.PROBLEMS, {"problems": []})
     for name in (layout.TABLES, layout.FIGURES):
         if (root / name).is_dir():
             seal_folder(root / name)

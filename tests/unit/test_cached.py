@@ -148,6 +148,29 @@ def test_a_folder_that_is_gone_is_missed_if_numbers_were_made_of_it(benchmark):
     assert sorted(lost([benchmark])) == files
 
 
+def test_what_a_finished_page_was_made_of_is_missed_too(benchmark):
+    gone = lost_pages(benchmark)
+    assert {"results/b/plan.json", "results/b/tables", f"{CELL}/costs.json"} <= gone
+    assert len(gone) == 2 * 5 + 11
+    for path in gone - {"results/b/metrics.json"}:
+        write(path)
+    assert lost_pages(benchmark) == {"results/b/metrics.json"}
+
+
+def lost_pages(benchmark):
+    write("results/b/check.done")
+    return {*lost([benchmark])}
+
+
+def test_what_the_index_shows_is_missed_once_it_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    others = ["results/theory/checks.csv", "results/theory/record.json"]
+    assert lost([], others) == []
+    for path in ("results/report.html", others[0]):
+        write(path)
+    assert lost([], others) == [others[1]]
+
+
 def test_before_anything_is_made_nothing_is_lost(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert lost([grid(**EVERYTHING)]) == []

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,12 @@ from collateral.results.chain import (
     content_hash,
     file_hash,
     hashes,
+    read_cost,
+    read_page,
     read_sealed,
     seal_folder,
+    sealed_page,
+    write_cost,
     write_record,
     write_sealed,
 )
@@ -37,11 +42,10 @@ def write_job(path, root, content=b"content", inputs=()):
     return path
 
 
-def refused(path, root, reason):
-    with pytest.raises(Unsound, match=reason) as error:
+def refused(path, root, reason, remedy=r"delete and run again: rm -r \S+"):
+    with pytest.raises(Unsound, match=rf"{reason}.*; {remedy}") as error:
         checked(path, root)
     assert str(error.value).startswith(str(error.value.path))
-    assert "delete and run again: rm -r " in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -91,8 +95,35 @@ def test_a_file_in_another_jobs_place_is_refused(tmp_path):
     for seed in (0, 1):
         write_sealed(tmp_path / "cell" / f"seed-{seed}" / "cost.json", {"x": seed}, tmp_path)
     shutil.copy(tmp_path / "cell/seed-1/cost.json", tmp_path / "cell/seed-0/cost.json")
-    with pytest.raises(Unsound, match="belongs into cell/seed-1"):
+    with pytest.raises(Unsound, match=r"its place is cell/seed-1/cost\.json"):
         read_sealed(tmp_path / "cell" / "seed-0" / "cost.json")
+
+
+def test_a_record_in_the_place_of_another_in_its_folder_is_refused(tmp_path):
+    for name in ("metrics.json", "costs.json"):
+        write_sealed(tmp_path / name, {"x": name}, tmp_path)
+    shutil.copy(tmp_path / "metrics.json", tmp_path / "costs.json")
+    with pytest.raises(Unsound, match=r"costs\.json: its place is metrics\.json"):
+        read_sealed(tmp_path / "costs.json")
+
+
+def test_a_benchmarks_file_in_a_cell_is_refused_where_the_benchmark_is_known(tmp_path):
+    write_sealed(tmp_path / "metrics.json", {"x": 1}, tmp_path)
+    (tmp_path / "cell").mkdir()
+    moved = shutil.copy(tmp_path / "metrics.json", tmp_path / "cell")
+    with pytest.raises(Unsound, match=rf"its place is {tmp_path}/metrics\.json;"):
+        read_sealed(Path(moved), tmp_path)
+
+
+def test_a_place_may_be_behind_a_link(run, tmp_path):
+    elsewhere = shutil.move(run.parents[1], tmp_path.parent / f"{tmp_path.name}-disk")
+    run.parents[1].symlink_to(elsewhere)
+    assert checked(run, tmp_path)
+
+
+def test_keys_that_are_numbers_are_sealed_as_text(tmp_path):
+    write_sealed(tmp_path / "record.json", {"by_size": {9: "a", 10: "b"}}, tmp_path)
+    assert read_sealed(tmp_path / "record.json") == {"by_size": {"9": "a", "10": "b"}}
 
 
 def test_a_benchmark_may_be_moved_as_a_whole(run, tmp_path):
@@ -120,12 +151,37 @@ def test_a_file_without_a_record_is_refused(run, tmp_path):
 
 def test_a_missing_file_is_named(run, tmp_path):
     run.unlink()
-    refused(run, tmp_path, r"outputs\.npz: is missing")
+    refused(run, tmp_path, r"outputs\.npz: is missing", "run again$")
 
 
 def test_what_was_made_from_another_input_is_refused(run, tmp_path):
     write_job(tmp_path / layout.DATA, tmp_path, b"rolled")
     refused(run, tmp_path, r"record\.json: what it describes was made from another .*dataset\.npz")
+
+
+def test_a_broken_input_is_to_blame_and_not_what_was_made_from_it(tmp_path):
+    split = tmp_path / "cell" / "split.json"
+    write_sealed(split, {"forget": [1]}, tmp_path)
+    run = write_job(tmp_path / "cell" / "seed-0" / "ga" / layout.OUTPUTS, tmp_path, inputs=[split])
+    split.write_text(split.read_text().replace("1", "2"))
+    refused(run, tmp_path, r"split\.json: does not fit its own hash")
+
+
+def test_a_choice_that_was_remade_is_known_by_its_record(tmp_path):
+    selected = write_job(tmp_path / "cell" / "tune" / "ft" / layout.SELECTED, tmp_path)
+    run = write_job(
+        tmp_path / "cell" / "seed-0" / "ft" / layout.OUTPUTS, tmp_path, inputs=[selected]
+    )
+    write_job(selected, tmp_path, b"another")
+    refused(run, tmp_path, r"record\.json: what it describes was made from another .*selected")
+
+
+def test_a_cost_is_refused_beside_another_record(run, tmp_path):
+    write_cost(run.parent, {"seconds": 1}, root=tmp_path)
+    assert read_cost(run.parent, tmp_path)["seconds"] == 1
+    write_job(run, tmp_path, b"another run of the same job")
+    with pytest.raises(Unsound, match=r"cost\.json: what it describes was made from another"):
+        read_cost(run.parent, tmp_path)
 
 
 def test_an_input_that_is_not_here_is_known_by_its_record(run, tmp_path):
@@ -138,19 +194,55 @@ def test_an_input_that_is_not_here_is_known_by_its_record(run, tmp_path):
 def test_a_whole_folder_of_another_seed_is_refused(run, tmp_path):
     shutil.copytree(run.parent, tmp_path / "cell" / "seed-1" / "ga")
     moved = tmp_path / "cell" / "seed-1" / "ga" / layout.OUTPUTS
-    refused(moved, tmp_path, "belongs into cell/seed-0/ga")
+    refused(moved, tmp_path, r"its place is .*/cell/seed-0/ga/record\.json")
 
 
 # What to delete.
 
 
-def test_what_snakemake_does_not_know_goes_with_what_it_does(tmp_path):
-    prepared = tmp_path / "ltd" / "prepared"
-    inside = prepared / "ltd-0123" / layout.PREPARED_TENSORS
-    assert layout.remade_without(inside) == [prepared, tmp_path / "ltd" / layout.COST]
+def test_a_file_that_a_rule_makes_is_made_again_without_it(run):
+    assert layout.remade_without(run) == [run]
+    assert layout.remade_without(layout.record_of(run)) == [layout.record_of(run)]
+
+
+def test_the_folder_of_all_tables_is_made_as_a_whole(tmp_path):
     table = tmp_path / "tables" / "cell" / "main.csv"
     assert layout.remade_without(table) == [tmp_path / "tables"]
-    assert layout.remade_without(tmp_path / "labels.npz") == [tmp_path / "labels.npz"]
+
+
+def test_what_was_prepared_is_prepared_again_by_who_needs_it(tmp_path):
+    folder = tmp_path / "ltd" / "prepared" / "ltd-0123"
+    assert layout.remade_without(folder / layout.PREPARED_TENSORS) == [folder]
+    assert layout.remade_without(folder.parent / "ltd-4567" / layout.COST) != [folder]
+
+
+# Pages.
+
+
+def test_a_page_ends_with_what_it_was_made_from(run, tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text(sealed_page("<p>a -- b</p>\n", [layout.record_of(run)], tmp_path))
+    inputs = hashes([layout.record_of(run)], tmp_path)
+    assert read_page(page) == {INPUTS: inputs}
+    assert page.read_text().startswith("<p>a -- b</p>\n<!-- ")
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda page: page.replace("9", "8", 1), "does not fit its own hash"),
+        (lambda page: page.replace("inputs", "Inputs"), "does not fit its own hash"),
+        (lambda page: page.replace('"inputs"', "inputs"), "does not fit its own hash"),
+        (lambda page: page[:10], "has no hash of itself"),
+        (lambda page: page[:-1], "has no hash of itself"),
+        (lambda page: "", "has no hash of itself"),
+    ],
+)
+def test_a_changed_page_is_refused(tmp_path, damage, reason):
+    page = tmp_path / "report.html"
+    page.write_text(damage(sealed_page("<p>GA: 9 points</p>\n", [], tmp_path)))
+    with pytest.raises(Unsound, match=rf"report\.html: {reason}"):
+        read_page(page)
 
 
 # Folders.
@@ -163,7 +255,7 @@ def test_a_folder_is_sound_until_one_of_its_files_is_not(tmp_path):
     seal_folder(folder)
     check_folder(folder)
     (folder / "cell" / "a.png").write_bytes(b"another")
-    with pytest.raises(Unsound, match=r"a\.png: is not what was written"):
+    with pytest.raises(Unsound, match=r"a\.png: its content is not the one that record\.json"):
         check_folder(folder)
     (folder / "cell" / "a.png").unlink()
     with pytest.raises(Unsound, match=r"a\.png: is missing"):
@@ -193,8 +285,34 @@ def test_where_nothing_may_be_written_a_hash_is_computed(tmp_path, monkeypatch):
     path = tmp_path / "model.safetensors"
     path.write_bytes(b"weights")
 
-    def refuse(path):
+    def refuse(path, *_):
         raise PermissionError(path)
 
-    monkeypatch.setattr(chain, "atomic", refuse)
+    monkeypatch.setattr(chain, "write_sealed", refuse)
     assert file_hash(path) == content_hash(path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff\xfe", b"{}", b'{"hash": "", "state": ""}'])
+def test_a_broken_kept_hash_is_computed_again(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr(chain, "LARGE", 4)
+    path, kept = tmp_path / "model.safetensors", tmp_path / ".model.safetensors.sha256"
+    path.write_bytes(b"weights")
+    file_hash(path)
+    assert kept.exists()
+    kept.write_bytes(damage)
+    chain._hash_of.cache_clear()
+    assert file_hash(path) == content_hash(path)
+    chain._hash_of.cache_clear()
+    monkeypatch.setattr(chain, "content_hash", None)  # what was computed is kept again
+    assert file_hash(path)
+
+
+def test_one_wrong_digit_of_a_kept_hash_blames_no_file(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(chain, "LARGE", 4)
+    chain._hash_of.cache_clear()
+    checked(run, tmp_path)
+    kept = run.with_name(f".{run.name}.sha256")
+    digest = json.loads(kept.read_text())["hash"]
+    kept.write_text(kept.read_text().replace(digest, digest[:-1] + "x"))
+    chain._hash_of.cache_clear()
+    assert checked(run, tmp_path)

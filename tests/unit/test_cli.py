@@ -180,6 +180,8 @@ def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, 
     lost = Problem("summary", "across", "", "it needs gap")
     write_problems(tmp_path / "one.json", [broken])
     write_problems(tmp_path / "two.json", [lost])
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    write_record(tmp_path / layout.RECORD, {}, root=tmp_path, files=files)
     assert leave("check", "--problems", tmp_path / "one.json", tmp_path / "two.json") == 1
     assert capsys.readouterr().out.splitlines() == [
         "finding mine: its figure in couch-50 could not be made: KeyError: 'x' and more",
@@ -189,6 +191,8 @@ def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, 
 
 
 def test_check_is_content_with_no_problem(tmp_path, capsys):
-    write_problems(tmp_path / "problems.json", [])
-    main(["check", "--problems", str(tmp_path / "problems.json")])
+    path = tmp_path / layout.PROBLEMS
+    write_problems(path, [])
+    write_record(layout.record_of(path), {}, root=tmp_path, files=[path])
+    main(["check", "--problems", str(path)])
     assert capsys.readouterr().out == ""

@@ -111,8 +111,7 @@ def plugged(tmp_path, monkeypatch):
 
 
 def test_a_method_without_method_py_is_named(plugged):
-    said = plugged(None)
-    assert said.startswith("plugins: there is no module collateral.methods.mine.method: ")
+    assert plugged(None) == "plugins: '.../mine': has no method.py"
 
 
 def test_a_method_with_a_syntax_error_is_named_with_its_line(plugged):
@@ -209,6 +208,7 @@ def test_a_model_is_looked_at_too(tmp_path):
         folder = write_files(tmp_path, files)
         (line,) = complaints(grid(folder, model="line"))
         assert line == f"plugins: '{folder / 'models/line.py'}': has no function build"
+        assert complaints(grid(folder, methods={"ltd": {"teacher": "line"}})) == [line]
         check_plan({"b": grid(folder, model="right")})
     find_module.cache_clear()
 

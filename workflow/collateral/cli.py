@@ -39,16 +39,19 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         add_plugins(args.plugins)
         stage.run(args)
-    except (ValueError, FileNotFoundError) as error:
-        if not _is_ours(error):
+    except (ValueError, OSError) as error:
+        if not (said := _said(error)):
             raise
-        raise SystemExit(f"collateral {name}: {error}") from None
+        raise SystemExit(f"collateral {name}: {said}") from None
     if name not in BY_HAND:
         used = f"{process_time():.1f} s of CPU, peak memory {peak_rss_mb():.0f} MB"
         logging.info("collateral %s: %s", name, used)
 
 
-def _is_ours(error: Exception) -> bool:
-    """Tell whether the package raised this itself, as a message to the user."""
+def _said(error: Exception) -> str:
+    """Return what an error says to the user; nothing if neither the package nor a file is named."""
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
     frames = traceback.extract_tb(error.__traceback__)
-    return Path(frames[-1].filename).is_relative_to(Path(__file__).parent)
+    is_ours = Path(frames[-1].filename).is_relative_to(Path(__file__).parent)
+    return str(error) if is_ours else ""

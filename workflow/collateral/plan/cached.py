@@ -81,13 +81,15 @@ def complaint(files: list[Needed]) -> str:
     return "\n".join([*lines, f"{len(files)} missing: no table, figure or page was made"])
 
 
-def lost(benchmarks: Iterable[Benchmark]) -> list[str]:
-    """Return what was there once and is no more, for a run to make again.
+def lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
+    """Return what was there once and is no more, for a run to make again; also of `others`.
 
     Snakemake does not miss a file as long as what was made of it is there: it would keep the
     numbers, and where nothing may be trained, show them as new.
     """
-    return [path for benchmark in benchmarks for path in _lost(benchmark)]
+    of_benchmarks = [path for benchmark in benchmarks for path in _lost(benchmark)]
+    gone = [path for path in others if not Path(path).exists()]
+    return of_benchmarks + (gone if Path(paths.INDEX).exists() else [])
 
 
 def _lost(benchmark: Benchmark) -> Iterator[str]:
@@ -95,6 +97,15 @@ def _lost(benchmark: Benchmark) -> Iterator[str]:
     for one in missing([benchmark]):
         if was_whole or Path(one.path).parent.exists():
             yield one.path
+    if Path(paths.CHECKED.format(benchmark=benchmark.name)).exists():
+        yield from (path for path in _presented(benchmark) if not Path(path).exists())
+
+
+def _presented(benchmark: Benchmark) -> Iterator[str]:
+    """Yield what the presenting rules make."""
+    for cell in benchmark.cells:
+        yield from (path.format(benchmark=benchmark.name, cell=cell) for path in paths.OF_CELLS)
+    yield from (path.format(benchmark=benchmark.name) for path in paths.OF_BENCHMARKS)
 
 
 def _of_cell(job: EvaluationJob) -> Iterator[Needed]:

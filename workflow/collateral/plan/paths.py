@@ -47,6 +47,13 @@ GLANCE = f"{BENCHMARK}/{layout.GLANCE}"
 CHECKED = f"{BENCHMARK}/{layout.CHECKED}"
 INDEX = f"{RESULTS}/report.html"
 
+# What the presenting rules make of a cell, and of a benchmark.
+OF_CELLS = (CELL_METRICS, CELL_METRICS_RECORD, CELL_COSTS, CELL_COSTS_RECORD, CELL_PROBLEMS)
+OF_BENCHMARKS = (
+    *(PLAN, METRICS, METRICS_RECORD, COSTS, COSTS_RECORD, PROBLEMS),
+    *(TABLES, FIGURES, REPORT, REPORT_PROBLEMS, GLANCE),
+)
+
 
 def run_files(folder: str) -> dict[str, str]:
     """Return the files of a base, retrained or unlearned model by name."""

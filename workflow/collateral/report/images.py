@@ -61,7 +61,7 @@ def strips(folder: Path, cell: CellTable) -> list[Strip]:
     files = {run: _outputs(folder, cell, run) for run in runs}
     neighbours = folder / layout.NEIGHBOURS.format(cell=cell.name)
     needed = [neighbours, folder / layout.LABELS, *(path for run in runs for path in files[run])]
-    if not all(path.exists() for path in needed):
+    if not any(path.exists() for path in needed):
         return []
     shown = Neighbours.load(checked(neighbours, folder))
     labels = Labels.load(checked(folder / layout.LABELS, folder))

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from collateral.report.page import template
 from collateral.report.theory import theory_of
 from collateral.results import layout
-from collateral.results.chain import read_sealed
+from collateral.results.chain import check_inputs, read_sealed
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,9 @@ def pages_in(results: Path, first: list[str]) -> list[Page]:
     """Return all pages that there are: those of this config, then those of others, by name."""
     found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
     others = (name for name in found if name not in first)
+    for name in first:  # a page of another config may wait for its own run
+        glance = results / name / layout.GLANCE
+        check_inputs(glance, read_sealed(glance, glance.parent), glance.parent)
     return [Page(name, **_glance(results / name)) for name in (*first, *others)]
 
 
@@ -41,5 +44,5 @@ def render_index(pages: list[Page], theory: Path | None) -> str:
 
 
 def _glance(benchmark: Path) -> dict[str, Any]:
-    content = read_sealed(benchmark / layout.GLANCE)
+    content = read_sealed(benchmark / layout.GLANCE, benchmark)
     return {key: content[key] for key in ("cells", "problems")}

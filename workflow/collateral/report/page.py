@@ -68,7 +68,8 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     table = read(plan, *(checked(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
     for made in (folder / layout.TABLES, folder / layout.FIGURES):
         check_folder(made)
-    known = [folder / place / layout.PROBLEMS for place in ("", layout.TABLES, layout.FIGURES)]
+    known = [checked(folder / layout.PROBLEMS, folder)]
+    known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     findings = Findings(read_problems(path for path in known if path.exists()))
     over_cells = findings.over_cells(table)
     cells = [_cell(folder, cell, findings) for cell in table.cells]

@@ -29,7 +29,7 @@ def computed_with(folder: Path, cell: CellTable) -> str:
 def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     place = layout.BASE if run == layout.ORIGINAL else layout.RUN
     path = folder / place.format(cell=cell.name, seed=cell.seeds[0], run=run) / layout.RECORD
-    return read_sealed(path) if path.exists() else {}
+    return read_sealed(path, folder) if path.parent.exists() else {}
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
-from collateral.results.files import Unsound
+from collateral.results.files import MISSING, Unsound
 
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
+# What single bits turned make of a file; RuntimeError: it says that it is encrypted.
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 
 
 @contextmanager
@@ -21,8 +22,8 @@ def reading(path: Path) -> Iterator[NpzFile]:
         with np.load(path, allow_pickle=False) as file:
             yield file
     except FileNotFoundError:
-        raise
+        raise Unsound(path, MISSING) from None
     except KeyError as error:
         raise Unsound(path, f"broken: {error.args[0]}") from None
     except BROKEN as error:
-        raise Unsound(path, f"broken: {error}") from None
+        raise Unsound(path, f"broken: {str(error) or 'it ends too early'}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +14,9 @@ from numpy.typing import NDArray
 
 from collateral.contract.rows import At, Row
 from collateral.results import layout
-from collateral.results.chain import checked, read_sealed
+from collateral.results.chain import checked, read_cost, read_sealed
 from collateral.results.dataset import Labels
-from collateral.results.files import Unsound
+from collateral.results.files import Unsound, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
 from collateral.results.selection import read_trials
@@ -40,7 +39,7 @@ class Result:
     @cached_property
     def record(self) -> dict[str, Any]:
         """What record.json says."""
-        return read_sealed(self.folder / layout.RECORD)
+        return read_sealed(self.folder / layout.RECORD, self.root)
 
     @property
     def status(self) -> str:
@@ -68,12 +67,11 @@ class Result:
 
     def history(self) -> list[dict[str, str]]:
         """Read what was logged in every epoch."""
-        with checked(self.folder / layout.HISTORY, self.root).open(newline="") as file:
-            return list(csv.DictReader(file))
+        return read_rows(checked(self.folder / layout.HISTORY, self.root))
 
     def cost(self) -> dict[str, Any]:
         """Read what it cost; the base model, taken as it is, costs nothing."""
-        return read_sealed(self.folder / layout.COST)
+        return read_cost(self.folder, self.root)
 
     def check(self) -> None:
         """Refuse outputs that are not this run's, or were made from what is there no more."""
@@ -176,13 +174,12 @@ class CellResults:
 
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read what teachers on supports of every size say."""
-        folder = self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
-        return SupportSizes.load(checked(folder / layout.SUPPORT_SIZES, self.folder))
+        path = self._support_size(seed) / layout.SUPPORT_SIZES
+        return SupportSizes.load(checked(path, self.folder))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
         """Read what these teachers cost."""
-        folder = self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
-        return read_sealed(folder / layout.COST)
+        return read_cost(self._support_size(seed), self.folder)
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
@@ -190,10 +187,20 @@ class CellResults:
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
         """Read what its tuning cost."""
-        return read_sealed(self._tune(method) / layout.COST)
+        return read_cost(self._tune(method), self.folder)
+
+    def records(self) -> list[Path]:
+        """Return the records of all jobs whose files numbers may be made from."""
+        folders = [result.folder for result in self.everyone()]
+        folders += [self._tune(method) for method in self.tuned]
+        folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
+        return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _tune(self, method: str) -> Path:
         return self.folder / layout.TUNE.format(cell=self.name, method=method)
+
+    def _support_size(self, seed: int) -> Path:
+        return self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
 
     def add(self, rows: Iterable[Row]) -> None:
         """Let findings that come later read these numbers."""

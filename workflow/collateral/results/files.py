@@ -12,16 +12,24 @@ from typing import Any
 
 from collateral.results import layout
 
+MISSING = "is missing"
+
 
 class Unsound(ValueError):
     """A file of results that is damaged or not what it should be: which, why, and the remedy."""
 
     def __init__(self, path: Path, reason: str) -> None:
         """Say it in one line."""
-        remedy = shlex.join(["rm", "-r", *map(str, layout.remade_without(path))])
-        super().__init__(f"{path}: {reason}; delete and run again: {remedy}")
+        reason = " ".join(reason.split())
+        super().__init__(f"{path}: {reason}; {_remedy(path)}")
         self.path = path
         self.reason = reason
+
+
+def _remedy(path: Path) -> str:
+    """Say how a run makes a file again."""
+    there = [str(one) for one in layout.remade_without(path) if one.exists()]
+    return f"delete and run again: {shlex.join(['rm', '-r', *there])}" if there else "run again"
 
 
 @contextmanager
@@ -49,7 +57,20 @@ def read_json(path: Path) -> Any:
     """Read a JSON file."""
     try:
         return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise Unsound(path, MISSING) from None
     except ValueError as error:  # not JSON, or not even text
+        raise Unsound(path, f"broken: {error}") from None
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """Read a CSV file."""
+    try:
+        with path.open(newline="") as file:
+            return list(csv.DictReader(file))
+    except FileNotFoundError:
+        raise Unsound(path, MISSING) from None
+    except (csv.Error, ValueError) as error:  # not CSV, or not even text
         raise Unsound(path, f"broken: {error}") from None
 
 

@@ -71,6 +71,9 @@ RUN_FILES = {
     "cost": COST,
 }
 
+# JSON files that carry a hash of themselves.
+SEALED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
+
 
 def record_of(path: Path) -> Path:
     """Return the record that says what a file is: beside it."""
@@ -79,10 +82,9 @@ def record_of(path: Path) -> Path:
 
 
 def remade_without(path: Path) -> list[Path]:
-    """Return what to delete so that a run makes this file again: what Snakemake knows of it."""
+    """Return what to delete so that a run makes this file again, if it is needed."""
     for above in path.parents:
-        if above.name == PREPARED:  # only the job that kept it there is known
-            return [above, above.parent / COST]
-        if above.name in (TABLES, FIGURES):
+        # What others do not find prepared they prepare for themselves.
+        if above.parent.name == PREPARED or above.name in (TABLES, FIGURES):
             return [above]
     return [path]

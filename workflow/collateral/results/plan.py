@@ -64,7 +64,7 @@ class BenchmarkPlan:
     @staticmethod
     def load(path: Path) -> BenchmarkPlan:
         """Read what `save` wrote."""
-        content = read_sealed(path)
+        content = read_sealed(path, path.parent)
         cells = {
             name: CellPlan(tuple(Sweep(**sweep) for sweep in cell["sweeps"]), cell["trials"])
             for name, cell in content["cells"].items()

@@ -54,7 +54,7 @@ class Split:
     @staticmethod
     def load(path: Path, root: Path) -> Split:
         """Read what `save` wrote; refuse a file that was changed, or chosen of other labels."""
-        content = read_sealed(path)
+        content = read_sealed(path, root)
         check_inputs(path, content, root)
         split = Split(
             forget=np.array(content["forget"], dtype=np.int64),

@@ -17,11 +17,12 @@ from collateral.contract.metrics import percent, percent_as_given
 from collateral.contract.rows import At, Row
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.files import atomic, csv_text, write_rows
+from collateral.results.files import Unsound, atomic, csv_text, write_rows
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
 COLUMNS = (*COST_COLUMNS, "status")
+ROW = ["cell", "run", "seed", "metric", "set", "at"]  # what a number is of
 REFERENCE = layout.RETRAIN
 MOST_NAMED = 4  # classes of a forget set, in a title or a caption
 
@@ -174,13 +175,22 @@ def read(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
 
 def _frame(path: Path) -> pd.DataFrame:
     """Read a long table at full precision; only an empty value is missing."""
-    return pd.read_csv(
-        path,
-        dtype={name: str for name in COLUMNS if name != "value"},
-        # Python's own parser: pandas' may differ in the last bit.
-        converters={"value": lambda text: float(text) if text else np.nan},
-        keep_default_na=False,
-    )
+    try:
+        frame = pd.read_csv(
+            path,
+            dtype={name: str for name in COLUMNS if name != "value"},
+            # Python's own parser: pandas' may differ in the last bit.
+            converters={"value": lambda text: float(text) if text else np.nan},
+            keep_default_na=False,
+        )
+    except ValueError as error:  # not CSV, or not even text
+        raise Unsound(path, f"broken: {error}") from None
+    if missing := [name for name in COST_COLUMNS if name not in frame]:
+        raise Unsound(path, f"broken: it has no column {', '.join(missing)}")
+    if (twice := frame.duplicated(ROW)).any():
+        row = " ".join(frame.loc[twice.idxmax(), ROW])
+        raise Unsound(path, f"broken: {row} stands there twice")
+    return frame
 
 
 def _cell(name: str, rows: pd.DataFrame, plan: BenchmarkPlan) -> CellTable:

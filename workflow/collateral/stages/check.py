@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from collateral.findings.compute import read_problems
+from collateral.results.chain import checked
 
 # The rule that makes each part of a finding: it counts as done, whatever could not be made.
 RULES = {
@@ -22,7 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Print each problem in a line and then the remedy, and fail if there is one."""
-    problems = dict.fromkeys(read_problems(args.problems))
+    problems = dict.fromkeys(read_problems(checked(path, path.parent) for path in args.problems))
     for problem in problems:
         print(" ".join(str(problem).split()))
     if problems:

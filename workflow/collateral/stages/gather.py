@@ -1,11 +1,14 @@
 """Cells' metrics and costs in; the benchmark's out, with what findings say over all cells."""
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from collateral.findings.compute import numbers_across, read_problems, write_problems
 from collateral.results import layout
-from collateral.results.chain import INPUTS, checked, hashes, write_record
+from collateral.results.chain import INPUTS, checked, hashes, read_sealed, write_record
+from collateral.results.files import Unsound
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import read, write_benchmark
 
@@ -25,11 +28,21 @@ def run(args: Namespace) -> None:
     plan = BenchmarkPlan.load(root / layout.PLAN)
     names = (layout.METRICS, layout.COSTS, layout.PROBLEMS)
     metrics, costs, known = ([checked(root / c / n, root) for c in plan.cells] for n in names)
+    for path in metrics:
+        check_plan(root / layout.PLAN, plan, read_sealed(layout.record_of(path), root))
     write_benchmark(args.out, metrics)
     write_benchmark(args.costs, costs)
     rows, problems = numbers_across(read(plan, args.out))
     write_benchmark(args.out, metrics, rows)
     write_problems(args.problems, [*read_problems(known), *problems])
-    for made, inputs in (((args.out, args.problems), metrics), ((args.costs,), costs)):
-        about = {INPUTS: hashes(inputs, root)}
+    of_metrics = (args.out, args.problems), [*metrics, *known]
+    for made, inputs in (of_metrics, ((args.costs,), costs)):
+        about = {INPUTS: hashes([root / layout.PLAN, *inputs], root)}
         write_record(layout.record_of(made[0]), about, root=root, files=made)
+
+
+def check_plan(path: Path, plan: BenchmarkPlan, of_cell: Mapping[str, Any]) -> None:
+    """Refuse a plan that does not know a run of a cell: tables would leave it out."""
+    options = of_cell["options"]
+    if unknown := {*options["methods"], *options["controls"]} - plan.labels.keys():
+        raise Unsound(path, f"does not know {', '.join(sorted(unknown))} of {of_cell['cell']}")

@@ -69,8 +69,7 @@ def write_records(args: Namespace, cell: CellResults) -> None:
     root = args.folder
     of_cell = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
     inputs = [root / name.format(cell=cell.name) for name in of_cell]
-    inputs += [result.folder / layout.RECORD for result in cell.everyone()]
-    options = {name: list(getattr(args, name)) for name in LISTS}
-    about = {"cell": cell.name, "options": options, INPUTS: hashes(inputs, root)}
+    about = {"cell": cell.name, INPUTS: hashes([*inputs, *cell.records()], root)}
+    write_record(layout.record_of(args.costs), about, root=root, files=[args.costs])
+    about["options"] = {name: list(getattr(args, name)) for name in LISTS}
     write_record(layout.record_of(args.out), about, root=root, files=[args.out, args.problems])
-    write_record(layout.record_of(args.costs), {"cell": cell.name}, root=root, files=[args.costs])

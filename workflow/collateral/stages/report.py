@@ -5,8 +5,14 @@ from pathlib import Path
 
 from collateral.findings.compute import write_problems
 from collateral.report.page import benchmark_part, glance, render
-from collateral.results.chain import write_record
+from collateral.results import layout
+from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.files import atomic
+
+MADE_FROM = (
+    *(layout.PLAN, layout.METRICS, layout.COSTS),
+    *(f"{folder}/{layout.RECORD}" for folder in (layout.TABLES, layout.FIGURES)),
+)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,5 +29,6 @@ def run(args: Namespace) -> None:
     with atomic(args.out) as temporary:
         temporary.write_text(render(benchmark), encoding="utf-8")
     write_problems(args.problems, benchmark.problems)
-    files = [args.out, args.problems]
-    write_record(args.glance, glance(benchmark), root=args.folder, files=files)
+    inputs = hashes([args.folder / name for name in MADE_FROM], args.folder)
+    about = {**glance(benchmark), INPUTS: inputs}
+    write_record(args.glance, about, root=args.folder, files=[args.out, args.problems])

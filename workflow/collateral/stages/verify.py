@@ -7,6 +7,7 @@ after it is listed, so that the next run makes it again.
 import shutil
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
@@ -16,7 +17,10 @@ from typing import Any
 from collateral.results import layout
 from collateral.results.chain import read_sealed
 from collateral.results.files import Unsound
-from collateral.results.verification import Walk, walk
+from collateral.results.verification import Walk, files_below, walk
+
+# What `metrics` and `gather` write, by their options.
+NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,16 +34,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Print what is wrong, a line each, and a last line that sums up."""
-    if not args.results.is_dir():
-        raise ValueError(f"{args.results}: there is no such folder")
+    if not any(path.name in layout.SEALED for path in files_below(args.results)):
+        raise ValueError(f"{args.results}: no folder of results: there is no record in it")
     found = walk(args.results)
-    faults = [*found.faults, *(differences(args.results) if args.deep and not found.faults else [])]
-    for fault in faults:
+    is_compared = args.deep and not found.faults
+    if is_compared:
+        found = replace(found, faults=differences(args.results))
+    for fault in found.faults:
         print(f"{fault.path}: {fault.reason}")
-    print(summary(found, faults))
+    print(summary(found))
+    if args.deep and not is_compared:
+        print("Numbers were not made again: what they are made from must be sound first.")
     if args.fix:
-        fix(Walk(faults, found.num_files, found.absent))
-    elif faults:
+        fix(found)
+    elif found.faults:
         raise SystemExit(1)
 
 
@@ -48,28 +56,31 @@ def differences(results: Path) -> list[Unsound]:
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
         of_cells = [fault for path in sorted(records) for fault in _metrics(path, Path(name))]
-        of_all = [fault for path in sorted(plans) for fault in _tables(path, Path(name))]
+        of_all = [fault for path in sorted(plans) for fault in _pages(path, Path(name))]
     return [*of_cells, *of_all]
 
 
 def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
-    """Make the numbers of a cell again; those of a benchmark are the cells', one below another."""
+    """Make the numbers of a cell again; a benchmark's record has no options."""
     content = read_sealed(record)
     if "options" not in content:
         return
-    names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
-    again = {option: out / name for option, name in names.items()}
+    again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
     _stage("metrics").run(Namespace(fresh=True, **about, **again))
     yield from _compared(record.parent / layout.METRICS, again["out"])
 
 
-def _tables(plan: Path, out: Path) -> Iterator[Unsound]:
+def _pages(plan: Path, out: Path) -> Iterator[Unsound]:
+    """Make a benchmark's numbers and tables again from those of its cells."""
     folder, made = plan.parent, out / plan.parent.name
+    written = {option: made / name for option, name in NUMBERS.items()}
+    _stage("gather").run(Namespace(folder=folder, **written))
+    yield from _compared(folder / layout.METRICS, made / layout.METRICS)
     numbers = {"metrics": folder / layout.METRICS, "costs": folder / layout.COSTS}
-    _stage("tables").run(Namespace(plan=plan, **numbers, out=made))
+    _stage("tables").run(Namespace(plan=plan, **numbers, out=made / layout.TABLES))
     for path in sorted((folder / layout.TABLES).rglob("*.csv")):
-        yield from _compared(path, made / path.relative_to(folder / layout.TABLES))
+        yield from _compared(path, made / path.relative_to(folder))
 
 
 def _stage(name: str) -> Any:
@@ -85,10 +96,10 @@ def _compared(path: Path, again: Path) -> Iterator[Unsound]:
         yield Unsound(path, f"made again from the same outputs, it differs in line {line}")
 
 
-def summary(found: Walk, faults: list[Unsound]) -> str:
+def summary(found: Walk) -> str:
     """Say how much was looked at."""
     absent = f"; {len(found.absent)} that figures do not need are not here" if found.absent else ""
-    wrong = f"{len(faults)} not sound" if faults else "all sound"
+    wrong = f"{len(found.faults)} not sound" if found.faults else "all sound"
     return f"{found.num_files} files: {wrong}{absent}"
 
 
@@ -98,4 +109,4 @@ def fix(found: Walk) -> None:
         print(f"deleted: {path}")
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     if found.faults:
-        print("Run again to make it anew.")
+        print("Run again: what is needed is made anew.")

@@ -16,7 +16,7 @@ from collateral.contract.params import MethodParams
 from collateral.contract.plugins import kind_of, prepare_class, prepare_values, prepared_name
 from collateral.contract.seeds import seed_of
 from collateral.results import layout
-from collateral.results.chain import checked, read_sealed, write_record
+from collateral.results.chain import checked, read_cost, write_record
 from collateral.results.files import atomic, read_json, write_json
 from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
@@ -52,7 +52,7 @@ class Prepared:
         return Prepared(
             tensors=read_tensors(checked(folder / layout.PREPARED_TENSORS, root)),
             reported=report["reported"],
-            seconds=read_sealed(folder / layout.COST)["seconds"],
+            seconds=read_cost(folder, root)["seconds"],
             history=report["history"],
         )
 

@@ -14,8 +14,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from collateral.models._build import build_model
-from collateral.results import layout
-from collateral.results.chain import checked, write_record, write_sealed
+from collateral.results import chain, layout
+from collateral.results.chain import checked, write_record
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import Unsound, atomic, write_rows
 from collateral.results.outputs import ModelOutputs
@@ -115,11 +115,11 @@ def status_of(outputs: ModelOutputs, labels: Labels) -> str:
 
 
 def write_cost(out: Path, seconds: Mapping[str, float], device: torch.device, root: Path) -> None:
-    """Write what this process cost so far, and where it ran."""
+    """Write what this process cost so far, and where it ran; its record is written before."""
     threads = torch.get_num_threads()
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
-    write_sealed(out / layout.COST, found, root)
+    chain.write_cost(out, found, root=root)
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

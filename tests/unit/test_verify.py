@@ -1,0 +1,431 @@
+"""`collateral verify`: what it says of results, deletes of them, and ends with."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_cell import FakeCell, FakeRun
+from sealing import seal
+
+from collateral.cli import main
+from collateral.results import chain, layout
+from collateral.results.chain import (
+    FILES,
+    SEAL,
+    content_hash,
+    seal_folder,
+    sealed_page,
+    write_record,
+)
+from collateral.results.dataset import Labels
+from collateral.results.files import Unsound, csv_text, read_json, read_rows, write_json, write_rows
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Outputs
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.selection import read_selected
+from collateral.results.split import Split
+from collateral.results.table import read
+from collateral.results.verification import Walk, walk
+
+TRAIN, TEST = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1])
+GA = "digits/cell/seed-0/ga"
+
+
+def outputs(prediction):
+    logits = np.eye(2)[prediction].astype(np.float16)
+    return Outputs(logits, np.full(len(prediction), 0.5, np.float32), np.array(prediction))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """Return a folder of results with a benchmark, its tables, the theory and the index."""
+    results = tmp_path_factory.mktemp("finished")
+    folder = results / "digits"
+    right, wrong = (
+        FakeRun(outputs(TRAIN), outputs(TEST)),
+        FakeRun(outputs(1 - TRAIN), outputs(TEST)),
+    )
+    FakeCell(
+        labels=Labels(TRAIN, TEST, ("three", "eight")),
+        split=Split(np.array([0]), 6, (0,), {"kind": "class_part", "class": "three"}),
+        neighbours=Neighbours(
+            seeds=np.array([0]),
+            train_similarity=np.linspace(0, 1, 6, dtype=np.float32)[None],
+            test_similarity=np.linspace(0, 1, 2, dtype=np.float32)[None],
+            class_similarity=np.ones((1, 2), np.float32),
+            shown_set=np.array(["train"]),
+            shown_index=np.array([1]),
+            shown_images=np.zeros((1, 2, 2, 1), np.uint8),
+        ),
+        runs={("retrain", 0): right, ("ga", 0): wrong},
+    ).write(folder)
+    for place in (folder / "cell" / "seed-0" / "retrain", results / GA):
+        (place / layout.MODEL).write_bytes(b"weights")
+    seal(folder)
+    (folder / layout.PROBLEMS).unlink()
+    present(folder)
+    (results / "theory").mkdir()
+    (results / "theory" / "checks.csv").write_text("holds\nTrue\n")
+    seal_folder(results / "theory")
+    inputs = [folder / layout.GLANCE, results / "theory" / layout.RECORD]
+    (results / layout.REPORT).write_text(sealed_page("<p>Pages</p>\n", inputs, results))
+    return results
+
+
+def present(folder):
+    """Make numbers and tables of the cell, as the rules do, and something for a page."""
+    BenchmarkPlan({"ga": "GA"}, "matched", {"cell": CellPlan()}).save(folder / layout.PLAN)
+    cell = folder / "cell"
+    words = ["metrics", "--folder", folder, "--cell", "cell", "--seeds", 0, "--base-seeds", 0]
+    words += ["--methods", "ga", "--attacks", "mia", "--out", cell / layout.METRICS]
+    call(*words, "--costs", cell / layout.COSTS, "--problems", cell / layout.PROBLEMS)
+    gather(folder)
+    page = folder / layout.REPORT
+    page.write_text("<p>GA</p>")
+    write_record(folder / layout.GLANCE, {"cells": []}, root=folder, files=[page])
+
+
+def gather(folder):
+    """Make the benchmark's numbers and tables of its cell's numbers."""
+    out = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
+    words = [word for option, name in out.items() for word in (option, folder / name)]
+    call("gather", "--folder", folder, *words)
+    words = ["--metrics", folder / layout.METRICS, "--costs", folder / layout.COSTS]
+    call("tables", "--plan", folder / layout.PLAN, *words, "--out", folder / layout.TABLES)
+
+
+def call(*words):
+    main([str(word) for word in words])
+
+
+@pytest.fixture
+def results(finished, tmp_path, monkeypatch) -> Path:
+    """Return a copy of the results that a test may change; messages name it `results`."""
+    shutil.copytree(finished, tmp_path / "results")
+    monkeypatch.chdir(tmp_path)
+    return Path("results")
+
+
+@pytest.fixture
+def verify(results, capsys):
+    """Return a function: options in, the exit code and the lines that are printed out."""
+
+    def run(*options):
+        capsys.readouterr()
+        code = 0
+        try:
+            main(["verify", *options])
+        except SystemExit as stop:
+            code = stop.code
+        return code, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def forge(path, content):
+    """Change a file, and make its record agree."""
+    path.write_text(content)
+    record = layout.record_of(path)
+    known = read_json(record)
+    known[FILES][path.name] = content_hash(path)
+    known.pop(SEAL)
+    write_json(record, {**known, SEAL: chain._seal(known)})
+
+
+def names(results):
+    return {str(path) for path in results.rglob("*") if path.is_file()}
+
+
+# Plain.
+
+
+def test_sound_results_end_with_0(verify, results):
+    code, (line,) = verify()
+    assert code == 0
+    num_files = len([name for name in names(results) if ".numbers" not in name])
+    assert line == f"{num_files} files: all sound"
+
+
+def test_a_benchmark_and_the_theory_may_be_walked_alone(verify):
+    assert verify("results/digits")[0] == 0
+    assert verify("results/theory") == (0, ["2 files: all sound"])
+
+
+def test_what_is_wrong_is_named_a_line_each_and_the_code_is_1(verify, results):
+    flip(results / GA / layout.OUTPUTS)
+    flip(results / "theory" / "checks.csv")
+    code, lines = verify()
+    assert code == 1
+    content = "its content is not the one that record.json names"
+    assert lines[:2] == [
+        f"results/{GA}/outputs.npz: {content}",
+        f"results/theory/checks.csv: {content}",
+    ]
+    assert lines[2].endswith(" files: 2 not sound")
+    assert len(lines) == 3
+
+
+def test_a_second_look_sees_what_has_changed_since_the_first(verify, results):
+    assert verify()[0] == 0
+    flip(results / GA / layout.OUTPUTS)
+    assert verify()[0] == 1
+
+
+def test_a_broken_file_is_blamed_alone_and_not_what_was_made_from_it(verify, results):
+    for broken in ("digits/labels.npz", "digits/cell/split.json", f"{GA}/record.json"):
+        before = (results / broken).read_bytes()
+        flip(results / broken)
+        code, (line, _) = verify()
+        assert code == 1
+        assert line.startswith(f"results/{broken}: ")
+        (results / broken).write_bytes(before)
+
+
+def test_a_cost_that_is_missing_is_missed(verify, results):
+    record = results / GA / layout.RECORD
+    write_record(record, {"seed": 0, "status": "ok"}, root=results / "digits", files=[])
+    (results / GA / layout.COST).unlink()
+    assert f"results/{GA}/cost.json: is missing, and every job has one" in verify()[1]
+
+
+def test_models_may_have_stayed_where_they_were_made(verify, results):
+    for path in results.rglob(layout.MODEL):
+        path.unlink()
+    code, (line,) = verify()
+    assert code == 0
+    assert line.endswith("all sound; 2 that figures do not need are not here")
+
+
+def test_outputs_may_not(verify, results):
+    (results / GA / layout.OUTPUTS).unlink()
+    code, lines = verify()
+    assert code == 1
+    assert lines[0] == f"results/{GA}/outputs.npz: is missing, and record.json names it"
+
+
+def test_what_is_behind_a_link_is_seen(verify, results, tmp_path):
+    shutil.move(results / "digits", tmp_path / "disk")
+    (results / "digits").symlink_to(tmp_path / "disk")
+    assert verify()[0] == 0
+    flip(results / GA / layout.OUTPUTS)
+    assert verify()[0] == 1
+
+
+def test_an_index_of_other_pages_is_noticed(verify, results):
+    folder = results / "digits"
+    page = folder / layout.REPORT
+    write_record(folder / layout.GLANCE, {"cells": ["another"]}, root=folder, files=[page])
+    line = "results/report.html: what it describes was made from another results/digits/glance.json"
+    assert verify()[1][0] == line
+
+
+@pytest.mark.parametrize("place", ["nowhere", "empty", "results/digits/report.html"])
+def test_a_folder_without_a_record_is_none_of_results(verify, place):
+    Path("empty").mkdir()
+    said = f"collateral verify: {place}: no folder of results: there is no record in it"
+    assert verify(place) == (said, [])
+
+
+# Deep.
+
+
+def test_numbers_that_come_out_the_same_are_sound_in_depth(verify):
+    assert verify("--deep")[0] == 0
+
+
+DIFFERS = "made again from the same outputs, it differs in line {}"
+
+
+def edit_number(path):
+    """Change GA's TA in a long table, and its record; return the line."""
+    rows = read_rows(path)
+    place = next(i for i, row in enumerate(rows) if (row["run"], row["metric"]) == ("ga", "ta"))
+    rows[place]["value"] = "0.58"
+    forge(path, csv_text(list(rows[0]), rows))
+    return place + 2
+
+
+def test_a_wrong_number_with_a_right_hash_is_found_in_depth(verify, results):
+    path = results / "digits" / "cell" / layout.METRICS
+    line = edit_number(path)
+    gather(results / "digits")  # which has no reason to doubt it
+    assert verify()[0] == 0
+    code, lines = verify("--deep")
+    assert code == 1
+    assert lines[0] == f"{path}: {DIFFERS.format(line)}"
+
+
+def test_a_wrong_number_of_all_cells_is_found_in_depth(verify, results):
+    path = results / "digits" / layout.METRICS
+    line = edit_number(path)
+    words = ["--metrics", path, "--costs", path.with_name(layout.COSTS)]
+    call("tables", "--plan", path.with_name(layout.PLAN), *words, "--out", path.parent / "tables")
+    assert verify()[0] == 0
+    assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(line)}"
+
+
+def test_a_wrong_table_with_a_right_hash_is_found_in_depth(verify, results):
+    folder = results / "digits"
+    path = folder / layout.TABLES / "cell" / "main.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], f"{lines[1]}0", *lines[2:], ""]))
+    made_from = (layout.PLAN, layout.METRICS, layout.COSTS)
+    seal_folder(folder / layout.TABLES, [folder / name for name in made_from])
+    assert verify()[0] == 0
+    assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(2)}"
+
+
+def test_nothing_is_computed_from_what_is_not_sound(verify, results):
+    flip(results / GA / layout.OUTPUTS)
+    code, lines = verify("--deep")
+    assert code == 1
+    assert lines[-1].startswith("Numbers were not made again")
+
+
+# Fix.
+
+
+def test_fix_lists_and_deletes_exactly_what_is_not_sound(verify, results):
+    before = names(results)
+    broken = [f"results/{GA}/record.json", "results/theory/checks.csv"]
+    for path in broken:
+        flip(Path(path))
+    code, lines = verify("--fix")
+    assert code == 0
+    assert before - names(results) == {*broken}
+    deleted = [f"deleted: {path}" for path in broken]
+    assert lines[-3:] == [*deleted, "Run again: what is needed is made anew."]
+
+
+def test_fix_of_sound_results_deletes_nothing(verify, results):
+    before = names(results)
+    assert verify("--fix")[0] == 0
+    assert names(results) == before
+
+
+def test_fix_takes_all_tables_along(verify, results):
+    flip(results / "digits" / layout.TABLES / "cell" / "main.md")
+    assert verify("--fix")[1][-2] == "deleted: results/digits/tables"
+    assert not (results / "digits" / layout.TABLES).exists()
+
+
+# Damage that hashes do not show: what was written was broken.
+
+
+def write_recorded(path, content, root):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    write_record(layout.record_of(path), {}, root=root, files=[path])
+    return path
+
+
+def test_every_bit_of_arrays_that_may_break_is_named(tmp_path):
+    path = tmp_path / layout.LABELS
+    Labels(np.array([0, 1]), np.array([0]), ("one", "two")).save(path)
+    sound = path.read_bytes()
+    refused = 0
+    for place in range(len(sound)):
+        for bit in (1, 128):
+            content = bytearray(sound)
+            content[place] ^= bit
+            path.write_bytes(content)
+            try:
+                Labels.load(path)
+            except Unsound as error:
+                assert str(error).startswith(f"{path}: ")
+                assert "\n" not in str(error)
+                refused += 1
+    assert refused > len(sound)  # of twice as many; some bits mean nothing to a reader
+
+
+def test_arrays_cut_anywhere_are_named(tmp_path):
+    path = tmp_path / layout.LABELS
+    Labels(np.array([0, 1]), np.array([0]), ("one", "two")).save(path)
+    sound = path.read_bytes()
+    for length in range(0, len(sound) - 1, 7):
+        path.write_bytes(sound[:length])
+        with pytest.raises(Unsound, match=r"labels\.npz: broken: "):
+            Labels.load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "broken: No columns"),
+        (b"\xff\xfe\x00", "broken: .*utf-8"),
+        (b"cell,run\n", "broken: it has no column class, fraction, seed"),
+        (b'cell,run\n"a', "broken: "),
+    ],
+)
+def test_a_broken_long_table_is_named(tmp_path, content, reason):
+    path = tmp_path / layout.METRICS
+    path.write_bytes(content)
+    with pytest.raises(Unsound, match=rf"metrics\.csv: {reason}"):
+        read(BenchmarkPlan({}), path)
+
+
+def test_a_number_that_stands_twice_is_named(results):
+    path = results / "digits" / layout.METRICS
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines, lines[1], ""]))
+    with pytest.raises(Unsound, match=r"metrics\.csv: broken: cell ga .* stands there twice"):
+        read(BenchmarkPlan({"ga": "GA"}), path)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"trial\n" + b"1" * 200_000])
+def test_broken_rows_are_named(tmp_path, content):
+    path = tmp_path / layout.TRIALS
+    path.write_bytes(content)
+    with pytest.raises(Unsound, match=r"trials\.csv: broken: "):
+        read_rows(path)
+
+
+def write_tuning(root, chosen, trials):
+    folder = root / "cell" / "tune" / "ft"
+    write_json(folder / layout.SELECTED, {"params": chosen})
+    rows = [{"trial": i, **values, "is_chosen": i == 0} for i, values in enumerate(trials)]
+    write_rows(folder / layout.TRIALS, list(rows[0]), rows)
+    files = [folder / layout.SELECTED, folder / layout.TRIALS]
+    write_record(folder / layout.RECORD, {}, root=root, files=files)
+    return folder / layout.SELECTED
+
+
+@pytest.mark.parametrize("chosen", [{"lr": 0.1}, {"lr": 1e-5}, {"top": None}, {"steps": True}])
+def test_a_choice_that_is_the_chosen_trial_is_read(tmp_path, chosen):
+    assert read_selected(write_tuning(tmp_path, chosen, [chosen]), tmp_path) == chosen
+
+
+@pytest.mark.parametrize("chosen", [{"lr": 0.3}, {"rate": 0.1}])
+def test_a_choice_that_no_trial_had_is_refused(tmp_path, chosen):
+    path = write_tuning(tmp_path, chosen, [{"lr": 0.1}, {"lr": 0.3}])
+    with pytest.raises(Unsound, match=r"selected\.json: .* is not the trial that trials\.csv"):
+        read_selected(path, tmp_path)
+
+
+def test_what_the_system_refuses_is_named(tmp_path):
+    (tmp_path / layout.PLAN).mkdir()
+    words = ["gather", "--folder", tmp_path]
+    for option in ("--out", "--costs", "--problems"):
+        words += [option, tmp_path / "x"]
+    with pytest.raises(SystemExit, match=r"collateral gather: .*/plan\.json: Is a directory$"):
+        call(*words)
+
+
+def test_a_plan_that_does_not_know_a_run_is_refused(results):
+    folder = results / "digits"
+    BenchmarkPlan({"ft": "FT"}, "matched", {"cell": CellPlan()}).save(folder / layout.PLAN)
+    with pytest.raises(
+        SystemExit, match=r"collateral gather: .*plan\.json: does not know ga of cell"
+    ):
+        gather(folder)
+
+
+def test_a_walk_of_nothing_finds_nothing(tmp_path):
+    assert walk(tmp_path / "nowhere") == Walk([], 0, [])

@@ -239,7 +239,7 @@ def test_what_uses_retrain_after_the_fact_stands_with_the_table_that_says_so(ben
 
 
 def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
-    head = "from collateral.findings._shared.tables import Field, Grid, Line, Table\n"
+    head = "from collateral.contract.tables import Field, Grid, Line, Table\n"
     grid = '[Grid("Run", ["Luck"], [[Line("FT", [Field("77 %")])]])]'
     add_plugins([write_files(plugins, {
         "findings/luck/__init__.py": '"""Who is lucky?"""\nMETRICS = {}\nORDER = 1\n',

@@ -94,7 +94,7 @@ def test_over_cells_stands_beside_their_folders(tmp_path):
 
 
 MINE = """
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 
 def tables(cell):
     fields = [Field("1")] * (1 if cell.name == "digit_3-50" else 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from collateral.findings._shared.tables import Table
+from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, read_problems
 from collateral.report.images import Strip, strips
 from collateral.report.records import computed_with, what_ran

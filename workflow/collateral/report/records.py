@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.contract.metrics import EMPTY
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.results import layout
 from collateral.results.chain import read_sealed
 from collateral.results.table import REFERENCE, CellTable

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from PIL import Image
 
 from collateral.contract.plugins import FINDING
-from collateral.findings._shared.tables import Table
+from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, attempt, having, presented
 from collateral.report.images import data_uri
 from collateral.results import layout

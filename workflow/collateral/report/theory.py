@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collateral.contract.metrics import Metric
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
 from collateral.results.chain import check_folder

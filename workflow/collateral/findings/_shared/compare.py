@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from collateral.contract.rows import At
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.layouts import Layout, Part
 from collateral.findings._shared.statistics import student_95
-from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.results.table import REFERENCE, CellTable, mean, std

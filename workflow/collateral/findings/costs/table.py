@@ -4,16 +4,9 @@ import math
 from collections.abc import Iterator
 
 from collateral.contract.metrics import Metric
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, over_seeds
-from collateral.findings._shared.tables import (
-    Field,
-    Grid,
-    Line,
-    Table,
-    csv_record,
-    field_of,
-    line_of,
-)
+from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 

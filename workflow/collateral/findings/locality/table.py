@@ -5,17 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import CHANCE, joined, over_seeds
 from collateral.findings._shared.compare import chance_by_sd
-from collateral.findings._shared.tables import (
-    Field,
-    Grid,
-    Line,
-    Table,
-    csv_record,
-    field_of,
-    line_of,
-)
+from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.locality.numbers import BINNED
 from collateral.results.table import REFERENCE, CellTable, mean

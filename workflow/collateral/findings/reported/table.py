@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import over_seeds
-from collateral.findings._shared.tables import Field, Grid, Line, Table, csv_record, field_of
+from collateral.findings._shared.tables import csv_record, field_of
 from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.reported import METRICS
 from collateral.results.table import REFERENCE, CellTable, mean

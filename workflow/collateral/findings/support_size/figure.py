@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import NDArray
 
+from collateral.contract.pictures import Picture
 from collateral.findings._shared.panels import (
     LEVEL,
     RANGE,
@@ -20,15 +21,7 @@ from collateral.findings._shared.panels import (
     draw_line,
     fit_rates,
 )
-from collateral.findings._shared.style import (
-    NOISE,
-    WIDTH,
-    Look,
-    Picture,
-    annotate,
-    look_of,
-    style,
-)
+from collateral.findings._shared.style import NOISE, WIDTH, Look, annotate, look_of, style
 from collateral.findings.catalogue import metric_of
 from collateral.findings.support_size.reading import Supports, span, supports_of
 from collateral.results.table import CellTable, mean

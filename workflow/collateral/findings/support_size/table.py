@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from collateral.contract.metrics import Metric
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, over_seeds
-from collateral.findings._shared.tables import Field, Grid, Line, Table, csv_record, field_of
+from collateral.findings._shared.tables import csv_record, field_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.support_size.reading import Step, Supports, supports_of
 from collateral.results.table import REFERENCE, CellTable

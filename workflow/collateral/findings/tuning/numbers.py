@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.gap import TERMS
-from collateral.results.cell import CellResults
 from collateral.results.layout import RETRAIN
 
 TrialRow = Mapping[str, str]  # a row of trials.csv

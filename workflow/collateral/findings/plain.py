@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from collateral.contract.tables import Grid, Table
 from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings._shared.tables import Grid, Table, csv_record, field_of, line_of
+from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable
 

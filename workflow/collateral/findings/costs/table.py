@@ -1,7 +1,8 @@
 """Time and memory of every run."""
 
-import math
 from collections.abc import Iterator
+
+import numpy as np
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
@@ -17,8 +18,8 @@ CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation."
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of costs; nothing where none were measured."""
-    totals = [name for name in TOTALS if any(_is_known(cell, run, name) for run in cell.labels)]
-    if totals:
+    values = {name: [cell.values(run, name) for run in cell.labels] for name in TOTALS}
+    if totals := [name for name in TOTALS if not np.isnan(values[name]).all()]:
         yield Table(
             "costs",
             "Costs",
@@ -30,10 +31,6 @@ def tables(cell: CellTable) -> Iterator[Table]:
                 *(csv_record(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),
             ],
         )
-
-
-def _is_known(cell: CellTable, run: str, metric: str) -> bool:
-    return not math.isnan(mean(cell.values(run, metric)))
 
 
 def _totals(cell: CellTable, totals: list[str]) -> Grid:

@@ -363,7 +363,7 @@ def test_the_stages_write_the_same_files_on_a_gpu(tmp_path, monkeypatch):
         one, other = here.results(name), there.results(name)
         assert one.keys() == other.keys()
         assert {file for file in one if one[file] != other[file]} <= {"record.json"}
-    record = json.loads(there.results("ltd")["record.json"])
+    record = there.results("ltd")["record.json"]
     assert record["numerics"] == {"device": NAME, "deterministic": True, "tf32": False}
     cost = json.loads((there.folder / "ltd" / "cost.json").read_text())
     assert (cost["device"], cost["peak_device_mb"]) == ("cuda", 1.0)

@@ -273,11 +273,16 @@ def test_a_teacher_nobody_knows_is_named_with_the_nearest():
         params(teacher="resnet57")
 
 
-@pytest.mark.parametrize("k", [0, -1, True, 1.5, "automatic", None])
+@pytest.mark.parametrize("k", [0, -1, 1.5, "automatic", None])
 def test_k_is_a_positive_number_or_auto(k):
     with pytest.raises(ValidationError, match="should be a whole number from 1, or auto") as error:
         params(k=k)
     assert error.value.error_count() == 1
+
+
+def test_k_is_no_yes():
+    with pytest.raises(ValidationError, match="yes, no, true and false are none"):
+        params(k=True)
 
 
 # The objective

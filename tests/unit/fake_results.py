@@ -10,6 +10,8 @@ from sealing import seal
 
 from collateral.contract.rows import At
 from collateral.findings.catalogue import metric_of
+from collateral.findings.compute import write_problems
+from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
@@ -98,6 +100,21 @@ def read_cells(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None
 def read_cell(folder: Path, cell: FakeCell, plan: BenchmarkPlan | None = None) -> CellTable:
     """Write a cell and read it."""
     return read_cells(folder, cell, plan=plan).cells[0]
+
+
+def write_cells(folder: Path, plan: BenchmarkPlan, *cells: FakeCell) -> None:
+    """Write what the metrics jobs of some cells leave, and the plan."""
+    for cell in cells:
+        kinds = {row["run"]: row["kind"] for row in cell.metrics}
+        runs = {
+            f"{kind}s": [r for r in kinds if kinds[r] == kind] for kind in ("method", "control")
+        }
+        about = {"cell": cell.name, "options": runs}
+        write_json(folder / cell.name / layout.METRICS_RECORD, about)
+        write_problems(folder / cell.name / layout.PROBLEMS, [])
+        cell.write(folder / cell.name)
+    plan.save(folder / layout.PLAN)
+    seal(folder)
 
 
 def full_cell(

@@ -1,6 +1,6 @@
 """Fields of a table by the names of their row and column."""
 
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 
 
 def lines_of(grid: Grid) -> dict[str, Line]:

@@ -36,7 +36,8 @@ def test_an_empty_text_is_nothing(text):
 
 
 def test_json_is_read_too_with_the_tabs_that_yaml_refuses():
-    assert parse('{\n\t"a": [1e3, true],\n\t"b": null}') == {"a": [1000.0, True], "b": None}
+    text = '{\n\t"a": [1e3, true],\n\t"b": "\\ud83d\\ude00"}'
+    assert parse(text) == {"a": [1000.0, True], "b": "😀"}
 
 
 # A key twice.
@@ -133,7 +134,9 @@ def test_tags_of_plain_values_are_allowed():
     assert parse("{a: !!str 3, b: !!int '3', c: !!float 3}") == {"a": "3", "b": 3, "c": 3.0}
 
 
-@pytest.mark.parametrize("text", ["!!int three", "!!bool maybe", "9" * 5000, f"0x{'f' * 5000}"])
+@pytest.mark.parametrize(
+    "text", ["!!int three", "!!bool maybe", "9" * 5000, f"0x{'f' * 5000}", '"\\ud800"']
+)
 def test_a_value_that_its_tag_cannot_read_is_named(text):
     assert complaint(f"a: [1, {text}]").startswith("line 1: a[1]: '")
 

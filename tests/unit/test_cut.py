@@ -71,7 +71,7 @@ def test_statistics_and_augmentation_stay():
     [
         ({"classes": ["cat", "dgo"]}, r"data.classes: no class 'dgo'; .*did you mean dog\?"),
         ({"classes": ["cat", 3]}, r"data.classes: no class 3; there are 3, 0 to 2"),
-        ({"classes": ["cat", -1]}, r"data.classes: no class -1"),
+        ({"classes": ["cat", -1]}, r"should be greater than or equal to 0"),
         ({"classes": ["cat", 0]}, r"data.classes: class 'cat' is listed twice"),
         ({"per_class": 3}, r"data.per_class: 3, but class 'dog' has 2 train examples"),
         ({"test_per_class": 2}, r"data.test_per_class: 2, but class 'dog' has 1 test examples"),

@@ -16,7 +16,7 @@ from collateral.contract.params import MethodParams
 from collateral.contract.plugins import MODEL, add_plugins
 from collateral.contract.work import Sizes, Work, training
 from collateral.models._facts import facts_of
-from collateral.plan.estimate.disk import benchmark_bytes, run_bytes
+from collateral.plan.estimate.disk import NUM_SHOWN, benchmark_bytes, run_bytes
 from collateral.plan.estimate.jobs import benchmark_jobs, shared_jobs
 from collateral.plan.estimate.total import START_SECONDS, estimate
 from collateral.plan.grid import build_grid
@@ -25,6 +25,7 @@ from collateral.plan.limits import memory_mb, minutes
 from collateral.plan.method_jobs import UnlearnJob
 from collateral.plan.rates import A100, CPU, Rate, Rates, read_rates
 from collateral.plan.workload import SizeUnknownError, WorkError, Workload
+from collateral.stages import neighbours
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "configs/paper.yaml"
@@ -151,6 +152,10 @@ def test_a_run_takes_what_its_files_take():
     assert taken["retrain"] == 3 * run_bytes(work)
     assert taken["base"] == run_bytes(work) + ALL * 64 * 4
     assert "original" not in taken
+
+
+def test_the_images_beside_similarities_are_those_that_the_stage_keeps():
+    assert sum(neighbours.NUM_SHOWN.values()) == NUM_SHOWN
 
 
 COUCH = {"ft": 158.6, "rl": 154.4, "ltd": 226.5, "amun": 171.0}

@@ -7,8 +7,8 @@ from fake_results import RUNS, FakeCell, full_cell, supports_cell
 from matplotlib.figure import Figure
 
 from collateral.cli import main
+from collateral.contract.pictures import Picture
 from collateral.contract.plugins import FINDING
-from collateral.findings._shared.style import Picture
 from collateral.results.chain import read_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 

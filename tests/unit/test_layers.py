@@ -217,6 +217,14 @@ def test_findings_read_one_another_from_the_long_table():
     assert strange == {}
 
 
+def test_numbers_are_made_of_what_the_contract_has():
+    """So that a plug-in is given all that our own findings are given."""
+    numbers = sorted((PACKAGE / "findings").glob("[!_]*/numbers.py"))
+    assert len(numbers) > 8
+    apart = "collateral.results.cell."
+    assert [name_of(p) for p in numbers if any(m.startswith(apart) for m in imports(p))] == []
+
+
 def is_file(finding, name):
     return (PACKAGE / "findings" / finding / f"{name}.py").is_file()
 

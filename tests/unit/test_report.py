@@ -22,7 +22,7 @@ from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words
 from collateral.report.images import strips
-from collateral.report.page import gather, render
+from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.chain import write_sealed
 from collateral.results.files import read_json
@@ -57,7 +57,7 @@ def gathered(folder):
     """Return what the page shows of a folder, in which all files have their records."""
     for place in (layout.TABLES, layout.FIGURES):
         (folder / place).mkdir(exist_ok=True)
-    return gather(seal(folder))
+    return benchmark_part(seal(folder))
 
 
 # The words of locality.
@@ -239,7 +239,7 @@ def test_what_uses_retrain_after_the_fact_stands_with_the_table_that_says_so(ben
 
 
 def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
-    head = "from collateral.findings._shared.tables import Field, Grid, Line, Table\n"
+    head = "from collateral.contract.tables import Field, Grid, Line, Table\n"
     grid = '[Grid("Run", ["Luck"], [[Line("FT", [Field("77 %")])]])]'
     add_plugins([write_files(plugins, {
         "findings/luck/__init__.py": '"""Who is lucky?"""\nMETRICS = {}\nORDER = 1\n',
@@ -265,10 +265,10 @@ def test_a_finding_that_raises_is_named_and_the_rest_is_there(benchmark_of, plug
         "findings/lost/table.py": "import nowhere\n",
     })])  # fmt: skip
     folder = benchmark_of(full_cell())
-    assert gathered(folder).problems == [
-        Problem("lost", "table", "digit_3-50", "ModuleNotFoundError: No module named 'nowhere'"),
-        Problem("mute", "words", "digit_3-50", "KeyError: 'nothing'"),
-    ]
+    lost, mute = gathered(folder).problems
+    assert (lost.finding, lost.part, lost.cell) == ("lost", "table", "digit_3-50")
+    assert lost.error.endswith("table.py', line 1: ModuleNotFoundError: No module named 'nowhere'")
+    assert mute == Problem("mute", "words", "digit_3-50", "KeyError: 'nothing'")
     page = page_of(folder)
     assert page.count('role="alert"') == 1
     assert "finding mute: its words in digit_3-50 could not be made: KeyError" in page

@@ -23,7 +23,7 @@ from collateral.findings._shared.write import escape, escape_markdown
 from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.jobs import DataJob, SplitJob
 from collateral.results import layout
-from collateral.results.files import write_json
+from collateral.results.chain import write_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.stages.figures import draw_all
 
@@ -342,7 +342,7 @@ def test_no_name_becomes_a_tag_of_the_page(benchmark):
 def test_no_folder_becomes_a_link_that_runs(tmp_path):
     name = "javascript:alert(1)"
     glance = {"cells": [["cell", HOSTILE, HOSTILE]], "problems": [HOSTILE]}
-    write_json(tmp_path / name / layout.GLANCE, glance)
+    write_sealed(tmp_path / name / layout.GLANCE, glance, tmp_path / name)
     main(["index", "--results", str(tmp_path), "--out", str(tmp_path / "report.html")])
     tags = Tags((tmp_path / "report.html").read_text())
     links = {link.partition("#")[0] for link in tags.links}

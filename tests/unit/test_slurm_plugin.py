@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from collateral.plan.slurm_plugin import VERSION, PluginError, mend
+from collateral.plan.slurm_plugin import VERSION, SlurmPluginError, mend
 
 
 class Executor:
@@ -41,7 +41,7 @@ def test_it_takes_squeues_memory_for_known():
 def test_another_plugin_is_refused(missing):
     plugin = plugin_like()
     delattr(plugin, missing)
-    with pytest.raises(PluginError, match=f"plugin is not as of {VERSION}"):
+    with pytest.raises(SlurmPluginError, match=f"plugin is not as of {VERSION}"):
         mend(plugin, wait=5, memory=300)
 
 

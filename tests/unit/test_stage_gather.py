@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from fake_results import RUNS, FakeCell, full_cell
+from fake_results import RUNS, full_cell, write_cells
 from sealing import seal
 
 from collateral.cli import main
@@ -13,15 +13,11 @@ from collateral.results.chain import INPUTS, read_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 
-def write_cells(folder: Path, *cells: FakeCell) -> None:
-    """Write what the metrics jobs of some cells leave, and the plan."""
-    for cell in cells:
-        cell.write(folder / cell.name)
-        write_problems(folder / cell.name / layout.PROBLEMS, [])
-    BenchmarkPlan(RUNS, "matched", {cell.name: CellPlan() for cell in cells}).save(
-        folder / layout.PLAN
-    )
-    seal(folder)
+def plan_of(*cells: str) -> BenchmarkPlan:
+    return BenchmarkPlan(RUNS, "matched", {cell: CellPlan() for cell in cells})
+
+
+TWO = plan_of("digit_3-50", "digit_8-90")
 
 
 def gather(folder: Path) -> None:
@@ -31,7 +27,8 @@ def gather(folder: Path) -> None:
 
 
 def test_the_cells_of_the_plan_stand_below_one_another_and_what_is_over_all_last(tmp_path):
-    write_cells(tmp_path, full_cell("digit_8-90"), full_cell("digit_3-50"))
+    cells = full_cell("digit_8-90"), full_cell("digit_3-50")
+    write_cells(tmp_path, plan_of("digit_8-90", "digit_3-50"), *cells)
     full_cell("digit_1-50").write(tmp_path / "digit_1-50")  # of an earlier config
     gather(tmp_path)
     for name in (layout.METRICS, layout.COSTS):
@@ -46,7 +43,7 @@ def test_the_cells_of_the_plan_stand_below_one_another_and_what_is_over_all_last
 
 
 def test_problems_of_cells_are_kept(tmp_path):
-    write_cells(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
+    write_cells(tmp_path, TWO, full_cell("digit_3-50"), full_cell("digit_8-90"))
     problem = Problem("gap", "numbers", "digit_8-90", "MemoryError: ")
     write_problems(tmp_path / "digit_8-90" / layout.PROBLEMS, [problem])
     seal(tmp_path)
@@ -54,17 +51,27 @@ def test_problems_of_cells_are_kept(tmp_path):
     assert read_problems([tmp_path / layout.PROBLEMS]) == [problem]
 
 
-def test_the_records_name_the_cells_files(tmp_path):
-    write_cells(tmp_path, full_cell("digit_3-50"), full_cell("digit_8-90"))
+def test_the_records_name_the_plan_and_the_cells_files(tmp_path):
+    write_cells(tmp_path, TWO, full_cell("digit_3-50"), full_cell("digit_8-90"))
     gather(tmp_path)
-    for name in (layout.METRICS, layout.COSTS):
+    made_of = {"metrics.csv": ("metrics.csv", "problems.json"), "costs.csv": ("costs.csv",)}
+    for name, files in made_of.items():
         record = read_sealed(layout.record_of(tmp_path / name))
-        assert {*record[INPUTS]} == {f"digit_3-50/{name}", f"digit_8-90/{name}"}
+        cells = {f"{cell}/{file}" for cell in TWO.cells for file in files}
+        assert {*record[INPUTS]} == {"plan.json", *cells}
 
 
 def test_a_file_of_a_cell_that_was_changed_is_refused(tmp_path):
-    write_cells(tmp_path, full_cell("digit_3-50"))
+    write_cells(tmp_path, plan_of("digit_3-50"), full_cell("digit_3-50"))
     with (tmp_path / "digit_3-50" / layout.COSTS).open("a") as file:
         file.write("\n")
     with pytest.raises(SystemExit, match=r"digit_3-50/costs\.csv: its content is not"):
+        gather(tmp_path)
+
+
+def test_a_plan_that_does_not_know_a_run_is_refused(tmp_path):
+    labels = {run: label for run, label in RUNS.items() if run != "ga"}
+    plan = BenchmarkPlan(labels, "matched", {"digit_3-50": CellPlan()})
+    write_cells(tmp_path, plan, full_cell("digit_3-50"))
+    with pytest.raises(SystemExit, match=r"plan\.json: does not know ga of digit_3-50"):
         gather(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 from fake_results import RUNS, FakeCell, full_cell, read_cell
 from table_reading import field_at, lines_of, marked
 
-from collateral.findings._shared.tables import Table
+from collateral.contract.tables import Table
 from collateral.findings.gap.table import tables
 from collateral.results.plan import BenchmarkPlan
 

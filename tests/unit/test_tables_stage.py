@@ -1,7 +1,6 @@
 """The stage: every finding's tables in their folders, and what could not be made."""
 
 import csv
-import time
 from pathlib import Path
 
 import pytest
@@ -94,7 +93,7 @@ def test_over_cells_stands_beside_their_folders(tmp_path):
 
 
 MINE = """
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 
 def tables(cell):
     fields = [Field("1")] * (1 if cell.name == "digit_3-50" else 2)
@@ -132,25 +131,3 @@ def test_a_table_that_another_finding_has_is_refused(plug_in, tmp_path):
     [problem] = read_problems([out / "problems.json"])
     assert problem.error == "ValueError: finding gap has a table 'main' already; rename it"
     assert "Avg. Gap" in (out / "digit_3-50/main.md").read_text()
-
-
-def small_cell(name: str) -> FakeCell:
-    """Return a cell without its bins, which no table shows."""
-    cell = full_cell(name, num_seeds=2, runs=("ga", "ft", "ft@lr=1"))
-    cell.metrics = [row for row in cell.metrics if not row["metric"].startswith(("bin_", "delta_"))]
-    return cell
-
-
-def test_two_hundred_cells_are_presented_in_time(tmp_path):
-    values = {"ft": 0.1, **{f"ft@lr={n}": n for n in range(1, 20)}}
-    sweep = Sweep("rate", "FT", "lr", "ft", values, {run: str(n) for run, n in values.items()})
-    cells = [small_cell(f"digit_{c}-50") for c in range(200)]
-    labels = {"ga": "GA", **{run: run for run in values}}
-    plan = BenchmarkPlan(labels, "matched", {cell.name: CellPlan((sweep,)) for cell in cells})
-    start = time.process_time()
-    out = make_tables(tmp_path, *cells, plan=plan)
-    assert time.process_time() - start < 60
-    # More than the 131,072 bytes that Linux allows one argument of a command.
-    assert (tmp_path / "plan.json").stat().st_size > 131072
-    assert len(list(out.glob("*/sweep-rate.md"))) == len(list(out.glob("*/main.md"))) == 200
-    assert read_problems([out / "problems.json"]) == []

@@ -6,7 +6,7 @@ import pytest
 from fake_results import RUNS, FakeCell, read_cell
 from table_reading import field_at, lines_of, marked
 
-from collateral.findings._shared.tables import Table
+from collateral.contract.tables import Table
 from collateral.findings._shared.write import latex, markdown
 from collateral.findings.gap.table import tables as gap_tables
 from collateral.findings.sweeps.table import tables

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.write import escape, latex, markdown, unrounded, write
 
 NUMBERS = Grid(

@@ -5,6 +5,7 @@ import argparse
 import pandas as pd
 import pytest
 
+from collateral.plan import paths
 from collateral.stages import theory
 
 
@@ -34,6 +35,12 @@ def test_it_writes_tables_and_figures(files):
         "figures/captions.json",
         *figures,
     }
+
+
+def test_the_rule_declares_what_it_writes(files):
+    declared = paths.theory_files().values()
+    flat = [path for one in declared for path in (one if isinstance(one, list) else [one])]
+    assert {path.removeprefix(f"{paths.THEORY}/") for path in flat} == set(files)
 
 
 def test_a_second_run_writes_the_same_bytes(files, tmp_path, monkeypatch):

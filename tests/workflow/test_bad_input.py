@@ -48,7 +48,7 @@ WRONG = {
     "no method.py": (
         "methods:",
         "methods:\n      mine:",
-        "no module collateral.methods.mine.method",
+        "/mine/mine': has no method.py",
     ),
     "no such package": (
         "methods:",

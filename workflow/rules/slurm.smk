@@ -12,7 +12,7 @@ from collateral.plan.slurm import (
     preemption_problem,
     status_problem,
 )
-from collateral.plan.slurm_plugin import PluginError, mend
+from collateral.plan.slurm_plugin import SlurmPluginError, mend
 
 
 def check_slurm():
@@ -31,5 +31,5 @@ def check_slurm():
         logger.warning(problem)
     try:
         mend(sys.modules[type(executor).__module__], wait, memory_seconds(settings))
-    except PluginError as error:
+    except SlurmPluginError as error:
         raise WorkflowError(str(error))

@@ -3,17 +3,13 @@
 import gc
 import inspect
 
+from snakemake.common import overwrite_function_params
+
 from collateral.plan.schedule import lift_limit
 from collateral.plan.warm import keep_warm
 
-# A DAG is all live objects: looking through them for garbage is a ninth of a large dry run.
+# A DAG is all live objects: looking through them for garbage is a seventh of a large dry run.
 gc.set_threshold(200_000, 20, 100)
-
-# Snakemake asks for the signature of each function again for each job: an eighth of a dry run.
-for rule_ in workflow.rules:
-    for function in [*rule_.input, *rule_.params, *rule_.resources.values()]:
-        if inspect.isfunction(function):
-            function.__signature__ = inspect.signature(function)
 
 
 # The theory's is 0: no page waits for it, but the index. Below that, Snakemake's ILP starts nothing.
@@ -25,10 +21,22 @@ def priority(wildcards):
     return PRIORITIES[wildcards.benchmark]
 
 
-priority.__signature__ = inspect.signature(priority)
 for rule_ in workflow.rules:
     if "benchmark" in rule_.wildcard_names:
         rule_.priority = priority
+
+
+def functions_in(value):
+    """Return the functions by which Snakemake finds a value of each job; a resource has two."""
+    own, given = getattr(type(value), "evaluate", None), getattr(value, "_evaluator", None)
+    return filter(inspect.isfunction, (value, own, given))
+
+
+# Snakemake looks for the parameters of a function each time: a tenth of a dry run.
+for rule_ in workflow.rules:
+    for value in [*rule_.input, *rule_.params, *rule_.resources.values(), rule_.priority]:
+        for function in functions_in(value):
+            overwrite_function_params(function, inspect.signature(function).parameters)
 
 
 def speed_up():

@@ -9,16 +9,7 @@ import os
 rule theory:
     """Seed and number of runs in, tables and figures of the theory out."""
     output:
-        points=f"{paths.THEORY}/theory.csv",
-        findings=f"{paths.THEORY}/findings.csv",
-        checks=f"{paths.THEORY}/checks.csv",
-        record=paths.record(paths.THEORY),
-        captions=f"{paths.THEORY}/figures/captions.json",
-        figures=expand(
-            f"{paths.THEORY}/figures/{{name}}.{{kind}}",
-            name=["synthetic", "retain-residual", "support"],
-            kind=["pdf", "png"],
-        ),
+        **paths.theory_files(),
     log:
         paths.log("theory"),
     conda:

@@ -253,4 +253,4 @@ def _caught(check: Callable[[], object]) -> Iterator[str]:
     try:
         check()
     except ConfigError as error:
-        yield str(error)
+        yield from str(error).split("\n")

@@ -19,6 +19,7 @@ REASONS = {
     "too_short": "too few entries; at least {min_length}",
     "tuple_type": "should be a list",
 }
+LONGEST_LINE = 900
 Place = tuple[str | int, ...]
 
 
@@ -26,8 +27,13 @@ class ConfigError(ValueError):
     """All that is wrong with a config, a line each."""
 
     def __init__(self, messages: Iterable[str]) -> None:
-        """Join the messages."""
-        super().__init__("\n".join(messages))
+        """Join the messages, a line each, whatever a user's names have in them."""
+        super().__init__("\n".join(map(_one_line, messages)))
+
+
+def _one_line(message: str) -> str:
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+    return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 3]}..."
 
 
 def key_of(parts: Sequence[str | int]) -> str:

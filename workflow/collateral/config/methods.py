@@ -40,7 +40,8 @@ class MethodSpec:
 
     def trials(self) -> list[dict[str, Any]]:
         """Return every combination of the tuned values, in the config's order."""
-        return [dict(zip(self.grid, values, strict=True)) for values in self._products()]
+        combinations = itertools.product(*self.grid.values())
+        return [dict(zip(self.grid, values, strict=True)) for values in combinations]
 
     def default_trial(self) -> dict[str, Any] | None:
         """Return the method's own values of what is tuned; None where they do not go with the rest.
@@ -60,9 +61,6 @@ class MethodSpec:
     def values(self, overrides: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
         """Return all values of the first trial as validation leaves them; JSON can hold them."""
         return self.params({**self.trials()[0], **overrides}).model_dump(mode="json")
-
-    def _products(self) -> itertools.product[tuple[Any, ...]]:
-        return itertools.product(*self.grid.values())
 
 
 def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:

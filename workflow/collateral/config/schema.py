@@ -15,6 +15,7 @@ from collateral.contract.params import (
     TrainingParams,
     UserPath,
 )
+from collateral.contract.spelling import plain, shown
 
 
 class BaseParams(TrainingParams):
@@ -61,8 +62,8 @@ class SweepConfig(Strict):
         for other, others in self.along.items():
             if other == key or len(others) != len(values):
                 raise ValueError(
-                    f"along.{other}: {others}: should be another parameter with a value for each "
-                    f"of the {len(values)} of {key}"
+                    f"along.{plain(other)}: {shown(others)}: should be another parameter with a "
+                    f"value for each of the {len(values)} of {plain(key)}"
                 )
         return self
 

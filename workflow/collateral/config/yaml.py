@@ -123,7 +123,8 @@ class _Look:
             return node.value
         try:
             value = self.loader.construct_object(node)
-            str(value)  # an error as well, where a number has more than 4,300 digits
+            # Errors as well: a number of more than 4,300 digits, and half of a character.
+            str(value).encode("utf-16", "surrogatepass").decode("utf-16")
             return value
         except Exception:  # of `!!bool maybe` a KeyError, of `!!int x` a ValueError
             self._note(node, place, f"{shown(node.value)} does not read as {node.tag[len(CORE) :]}")

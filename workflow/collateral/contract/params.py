@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
 )
 
+from collateral.contract.spelling import plain
 from collateral.contract.work import Sizes, Work, training
 
 MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
@@ -33,7 +34,7 @@ def can_be_looked_for(value: Path) -> Path:
     try:
         value.expanduser().exists()
     except RuntimeError:
-        raise ValueError(f"there is no home folder {value.parts[0]}") from None
+        raise ValueError(f"there is no home folder {plain(value.parts[0])}") from None
     except OSError as error:
         raise ValueError(str(error.strerror)) from None
     return value

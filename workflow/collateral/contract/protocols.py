@@ -169,6 +169,12 @@ class Result(Protocol):
     def test(self) -> Answers:
         """Its answers on the test set."""
 
+    def history(self) -> list[dict[str, str]]:
+        """Read what was logged in every epoch: the rows of history.csv."""
+
+    def cost(self) -> dict[str, Any]:
+        """Read what cost.json says; of Original, the base model's."""
+
 
 class CellResults(Protocol):
     """The cached outputs of all runs of a forget set, and the numbers made of them so far."""
@@ -186,6 +192,18 @@ class CellResults(Protocol):
         """The membership attacks that the config asks for."""
 
     @property
+    def tuned(self) -> tuple[str, ...]:
+        """The methods that were tuned, on the first seed."""
+
+    @property
+    def tracked(self) -> tuple[str, ...]:
+        """The runs that were evaluated after every epoch."""
+
+    @property
+    def support_sized(self) -> tuple[str, ...]:
+        """The method whose teacher was trained on supports of several sizes, if one was."""
+
+    @property
     def labels(self) -> Any:
         """True labels: `train`, `test`, `class_names` (results/dataset.py)."""
 
@@ -196,6 +214,10 @@ class CellResults(Protocol):
     @property
     def similarity(self) -> dict[str, NDArray[np.float32]]:
         """Similarity to the forget set by seed and example: of `retain`, `forget` and `test`."""
+
+    @property
+    def neighbours(self) -> Any:
+        """The same in data-set order, and that of each class (results/neighbours.py)."""
 
     def retrained(self) -> Sequence[Result]:
         """Return Retrain's results, one a seed."""
@@ -214,3 +236,15 @@ class CellResults(Protocol):
 
     def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
         """Return a number of a finding before this one, one a seed; NaN where undefined."""
+
+    def trials(self, method: str) -> list[dict[str, str]]:
+        """Read the trials of a tuned method: the rows of trials.csv."""
+
+    def tuning_cost(self, method: str) -> dict[str, Any]:
+        """Read what its tuning cost."""
+
+    def support_sizes(self, seed: int) -> Any:
+        """Read what teachers on supports of every size say (results/support_sizes.py)."""
+
+    def support_sizes_cost(self, seed: int) -> dict[str, Any]:
+        """Read what these teachers cost."""

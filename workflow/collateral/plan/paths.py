@@ -44,7 +44,7 @@ THEORY = f"{RESULTS}/theory"
 REPORT = f"{BENCHMARK}/{layout.REPORT}"
 REPORT_PROBLEMS = f"{BENCHMARK}/{layout.REPORT_PROBLEMS}"  # all that could not be shown
 GLANCE = f"{BENCHMARK}/{layout.GLANCE}"
-CHECKED = f"{BENCHMARK}/check.done"  # all findings could be made
+CHECKED = f"{BENCHMARK}/{layout.CHECKED}"
 INDEX = f"{RESULTS}/report.html"
 
 # What the presenting rules make of a cell, and of a benchmark.
@@ -58,6 +58,20 @@ OF_BENCHMARKS = (
 def run_files(folder: str) -> dict[str, str]:
     """Return the files of a base, retrained or unlearned model by name."""
     return {option: f"{folder}/{name}" for option, name in layout.RUN_FILES.items()}
+
+
+def theory_files() -> dict[str, str | list[str]]:
+    """Return the files of the theory by name."""
+    figures = f"{THEORY}/{layout.FIGURES}"
+    drawn = [f"{figures}/{name}" for name in layout.THEORY_FIGURES]
+    return {
+        "points": f"{THEORY}/{layout.THEORY_POINTS}",
+        "findings": f"{THEORY}/{layout.THEORY_FINDINGS}",
+        "checks": f"{THEORY}/{layout.THEORY_CHECKS}",
+        "record": record(THEORY),
+        "captions": f"{figures}/{layout.CAPTIONS}",
+        "figures": [f"{name}.{kind}" for name in drawn for kind in ("pdf", "png")],
+    }
 
 
 def record(folder: str) -> str:

@@ -37,7 +37,7 @@ def _errors(module: str, function: str, will_run: bool) -> Iterator[str]:
     """Look at a module that must have a function, and at all of the user's that it imports."""
     file = _file(module)
     if file is None:
-        yield f"there is no module {module}: the plug-in's folder has no such file"
+        yield f"'{_folder(module)}': has no {module.rpartition('.')[2]}.py"
     elif broken := list(_broken(module, {module}, with_packages=will_run)):
         yield from broken
     elif function not in _names(_parsed(file)):
@@ -130,6 +130,12 @@ def _names(tree: ast.Module) -> set[str]:
 def _file(module: str) -> Path | None:
     spec = find_module(module)
     return Path(spec.origin) if spec and spec.origin else None
+
+
+def _folder(module: str) -> str:
+    """Return where a module that is not there would lie."""
+    above = find_module(module.rpartition(".")[0])
+    return next(iter(above.submodule_search_locations or ())) if above else module
 
 
 def _parsed(file: Path) -> ast.Module:

@@ -13,14 +13,16 @@ from typing import Any
 VERSION = "2.8"
 
 
-class PluginError(Exception):
+class SlurmPluginError(Exception):
     """The plug-in is not the one that this was made for."""
 
 
 def mend(plugin: Any, wait: int, memory: int) -> None:
     """Let the plug-in look every `wait` seconds, and take it that squeue remembers so long."""
     if not (hasattr(plugin, "get_min_job_age") and hasattr(plugin, "Executor")):
-        raise PluginError(f"{plugin.__name__} is not as of {VERSION}, which this was made for.")
+        raise SlurmPluginError(
+            f"{plugin.__name__} is not as of {VERSION}, which this was made for."
+        )
     plugin.get_min_job_age = lambda: memory
     plugin.Executor.next_seconds_between_status_checks = property(
         lambda self: wait, lambda self, _: None

@@ -27,14 +27,22 @@ def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None
 
 
 def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
-    """Yield what is wrong with plugged-in code: of the model, and of every method."""
-    model = benchmark.config.model
-    if MODEL.is_plugged_in(model):
+    """Yield what is wrong with plugged-in code: of the models, and of every method."""
+    plugged = set(filter(MODEL.is_plugged_in, MODEL.names()))
+    for model in sorted(plugged.intersection(_named(benchmark) if plugged else ())):
         yield from model_errors(model, will_run=runs_here and _lacks(_base_outputs(benchmark)))
     used = {run.method.uses for cell in benchmark.cells.values() for run in cell.unlearned}
     for method in sorted(filter(METHOD.is_plugged_in, used)):
         will_run = runs_here and _lacks(_run_outputs(benchmark, method))
         yield from method_errors(method, will_run=will_run)
+
+
+def _named(benchmark: Benchmark) -> Iterator[str]:
+    """Yield what may be the name of a model: the benchmark's, and values such as a teacher's."""
+    yield benchmark.config.model
+    runs = (run for cell in benchmark.cells.values() for run in cell.unlearned)
+    for params in (params for run in runs for params in run.choices):
+        yield from map(str, params.model_dump().values())
 
 
 def _base_outputs(benchmark: Benchmark) -> Iterator[str]:
@@ -61,7 +69,7 @@ def _file_errors(job: CellJob) -> Iterator[str]:
     try:
         _ = SplitJob(job.benchmark, job.cell).files
     except ConfigError as error:
-        yield str(error)
+        yield from str(error).split("\n")
 
 
 def _size_errors(job: CellJob) -> Iterator[str]:

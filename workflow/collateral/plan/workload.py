@@ -32,6 +32,7 @@ class Workload:
         """Read nothing yet."""
         self.benchmark = benchmark
         self._sizes: dict[str, Sizes] = {}
+        self._runs: dict[tuple[str, str, bool], Work] = {}  # the same for all seeds but the first
 
     @cached_property
     def size(self) -> DatasetSize:
@@ -85,10 +86,15 @@ class Workload:
 
     def run(self, cell: Cell, run: RunSpec, seed: int) -> Work:
         """Return the work of a run: where tuning will choose, the mean over its choices."""
+        key = (cell.name, run.name, seed == self.benchmark.seeds[0])
+        if key not in self._runs:
+            self._runs[key] = self._run(cell, run, is_first_seed=key[2])
+        return self._runs[key]
+
+    def _run(self, cell: Cell, run: RunSpec, *, is_first_seed: bool) -> Work:
         work = self._unlearn(cell, run.choices) * (1 / len(run.choices)) + self._evaluation
         if run.tracked:
             work += self._evaluation * (getattr(run.params, "epochs", 0) + 1)
-        is_first_seed = seed == self.benchmark.seeds[0]
         made = preparations_of(cell).of_run(run, is_first_seed=is_first_seed).made
         return self._named(work + self._prepare(cell, made) * (1 / max(1, len(run.preparations))))
 

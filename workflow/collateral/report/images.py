@@ -47,7 +47,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Answers:
+class RunAnswers:
     """What the models of a run, one a seed, say of the shown examples."""
 
     run: str
@@ -85,12 +85,12 @@ def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
     return [folder / place / layout.OUTPUTS for place in runs]
 
 
-def _answers(run: str, files: list[Path], shown: Neighbours) -> Answers:
+def _answers(run: str, files: list[Path], shown: Neighbours) -> RunAnswers:
     sets = [[StoredOutputs(file, name) for name in ("train", "test")] for file in files]
     confidence = [_of_shown(shown, train.confidence, test.confidence) for train, test in sets]
     prediction = [_of_shown(shown, train.prediction, test.prediction) for train, test in sets]
     modes = [np.bincount(votes).argmax() for votes in np.array(prediction).astype(int).T]
-    return Answers(run, np.mean(confidence, axis=0), np.array(modes))
+    return RunAnswers(run, np.mean(confidence, axis=0), np.array(modes))
 
 
 def _of_shown(
@@ -105,8 +105,8 @@ def _of_shown(
 
 
 def _worst(
-    shown: Neighbours, retrain: Answers, methods: list[Answers]
-) -> Iterator[tuple[Answers, NDArray[np.int64]]]:
+    shown: Neighbours, retrain: RunAnswers, methods: list[RunAnswers]
+) -> Iterator[tuple[RunAnswers, NDArray[np.int64]]]:
     """Yield the methods that hurt most, and the examples that each of them hurt."""
     candidates = np.flatnonzero(shown.shown_set != "forget")
     hurt = []
@@ -121,7 +121,7 @@ def _worst(
 
 
 def _hurt(
-    shown: Neighbours, k: np.int64, labels: Labels, retrain: Answers, method: Answers
+    shown: Neighbours, k: np.int64, labels: Labels, retrain: RunAnswers, method: RunAnswers
 ) -> Example:
     before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
     seen = labels.class_names[method.prediction[k]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from collateral.report.page import template
@@ -14,7 +13,7 @@ from collateral.results.chain import check_inputs, read_sealed
 
 
 @dataclass(frozen=True)
-class Entry:
+class Page:
     """A page, and what it says at a glance."""
 
     name: str
@@ -22,27 +21,23 @@ class Entry:
     problems: list[str]
 
     @property
-    def page(self) -> str:
+    def file(self) -> str:
         """Where it is, from the index: a folder may be called anything, as `javascript:x`."""
         return f"{quote(self.name)}/{layout.REPORT}"
 
 
-def entries(results: Path, first: list[str]) -> list[Entry]:
+def pages_in(results: Path, first: list[str]) -> list[Page]:
     """Return all pages that there are: those of this config, then those of others, by name."""
     found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
     others = (name for name in found if name not in first)
+    glances = {name: results / name / layout.GLANCE for name in (*first, *others)}
+    said = {name: read_sealed(glance, glance.parent) for name, glance in glances.items()}
     for name in first:  # a page of another config may wait for its own run
-        glance = results / name / layout.GLANCE
-        check_inputs(glance, read_sealed(glance, glance.parent), glance.parent)
-    return [Entry(name, **_glance(results / name)) for name in (*first, *others)]
+        check_inputs(glances[name], said[name], results / name)
+    return [Page(name, content["cells"], content["problems"]) for name, content in said.items()]
 
 
-def render_index(pages: list[Entry], theory: Path | None) -> str:
+def render_index(pages: list[Page], theory: Path | None) -> str:
     """Return the index."""
     found = theory_of(theory) if theory else None
     return template("index.html.j2").render(pages=pages, theory=found)
-
-
-def _glance(benchmark: Path) -> dict[str, Any]:
-    content = read_sealed(benchmark / layout.GLANCE, benchmark)
-    return {key: content[key] for key in ("cells", "problems")}

@@ -8,10 +8,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from collateral.findings._shared.tables import Table
+from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, read_problems
 from collateral.report.images import Strip, strips
-from collateral.report.records import versions, what_ran
+from collateral.report.records import computed_with, what_ran
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
 from collateral.results.chain import check_folder, checked
@@ -62,7 +62,7 @@ class BenchmarkPart:
         return list(dict.fromkeys(table.conventions for table in tables if table.conventions))
 
 
-def gather(folder: Path) -> BenchmarkPart:
+def benchmark_part(folder: Path) -> BenchmarkPart:
     """Read a benchmark's results and ask all findings what they say of them."""
     plan = BenchmarkPlan.load(folder / layout.PLAN)
     table = read(plan, *(checked(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
@@ -74,7 +74,9 @@ def gather(folder: Path) -> BenchmarkPart:
     over_cells = findings.over_cells(table)
     cells = [_cell(folder, cell, findings) for cell in table.cells]
     problems = list(dict.fromkeys(findings.problems))
-    return BenchmarkPart(folder.name, over_cells, cells, versions(folder, table.cells[0]), problems)
+    return BenchmarkPart(
+        folder.name, over_cells, cells, computed_with(folder, table.cells[0]), problems
+    )
 
 
 def _cell(folder: Path, cell: CellTable, findings: Findings) -> CellPart:

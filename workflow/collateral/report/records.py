@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.contract.metrics import EMPTY
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.results import layout
 from collateral.results.chain import read_sealed
 from collateral.results.table import REFERENCE, CellTable
@@ -20,7 +20,7 @@ def what_ran(folder: Path, cell: CellTable) -> list[Table]:
     return [Table("what-ran", "What ran", [grid], CAPTION)] if lines else []
 
 
-def versions(folder: Path, cell: CellTable) -> str:
+def computed_with(folder: Path, cell: CellTable) -> str:
     """Return what Retrain was computed with."""
     found = _record(folder, cell, REFERENCE).get("versions", {})
     return ", ".join(f"{name} {version}" for name, version in found.items())

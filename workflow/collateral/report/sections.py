@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from PIL import Image
 
 from collateral.contract.plugins import FINDING
-from collateral.findings._shared.tables import Table
+from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, attempt, having, presented
 from collateral.report.images import data_uri
 from collateral.results import layout
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Picture:
+class Illustration:
     """A figure of the page."""
 
     name: str
@@ -38,7 +38,7 @@ class Block:
     """A table, and the figures that are called after it."""
 
     table: Table
-    pictures: list[Picture]
+    pictures: list[Illustration]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Section:
     question: str
     place: str  # main, ablations or details
     words: str = ""
-    pictures: list[Picture] = field(default_factory=list)  # those of no table
+    pictures: list[Illustration] = field(default_factory=list)  # those of no table
     blocks: list[Block] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -88,7 +88,7 @@ class Findings:
         return {part: having(part) for part in ("words", "table")}
 
     def _section(
-        self, name: str, given: Any, function: str, cell: str, pictures: list[Picture]
+        self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
     ) -> Section:
         finding = FINDING.load(name)
         tables: list[Table] = self._ask(name, "table", function, cell, lambda ask: [*ask(given)])
@@ -117,25 +117,25 @@ class Findings:
         return found or []
 
 
-def _owner(picture: Picture, tables: Sequence[Table]) -> Table | None:
+def _owner(picture: Illustration, tables: Sequence[Table]) -> Table | None:
     """Return the table after which a figure is called: `sweep-k-affected` is of `sweep-k`."""
     owners = [table for table in tables if f"{picture.name}-".startswith(f"{table.name}-")]
     return max(owners, key=lambda table: len(table.name), default=None)
 
 
-def _pictures(folder: Path) -> dict[str, list[Picture]]:
+def _pictures(folder: Path) -> dict[str, list[Illustration]]:
     """Return the figures of a cell by finding; nothing where none were drawn."""
     captions = folder / layout.CAPTIONS
-    found: dict[str, list[Picture]] = {}
+    found: dict[str, list[Illustration]] = {}
     for one in read_json(captions) if captions.exists() else ():
-        shown = picture(folder, one["name"], one["caption"])
+        shown = illustration(folder, one["name"], one["caption"])
         found.setdefault(one["finding"], []).append(shown)
     return found
 
 
-def picture(folder: Path, name: str, caption: str) -> Picture:
+def illustration(folder: Path, name: str, caption: str) -> Illustration:
     """Read a figure."""
     file = folder / f"{name}.png"
     with Image.open(file) as image:
         width = round(image.width * SCREEN_WIDTH / FULL_WIDTH)
-    return Picture(name, data_uri(file.read_bytes()), width, caption)
+    return Illustration(name, data_uri(file.read_bytes()), width, caption)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collateral.contract.metrics import Metric
-from collateral.findings._shared.tables import Field, Grid, Line, Table
-from collateral.report.sections import Picture, picture
+from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
 from collateral.results.chain import check_folder
 from collateral.results.files import read_json
 
-TABLES = {"findings": "Findings", "checks": "Checks"}  # its files
+TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}
 NUMBER = Metric("", "", "")
 
 
@@ -19,7 +19,7 @@ NUMBER = Metric("", "", "")
 class Theory:
     """What the page says of the propositions."""
 
-    pictures: list[Picture]
+    pictures: list[Illustration]
     tables: list[Table]
 
 
@@ -28,19 +28,18 @@ def theory_of(folder: Path) -> Theory:
     check_folder(folder)
     figures = folder / layout.FIGURES
     captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
-    files = {name: folder / f"{name}.csv" for name in TABLES}
     return Theory(
-        [picture(figures, name, caption) for name, caption in captions.items()],
-        [_table(name, file) for name, file in files.items() if file.exists()],
+        [illustration(figures, name, caption) for name, caption in captions.items()],
+        [_table(folder / name) for name in TABLES if (folder / name).exists()],
     )
 
 
-def _table(name: str, file: Path) -> Table:
+def _table(file: Path) -> Table:
     """Return a small CSV file as it is, numbers to four digits."""
     with file.open(newline="", encoding="utf-8") as lines:
         (corner, *headings), *rows = csv.reader(lines)
     found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]
-    return Table(name, TABLES[name], [Grid(corner, headings, [found], is_prose=True)])
+    return Table(file.stem, TABLES[file.name], [Grid(corner, headings, [found], is_prose=True)])
 
 
 def _short(text: str) -> str:

@@ -70,7 +70,7 @@ class Result:
         return read_rows(checked(self.folder / layout.HISTORY, self.root))
 
     def cost(self) -> dict[str, Any]:
-        """Read what it cost; the base model, taken as it is, costs nothing."""
+        """Read what it cost; of Original, what the base model did."""
         return read_cost(self.folder, self.root)
 
     def check(self) -> None:

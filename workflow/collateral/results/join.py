@@ -21,13 +21,12 @@ from collateral.results.files import read_json
 from collateral.results.unpack import Source
 from collateral.results.verification import SEALED
 
-CHECKED = "check.done"
 NUMBERS = {
     *(layout.METRICS, layout.METRICS_RECORD, layout.COSTS, layout.COSTS_RECORD, layout.PROBLEMS),
 }
 PAGE = {
     *(layout.PLAN, *NUMBERS, layout.TABLES, layout.FIGURES),
-    *(layout.REPORT, layout.GLANCE, layout.REPORT_PROBLEMS, CHECKED),
+    *(layout.REPORT, layout.GLANCE, layout.REPORT_PROBLEMS, layout.CHECKED),
 }
 NEIGHBOURS_RECORD = Path(layout.NEIGHBOURS_RECORD).name
 NEIGHBOURS = {Path(layout.NEIGHBOURS).name, NEIGHBOURS_RECORD}

@@ -16,7 +16,6 @@ from collateral.results.cell import CellResults, Result
 from collateral.results.chain import file_hash, read_sealed, write_sealed
 from collateral.results.record import versions
 
-FOLDER = ".numbers"  # in the cell's
 OF_RUN = (layout.OUTPUTS, layout.RECORD)
 OF_CELL = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
 
@@ -30,7 +29,7 @@ class Kept:
 
     def rows(self, finding: str, result: Result, make: Callable[[], Iterable[Row]]) -> list[Row]:
         """Return what is kept, if it was made of the same; else make it, and keep it."""
-        folder = self.cell.folder / self.cell.name / FOLDER / finding
+        folder = self.cell.folder / layout.KEPT.format(cell=self.cell.name) / finding
         path, made_of = folder / f"{result.run}-{result.seed}.json", self._made_of(finding, result)
         if (found := _read(path, made_of)) is None:
             found = list(make())

@@ -14,6 +14,7 @@ PROBLEMS = "problems.json"  # findings that raised
 REPORT = "report.html"
 REPORT_PROBLEMS = "report-problems.json"
 GLANCE = "glance.json"  # what the index says of a page
+CHECKED = "check.done"  # all findings could be made
 TABLES = "tables"
 FIGURES = "figures"
 CAPTIONS = "captions.json"  # in the figures' folder of a cell
@@ -22,6 +23,7 @@ BASE = "base/seed-{seed}"
 CELL = "{cell}"
 SPLIT = f"{CELL}/split.json"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
+KEPT = f"{CELL}/.numbers"  # of single runs, for the next time
 TUNE = f"{CELL}/tune/{{method}}"
 SUPPORT_SIZE = f"{CELL}/support_size/seed-{{seed}}"
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
@@ -44,6 +46,11 @@ DATA_RECORD = "data.json"
 NEIGHBOURS_RECORD = f"{CELL}/neighbours.json"
 METRICS_RECORD = "metrics.json"
 COSTS_RECORD = "costs.json"
+# In the theory's folder, which is no benchmark's.
+THEORY_POINTS = "theory.csv"  # what is drawn
+THEORY_FINDINGS = "findings.csv"  # what is claimed
+THEORY_CHECKS = "checks.csv"
+THEORY_FIGURES = ("synthetic", "retain-residual", "support")
 # The records of files whose jobs share a folder, by the files' names.
 RECORDS = {
     DATA: DATA_RECORD,

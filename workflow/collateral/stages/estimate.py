@@ -9,7 +9,7 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
-from collateral.plan.estimate.words import as_json, in_words
+from collateral.plan.estimate.words import in_json, in_words
 from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
 from collateral.results.files import atomic
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
         with atomic(args.save) as temporary:
             temporary.write_bytes(rates.to_json())
     found, free = estimate(config, rates, args.jobs), free_bytes(args.results)
-    print(as_json(found, free) if args.json else in_words(found, free))
+    print(in_json(found, free) if args.json else in_words(found, free))
 
 
 def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:

@@ -34,11 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     """Print what is found."""
     kind, facts = KINDS[args.kind]
-    found = [described(kind, name, facts) for name in args.name or kind.names()]
+    found = [listing(kind, name, facts) for name in args.name or kind.names()]
     print("\n\n".join(found))
 
 
-def described(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
+def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
     """Return what a person wants to know: what it is, where it lies, what may be set."""
     file = _file(kind, name)
     is_plug_in = not file.is_relative_to(kind.paths[0])

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from collateral.findings.compute import write_problems
-from collateral.report.page import gather, glance, render
+from collateral.report.page import benchmark_part, glance, render
 from collateral.results import layout
 from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.files import atomic
@@ -25,7 +25,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Render the page; write it, its glance, and what could not be shown on it."""
-    benchmark = gather(args.folder)
+    benchmark = benchmark_part(args.folder)
     with atomic(args.out) as temporary:
         temporary.write_text(render(benchmark), encoding="utf-8")
     write_problems(args.problems, benchmark.problems)

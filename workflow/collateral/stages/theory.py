@@ -8,6 +8,7 @@ import pandas as pd
 
 from collateral.contract.seeds import seed_of
 from collateral.findings._shared.style import save
+from collateral.results import layout
 from collateral.results.chain import seal_folder
 from collateral.results.files import atomic, write_json
 from collateral.theory.checks import identity_checks, limit_checks
@@ -25,17 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     """Write theory.csv, findings.csv, checks.csv and figures/ into the output directory."""
     points, findings = run_panels(args.seed, args.runs)
-    write_table(args.out / "theory.csv", points)
-    write_table(args.out / "findings.csv", findings)
+    write_table(args.out / layout.THEORY_POINTS, points)
+    write_table(args.out / layout.THEORY_FINDINGS, findings)
     checks = run_checks(args.seed, args.runs)
-    write_table(args.out / "checks.csv", checks)
+    write_table(args.out / layout.THEORY_CHECKS, checks)
     print(checks.to_string(index=False))
     # What is drawn is what the file says, so that the file alone gives the same figures.
-    drawn = pd.read_csv(args.out / "theory.csv")
+    drawn = pd.read_csv(args.out / layout.THEORY_POINTS)
     for name, plot in PLOTS.items():
-        save(render(plot, drawn), args.out / "figures" / name)
+        save(render(plot, drawn), args.out / layout.FIGURES / name)
     captions = {name: plot.caption.format(runs=args.runs) for name, plot in PLOTS.items()}
-    write_json(args.out / "figures" / "captions.json", captions)
+    write_json(args.out / layout.FIGURES / layout.CAPTIONS, captions)
     seal_folder(args.out)
 
 

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> None:
         **record_of(args, params),
     }
     checkpoints = job_checkpoints(args, record)
-    prepared = Preparations(args, method, session, checkpoints)
+    prepared = TrialPreparations(args, method, session, checkpoints)
     defaults: Values | None = json.loads(args.default)
     extra = [defaults] if defaults and defaults not in candidates else []
     rows = []
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
     checkpoints.clear()
 
 
-class Preparations:
+class TrialPreparations:
     """What trials need from the first phase: found in the given folders, or made once and kept."""
 
     def __init__(

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from collateral.contract.rows import At
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.layouts import Layout, Part
 from collateral.findings._shared.statistics import student_95
-from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.results.table import REFERENCE, CellTable, mean, std
 
-FLOOR = "retrain_other_seeds"
+FLOOR_RUN = "retrain_other_seeds"
 GROUPS = (("reference",), ("method",), ("control", "floor"))
 # What a number of a method's own is held against, where Retrain has none of that name.
 COUNTERPARTS = {"teacher_ua": "ua", "target_ua": "ua"}
@@ -36,7 +36,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Row:
+class Compared:
     """One run of a table."""
 
     run: str
@@ -71,7 +71,7 @@ def chance_by_sd(cell: CellTable, metric: str, set: str = "", at: At = None) -> 
     return student_95(len(cell.seeds)) * cell.number(REFERENCE, f"{metric}_sd", set, at)
 
 
-def _rows(cell: CellTable, layout: Layout) -> list[Row]:
+def _rows(cell: CellTable, layout: Layout) -> list[Compared]:
     methods = [_row(cell, run, layout) for run in cell.runs("method")]
     return [
         _row(cell, REFERENCE, layout),
@@ -81,11 +81,11 @@ def _rows(cell: CellTable, layout: Layout) -> list[Row]:
     ]
 
 
-def _row(cell: CellTable, run: str, layout: Layout) -> Row:
+def _row(cell: CellTable, run: str, layout: Layout) -> Compared:
     entries = {metric: _entry(cell, run, metric) for metric in layout.columns}
     for gap in layout.gaps:
         entries[gap] = Entry(mean=0.0 if run == REFERENCE else cell.number(run, gap))
-    return Row(run, cell.labels[run], cell.kinds[run], cell.trouble(run), entries)
+    return Compared(run, cell.labels[run], cell.kinds[run], cell.trouble(run), entries)
 
 
 def _entry(cell: CellTable, run: str, metric: str) -> Entry:
@@ -98,7 +98,7 @@ def _entry(cell: CellTable, run: str, metric: str) -> Entry:
     return replace(entry, deviation=deviation, chance=abs(deviation) <= chance(cell, counterpart))
 
 
-def _mark_best(rows: Sequence[Row], metrics: Sequence[str]) -> Iterator[Row]:
+def _mark_best(rows: Sequence[Compared], metrics: Sequence[str]) -> Iterator[Compared]:
     """Mark the methods nearest to Retrain, ties all; none that diverged or collapsed."""
     ranked = [row for row in rows if not row.status]
     nearest = {
@@ -114,12 +114,12 @@ def _mark_best(rows: Sequence[Row], metrics: Sequence[str]) -> Iterator[Row]:
         yield replace(row, entries=entries)
 
 
-def _distance(row: Row, metric: str) -> float:
+def _distance(row: Compared, metric: str) -> float:
     entry = row.entries[metric]
     return entry.mean if metric in TERMS else abs(entry.deviation)
 
 
-def _floor(cell: CellTable, layout: Layout) -> list[Row]:
+def _floor(cell: CellTable, layout: Layout) -> list[Compared]:
     if len(cell.seeds) < 2:
         return []
     entries = dict.fromkeys(layout.columns, Entry())
@@ -128,16 +128,16 @@ def _floor(cell: CellTable, layout: Layout) -> list[Row]:
         entries[metric] = Entry(deviation=floor)
     for gap in layout.gaps:
         entries[gap] = Entry(mean=cell.number(REFERENCE, "floor", at=gap))
-    return [Row(FLOOR, "Retrain, other seeds", "floor", "", entries)]
+    return [Compared(FLOOR_RUN, "Retrain, other seeds", "floor", "", entries)]
 
 
-def _grid(corner: str, part: Part, rows: Sequence[Row]) -> Grid:
+def _grid(corner: str, part: Part, rows: Sequence[Compared]) -> Grid:
     groups = [[_line(row, part) for row in rows if row.kind in kinds] for kinds in GROUPS]
     headings = [metric_of(metric).heading for metric in part.columns]
     return Grid(corner, headings, [group for group in groups if group])
 
 
-def _line(row: Row, part: Part) -> Line:
+def _line(row: Compared, part: Part) -> Line:
     show = _floor_field if row.kind == "floor" else _field
     fields = [show(row.entries[metric], metric) for metric in part.columns]
     return Line(row.label, fields, row.status, row.kind in GROUPS[-1])
@@ -160,7 +160,7 @@ def _floor_field(entry: Entry, metric: str) -> Field:
     return Field(value, deviation=f"({shown.text(entry.deviation)})" if has_deviation else "")
 
 
-def _records(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def _records(rows: Sequence[Compared]) -> Iterator[dict[str, Any]]:
     for row in rows:
         for metric, entry in row.entries.items():
             yield {

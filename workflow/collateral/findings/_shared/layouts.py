@@ -21,7 +21,7 @@ RANKING = (
     "Bold: the {ranked} nearest to Retrain; controls, and runs that diverged or collapsed, "
     "are not ranked."
 )
-FLOOR = (
+FLOOR_NOTE = (
     "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
     f"groups of n retrained models. {CHANCE}"
 )
@@ -91,7 +91,7 @@ class Layout:
             UA,
             described(name for part in self.parts for name in (part.gap, *part.others)),
             RANKING.format(ranked=self.ranked),
-            FLOOR if num_seeds > 1 else "",
+            FLOOR_NOTE if num_seeds > 1 else "",
             UNDEFINED,
         )
 

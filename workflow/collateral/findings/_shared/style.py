@@ -50,15 +50,6 @@ NOISE_LABEL = "Retrain vs. Retrain (95 %)"
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A figure, the name of its files, and the caption below it."""
-
-    name: str
-    figure: Figure
-    caption: str
-
-
-@dataclass(frozen=True)
 class Look:
     """How a run is drawn, everywhere."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.results.files import atomic, csv_text
 
 LATEX = str.maketrans(

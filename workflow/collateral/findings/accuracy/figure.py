@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from collateral.contract.pictures import Picture
 from collateral.findings._shared.compare import chance
 from collateral.findings._shared.panels import ZERO
 from collateral.findings._shared.style import (
@@ -14,7 +15,6 @@ from collateral.findings._shared.style import (
     NOISE_LABEL,
     WIDTH,
     Look,
-    Picture,
     annotate,
     looks,
     style,

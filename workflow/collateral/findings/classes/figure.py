@@ -10,13 +10,13 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.transforms import Bbox
 
+from collateral.contract.pictures import Picture
 from collateral.findings._shared.panels import ZERO
 from collateral.findings._shared.style import (
     NOISE,
     NOISE_LABEL,
     WIDTH,
     Look,
-    Picture,
     annotate,
     as_text,
     looks,

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import Floats, difference_sd, half_width
-from collateral.results.cell import CellResults as StoredCell
 from collateral.results.dataset import Labels
 from collateral.results.layout import RETRAIN
 from collateral.results.split import Split
 
 
-def numbers(cell: StoredCell) -> Iterator[Row]:
+def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield similarities, drops and slopes; nothing unless whole classes are deleted."""
     kept = kept_classes(cell.labels, cell.split)
     if not kept:

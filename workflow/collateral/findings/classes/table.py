@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.statistics import half_width
-from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.findings.catalogue import metric_of
 from collateral.findings.classes.reading import kept_names, points_of, short_names, slope_text
 from collateral.results.table import REFERENCE, CellTable, mean

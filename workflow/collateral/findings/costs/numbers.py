@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
-from collateral.results.cell import CellResults
 from collateral.results.layout import ORIGINAL
 
 

@@ -1,19 +1,13 @@
 """Time and memory of every run."""
 
-import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from collateral.contract.metrics import Metric
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, over_seeds
-from collateral.findings._shared.tables import (
-    Field,
-    Grid,
-    Line,
-    Table,
-    field_of,
-    line_of,
-    record_of,
-)
+from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 
@@ -24,8 +18,8 @@ CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation."
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of costs; nothing where none were measured."""
-    totals = [name for name in TOTALS if any(_is_known(cell, run, name) for run in cell.labels)]
-    if totals:
+    values = {name: [cell.values(run, name) for run in cell.labels] for name in TOTALS}
+    if totals := [name for name in TOTALS if not np.isnan(values[name]).all()]:
         yield Table(
             "costs",
             "Costs",
@@ -33,14 +27,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
             CAPTION.format(title=cell.title, spread=over_seeds(cell)),
             described(totals),
             records=[
-                *(record_of(cell, run, name) for run in cell.labels for name in totals),
-                *(record_of(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),
+                *(csv_record(cell, run, name) for run in cell.labels for name in totals),
+                *(csv_record(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),
             ],
         )
-
-
-def _is_known(cell: CellTable, run: str, metric: str) -> bool:
-    return not math.isnan(mean(cell.values(run, metric)))
 
 
 def _totals(cell: CellTable, totals: list[str]) -> Grid:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
-from collateral.results.cell import CellResults
 from collateral.results.record import TRACKED
 
 

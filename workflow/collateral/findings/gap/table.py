@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from collateral.contract.tables import Table
 from collateral.findings._shared.compare import compare
 from collateral.findings._shared.layouts import AFFECTED, MAIN, Layout
-from collateral.findings._shared.tables import Table
 from collateral.results.table import CellTable
 
 

@@ -6,17 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from collateral.contract.pictures import Picture
 from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.panels import BARS, ZERO, Bins, draw_counts, draw_line
-from collateral.findings._shared.style import (
-    NOISE,
-    NOISE_LABEL,
-    WIDTH,
-    Picture,
-    annotate,
-    looks,
-    style,
-)
+from collateral.findings._shared.style import NOISE, NOISE_LABEL, WIDTH, annotate, looks, style
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 

@@ -21,7 +21,7 @@ NEAR_SHARE = 0.01
 NEAR_COUNT = 20
 
 Floats = NDArray[np.floating]
-Bins = NDArray[np.int64]
+BinIndex = NDArray[np.int64]
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -51,7 +51,7 @@ class Binned:
         return bin_edges(self.cell.similarity[self.name])
 
     @cached_property
-    def bins(self) -> list[Bins]:
+    def bins(self) -> list[BinIndex]:
         """Each example's bin, by seed."""
         return [bin_of(values, self.edges) for values in self.cell.similarity[self.name]]
 
@@ -61,7 +61,7 @@ class Binned:
         return first_near(np.mean([bin_count(bins) for bins in self.bins], axis=0))
 
     @cached_property
-    def is_near(self) -> list[Bins]:
+    def is_near(self) -> list[BinIndex]:
         """1 for each example that is near, 0 for the others, by seed."""
         return [(bins >= self.first_near).astype(np.int64) for bins in self.bins]
 
@@ -96,7 +96,7 @@ def _noise(binned: Binned) -> Iterator[Row]:
     places = [binned.cell.seeds.index(result.seed) for result in sound]
     measures = [binned.measures(result) for result in sound]
 
-    def noise(measure: str, bins_by_seed: list[Bins], count: int) -> NDArray[np.float64]:
+    def noise(measure: str, bins_by_seed: list[BinIndex], count: int) -> NDArray[np.float64]:
         profiles = [
             [bin_mean(of_seed[measure], bins_by_seed[i], count) for of_seed in measures]
             for i in places
@@ -139,13 +139,13 @@ def bin_edges(values: Floats) -> NDArray[np.float64]:
     return np.linspace(float(values.min()), float(values.max()), NUM_BINS + 1)
 
 
-def bin_of(values: Floats, edges: NDArray[np.float64]) -> Bins:
+def bin_of(values: Floats, edges: NDArray[np.float64]) -> BinIndex:
     """Return each value's bin: an edge belongs to the bin above it, the largest to the last bin."""
     # Inner edges only: whatever is beyond them is in the first or the last bin.
     return np.searchsorted(edges[1:-1], values, side="right").astype(np.int64)
 
 
-def bin_mean(values: Floats, bins: Bins, count: int = NUM_BINS) -> NDArray[np.float64]:
+def bin_mean(values: Floats, bins: BinIndex, count: int = NUM_BINS) -> NDArray[np.float64]:
     """Return the mean of `values` in each bin; NaN where a bin is empty."""
     means = np.full(count, np.nan)
     counts = bin_count(bins, count)
@@ -154,7 +154,7 @@ def bin_mean(values: Floats, bins: Bins, count: int = NUM_BINS) -> NDArray[np.fl
     return means
 
 
-def bin_count(bins: Bins, count: int = NUM_BINS) -> NDArray[np.int64]:
+def bin_count(bins: BinIndex, count: int = NUM_BINS) -> NDArray[np.int64]:
     """Return how many examples are in each bin."""
     return np.bincount(bins, minlength=count)
 

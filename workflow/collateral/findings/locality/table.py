@@ -3,19 +3,11 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import CHANCE, joined, over_seeds
 from collateral.findings._shared.compare import chance_by_sd
-from collateral.findings._shared.tables import (
-    Field,
-    Grid,
-    Line,
-    Table,
-    field_of,
-    line_of,
-    record_of,
-)
+from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.locality.numbers import BINNED
 from collateral.results.table import REFERENCE, CellTable, mean
@@ -37,7 +29,10 @@ LAST_ROW = f"The last row is where 95 % of the differences between retrainings l
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of near and far."""
     kinds = (cell.runs("method"), cell.runs("control"))
-    groups = [[_line(cell, run) for run in runs] for runs in kinds]
+    groups = [
+        [line_of(cell, run, [_field(cell, run, *column) for column in COLUMNS]) for run in runs]
+        for runs in kinds
+    ]
     groups[-1] += _chance(cell)
     yield Table(
         "near-and-far",
@@ -51,12 +46,13 @@ def tables(cell: CellTable) -> Iterator[Table]:
         ],
         CAPTION.format(title=cell.title, spread=over_seeds(cell)),
         joined(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 else ""),
-        [_record(cell, run, *column) for runs in kinds for run in runs for column in COLUMNS],
+        [
+            {**csv_record(cell, run, metric, name), "chance": chance_by_sd(cell, metric, name)}
+            for runs in kinds
+            for run in runs
+            for metric, name in COLUMNS
+        ],
     )
-
-
-def _line(cell: CellTable, run: str) -> Line:
-    return line_of(cell, run, [_field(cell, run, *column) for column in COLUMNS])
 
 
 def _field(cell: CellTable, run: str, metric: str, name: str) -> Field:
@@ -72,10 +68,6 @@ def _chance(cell: CellTable) -> list[Line]:
         return []
     fields = [Field(f"±{metric_of(metric).text(limit)}") for (metric, _), limit in limits.items()]
     return [Line("Retrain vs. Retrain (95 %)", fields, is_aside=True)]
-
-
-def _record(cell: CellTable, run: str, metric: str, name: str) -> dict[str, Any]:
-    return {**record_of(cell, run, metric, name), "chance": chance_by_sd(cell, metric, name)}
 
 
 def _heading(cell: CellTable, metric: str, name: str) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from collateral.findings._shared.plain import plain_table
-from collateral.findings._shared.tables import Table
+from collateral.contract.tables import Table
 from collateral.findings.membership import METRICS
+from collateral.findings.plain import plain_table
 from collateral.results.table import REFERENCE, CellTable
 
 

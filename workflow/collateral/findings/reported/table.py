@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import over_seeds
-from collateral.findings._shared.tables import Field, Grid, Line, Table, field_of, record_of
+from collateral.findings._shared.tables import csv_record, field_of
 from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.reported import METRICS
 from collateral.results.table import REFERENCE, CellTable, mean
@@ -24,7 +25,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             "What methods report",
             [Grid("Method", ["Number", "Value"], [[_line(cell, *one) for one in found]])],
             CAPTION.format(title=cell.title, spread=over_seeds(cell), ua=ua),
-            records=[record_of(cell, run, metric) for run, metric in found],
+            records=[csv_record(cell, run, metric) for run, metric in found],
         )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, joined
-from collateral.findings._shared.tables import Field, Grid, Line, Table
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.findings.summary import METRICS

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 from numpy.typing import NDArray
 
+from collateral.contract.pictures import Picture
 from collateral.findings._shared.panels import (
     LEVEL,
     RANGE,
@@ -20,15 +21,7 @@ from collateral.findings._shared.panels import (
     draw_line,
     fit_rates,
 )
-from collateral.findings._shared.style import (
-    NOISE,
-    WIDTH,
-    Look,
-    Picture,
-    annotate,
-    look_of,
-    style,
-)
+from collateral.findings._shared.style import NOISE, WIDTH, Look, annotate, look_of, style
 from collateral.findings.catalogue import metric_of
 from collateral.findings.support_size.reading import Supports, span, supports_of
 from collateral.results.table import CellTable, mean
@@ -36,7 +29,7 @@ from collateral.results.table import CellTable, mean
 SIZE = "Support size k"
 TINT = 0.1  # of what one seed takes
 FREE = "support size, without Retrain"
-AFTER = "support size after the fact: uses Retrain"
+AFTER_THE_FACT = "support size after the fact: uses Retrain"
 MARKS = (
     "Vertical lines: the k of the runs, and what k: auto takes (grey: the range of the seeds). "
     "Above: the least similarity to the forget set in a support of that size, mean over seeds."
@@ -155,7 +148,7 @@ def draw_retrain(supports: Supports, look: Look) -> Figure:
         _draw_marks(axes, supports)
     left.plot([], [], label="Retrain", **LEVEL)
     reading = "Grey: two Retrains' mean KL (left), 95 % of other retrainings' means (right)."
-    annotate(fig, left, supports.cell, reading, RANGE_NOTE, title=AFTER)
+    annotate(fig, left, supports.cell, reading, RANGE_NOTE, title=AFTER_THE_FACT)
     return fig
 
 

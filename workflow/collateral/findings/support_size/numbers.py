@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import Floats, mean_of_defined
-from collateral.results.cell import CellResults, Result
 from collateral.results.support_sizes import SupportSizes
 
 

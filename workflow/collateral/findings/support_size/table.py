@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from collateral.contract.metrics import Metric
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, over_seeds
-from collateral.findings._shared.tables import Field, Grid, Line, Table, field_of, record_of
+from collateral.findings._shared.tables import csv_record, field_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.support_size.reading import Step, Supports, supports_of
 from collateral.results.table import REFERENCE, CellTable
@@ -24,7 +25,7 @@ AUTO = (
     "set, and the bins of similarity that it hurts. Losses are in points of accuracy, sizes of "
     "bins in examples."
 )
-AFTER = "{method}'s teachers held against Retrain, after the fact: {title}. {spread}"
+AFTER_THE_FACT = "{method}'s teachers held against Retrain, after the fact: {title}. {spread}"
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -52,7 +53,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "support-retrain",
         "Support size after the fact: this uses Retrain",
         [_after(supports)],
-        AFTER.format(**words),
+        AFTER_THE_FACT.format(**words),
         described([KL_RETRAIN]),
         list(_records(supports, [KL_RETRAIN])),
     )
@@ -61,7 +62,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 def _records(supports: Supports, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
     for size in supports.sizes:
         for metric in metrics:
-            yield record_of(supports.cell, supports.run, metric, at=size)
+            yield csv_record(supports.cell, supports.run, metric, at=size)
 
 
 def _sizes(supports: Supports) -> Grid:

@@ -8,9 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 from numpy.typing import NDArray
 
+from collateral.contract.pictures import Picture
 from collateral.findings._shared.compare import COUNTERPARTS
 from collateral.findings._shared.panels import BARS, TICKS, draw_level, draw_line, fit_rates
-from collateral.findings._shared.style import WIDTH, Picture, annotate, look_of, style
+from collateral.findings._shared.style import WIDTH, annotate, look_of, style
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.findings.reported import METRICS as REPORTED

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from collateral.contract.tables import Table
 from collateral.findings._shared.compare import compare
 from collateral.findings._shared.layouts import AFFECTED, MAIN, Layout
-from collateral.findings._shared.tables import Table
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.results.plan import Sweep
 from collateral.results.table import CellTable

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.gap import TERMS
-from collateral.results.cell import CellResults
 from collateral.results.layout import RETRAIN
 
-Trial = Mapping[str, str]  # a row of trials.csv
+TrialRow = Mapping[str, str]  # a row of trials.csv
 COMPARED = TERMS["avg_gap"]
 
 
@@ -21,7 +21,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
             yield Row(method, metric, value, cell.seeds[0])
 
 
-def regret(trials: Sequence[Trial], retrained: Mapping[str, float]) -> dict[str, float]:
+def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[str, float]:
     """Compare the trials of one method with Retrain's UA, RA, TA and MIA of the same seed."""
     gaps = [trial_gap(trial, retrained) for trial in trials]
     candidates = [i for i, trial in enumerate(trials) if trial["is_candidate"] == "True"]
@@ -38,7 +38,7 @@ def regret(trials: Sequence[Trial], retrained: Mapping[str, float]) -> dict[str,
     }
 
 
-def trial_gap(trial: Trial, retrained: Mapping[str, float]) -> float:
+def trial_gap(trial: TrialRow, retrained: Mapping[str, float]) -> float:
     """Return the average gap of one trial; NaN for one that diverged."""
     return mean_of_defined(
         abs(float(trial[name]) - retrained[name]) if trial[name] else math.nan for name in COMPARED

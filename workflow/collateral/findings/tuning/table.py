@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from collateral.findings._shared.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import BenchmarkTable, CellTable, mean
 

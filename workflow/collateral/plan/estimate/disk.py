@@ -18,7 +18,7 @@ BLOCK = 4096  # the least that a file takes
 RUN_BLOCKS = 4 + 5
 # A cell's metrics, tables and figures; the page, the theory.
 CELL_BYTES, SHARED_BYTES = 1_000_000, 2_000_000
-NUM_SHOWN = 108  # images in a cell's neighbours.npz
+NUM_SHOWN = 108  # images in a cell's neighbours.npz, which its stage counts by set
 
 
 def benchmark_bytes(workload: Workload) -> dict[str, float]:

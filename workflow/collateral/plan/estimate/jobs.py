@@ -28,7 +28,7 @@ METRICS_START, METRICS_SECONDS = 5.0, 8e-5
 
 
 @dataclass(frozen=True)
-class Job:
+class Jobs:
     """Jobs that are alike: their rule, how many, and what each takes."""
 
     rule: str
@@ -42,37 +42,37 @@ class Job:
         return self.work is not NOTHING
 
 
-def shared_jobs() -> Iterator[Job]:
+def shared_jobs() -> Iterator[Jobs]:
     """Yield the jobs that there is one of, whatever the config."""
     yield from map(_small, ("theory", "index"))
 
 
-def benchmark_jobs(workload: Workload) -> Iterator[Job]:
+def benchmark_jobs(workload: Workload) -> Iterator[Jobs]:
     """Yield all jobs of a benchmark."""
     benchmark = workload.benchmark
     yield from map(_small, ("data", "plan", "gather", "tables", "figures"))
     yield from map(_small, ("report", "check"))
-    yield Job("base", len(benchmark.base_seeds()), workload.base())
+    yield Jobs("base", len(benchmark.base_seeds()), workload.base())
     for cell in benchmark.cells.values():
         yield from _cell_jobs(workload, cell)
 
 
-def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Job]:
+def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
     seeds = workload.benchmark.seeds
     yield from map(_small, ("split", "neighbours"))
     outputs = len(seeds) * (len(cell.runs) + 1) * workload.size.num_examples
-    yield Job("metrics", 1, seconds=METRICS_START + METRICS_SECONDS * outputs)
-    yield Job("retrain", len(seeds), workload.retrain(cell))
+    yield Jobs("metrics", 1, seconds=METRICS_START + METRICS_SECONDS * outputs)
+    yield Jobs("retrain", len(seeds), workload.retrain(cell))
     if cell.support_sized:
-        yield Job("support_size", len(seeds), workload.support_size(cell))
+        yield Jobs("support_size", len(seeds), workload.support_size(cell))
     for name in cell.tuned:
-        yield Job("tune", 1, workload.tune(cell, cell.runs[name]))
+        yield Jobs("tune", 1, workload.tune(cell, cell.runs[name]))
     for run in cell.unlearned:
         # On the first seed a tuning may have prepared for it; all other seeds are alike.
-        yield Job("unlearn", 1, workload.run(cell, run, seeds[0]))
+        yield Jobs("unlearn", 1, workload.run(cell, run, seeds[0]))
         if len(seeds) > 1:
-            yield Job("unlearn", len(seeds) - 1, workload.run(cell, run, seeds[1]))
+            yield Jobs("unlearn", len(seeds) - 1, workload.run(cell, run, seeds[1]))
 
 
-def _small(rule: str) -> Job:
-    return Job(rule, 1, seconds=SECONDS[rule])
+def _small(rule: str) -> Jobs:
+    return Jobs(rule, 1, seconds=SECONDS[rule])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from collateral.config.schema import Config
 from collateral.models._facts import Shape
 from collateral.plan.estimate.disk import SHARED_BYTES, benchmark_bytes, checkpoint_bytes
-from collateral.plan.estimate.jobs import Job, benchmark_jobs, shared_jobs
+from collateral.plan.estimate.jobs import Jobs, benchmark_jobs, shared_jobs
 from collateral.plan.grid import build_grid
 from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
@@ -75,14 +75,14 @@ def estimate(config: Config, rates: Rates, in_flight: int) -> Estimate:
     return found
 
 
-def job_seconds(job: Job, shape: Shape, rates: Rates) -> float:
+def job_seconds(job: Jobs, shape: Shape, rates: Rates) -> float:
     """Return how long one of these jobs takes."""
     if not job.trains:
         return job.seconds
     return START_SECONDS + rates.seconds(job.work, shape)
 
 
-def _add(found: Estimate, jobs: Iterable[Job], shape: Shape) -> None:
+def _add(found: Estimate, jobs: Iterable[Jobs], shape: Shape) -> None:
     for job in jobs:
         seconds = job.count * job_seconds(job, shape, found.rates)
         gpu_seconds = seconds if job.trains and found.rates.is_gpu else 0.0

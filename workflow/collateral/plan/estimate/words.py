@@ -23,7 +23,7 @@ def in_words(found: Estimate, free_bytes: int) -> str:
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def as_json(found: Estimate, free_bytes: int) -> str:
+def in_json(found: Estimate, free_bytes: int) -> str:
     """Return the estimate for machines; hours and bytes by kind of job."""
     content = {
         "device": found.rates.device,

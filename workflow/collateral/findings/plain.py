@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from collateral.contract.tables import Grid, Table
 from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings._shared.tables import Grid, Table, field_of, line_of, record_of
+from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable
 
@@ -25,5 +26,5 @@ def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) 
         title,
         [Grid("Method", headings, [group for group in groups if group])],
         joined(f"{title}: {cell.title}.", over_seeds(cell), described(metrics)),
-        records=[record_of(cell, run, m) for run in cell.labels for m in metrics],
+        records=[csv_record(cell, run, m) for run in cell.labels for m in metrics],
     )

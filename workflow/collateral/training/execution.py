@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from collateral.contract.params import MethodParams
@@ -17,12 +16,12 @@ from collateral.contract.plugins import kind_of, prepare_class, prepare_values, 
 from collateral.contract.seeds import seed_of
 from collateral.results import layout
 from collateral.results.chain import checked, read_cost, write_record
-from collateral.results.files import atomic, read_json, write_json
+from collateral.results.files import read_json, write_json
 from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task
 from collateral.training.run import Run, Tracker
-from collateral.training.session import Session, read_tensors, write_cost
+from collateral.training.session import Session, read_tensors, write_cost, write_tensors
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,7 @@ class Prepared:
     ) -> None:
         """Write a folder that trials, sweeps and runs may share, with its record."""
         tensors, report = folder / layout.PREPARED_TENSORS, folder / layout.PREPARED_REPORT
-        with atomic(tensors) as temporary:
-            save_file(self.tensors, temporary)
+        write_tensors(tensors, self.tensors)
         write_json(report, {"reported": self.reported, "history": self.history})
         write_record(folder / layout.RECORD, record, root=root, files=[tensors, report])
         write_cost(folder, self.seconds, device, root)

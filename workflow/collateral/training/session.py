@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from collateral.models._build import build_model
@@ -82,8 +82,7 @@ def write_results(
     """Run the model over the data, once; write weights, outputs, history, record and cost."""
     outputs, embeddings = outputs_of(model, session.train, session.test)
     weights = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
-    with atomic(out / layout.MODEL) as temporary:
-        save_file(weights, temporary)
+    write_tensors(out / layout.MODEL, weights)
     outputs.save(out / layout.OUTPUTS)
     write_rows(out / layout.HISTORY, _columns(run.history), run.history)
     names = [layout.MODEL, layout.OUTPUTS, layout.HISTORY]
@@ -120,6 +119,12 @@ def write_cost(out: Path, seconds: Mapping[str, float], device: torch.device, ro
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
     chain.write_cost(out, found, root=root)
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Write a safetensors file that others may read: `save_file` would keep them out."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(save(tensors))
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:

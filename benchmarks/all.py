@@ -17,7 +17,10 @@ from pathlib import Path
 from measure import HEADER, Load, Row, table
 
 HERE = Path(__file__).parent
-NAMES = ("input", "training", "evaluation", "mia", "iu", "amun", "cell", "memory", "schedule")
+NAMES = (
+    *("input", "training", "evaluation", "metrics", "mia", "iu", "amun"),
+    *("cell", "memory", "schedule", "run"),
+)
 
 
 def rows_of(name: str, quick: bool, folder: Path) -> list[Row]:

@@ -12,6 +12,7 @@ a little of Retrain's), and with all kept.
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from measure import Row, in_turns, run
@@ -21,8 +22,8 @@ from scipy.special import softmax
 from collateral.cli import main as collateral
 from collateral.config.schema import BenchmarkConfig
 from collateral.results import layout
+from collateral.results.chain import write_cost, write_record
 from collateral.results.dataset import Labels
-from collateral.results.files import write_json
 from collateral.results.kept import FOLDER
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
@@ -72,9 +73,12 @@ class Cell:
         members = np.flatnonzero(self.labels.train == 0)
         forget, num_train = members[: len(members) // 2], len(self.labels.train)
         split = Split(forget, num_train, (0,), {"kind": "class_part"})
-        self.labels.save(self.folder / layout.LABELS)
-        split.save(self.folder / layout.SPLIT.format(cell=CELL), self.labels)
-        self._neighbours(rng).save(self.folder / layout.NEIGHBOURS.format(cell=CELL))
+        labels, neighbours = layout.LABELS, layout.NEIGHBOURS.format(cell=CELL)
+        self.labels.save(self.folder / labels)
+        self._record(self.folder / labels)
+        split.save(self.folder / layout.SPLIT.format(cell=CELL), self.labels, self.folder / labels)
+        self._neighbours(rng).save(self.folder / neighbours)
+        self._record(self.folder / neighbours)
         for name in (layout.RETRAIN, METHOD):
             for seed in self.seeds:
                 place = self.folder / layout.RUN.format(cell=CELL, seed=seed, run=name)
@@ -82,8 +86,12 @@ class Cell:
                 train = self.model.draw(rng, self.labels.train, is_seen)
                 test = self.model.draw(rng, self.labels.test, self.labels.test < 0)
                 ModelOutputs(train, test).save(place / layout.OUTPUTS)
-                write_json(place / layout.RECORD, {"run": name, "status": "ok", "extra": {}})
-                write_json(place / layout.COST, COST)
+                self._record(place / layout.OUTPUTS, run=name, status="ok", extra={})
+                write_cost(place, COST, root=self.folder)
+
+    def _record(self, path: Path, **about: Any) -> None:
+        """Write the record of a file."""
+        write_record(layout.record_of(path), about, root=self.folder, files=[path])
 
     def _neighbours(self, rng: np.random.Generator) -> Neighbours:
         counts = (len(self.labels.train), len(self.labels.test), len(self.labels.class_names))

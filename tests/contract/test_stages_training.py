@@ -97,7 +97,7 @@ def test_the_record_says_what_the_run_is(workshop):
     seal = record.pop("sha256")
     assert len(seal) == 64
     assert record == {
-        "place": "ft",
+        "place": "ft/record.json",
         "files": {path.name: file_hash(path) for path in files},
         "run": "ft",
         "kind": "method",

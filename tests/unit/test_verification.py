@@ -3,6 +3,7 @@
 import pytest
 from fake_benchmark import FakeBenchmark
 
+from collateral.results.chain import sealed_page
 from collateral.results.verification import walk
 
 
@@ -19,9 +20,12 @@ def test_a_table_may_be_called_as_numbers_are(root):
     assert [fault.path.name for fault in walk(root).faults] == ["costs.csv"]
 
 
-def test_the_index_of_pages_needs_no_record(root):
-    (root.parent / "report.html").write_text("index")
+def test_the_index_of_pages_has_its_hash_in_itself(root):
+    index = root.parent / "report.html"
+    index.write_text(sealed_page("index", [root / "glance.json"], root.parent))
     assert walk(root.parent).faults == []
+    index.write_text("index")
+    assert [fault.path for fault in walk(root.parent).faults] == [index]
 
 
 def test_a_page_needs_its_record(root):

@@ -120,7 +120,7 @@ rule index:
     conda:
         "../../envs/figures.yaml"
     params:
-        results=paths.RESULTS,
+        results=lambda w, output: os.path.dirname(output[0]),
         first=list(GRID),
         theory=lambda w, input: os.path.dirname(input.theory[0]),
         templates=templates_hash(),

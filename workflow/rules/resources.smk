@@ -1,11 +1,9 @@
 """Where jobs run, and what those that train ask a scheduler for."""
 
-import os
-
 from collateral.plan import limits
+from collateral.plan.conda import name_checkout
 
-# For envs/*.post-deploy.sh.
-os.environ["COLLATERAL_CHECKOUT"] = workflow.basedir
+name_checkout(workflow.basedir)
 
 
 # Jobs of seconds to minutes that need no GPU, and the download, which may need the internet.

@@ -3,6 +3,8 @@
 In: nothing. Out: theory.csv (what is drawn), findings.csv (what is claimed), checks.csv, figures.
 """
 
+import os
+
 
 rule theory:
     """Seed and number of runs in, tables and figures of the theory out."""
@@ -13,7 +15,7 @@ rule theory:
     conda:
         "../../envs/figures.yaml"
     params:
-        out=paths.THEORY,
+        out=lambda w, output: os.path.dirname(output.points),
         seed=0,
         runs=100,
         code=stage_code("theory"),

@@ -24,7 +24,6 @@ from collateral.config.schema import BenchmarkConfig
 from collateral.results import layout
 from collateral.results.chain import write_cost, write_record
 from collateral.results.dataset import Labels
-from collateral.results.kept import FOLDER
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.split import Split
@@ -119,7 +118,7 @@ class Cell:
 
     def metrics_without(self, run: str) -> None:
         """Make all numbers, those of a run anew."""
-        for file in (self.folder / CELL / FOLDER).glob(f"*/{run}-*.json"):
+        for file in (self.folder / layout.KEPT.format(cell=CELL)).glob(f"*/{run}-*.json"):
             file.unlink()
         self.metrics()
 

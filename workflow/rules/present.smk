@@ -31,10 +31,10 @@ rule tables:
     output:
         report(
             directory(paths.TABLES),
-            patterns=["{cell}/{table}.md"],
+            patterns=["{cell}/{table}.md", "{table,[^/]+}.md"],
             caption="../report/table.rst",
             category="{benchmark}",
-            subcategory="{cell}",
+            subcategory=lambda w: w.get("cell", "All cells"),
             labels={"table": "{table}"},
         ),
     log:

@@ -27,7 +27,7 @@ def project(fresh: Project) -> Project:
     folder = fresh.folder
     (folder / DATA).touch()
     (folder / PLUGINS / "models").mkdir(parents=True)
-    (folder / PLUGINS / "models" / f"{MODEL}.py").write_text("")
+    (folder / PLUGINS / "models" / f"{MODEL}.py").write_text("def build(info): ...\n")
     program = folder / "bin/collateral"
     program.parent.mkdir()
     program.write_text(PRETEND + LISTEN)

@@ -12,8 +12,10 @@ from collateral.cli import main
 from collateral.results import chain, layout
 from collateral.results.chain import (
     FILES,
+    INPUTS,
     SEAL,
     content_hash,
+    hashes,
     seal_folder,
     sealed_page,
     write_record,
@@ -68,22 +70,29 @@ def finished(tmp_path_factory) -> Path:
     (results / "theory").mkdir()
     (results / "theory" / "checks.csv").write_text("holds\nTrue\n")
     seal_folder(results / "theory")
-    inputs = [folder / layout.GLANCE, results / "theory" / layout.RECORD]
-    (results / layout.REPORT).write_text(sealed_page("<p>Pages</p>\n", inputs, results))
+    publish(results)
     return results
 
 
+def publish(results):
+    """Write something for a page, and for the index."""
+    folder = results / "digits"
+    page = folder / layout.REPORT
+    page.write_text("<p>GA</p>")
+    inputs = hashes([folder / layout.TABLES / layout.RECORD], folder)
+    write_record(folder / layout.GLANCE, {INPUTS: inputs}, root=folder, files=[page])
+    inputs = [folder / layout.GLANCE, results / "theory" / layout.RECORD]
+    (results / layout.REPORT).write_text(sealed_page("<p>Pages</p>\n", inputs, results))
+
+
 def present(folder):
-    """Make numbers and tables of the cell, as the rules do, and something for a page."""
+    """Make numbers and tables of the cell, as the rules do."""
     BenchmarkPlan({"ga": "GA"}, "matched", {"cell": CellPlan()}).save(folder / layout.PLAN)
     cell = folder / "cell"
     words = ["metrics", "--folder", folder, "--cell", "cell", "--seeds", 0, "--base-seeds", 0]
     words += ["--methods", "ga", "--attacks", "mia", "--out", cell / layout.METRICS]
     call(*words, "--costs", cell / layout.COSTS, "--problems", cell / layout.PROBLEMS)
     gather(folder)
-    page = folder / layout.REPORT
-    page.write_text("<p>GA</p>")
-    write_record(folder / layout.GLANCE, {"cells": []}, root=folder, files=[page])
 
 
 def gather(folder):
@@ -188,6 +197,14 @@ def test_a_broken_file_is_blamed_alone_and_not_what_was_made_from_it(verify, res
         (results / broken).write_bytes(before)
 
 
+def test_a_folders_broken_record_is_blamed_alone(verify, results):
+    for damage in (flip, Path.unlink):
+        damage(results / "digits" / layout.TABLES / layout.RECORD)
+        code, (line, _) = verify()
+        assert code == 1
+        assert line.startswith("results/digits/tables/record.json: ")
+
+
 def test_a_cost_that_is_missing_is_missed(verify, results):
     record = results / GA / layout.RECORD
     write_record(record, {"seed": 0, "status": "ok"}, root=results / "digits", files=[])
@@ -256,6 +273,7 @@ def test_a_wrong_number_with_a_right_hash_is_found_in_depth(verify, results):
     path = results / "digits" / "cell" / layout.METRICS
     line = edit_number(path)
     gather(results / "digits")  # which has no reason to doubt it
+    publish(results)
     assert verify()[0] == 0
     code, lines = verify("--deep")
     assert code == 1
@@ -267,6 +285,7 @@ def test_a_wrong_number_of_all_cells_is_found_in_depth(verify, results):
     line = edit_number(path)
     words = ["--metrics", path, "--costs", path.with_name(layout.COSTS)]
     call("tables", "--plan", path.with_name(layout.PLAN), *words, "--out", path.parent / "tables")
+    publish(results)
     assert verify()[0] == 0
     assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(line)}"
 
@@ -278,6 +297,7 @@ def test_a_wrong_table_with_a_right_hash_is_found_in_depth(verify, results):
     path.write_text("\n".join([lines[0], f"{lines[1]}0", *lines[2:], ""]))
     made_from = (layout.PLAN, layout.METRICS, layout.COSTS)
     seal_folder(folder / layout.TABLES, [folder / name for name in made_from])
+    publish(results)
     assert verify()[0] == 0
     assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(2)}"
 

@@ -13,9 +13,10 @@ from collateral.contract.plugins import CONTROL, METHOD
 from collateral.warm import ADDRESS, OFF
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-# What is never the same twice: costs, and what shows them.
+# What is never the same twice: costs, what shows them, and the records of these.
 COSTS = {f"{name}.{suffix}" for name in ("costs", "main") for suffix in ("csv", "md", "tex")}
-COSTS |= {"cost.json", "report.html"}
+COSTS |= {"cost.json", "report.html", "costs.json", "glance.json"}
+FOLDERS = ("tables", "figures")
 SWEPT = "ltd@beta=1"
 # The rules that `make figures` considers.
 PRESENT = re.search(r"^PRESENT = (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)[1].split()
@@ -33,6 +34,7 @@ def contents(folder: Path) -> dict[str, str]:
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name not in COSTS and not path.name.startswith("sweep-")
+        if not (path.name == "record.json" and path.parent.name in FOLDERS)
     }
 
 

@@ -96,15 +96,15 @@ class _Looking:
         """Check a file of which no record says what it is."""
         if path.name not in RECORDED or path in self._named:
             return
-        if path.name == layout.REPORT and benchmark_of(path) is None:
-            faults = [*self._index(path)]
-        else:
-            record = layout.record_of(path)
-            records = [record, *(above / layout.RECORD for above in path.parents)]
-            is_to_blame = not any(record in self.faults for record in records)
-            faults = [Unsound(path, NO_RECORD.format(record.name))] if is_to_blame else []
-        for fault in faults:
+        is_index = path.name == layout.REPORT and benchmark_of(path) is None
+        for fault in self._index(path) if is_index else self._nameless(path):
             self.faults.setdefault(fault.path, fault)
+
+    def _nameless(self, path: Path) -> Iterator[Unsound]:
+        record = layout.record_of(path)
+        records = [record, *(above / layout.RECORD for above in path.parents)]
+        if not any(one in self.faults for one in records):  # which would be to blame
+            yield Unsound(path, NO_RECORD.format(record.name))
 
     def _index(self, path: Path) -> Iterator[Unsound]:
         try:

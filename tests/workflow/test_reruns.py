@@ -181,7 +181,8 @@ def test_another_label_or_order_makes_the_plan_again_and_what_shows_it(copy):
 
 
 def test_one_more_folder_of_plug_ins_reruns_nothing(copy):
-    (copy.folder / "mine/methods").mkdir(parents=True)
+    method = copy.folder / "mine/methods/unused"
+    shutil.copytree(copy.folder / "workflow/collateral/methods/ft", method)
     config = copy.folder / "small.yaml"
     config.write_text(f"plugins: [mine]\n{config.read_text()}")
     assert copy.jobs(*OPTIONS) == []

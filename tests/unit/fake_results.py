@@ -276,6 +276,7 @@ def write_models(
         shown_set=np.array(["train"] * 4 + ["test"] * NUM_EXAMPLES + ["forget"] * 2),
         shown_index=np.concatenate([index[:4], index, index[6:]]),
         shown_images=np.full((14, 3, 3, 1), 100, dtype=np.uint8),
+        shown_nearest=np.array([12] * 12 + [12, 13]),
     ).save(benchmark / cell / "neighbours.npz")
     for seed in range(num_seeds):
         for run, values in confidence.items():

@@ -77,6 +77,17 @@ def test_the_nearest_are_shown_first_with_their_images(tmp_path):
     assert found.shown_images[:6].ravel().tolist() == [4, 3, 0, 7, 5, 6]
 
 
+def test_each_shown_example_has_the_forgotten_one_that_is_nearest_to_it(tmp_path):
+    run_stage(write_inputs(tmp_path, [TRAIN]), 0)
+    found = Neighbours.load(tmp_path / "neighbours.npz")
+    nearest = dict(
+        zip(found.shown_index[:6], found.shown_index[found.shown_nearest[:6]], strict=True)
+    )
+    # At 60 and 90 degrees it is the one at 10, not at -10.
+    assert [nearest[index] for index in (3, 0)] == [1, 1]
+    assert found.shown_nearest[6:].tolist() == [6, 7]
+
+
 def test_of_several_classes_the_nearest_counts(tmp_path):
     # One example of each class is forgotten, at 90 and at 10 degrees.
     both = Split(np.array([0, 1]), 5, (0, 1), {})

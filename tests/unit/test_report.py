@@ -21,7 +21,8 @@ from sealing import seal
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words
-from collateral.report.images import strips
+from collateral.report.charts import library
+from collateral.report.images import gallery
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.chain import write_sealed
@@ -195,10 +196,9 @@ def test_figures_stand_in_their_findings_with_their_captions(benchmark_of):
         ("locality", ["similarity"]),
         ("accuracy", ["affected"]),
     ]
-    assert re.findall(r'width="832" alt="(\w+): About', page_of(folder)) == [
-        "similarity",
-        "affected",
-    ]
+    # A chart in place of a picture.
+    assert re.findall(r'width="832" alt="(\w+): About', page_of(folder)) == ["affected"]
+    assert page_of(folder).count('<figure class="chart">') == 1
 
 
 def test_a_figure_follows_the_table_that_it_is_called_after(benchmark_of):
@@ -219,10 +219,12 @@ def test_ablations_are_apart_and_where_there_are_some(benchmark_of):
     folder = benchmark_of(*fakes)
     draw(folder, "digit_3-50", ("locality", "similarity"), ("support_size", "support-retrain"))
     _, first, second = page_of(folder).split('<section class="cell"')
-    main, heading, ablations = first.partition("<h2>digit_3, 50 % forgotten: ablations</h2>")
+    main, heading, ablations = first.partition(
+        "<summary>digit_3, 50 % forgotten: ablations</summary>"
+    )
     assert heading
     assert "support-retrain: About" in ablations and "support-retrain: About" not in main
-    assert "similarity: About" in main and "similarity: About" not in ablations
+    assert "About similarity." in main and "About similarity." not in ablations
     assert ": ablations" not in second
 
 
@@ -299,16 +301,24 @@ def test_the_page_loads_nothing_from_elsewhere(benchmark_of):
     links = Links(page)
     assert links.fetched and all(target.startswith("data:") for target in links.fetched)
     assert len(links.anchors) == len({*links.anchors})
-    assert not re.search(r"https?:|@import|url\(", page)
+    ours = page.replace(library(), "").replace("https://vega.github.io/schema/", "")
+    assert not re.search(r"https?:|@import|url\((?!data:)", ours)
 
 
 def test_the_page_leads_to_its_cells_and_back_to_the_index(benchmark_of):
     folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-90"))
     links = Links(page_of(folder))
-    index, *inside = links.followed
+    _, index, *inside = links.followed
     assert index == "../report.html"
     assert {"#digit_3-50", "#digit_8-90", "#reading"} <= {*inside}
     assert {target.removeprefix("#") for target in inside} <= {*links.anchors}
+
+
+def test_figures_can_be_had_for_print(benchmark_of):
+    folder = benchmark_of(full_cell())
+    draw(folder, "digit_3-50", ("locality", "similarity"))
+    place = "figures/digit_3-50/similarity"
+    assert [f"{place}.pdf", f"{place}.png"] == Links(page_of(folder)).followed[-2:]
 
 
 def test_the_page_is_called_after_its_benchmark(benchmark_of):
@@ -357,10 +367,14 @@ def test_the_images_hurt_most_come_first(benchmark_of, tmp_path):
     sure = [0.9] * 8
     unsure = [0.9, 0.85, 0.7, 0.1, 0.9, 0.9, 0.9, 0.9]
     write_models(folder, "digit_3-50", {"retrain": sure, "ft": sure, "ga": unsure}, num_seeds=2)
-    forgotten, ga = strips(folder, read_cell(tmp_path / "same", fake))
-    assert (forgotten.title, ga.title) == ("Forgotten", "Hurt most by GA")
+    shown = gallery(folder, read_cell(tmp_path / "same", fake))
+    [ga], forgotten = shown.hurt, shown.forgotten
+    assert (forgotten.title, ga.title) == ("Forgotten", "Hurt by GA, test")
     worst = ga.examples[0]
     assert (worst.name, worst.origin, worst.predicted) == ("digit_8", "test", "digit_3")
+    # Of the sheet, which holds what is shown alone: two hurt ones, then two forgotten ones.
+    assert [(example.place, example.nearest) for example in ga.examples] == [(1, 2), (0, 2)]
+    assert (shown.count, [example.place for example in forgotten.examples]) == (4, [2, 3])
     # 85 % is no great loss.
     assert [example.change for example in ga.examples] == ["90 → 10 %", "90 → 70 %"]
     assert [(example.name, example.change) for example in forgotten.examples] == [
@@ -417,4 +431,6 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
 
 def test_every_finding_that_is_shown_says_where():
     for name in presented("words", "table", "figure"):
-        assert getattr(FINDING.load(name), "PLACE", "main") in ("main", "ablations", "details")
+        assert getattr(FINDING.load(name), "PLACE", "main") in (
+            *("top", "main", "ablations", "details"),
+        )

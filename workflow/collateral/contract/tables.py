@@ -9,6 +9,20 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class Source:
+    """The number of the long table that a field shows."""
+
+    run: str
+    metric: str
+    set: str = ""
+    at: str = ""
+
+    def __str__(self) -> str:
+        """Return what the page calls it."""
+        return "|".join((self.run, self.metric, self.set, self.at))
+
+
+@dataclass(frozen=True)
 class Field:
     """One field as text; `order` is what its column is sorted by, NaN last."""
 
@@ -17,6 +31,7 @@ class Field:
     deviation: str = ""  # "(+25.8)", for the noise floor "(1.2)"
     is_best: bool = False
     is_chance: bool = False  # within what chance explains
+    source: Source | None = None
 
 
 @dataclass(frozen=True)

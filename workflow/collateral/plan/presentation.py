@@ -20,7 +20,7 @@ PARTS = {
     "gather": ["numbers"],
     "tables": ["table"],
     "figures": ["figure"],
-    "report": ["table", "words"],
+    "report": ["table", "words", "chart"],
 }
 
 

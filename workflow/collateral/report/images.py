@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from scipy.special import softmax
 
 from collateral.contract.metrics import Metric
 from collateral.results import layout
@@ -20,30 +21,46 @@ from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
 from collateral.results.table import REFERENCE, CellTable
 
-NUM_METHODS = 4
 NUM_EXAMPLES = 8
+NUM_FORGOTTEN = 12
+MOST_IMAGES = 3000  # of a page
 LEAST_LOSS = 0.1  # of confidence: below it, nobody was hurt
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
+MOST_LIKELY = 3  # classes
 
 
 @dataclass(frozen=True)
 class Example:
     """One image and what is written below it."""
 
-    image: str  # a data URI
+    place: int  # in the sheet
     name: str  # the true class
     origin: str  # retained, test or forgotten
+    nearest: int | None = None  # place of the nearest forgotten one
     change: str = ""  # "90 → 10 %": Retrain's confidence in the true class, the unlearned model's
     predicted: str = ""  # the unlearned models' most frequent class, where it is wrong
+    likely: tuple[str, ...] = ()  # what Retrain takes it for, and the unlearned model
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of images."""
+    """A row of images: of a method and a set, or of what was forgotten."""
 
+    run: str
+    set: str
     title: str
     examples: list[Example]
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The images of a cell: each once, side by side in one sheet."""
+
+    sheet: str  # a data URI
+    count: int
+    forgotten: Strip
+    hurt: list[Strip]
 
 
 @dataclass(frozen=True)
@@ -53,31 +70,51 @@ class RunAnswers:
     run: str
     confidence: NDArray[np.float64]  # (K,), mean over seeds
     prediction: NDArray[np.int64]  # (K,), most frequent over seeds
+    probability: NDArray[np.float64]  # (K, C), of the first seed
 
 
-def strips(folder: Path, cell: CellTable) -> list[Strip]:
-    """Return the forgotten examples and whom the worst methods hurt; nothing without the cache."""
+def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
+    """Return the forgotten examples and whom each method hurt; nothing without the cache."""
     runs = [REFERENCE, *(run for run in cell.runs("method") if not cell.trouble(run))]
     files = {run: _outputs(folder, cell, run) for run in runs}
     neighbours = folder / layout.NEIGHBOURS.format(cell=cell.name)
     needed = [neighbours, folder / layout.LABELS, *(path for run in runs for path in files[run])]
     if not any(path.exists() for path in needed):
-        return []
+        return None
     shown = Neighbours.load(checked(neighbours, folder))
     labels = Labels.load(checked(folder / layout.LABELS, folder))
-    forgotten = np.flatnonzero(shown.shown_set == "forget")
     sound = {run: [checked(path, folder) for path in files[run]] for run in runs}
     retrain, *methods = (_answers(run, sound[run], shown) for run in runs)
-    return [
-        Strip("Forgotten", [_example(shown, k, labels) for k in forgotten]),
-        *(
-            Strip(
-                f"Hurt most by {cell.labels[method.run]}",
-                [_hurt(shown, k, labels, retrain, method) for k in places],
-            )
-            for method, places in _worst(shown, retrain, methods)
-        ),
+    hurt = [
+        Strip(
+            method.run,
+            SETS[name],
+            f"Hurt by {cell.labels[method.run]}, {SETS[name]}",
+            [_hurt(shown, k, labels, retrain, method) for k in places],
+        )
+        for method in methods
+        for name, places in _worst(shown, retrain, method, MOST_IMAGES // num_cells // 4)
     ]
+    return _on_one_sheet(shown, labels, hurt)
+
+
+def _on_one_sheet(shown: Neighbours, labels: Labels, hurt: list[Strip]) -> Gallery:
+    """Number the images that are shown at all, and put these side by side."""
+    first = np.flatnonzero(shown.shown_set == "forget")[:NUM_FORGOTTEN]
+    forgotten = Strip("", SETS["forget"], "Forgotten", [_example(shown, k, labels) for k in first])
+    examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
+    needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
+    order = {k: place for place, k in enumerate(sorted(needed))}
+    strips = [
+        replace(strip, examples=[_moved(example, order) for example in strip.examples])
+        for strip in (forgotten, *hurt)
+    ]
+    return Gallery(_sheet(shown.shown_images[list(order)]), len(order), strips[0], strips[1:])
+
+
+def _moved(example: Example, order: dict[int, int]) -> Example:
+    nearest = None if example.nearest is None else order[example.nearest]
+    return replace(example, place=order[example.place], nearest=nearest)
 
 
 def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
@@ -85,12 +122,13 @@ def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
     return [folder / place / layout.OUTPUTS for place in runs]
 
 
-def _answers(run: str, files: list[Path], shown: Neighbours) -> RunAnswers:
+def _answers(run: str, files: Sequence[Path], shown: Neighbours) -> RunAnswers:
     sets = [[StoredOutputs(file, name) for name in ("train", "test")] for file in files]
     confidence = [_of_shown(shown, train.confidence, test.confidence) for train, test in sets]
     prediction = [_of_shown(shown, train.prediction, test.prediction) for train, test in sets]
     modes = [np.bincount(votes).argmax() for votes in np.array(prediction).astype(int).T]
-    return RunAnswers(run, np.mean(confidence, axis=0), np.array(modes))
+    logits = _of_shown(shown, *(one.logits for one in sets[0]))
+    return RunAnswers(run, np.mean(confidence, axis=0), np.array(modes), softmax(logits, axis=1))
 
 
 def _of_shown(
@@ -98,47 +136,60 @@ def _of_shown(
 ) -> NDArray[np.float64]:
     """Return what is said of the shown examples."""
     from_test = shown.shown_set == "test"
-    values = np.empty(len(from_test))
+    values = np.empty((len(from_test), *train.shape[1:]))
     values[from_test] = test[shown.shown_index[from_test]]
     values[~from_test] = train[shown.shown_index[~from_test]]
     return values
 
 
 def _worst(
-    shown: Neighbours, retrain: RunAnswers, methods: list[RunAnswers]
-) -> Iterator[tuple[RunAnswers, NDArray[np.int64]]]:
-    """Yield the methods that hurt most, and the examples that each of them hurt."""
-    candidates = np.flatnonzero(shown.shown_set != "forget")
-    hurt = []
-    for method in methods:
+    shown: Neighbours, retrain: RunAnswers, method: RunAnswers, most: int
+) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Yield the retained, and the test examples that a method hurt; the `most` nearest may be."""
+    for name in ("train", "test"):
+        candidates = np.flatnonzero(shown.shown_set == name)[:most]
         loss = (retrain.confidence - method.confidence)[candidates]
         worst = np.argsort(-loss, kind="stable")[:NUM_EXAMPLES]
-        worst = worst[loss[worst] >= LEAST_LOSS]
-        if len(worst):
-            hurt.append((float(loss[worst].sum()), method, candidates[worst]))
-    for _, method, places in sorted(hurt, key=lambda one: -one[0])[:NUM_METHODS]:
-        yield method, places
+        if len(worst := worst[loss[worst] >= LEAST_LOSS]):
+            yield name, candidates[worst]
 
 
 def _hurt(
-    shown: Neighbours, k: np.int64, labels: Labels, retrain: RunAnswers, method: RunAnswers
+    shown: Neighbours, k: int, labels: Labels, retrain: RunAnswers, method: RunAnswers
 ) -> Example:
     before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
     seen = labels.class_names[method.prediction[k]]
     example = _example(shown, k, labels)
-    return Example(
-        example.image,
-        example.name,
-        example.origin,
-        f"{before} → {after} %",
-        "" if seen == example.name else seen,
+    return replace(
+        example,
+        nearest=int(shown.shown_nearest[k]),
+        change=f"{before} → {after} %",
+        predicted="" if seen == example.name else seen,
+        likely=tuple(_likely(answers.probability[k], labels) for answers in (retrain, method)),
     )
 
 
-def _example(shown: Neighbours, k: np.int64, labels: Labels) -> Example:
+def _likely(probability: NDArray[np.float64], labels: Labels) -> str:
+    """Return the most likely classes, as "digit_3 90 %, digit_8 5 %"."""
+    order = np.argsort(-probability, kind="stable")[:MOST_LIKELY]
+    said = (f"{labels.class_names[c]} {CONFIDENCE.text(float(probability[c]))} %" for c in order)
+    return ", ".join(said)
+
+
+def _example(shown: Neighbours, k: int, labels: Labels) -> Example:
     origin = str(shown.shown_set[k])
     label = (labels.test if origin == "test" else labels.train)[shown.shown_index[k]]
-    return Example(png(shown.shown_images[k]), labels.class_names[label], SETS[origin])
+    return Example(int(k), labels.class_names[label], SETS[origin])
+
+
+def _sheet(images: NDArray[np.uint8]) -> str:
+    """Return images (K, H, W, C) side by side, each in the middle of a black square."""
+    count, height, width, channels = images.shape
+    side = max(height, width)
+    sheet = np.zeros((side, count, side, channels), np.uint8)
+    top, left = (side - height) // 2, (side - width) // 2
+    sheet[top : top + height, :, left : left + width] = images.swapaxes(0, 1)
+    return png(sheet.reshape(side, count * side, channels))
 
 
 def png(pixels: NDArray[np.uint8]) -> str:

@@ -7,16 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from matplotlib.colors import to_hex
 
 from collateral.contract.tables import Table
+from collateral.findings._shared.style import looks
 from collateral.findings.compute import Problem, read_problems
-from collateral.report.images import Strip, strips
+from collateral.report.charts import library
+from collateral.report.images import Gallery, gallery
+from collateral.report.provenance import Lines, lines_of, provenance
 from collateral.report.records import computed_with, what_ran
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
 from collateral.results.chain import check_folder, checked
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import CellTable, read
+from collateral.results.table import BenchmarkTable, CellTable, read
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A run that the charts' switches show or hide, and its colour."""
+
+    run: str
+    label: str
+    colour: str
 
 
 @dataclass(frozen=True)
@@ -26,16 +39,17 @@ class CellPart:
     anchor: str
     title: str
     sections: list[Section]
-    strips: list[Strip]
+    gallery: Gallery | None
     what_ran: list[Table]
+    provenance: dict[str, Any]
 
     @property
     def headline(self) -> str:
         """The words of its main findings."""
-        return " ".join(one.words for one in self.of("main") if one.words)
+        return " ".join(one.words for one in self.of("top") or self.of("main") if one.words)
 
     def of(self, place: str) -> list[Section]:
-        """Return the sections of one place: main, ablations or details."""
+        """Return the sections of one place: top, main, ablations or details."""
         return [section for section in self.sections if section.place == place]
 
 
@@ -46,6 +60,7 @@ class BenchmarkPart:
     name: str
     over_cells: list[Section]
     cells: list[CellPart]
+    switches: list[Switch]
     versions: str
     problems: list[Problem]
 
@@ -72,26 +87,46 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     findings = Findings(read_problems(path for path in known if path.exists()))
     over_cells = findings.over_cells(table)
-    cells = [_cell(folder, cell, findings) for cell in table.cells]
-    problems = list(dict.fromkeys(findings.problems))
+    lines = lines_of(folder)
+    cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
     return BenchmarkPart(
-        folder.name, over_cells, cells, computed_with(folder, table.cells[0]), problems
+        folder.name,
+        over_cells,
+        cells,
+        _switches(table),
+        computed_with(folder, table.cells[0]),
+        list(dict.fromkeys(findings.problems)),
     )
 
 
-def _cell(folder: Path, cell: CellTable, findings: Findings) -> CellPart:
+def _cell(
+    folder: Path, cell: CellTable, findings: Findings, lines: Lines, num_cells: int
+) -> CellPart:
+    sections = findings.of_cell(cell, folder / layout.FIGURES / cell.name)
+    tables = [block.table for section in sections for block in section.blocks]
     return CellPart(
         cell.name,
         cell.title,
-        findings.of_cell(cell, folder / layout.FIGURES / cell.name),
-        strips(folder, cell),
+        sections,
+        gallery(folder, cell, num_cells),
         what_ran(folder, cell),
+        provenance(folder, cell, tables, lines),
     )
+
+
+def _switches(table: BenchmarkTable) -> list[Switch]:
+    """Return a switch for every run that some cell's charts show."""
+    found = {
+        run: Switch(run, cell.labels[run], to_hex(look.colour))
+        for cell in table.cells
+        for run, look in looks(cell).items()
+    }
+    return list(found.values())
 
 
 def render(benchmark: BenchmarkPart) -> str:
     """Return the page of a benchmark."""
-    return template("page.html.j2").render(benchmark=benchmark)
+    return template("page.html.j2").render(benchmark=benchmark, library=library())
 
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:

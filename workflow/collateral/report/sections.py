@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from PIL import Image
 
+from collateral.contract.charts import Chart
 from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, attempt, having, presented
@@ -25,12 +26,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Illustration:
-    """A figure of the page."""
+    """A figure of the page: a chart, or the picture itself."""
 
     name: str
-    image: str  # a data URI
-    width: int  # as shown, in pixels: letters of all figures are of one size
     caption: str
+    place: str = ""  # of its files, without suffix, seen from the page
+    image: str = ""  # a data URI
+    width: int = 0  # as shown, in pixels: letters of all pictures are of one size
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True)
@@ -65,12 +68,19 @@ class Findings:
 
     def of_cell(self, cell: CellTable, figures: Path) -> list[Section]:
         """Return what they say of a cell, whose figures lie in a folder."""
-        pictures = _pictures(figures)
+        pictures = _pictures(figures, self._charts(cell))
         sections = [
             self._section(name, cell, "tables", cell.name, pictures.get(name, []))
             for name in self._order
         ]
         return [section for section in sections if section]
+
+    def _charts(self, cell: CellTable) -> dict[str, Chart]:
+        """Return all charts of a cell, by the name of the figure that shows the same."""
+        found: list[Chart] = []
+        for name in self._having["chart"]:
+            found += self._ask(name, "chart", "charts", cell.name, lambda ask: [*ask(cell)])
+        return {chart.name: chart for chart in found}
 
     def over_cells(self, table: BenchmarkTable) -> list[Section]:
         """Return what they say over all cells; a single one says it itself."""
@@ -85,7 +95,7 @@ class Findings:
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:
-        return {part: having(part) for part in ("words", "table")}
+        return {part: having(part) for part in ("words", "table", "chart")}
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
@@ -123,12 +133,18 @@ def _owner(picture: Illustration, tables: Sequence[Table]) -> Table | None:
     return max(owners, key=lambda table: len(table.name), default=None)
 
 
-def _pictures(folder: Path) -> dict[str, list[Illustration]]:
+def _pictures(folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustration]]:
     """Return the figures of a cell by finding; nothing where none were drawn."""
     captions = folder / layout.CAPTIONS
     found: dict[str, list[Illustration]] = {}
     for one in read_json(captions) if captions.exists() else ():
-        shown = illustration(folder, one["name"], one["caption"])
+        name, chart = one["name"], charts.get(one["name"])
+        shown = replace(
+            Illustration(name, one["caption"], chart=chart)
+            if chart
+            else illustration(folder, name, one["caption"]),
+            place=f"{layout.FIGURES}/{folder.name}/{name}",
+        )
         found.setdefault(one["finding"], []).append(shown)
     return found
 
@@ -138,4 +154,4 @@ def illustration(folder: Path, name: str, caption: str) -> Illustration:
     file = folder / f"{name}.png"
     with Image.open(file) as image:
         width = round(image.width * SCREEN_WIDTH / FULL_WIDTH)
-    return Illustration(name, data_uri(file.read_bytes()), width, caption)
+    return Illustration(name, caption, image=data_uri(file.read_bytes()), width=width)

@@ -23,6 +23,7 @@ class Neighbours:
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
     shown_index: NDArray[np.int64]  # (K,), within the test set for "test", else the train set
     shown_images: NDArray[np.uint8]  # (K, H, W, C)
+    shown_nearest: NDArray[np.int64]  # (K,), place among the shown of the nearest forgotten one
 
     def save(self, path: Path) -> None:
         """Write `path`, an .npz."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from collateral.findings.locality.similarity import (
     class_means,
+    cosines,
     most_similar_in_turns,
     similarity_by_class,
 )
@@ -18,7 +19,7 @@ from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings
 from collateral.results.split import Split
 
-NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}
+NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # and who of the forgotten is nearest to them
 
 # By set, with the classes of the forget set on the first axis.
 BySet = dict[str, NDArray[np.float32]]
@@ -43,8 +44,8 @@ def run(args: Namespace) -> None:
         )
     root = args.data.parent
     data, split = Dataset.load(checked(args.data, root)), Split.load(args.split, root)
-    by_seed = [_similarities(checked(p, root), data.labels, split) for p in args.embeddings]
-    neighbours_of(data, split, args.seeds, by_seed).save(args.out)
+    embedded = [_embeddings(checked(path, root)) for path in args.embeddings]
+    neighbours_of(data, split, args.seeds, embedded).save(args.out)
     about = {
         "seeds": args.seeds,
         INPUTS: hashes([args.data, args.split, *args.embeddings], root),
@@ -53,17 +54,22 @@ def run(args: Namespace) -> None:
 
 
 def neighbours_of(
-    data: Dataset, split: Split, seeds: list[int], by_seed: list[BySet]
+    data: Dataset, split: Split, seeds: list[int], embedded: list[Embeddings]
 ) -> Neighbours:
     """Take of every example the similarity to the nearest class, and the images of the nearest."""
+    by_seed = [_similarities(one, data.labels, split) for one in embedded]
     nearest = {name: np.stack([of[name].max(axis=0) for of in by_seed]) for name in by_seed[0]}
     mean = {name: np.mean([of[name] for of in by_seed], axis=0) for name in by_seed[0]}
     shown = {
         "train": _shown(mean["train"], split.retain, "train"),
         "test": _shown(mean["test"], np.arange(len(data.labels.test)), "test"),
-        "forget": _shown(mean["train"], split.forget, "forget"),
     }
+    close = np.concatenate([_closest(embedded, split, *one) for one in shown.items()])
+    most = _shown(mean["train"], split.forget, "forget")
+    shown["forget"] = np.array(list(dict.fromkeys([*most, *close])), dtype=np.int64)
     images = {"train": data.train_images, "test": data.test_images, "forget": data.train_images}
+    place = {index: len(close) + k for k, index in enumerate(shown["forget"])}
+    own = np.arange(len(close), len(close) + len(place))
     return Neighbours(
         train_similarity=nearest["train"],
         test_similarity=nearest["test"],
@@ -72,7 +78,17 @@ def neighbours_of(
         shown_set=np.repeat(list(shown), [len(index) for index in shown.values()]),
         shown_index=np.concatenate(list(shown.values())),
         shown_images=np.concatenate([images[name][index] for name, index in shown.items()]),
+        shown_nearest=np.array([*(place[index] for index in close), *own], dtype=np.int64),
     )
+
+
+def _closest(
+    embedded: list[Embeddings], split: Split, name: str, index: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the forgotten example nearest to each of some examples, mean over seeds."""
+    by_seed = [cosines(getattr(one, name)[index], one.train[split.forget]) for one in embedded]
+    found: NDArray[np.int64] = split.forget[np.mean(by_seed, axis=0).argmax(axis=1)]
+    return found
 
 
 def _shown(
@@ -81,10 +97,14 @@ def _shown(
     return most_similar_in_turns(by_class, candidates, NUM_SHOWN[name])
 
 
-def _similarities(path: Path, labels: Labels, split: Split) -> BySet:
+def _embeddings(path: Path) -> Embeddings:
     embeddings = Embeddings.load(path)
     if not (np.isfinite(embeddings.train).all() and np.isfinite(embeddings.test).all()):
         raise ValueError(f"{path}: features are not finite: the base model diverged; lower its lr")
+    return embeddings
+
+
+def _similarities(embeddings: Embeddings, labels: Labels, split: Split) -> BySet:
     forget, label = embeddings.train[split.forget], labels.train[split.forget]
     features: dict[str, NDArray[np.floating]] = {
         "train": embeddings.train,

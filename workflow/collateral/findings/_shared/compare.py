@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from collateral.contract.rows import At
-from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings._shared.layouts import Layout, Part
 from collateral.findings._shared.statistics import student_95
 from collateral.findings.catalogue import metric_of
@@ -138,18 +138,20 @@ def _grid(corner: str, part: Part, rows: Sequence[Compared]) -> Grid:
 
 
 def _line(row: Compared, part: Part) -> Line:
-    show = _floor_field if row.kind == "floor" else _field
-    fields = [show(row.entries[metric], metric) for metric in part.columns]
+    if row.kind == "floor":
+        fields = [_floor_field(row.entries[metric], metric) for metric in part.columns]
+    else:
+        fields = [_field(row.entries[metric], Source(row.run, metric)) for metric in part.columns]
     return Line(row.label, fields, row.status, row.kind in GROUPS[-1])
 
 
-def _field(entry: Entry, metric: str) -> Field:
-    shown = metric_of(metric)
+def _field(entry: Entry, source: Source) -> Field:
+    shown = metric_of(source.metric)
     value = shown.text(entry.mean, entry.std)
     if math.isnan(entry.deviation):
-        return Field(value, entry.mean, is_best=entry.best)
+        return Field(value, entry.mean, is_best=entry.best, source=source)
     deviation = f"({shown.text(entry.deviation, sign=True)})"
-    return Field(value, abs(entry.deviation), deviation, entry.best, entry.chance)
+    return Field(value, abs(entry.deviation), deviation, entry.best, entry.chance, source)
 
 
 def _floor_field(entry: Entry, metric: str) -> Field:

@@ -3,18 +3,16 @@
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from collateral.contract.pictures import Picture
-from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.panels import BARS, ZERO, Bins, draw_counts, draw_line
 from collateral.findings._shared.style import NOISE, NOISE_LABEL, WIDTH, annotate, looks, style
-from collateral.findings.catalogue import metric_of
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.findings.locality.prepared import MEASURES, SETS, prepared
+from collateral.results.table import REFERENCE, CellTable
 
-SETS = {"retain": "Retained examples", "test": "Test examples"}
-MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
 CAPTION = (
     "Difference from Retrain by similarity to the forget set (where several classes are affected, "
     "to the nearest one's forgotten examples), seed i against seed i, in ten bins of equal width; "
@@ -35,10 +33,11 @@ def draw(cell: CellTable) -> Figure:
     """Draw accuracy over confidence, retained beside test, and the bins' sizes below."""
     fig = Figure(figsize=(WIDTH, 5.6), layout="constrained")
     axes = fig.subplots(3, 2, sharex="col", sharey="row", height_ratios=(4, 4, 1))
+    panels = dict(iter(prepared(cell).groupby(["set", "metric"])))
     for column, (name, title) in enumerate(SETS.items()):
-        bins = _bins(cell, name)
         for row, metric in enumerate(MEASURES):
-            _draw_panel(axes[row, column], cell, metric, name, bins)
+            _draw_panel(axes[row, column], cell, panels[name, metric])
+        bins, _ = _bins(panels[name, metric])
         draw_counts(axes[2, column], bins, len(cell.seeds))
         axes[0, column].set_title(title)
     for row, label in enumerate(MEASURES.values()):
@@ -49,31 +48,28 @@ def draw(cell: CellTable) -> Figure:
     return fig
 
 
-def _bins(cell: CellTable, name: str) -> Bins:
-    """Return the bins of the set `name`."""
-    indices = cell.indices(REFERENCE, "bin_low", name)
-    low = [cell.number(REFERENCE, "bin_low", name, b) for b in indices]
-    high = cell.number(REFERENCE, "bin_high", name, indices[-1])
-    counts = [mean(cell.values(REFERENCE, "bin_count", name, b)) for b in indices]
-    return Bins(np.array([*low, high]), np.array(counts))
+def _bins(rows: pd.DataFrame) -> tuple[Bins, np.ndarray]:
+    """Return the bins of a panel, and what chance explains in each."""
+    bins = rows.drop_duplicates("bin")
+    edges = np.array([*bins["low"], bins["high"].iloc[-1]])
+    return Bins(edges, bins["count"].to_numpy()), bins["chance"].to_numpy()
 
 
-def _draw_panel(axes: Axes, cell: CellTable, metric: str, name: str, bins: Bins) -> None:
-    _draw_noise(axes, cell, metric, name, bins)
+def _draw_panel(axes: Axes, cell: CellTable, rows: pd.DataFrame) -> None:
+    bins, limits = _bins(rows)
+    _draw_noise(axes, bins, limits)
     axes.grid(axis="y")
     axes.axhline(0, **ZERO)
-    drawn, factor = looks(cell), metric_of(metric).factor
+    drawn = looks(cell)
     # Side by side within a third of the bin: error bars at one place hide each other.
     shifts = (np.arange(len(drawn)) - (len(drawn) - 1) / 2) / max(len(drawn) - 1, 1) / 3
     for (run, look), shift in zip(drawn.items(), shifts, strict=True):
-        values = [factor * cell.values(run, metric, name, b) for b in range(len(bins.counts))]
+        by_bin = rows[rows["run"] == run].pivot(index="bin", columns="seed", values="value")
         x = bins.centres + shift * bins.widths
-        draw_line(axes, x, values, look, cell.labels[run], BARS)
+        draw_line(axes, x, by_bin.to_numpy(), look, cell.labels[run], BARS)
 
 
-def _draw_noise(axes: Axes, cell: CellTable, metric: str, name: str, bins: Bins) -> None:
-    chances = [chance_by_sd(cell, metric, name, b) for b in range(len(bins.counts))]
-    limits = metric_of(metric).factor * np.array(chances)
+def _draw_noise(axes: Axes, bins: Bins, limits: np.ndarray) -> None:
     if not np.isnan(limits).all():
         axes.bar(bins.centres, 2 * limits, bins.widths, -limits, label=NOISE_LABEL, **NOISE)
     # The panel is scaled to the lines: the noise of a nearly empty bin may leave it.

@@ -32,6 +32,12 @@ def class_means(
     return means
 
 
+def cosines(rows: Floats, others: Floats) -> NDArray[np.float64]:
+    """Return the cosine of each row with each of `others`, (N, M)."""
+    found = [_cosine(rows.astype(np.float64), other) for other in others.astype(np.float64)]
+    return np.stack(found, axis=1)
+
+
 def most_similar(values: Floats, candidates: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return the `count` candidates with the largest `values`, largest first, ties in order."""
     order = np.argsort(-values[candidates], kind="stable")

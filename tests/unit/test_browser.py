@@ -1,0 +1,168 @@
+"""The page in a real browser: it draws, answers clicks, asks for nothing, and anyone can use it."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from fake_results import RUNS, full_cell, read_cells, write_models
+from page_reading import draw
+from sealing import seal
+
+from collateral.report.page import benchmark_part, render
+from collateral.results import layout
+from collateral.results.plan import BenchmarkPlan, CellPlan
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
+HOSTILE = "<script>alert(1)</script>"
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    """A page with a chart, tables, images, and a class that would like to be a script."""
+    folder = tmp_path_factory.mktemp("page") / "digits"
+    first, second = full_cell("digit_3-50"), full_cell("digit_8-90")
+    for row in second.metrics + second.costs:
+        row["class"] = HOSTILE
+    read_cells(folder, first, second)
+    plan = {cell.name: CellPlan() for cell in (first, second)}
+    BenchmarkPlan(RUNS, "matched", plan).save(folder / layout.PLAN)
+    for cell in (first, second):
+        draw(folder, cell.name, ("locality", "similarity"))
+        hurt = [0.9, 0.85, 0.7, 0.1, 0.9, 0.9, 0.9, 0.9]
+        runs = {"retrain": [0.9] * 8, "ft": [0.5] * 8, "ga": hurt, "rl": [0.9] * 8}
+        write_models(folder, cell.name, runs, num_seeds=3)
+    (folder / layout.TABLES).mkdir(exist_ok=True)
+    page = folder / layout.REPORT
+    page.write_text(render(benchmark_part(seal(folder))), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+class Opened:
+    """A page in a tab, and what it said and asked for."""
+
+    def __init__(self, browser, file: Path, **options):
+        self.tab = browser.new_page(**options)
+        self.said, self.asked = [], []
+        self.tab.on("console", lambda one: self.said.append(one.text))
+        self.tab.on("pageerror", lambda error: self.said.append(str(error)))
+        self.tab.on("dialog", lambda dialog: self.said.append(dialog.message))
+        self.tab.on("request", lambda request: self.asked.append(request.url))
+        self.tab.goto(file.as_uri())
+        self.drawn(1)
+
+    def drawn(self, count: int) -> None:
+        """Wait for so many charts."""
+        self.tab.wait_for_function(
+            f"document.querySelectorAll('figure.chart svg').length >= {count}", timeout=60_000
+        )
+
+    def all_drawn(self) -> None:
+        for figure in self.tab.locator("figure.chart").all():
+            figure.scroll_into_view_if_needed()
+        self.drawn(2)
+
+
+@pytest.fixture(scope="module")
+def opened(browser, page_file):
+    return Opened(browser, page_file)
+
+
+def test_nothing_is_said_and_nothing_asked_for(opened):
+    opened.all_drawn()
+    assert opened.said == []
+    assert [url for url in opened.asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_a_method_switched_off_is_off_in_every_chart(opened):
+    opened.all_drawn()
+    figures = opened.tab.locator("figure.chart svg")
+    marks = "path[aria-label*='method: GA']"
+    before = [figures.nth(k).locator(marks).count() for k in range(2)]
+    opened.tab.locator("#methods input[value=ga]").uncheck()
+    opened.tab.wait_for_timeout(300)
+    after = [figures.nth(k).locator(marks).count() for k in range(2)]
+    opened.tab.locator("#methods input[value=ga]").check()
+    assert min(before) > 0
+    assert after == [0, 0]
+
+
+def test_a_heading_sorts_its_table(opened):
+    table = opened.tab.locator("figure.table[data-name=main] table").first
+    column = "[...arguments[0].tBodies[1].rows].map((row) => +row.cells[1].dataset.order)"
+    read = f"(table) => {column.replace('arguments[0]', 'table')}"
+    table.locator("thead button").first.click()
+    rising = table.evaluate(read)
+    table.locator("thead button").first.click()
+    assert rising == sorted(rising)
+    assert table.evaluate(read) == sorted(rising, reverse=True)
+
+
+def test_a_number_tells_where_it_comes_from(opened):
+    cell = opened.tab.locator("section.cell").first
+    cell.locator("button[data-source='ga|ua||']").first.click()
+    dialog = opened.tab.locator("#provenance")
+    said = dialog.inner_text()
+    assert "metrics.csv, line" in said
+    assert '{"lr":0.1}' in said
+    assert "collateral verify --deep results/digits" in said
+    opened.tab.keyboard.press("Escape")
+    assert not dialog.is_visible()
+
+
+def test_a_table_can_be_saved(opened):
+    figure = opened.tab.locator("figure.table[data-name=main]").first
+    with opened.tab.expect_download() as download:
+        figure.locator("button.csv").click()
+    assert download.value.suggested_filename == "main.csv"
+    rows = Path(download.value.path()).read_text().splitlines()
+    assert rows[0].startswith('"Method"')
+    assert any(row.startswith('"GA"') for row in rows)
+
+
+def test_the_gallery_shows_one_method_at_a_time(opened):
+    gallery = opened.tab.locator(".gallery").first
+    shown = gallery.locator(".strip[data-run]:visible")
+    assert [strip.get_attribute("data-run") for strip in shown.all()] == ["ft"]
+    gallery.locator("select").first.select_option("ga")
+    assert [strip.get_attribute("data-run") for strip in shown.all()] == ["ga"]
+
+
+def test_a_name_stays_text(opened):
+    assert HOSTILE in opened.tab.locator("main").inner_text()
+
+
+def test_the_reader_of_a_link_sees_what_it_leads_to(browser, page_file):
+    tab = browser.new_page()
+    tab.goto(f"{page_file.as_uri()}#digit_3-50-costs")
+    assert tab.locator("#digit_3-50-costs").get_attribute("open") is not None
+    tab.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_barrier_is_serious(browser, page_file, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    opened = Opened(browser, page_file, color_scheme=scheme)
+    opened.all_drawn()
+    found = axe.Axe().run(opened.tab).response["violations"]
+    opened.tab.close()
+    bad = [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in SERIOUS]
+    assert bad == [], json.dumps(bad, indent=1)
+
+
+def test_a_phone_needs_no_sideways_scrolling(browser, page_file):
+    opened = Opened(browser, page_file, viewport={"width": 390, "height": 800})
+    width = opened.tab.evaluate("document.documentElement.scrollWidth")
+    opened.tab.close()
+    assert width <= 390

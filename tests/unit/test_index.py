@@ -73,7 +73,7 @@ def test_every_link_leads_to_a_page_and_to_its_cell(results):
         file, _, anchor = target.partition("#")
         page = Links((results / file).read_text())
         assert not anchor or anchor in page.anchors
-        assert (results / file).parent.joinpath(page.followed[0]).resolve() == (
+        assert (results / file).parent.joinpath(page.followed[1]).resolve() == (
             results / "report.html"
         )
 

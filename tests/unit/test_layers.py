@@ -37,7 +37,7 @@ LAYERS = {
 }
 # What is slow to import, or not there on a machine that only draws figures.
 TORCH = {"safetensors", "timm", "torch", "torchvision"}
-DRAWING = {"matplotlib", "pandas", "seaborn"}
+DRAWING = {"altair", "matplotlib", "pandas", "seaborn"}
 COMPUTING = {"numpy", "scipy", "sklearn"}
 HEAVY = TORCH | DRAWING | COMPUTING
 HEAVY_OF = {
@@ -60,10 +60,12 @@ HEAVY_OF_FINDINGS = {
     "__init__": set(),
     "numbers": COMPUTING,
     "table": {"numpy", "pandas"},
+    "prepared": {"numpy", "pandas"},
     "figure": {"numpy", "pandas", "matplotlib", "seaborn"},
+    "chart": {"numpy", "pandas", "altair"},
     "words": {"numpy"},
 }
-DRAWING_TOGETHER = {"style", "panels"}  # of findings/_shared
+DRAWING_TOGETHER = {"style", "panels", "charts"}  # of findings/_shared
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),

@@ -31,6 +31,11 @@ class Prepare(MethodParams):
     damping: float = Field(
         1.0, gt=0, description="lambda of lambda I + Fisher; 1 is implied in the public code."
     )
+    augment: bool = Field(
+        False,
+        description="Take all gradients of augmented views, where the data set has them, drawn "
+        "anew for each pass, as the paper's code does; false: of clean images.",
+    )
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the gradient of everything, and those of single examples."""
@@ -47,4 +52,10 @@ class Params(Prepare):
 
     alpha: float = Field(
         2.0, ge=0, description="Length of the step; paper tunes it in [1, 20], its public code: 2."
+    )
+    relative: bool = Field(
+        False,
+        description="v grows with n_f / n, the share that is forgotten. true: alpha is in units of "
+        "0.005 / (n_f / n), so that it means the same for any share, and what it means in the "
+        "paper where half of couch is forgotten (250 of 50,000).",
     )

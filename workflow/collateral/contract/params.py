@@ -139,6 +139,16 @@ class TrainedParams(MethodParams):
         return steps * min(self.batch_size, examples)
 
 
+class WarmedParams(TrainedParams):
+    """What the methods share before which the public code shows the model an image of noise."""
+
+    warm_pass: bool = Field(
+        False,
+        description="Show the model one image of noise before the first step, as public code does "
+        "on GPUs: in train mode it moves batch norm's statistics by a tenth of the way to it.",
+    )
+
+
 class TrainingParams(Strict):
     """How base and retrained models are trained; defaults: the paper's CIFAR-100 protocol."""
 

@@ -17,6 +17,12 @@ class Prepare(MethodParams):
     epsilon0: float = Field(
         0.04, gt=0, description="First radius; public code: 0.04, the paper's port of it: 0.01."
     )
+    median_after: Whole | None = Field(
+        None,
+        ge=1,
+        description="Where given, only so many of the images, the first, start at epsilon0, and "
+        "all others at the median of their radii, as in the paper's port: 50, epsilon0 0.01.",
+    )
     max_epsilon: float = Field(
         10.24,
         gt=0,

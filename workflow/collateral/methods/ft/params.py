@@ -4,10 +4,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams
+from collateral.contract.params import Epochs, WarmedParams
 
 
-class Params(TrainedParams):
+class Params(WarmedParams):
     """FT, fine-tuning (Warnecke et al., NDSS 2023): train on, on the retained examples alone."""
 
     label: ClassVar[str] = "FT"

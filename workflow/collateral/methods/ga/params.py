@@ -4,11 +4,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
+from collateral.contract.params import Epochs, WarmedParams, Whole
 from collateral.contract.work import Sizes, Work, training
 
 
-class Params(TrainedParams):
+class Params(WarmedParams):
     """GA, gradient ascent (Thudi et al., EuroS&P 2022): raise the loss on the forget set.
 
     With fewer forget examples than `batch_size` an epoch is one step, and in train mode much of

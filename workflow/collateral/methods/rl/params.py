@@ -4,11 +4,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
+from collateral.contract.params import Epochs, WarmedParams, Whole
 from collateral.contract.work import Sizes, Work, training
 
 
-class Params(TrainedParams):
+class Params(WarmedParams):
     """RL, random labels (Warnecke et al., NDSS 2023): train the forget set on labels drawn anew.
 
     Labels are drawn once an epoch; forget and retained examples are shuffled together.

@@ -14,6 +14,7 @@ from pydantic import (
     Field,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from collateral.contract.spelling import plain
@@ -162,6 +163,12 @@ class TrainingParams(Strict):
     nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
     weight_decay: float = Field(5e-4, ge=0, description="Paper: 5e-4.")
     schedule: Literal["cosine", "constant"] = Field("cosine", description="Paper: cosine to 0.")
+    warmup: Epochs = Field(
+        0,
+        ge=0,
+        description="In so many of the epochs, the first, the schedule's rate is multiplied by "
+        "what grows, step by step, from near 0 to 1; paper: 0. A ViT on few images needs some.",
+    )
     augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
     checkpoint: Literal["last", "best_validation", "best_test"] = Field(
         "last",
@@ -177,3 +184,9 @@ class TrainingParams(Strict):
     compile: bool = Field(
         False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."
     )
+
+    @model_validator(mode="after")
+    def _warms_up_within_its_epochs(self) -> "TrainingParams":
+        if self.warmup > self.epochs:
+            raise ValueError(f"warmup: {self.warmup} is more than epochs: {self.epochs}")
+        return self

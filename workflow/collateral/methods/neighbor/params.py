@@ -27,7 +27,7 @@ class Prepare(MethodParams):
         None,
         ge=1,
         description="How many `within: support` searches, at most all; null: k, which are then the "
-        "neighbours of every example alike. Public code: set apart from k, 500 if not given.",
+        "neighbours of every example alike. Public code: set apart from k, 1000 if not given.",
     )
 
     @model_validator(mode="after")

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from collateral.contract.published import Published
 from collateral.contract.spelling import plain
 from collateral.contract.work import Sizes, Work, training
 
@@ -89,6 +90,7 @@ class MethodParams(Strict):
 
     label: ClassVar[str]  # as tables and figures print it
     touches: ClassVar[frozenset[str]]  # of "retain", "forget images", "forget labels"
+    published: ClassVar[Published] = {}  # what sources say of the parameters
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None

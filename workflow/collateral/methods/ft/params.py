@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from collateral.contract.params import Epochs, WarmedParams
+from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
 
 
 class Params(WarmedParams):
@@ -12,6 +13,12 @@ class Params(WarmedParams):
 
     label: ClassVar[str] = "FT"
     touches: ClassVar[frozenset[str]] = frozenset({"retain"})
+    published: ClassVar[Published] = {
+        "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},
+        "paper, SVHN": {"epochs": 10},
+        "paper's code": PAPER_CODE,
+        "Unlearn-Sparse": OPTML,
+    }
 
     epochs: Epochs = Field(20, ge=0, description="Passes over the retained examples; paper: 20.")
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")

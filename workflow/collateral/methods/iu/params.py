@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.contract.params import MethodParams, Whole
+from collateral.contract.published import Between, Published
 from collateral.contract.work import Sizes, Work, training
 
 # A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
@@ -49,6 +50,12 @@ class Params(Prepare):
     One step of length alpha along F^-1 v in eval mode, no epochs: v is the change of the mean loss
     gradient when D_f is taken out, F the damped Fisher matrix of the retained examples.
     """
+
+    published: ClassVar[Published] = {
+        "paper": {"alpha": Between(1, 20)},
+        "paper's code": {"alpha": 2, "mode": "public", "samples": 1000, "augment": True},
+        "Unlearn-Saliency": {"alpha": 0.2, "mode": "public", "samples": 1000},
+    }
 
     alpha: float = Field(
         2.0, ge=0, description="Length of the step; paper tunes it in [1, 20], its public code: 2."

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from collateral.contract.distillation import Count, StudentParams, count_or
 from collateral.contract.params import MethodParams, Whole
+from collateral.contract.published import PAPER_CODE, Between, Published
 from collateral.contract.work import Sizes, Work, looking
 
 
@@ -57,6 +58,19 @@ class Params(StudentParams, Prepare):
     examples. `within: support` follows the public code, which searches LTD's support; where that
     is no larger than k, all forget examples get one and the same soft label.
     """
+
+    published: ClassVar[Published] = {
+        "paper": {"k": [500, 1000], "top": "all"},
+        "paper, of LTD": {"epochs": 20, "lr": Between(1e-6, 1e-3), "optimizer": "adamw", "beta": 2},
+        "paper's code": {
+            **PAPER_CODE,
+            "weight_decay": 1e-6,
+            "beta": 2,
+            "top": "all",
+            "within": "support",
+            "candidates": 1000,
+        },
+    }
 
     top: Annotated[Count | Literal["all"], count_or("all")] = Field(
         "all", description="Classes that a soft label keeps; paper: the whole histogram."

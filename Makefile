@@ -62,8 +62,8 @@ lint: setup
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint
 
-schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods
-	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py --fix
+schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, docs/defaults.md
+	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py --fix
 
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
 	python benchmarks/all.py

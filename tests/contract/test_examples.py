@@ -56,6 +56,21 @@ def test_padding_does_not_show_in_clean_images():
     assert torch.equal(examples(PADDING).pixels(), examples().pixels())
 
 
+def test_a_view_of_each_image_is_drawn_once_and_stays(monkeypatch):
+    monkeypatch.setattr("collateral.training.examples.VIEWED_AT_ONCE", 3)
+    some = examples(PADDING, flip=True).select(torch.tensor([3, 3, 9, 0]))
+    viewed, generator = some.viewed(seeded()), seeded()
+    drawn = [some.images.augmented(rows, generator) for rows in some.rows.split(3)]
+    assert torch.equal(viewed.pixels(), torch.cat(drawn))
+    assert torch.equal(viewed.augmented(seeded(1)), viewed.pixels())
+    assert torch.equal(viewed.select(torch.tensor([2])).pixels(), viewed.pixels()[2:3])
+    assert torch.equal(viewed.labels, some.labels)
+
+
+def test_no_examples_have_no_views():
+    assert len(examples(PADDING).select(torch.arange(0)).viewed(seeded()).pixels()) == 0
+
+
 def test_a_random_crop_is_what_padding_and_cropping_each_image_gives():
     rows = torch.tensor([3, 3, 9, 0])
     augmented = examples(PADDING, flip=True).images.augmented(rows, seeded(5))

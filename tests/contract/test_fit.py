@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from pydantic import ValidationError
 
 torch = pytest.importorskip("torch")
 
@@ -19,7 +20,7 @@ from collateral.training import fit as engine
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy, infer, outputs_of
-from collateral.training.optimizers import cosine, make_optimizer
+from collateral.training.optimizers import Sgd, cosine, make_optimizer
 from collateral.training.run import Run
 
 CPU = torch.device("cpu")
@@ -124,6 +125,54 @@ def test_a_constant_schedule_leaves_the_rate_alone(small, monkeypatch):
     assert rates(small, monkeypatch, lr=0.2, schedule="constant") == [0.2] * 4
 
 
+def rates_of_steps(small, monkeypatch, **params) -> list[float]:
+    """Return the learning rate of each step."""
+    seen, step = [], Sgd.step
+
+    def spy(self):
+        seen.append(self.param_groups[0]["lr"])
+        step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sgd, "step", spy)
+        train(small, batch_size=70, **params)  # two steps an epoch
+    return seen
+
+
+def test_a_warm_up_grows_the_rate_step_by_step_and_then_leaves_it(small, monkeypatch):
+    found = rates_of_steps(small, monkeypatch, lr=0.4, schedule="constant", warmup=2)
+    assert found == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.4, 0.4, 0.4, 0.4])
+
+
+def test_a_warm_up_multiplies_the_schedule(small, monkeypatch):
+    plain = rates_of_steps(small, monkeypatch, lr=0.4)
+    warmed = rates_of_steps(small, monkeypatch, lr=0.4, warmup=1)
+    assert warmed == [plain[0] / 2, *plain[1:]]
+
+
+def test_a_warm_up_survives_a_kill(small, monkeypatch, tmp_path):
+    def warmed(**options) -> dict[str, torch.Tensor]:
+        return weights(train(small, warmup=3, schedule="constant", **options)[0])
+
+    undisturbed, steps, step = warmed(), [], Sgd.step
+    checkpoints = Checkpoints(tmp_path, "job", interval_seconds=0)
+
+    def killed(self):
+        steps.append(step(self))
+        if len(steps) == 7:  # five an epoch: in the second
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Sgd, "step", killed)
+        warmed(checkpoints=checkpoints)
+    assert same(warmed(checkpoints=checkpoints), undisturbed)
+
+
+def test_a_warm_up_longer_than_the_training_is_refused():
+    with pytest.raises(ValidationError, match="warmup: 5 is more than epochs: 4"):
+        TrainingParams(epochs=4, warmup=5)
+
+
 # Every parameter
 
 # Another value of each than its default or QUICK's, and what else it takes to be seen.
@@ -136,6 +185,7 @@ CHANGES = {
     "nesterov": {"nesterov": False},
     "weight_decay": {"weight_decay": 0.05},
     "schedule": {"schedule": "constant"},
+    "warmup": {"warmup": 2},
     "augment": {"augment": False},
     "checkpoint": {"checkpoint": "best_test"},
     "validation_share": {"checkpoint": "best_validation", "validation_share": 0.5},

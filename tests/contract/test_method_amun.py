@@ -69,6 +69,45 @@ def test_what_no_image_can_flip_is_left_out():
     assert len(found["index"]) == 0
 
 
+# 0.1, 0.2 and 0.3 below the threshold: from 0.04, radii 0.16, 0.32 and 0.32.
+BELOW = (102, 76, 51)
+
+
+@pytest.mark.parametrize(
+    ("after", "start"),
+    [
+        (1, 0.16),  # the first one's radius
+        (2, 0.24),  # the median of two is their mean
+        (3, 0.04),  # nobody is left
+    ],
+)
+def test_after_some_images_the_others_start_at_the_median_of_their_radii(after, start):
+    model, params = first_pixel_model(0.5), Prepare(median_after=after)
+    radii = attack(model, grey_images(*BELOW), Prepare())["epsilon"].tolist()
+    assert radii == pytest.approx([0.16, 0.32, 0.32])
+    found = attack(model, grey_images(*BELOW), params)
+    alone = attack(model, grey_images(*BELOW[after:]), Prepare(epsilon0=start))
+    assert found["index"].tolist() == [0, 1, 2]
+    assert found["epsilon"][:after].tolist() == pytest.approx(radii[:after])
+    for name in ("epsilon", "images", "labels"):
+        torch.testing.assert_close(found[name][after:], alone[name])
+
+
+def test_what_is_wrong_from_the_start_counts_as_the_first_radius_in_the_median():
+    # The second is wrong as it is: 0.04 beside 0.16, whose median is 0.1.
+    found = attack(first_pixel_model(0.5), grey_images(102, 204, 51), Prepare(median_after=2))
+    alone = attack(first_pixel_model(0.5), grey_images(51), Prepare(epsilon0=0.1))
+    assert found["epsilon"][1] == 0
+    torch.testing.assert_close(found["epsilon"][2:], alone["epsilon"])
+
+
+def test_where_none_of_the_first_flips_the_others_start_as_they_did():
+    params = Prepare(median_after=1, max_epsilon=0.16)
+    found = attack(first_pixel_model(0.5), grey_images(0, 102), params)
+    assert found["index"].tolist() == [1]
+    assert found["epsilon"].tolist() == pytest.approx([0.16])
+
+
 def test_no_radius_above_the_cap_is_tried():
     model, examples = first_pixel_model(51 / 255 + 0.1), grey_images(51)
     assert len(attack(model, examples, Prepare(max_epsilon=0.08))["index"]) == 0

@@ -1,5 +1,7 @@
 """IU: both directions are those of the mathematics, and alpha alone sets the length of the step."""
 
+from dataclasses import replace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -16,11 +18,20 @@ from collateral.training.execution import Prepared
 from collateral.training.run import Run
 
 CPU = torch.device("cpu")
+MODES = pytest.mark.parametrize("mode", ["exact", "public"])
 
 
 @pytest.fixture
 def task(small):
     return small.task(small.half_a_class())  # 20 to forget, 140 to keep
+
+
+@pytest.fixture
+def cropped(task):
+    """Return the same task where images may be augmented."""
+    images = replace(task.retain.images, padding=1, flip=True)
+    retain, forget = (replace(part, images=images) for part in (task.retain, task.forget))
+    return replace(task, retain=retain, forget=forget)
 
 
 @pytest.fixture
@@ -138,6 +149,63 @@ def test_exact_of_one_sample_is_the_formula_of_sherman_and_morrison(tiny, task):
     torch.testing.assert_close(solved(tiny, sample, v, 1.0), expected, rtol=1e-9, atol=1e-12)
 
 
+def test_augmented_gradients_are_those_of_views_drawn_anew_for_each_pass(tiny, cropped):
+    found = direction(tiny, cropped, Prepare(augment=True, samples=60), seed=5)
+    generator = torch.Generator().manual_seed(5)
+    first = cropped.retain.select(torch.arange(62))
+    of_forget, of_retain, of_first = (
+        per_sample_gradients(tiny, examples.viewed(generator))
+        for examples in (cropped.forget, cropped.retain, first)
+    )
+    v = 20 / 160 * (of_forget.mean(0) - of_retain.mean(0))
+    torch.testing.assert_close(found, woodfisher(of_first, v, 60), rtol=1e-9, atol=1e-12)
+
+
+@MODES
+def test_the_seed_draws_the_views(tiny, cropped, mode):
+    params = Prepare(mode=mode, augment=True)
+    first, same, other = (direction(tiny, cropped, params, seed) for seed in (0, 0, 1))
+    assert torch.equal(first, same)
+    assert not torch.allclose(first, other)
+
+
+def test_without_augmentation_nothing_is_drawn(tiny, cropped):
+    plain, other = (direction(tiny, cropped, Prepare(), seed) for seed in (0, 1))
+    assert torch.equal(plain, other)
+    assert not torch.allclose(plain, direction(tiny, cropped, Prepare(augment=True)))
+
+
+@MODES
+def test_views_of_images_that_are_never_augmented_are_the_images(tiny, task, mode):
+    clean, viewed = (
+        direction(tiny, task, Prepare(mode=mode, augment=augment)) for augment in (False, True)
+    )
+    assert torch.equal(clean, viewed)
+
+
+@MODES
+def test_a_relative_alpha_is_the_plain_one_at_the_papers_share(small, mode):
+    # 20 of 160 are forgotten, 25 times the paper's 250 of 50,000.
+    method, plain = small.method("iu"), Params(mode=mode, alpha=0.2)
+    relative = plain.model_copy(update={"alpha": 5.0, "relative": True})
+    states = [unlearned(method, params).state_dict() for params in (plain, relative)]
+    torch.testing.assert_close(*states, rtol=1e-5, atol=1e-7)
+    assert not torch.equal(flat(states[0]), flat(method.load_base().state_dict()))
+
+
+@pytest.mark.parametrize("forget", [[5], list(range(100))])
+def test_a_relative_step_is_alpha_times_the_difference_of_mean_gradients(small, forget):
+    # Against so much damping the Fisher matrix is nothing, and the step is along v alone.
+    method, params = small.method("iu", forget), Params(relative=True, alpha=1e8, damping=1e6)
+    forgotten, retained = (
+        per_sample_gradients(method.load_base(), part).mean(0)
+        for part in (method.task.forget, method.task.retain)
+    )
+    moved = flat(trainable(unlearned(method, params))) - flat(trainable(method.load_base()))
+    expected = 0.005 * 1e2 * (forgotten - retained)
+    assert (moved - expected).norm() < 1e-3 * expected.norm()
+
+
 def test_the_step_is_alpha_times_the_direction_and_reads_no_example(small):
     method = small.method("iu")
     tensors = method.prepare(Params(), None).tensors
@@ -149,21 +217,21 @@ def test_the_step_is_alpha_times_the_direction_and_reads_no_example(small):
             assert torch.equal(weight, expected)
 
 
-@pytest.mark.parametrize("mode", ["exact", "public"])
+@MODES
 def test_a_step_of_no_length_leaves_the_weights(small, mode):
     method, params = small.method("iu"), Params(mode=mode, alpha=0)
     model = unlearned(method, params)
     assert_same_state(model, method.load_base())
 
 
-@pytest.mark.parametrize("mode", ["exact", "public"])
+@MODES
 def test_the_step_raises_the_loss_on_what_is_forgotten(small, mode):
     method, params = small.method("iu"), Params(mode=mode)
     model = unlearned(method, params)
     assert forget_loss(model, method.task) > forget_loss(method.load_base(), method.task)
 
 
-@pytest.mark.parametrize("mode", ["exact", "public"])
+@MODES
 def test_the_same_seed_gives_the_same_weights(small, mode):
     params = Params(mode=mode, samples=30)
 
@@ -171,7 +239,7 @@ def test_the_same_seed_gives_the_same_weights(small, mode):
     assert_same_state(first, second)
 
 
-@pytest.mark.parametrize("mode", ["exact", "public"])
+@MODES
 @pytest.mark.parametrize("forget", [[5], list(range(100))])
 def test_one_example_and_many_can_be_forgotten(small, mode, forget):
     method, params = small.method("iu", forget), Params(mode=mode)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 torch = pytest.importorskip("torch")
 
@@ -76,6 +77,23 @@ def test_the_support_is_the_k_most_similar_to_the_forget_set(small):
     expected = torch.bincount(method.task.retain.labels[nearest], minlength=4) / K
     soft = soft_labels(method, params(within="support"))
     assert soft[0].tolist() == pytest.approx(expected.tolist())
+
+
+def test_a_support_of_more_candidates_is_searched_for_each_example(small):
+    method = small.method("neighbor")
+    retain, forget = (infer(small.base, e)[0] for e in (method.task.retain, method.task.forget))
+    chosen = nearness.similarity(retain, forget).argsort(descending=True)[: 2 * K].sort().values
+    labels = method.task.retain.labels[chosen]
+    found = soft_labels(method, params(within="support", candidates=2 * K))
+    for soft, query in zip(found, forget, strict=True):
+        cosines = F.cosine_similarity(retain[chosen].double(), query[None].double())
+        nearest = labels[cosines.argsort(descending=True)[:K]]
+        assert soft.tolist() == pytest.approx([(nearest == c).sum().item() / K for c in range(4)])
+
+
+def test_candidates_without_a_support_are_refused():
+    with pytest.raises(ValidationError, match="candidates goes with within: support alone"):
+        params(candidates=50)
 
 
 def test_more_neighbours_than_there_are_means_all(small):

@@ -411,4 +411,4 @@ def test_the_papers_setting_is_as_the_paper_states_it():
                 assert low <= min(rates) <= max(rates) <= high
             epochs = {method: cell.runs[method].params.epochs for method in ranges}
             assert set(epochs.values()) <= ({20, 5} if name == "cifar100" else {10})
-            assert {p.alpha for p in cell.runs["iu"].choices} == {1, 2, 5, 10, 20}
+            assert {p.alpha for p in cell.runs["iu"].choices} == {1, 2, 2.5, 3, 5, 10, 20}

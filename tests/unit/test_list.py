@@ -24,6 +24,7 @@ def test_a_method_is_listed_with_its_source_its_data_and_its_parameters(capsys):
     said = capsys.readouterr().out
     assert said.startswith("ga\n  GA; touches: forget images, forget labels\n")
     assert "(Thudi et al., EuroS&P 2022)" in said
+    assert "published, paper: epochs 5, lr 1e-6 to 0.01, optimizer sgd, momentum 0.9" in said
     assert "lr = 0.0001: Paper tunes it in [1e-6, 1e-2]." in said
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
+from collateral.contract.params import Epochs, WarmedParams, Whole
 
 Count = Annotated[Whole, Field(ge=1)]
 
@@ -21,7 +21,7 @@ def count_or(word: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-class StudentParams(TrainedParams):
+class StudentParams(WarmedParams):
     """How the base model learns soft labels on the forget set beside the retained examples."""
 
     epochs: Epochs = Field(20, ge=0, description="Passes over all examples; paper: 20, SVHN: 10.")

@@ -14,8 +14,10 @@ from pydantic import (
     Field,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
+from collateral.contract.published import Published
 from collateral.contract.spelling import plain
 from collateral.contract.work import Sizes, Work, training
 
@@ -88,6 +90,7 @@ class MethodParams(Strict):
 
     label: ClassVar[str]  # as tables and figures print it
     touches: ClassVar[frozenset[str]]  # of "retain", "forget images", "forget labels"
+    published: ClassVar[Published] = {}  # what sources say of the parameters
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None
@@ -139,6 +142,16 @@ class TrainedParams(MethodParams):
         return steps * min(self.batch_size, examples)
 
 
+class WarmedParams(TrainedParams):
+    """What the methods share before which the public code shows the model an image of noise."""
+
+    warm_pass: bool = Field(
+        False,
+        description="Show the model one image of noise before the first step, as public code does "
+        "on GPUs: in train mode it moves batch norm's statistics by a tenth of the way to it.",
+    )
+
+
 class TrainingParams(Strict):
     """How base and retrained models are trained; defaults: the paper's CIFAR-100 protocol."""
 
@@ -152,6 +165,12 @@ class TrainingParams(Strict):
     nesterov: bool = Field(True, description="Nesterov momentum, with SGD; paper: yes.")
     weight_decay: float = Field(5e-4, ge=0, description="Paper: 5e-4.")
     schedule: Literal["cosine", "constant"] = Field("cosine", description="Paper: cosine to 0.")
+    warmup: Epochs = Field(
+        0,
+        ge=0,
+        description="In so many of the epochs, the first, the schedule's rate is multiplied by "
+        "what grows, step by step, from near 0 to 1; paper: 0. A ViT on few images needs some.",
+    )
     augment: bool = Field(True, description="Random crops and flips, where the data set has them.")
     checkpoint: Literal["last", "best_validation", "best_test"] = Field(
         "last",
@@ -167,3 +186,9 @@ class TrainingParams(Strict):
     compile: bool = Field(
         False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."
     )
+
+    @model_validator(mode="after")
+    def _warms_up_within_its_epochs(self) -> "TrainingParams":
+        if self.warmup > self.epochs:
+            raise ValueError(f"warmup: {self.warmup} is more than epochs: {self.epochs}")
+        return self

@@ -47,6 +47,9 @@ class Examples(Protocol):
     def augmented(self, generator: torch.Generator) -> Tensor:
         """Return all images augmented as the data set says, in [0, 1], (n, C, H, W)."""
 
+    def viewed(self, generator: torch.Generator) -> Self:
+        """Return the examples with one augmented view of each as their images from now on."""
+
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:

@@ -21,6 +21,7 @@ from collateral.contract.plugins import (
     params_class,
     prepare_class,
 )
+from collateral.contract.published import in_words
 
 PARTS = ("numbers", "table", "figure", "words")  # of a finding
 
@@ -57,6 +58,8 @@ def _method(name: str) -> Iterator[str]:
     params, prepare = params_class(name), prepare_class(name)
     yield f"{params.label}; touches: {', '.join(sorted(params.touches)) or 'nothing'}"
     yield from (inspect.getdoc(params) or "").splitlines()
+    for source, values in params.published.items():
+        yield f"published, {source}: {in_words(values)}"
     yield from _parameters(params, prepare)
 
 

@@ -15,6 +15,7 @@ from collateral.contract.data import ImageInfo
 from collateral.results.dataset import Dataset
 
 Batch = tuple[Tensor, Tensor]
+VIEWED_AT_ONCE = 1024  # images
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,13 @@ class Images:
         return _to_float(self.pixels[rows])
 
     def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
+        """Return a view of each image in [0, 1], as (B, C, H, W) in channels_last order."""
+        return _to_float(self.views(rows, generator))
+
+    def views(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return a random crop, randomly flipped, of each image: one copy of whole windows."""
         if not self.padding and not self.flip:
-            return self.clean(rows)
+            return self.pixels[rows]
         (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
         offsets = torch.randint(2 * p + 1, (2, count), generator=generator)
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
@@ -41,7 +46,7 @@ class Images:
         # Every window of every image, as a view: (B, 2p + 1, 2p + 1, H, W, C).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
         crops = windows[torch.arange(count, device=rows.device), top, left]
-        return _to_float(torch.where(mirrored[:, None, None, None], crops.flip(2), crops))
+        return torch.where(mirrored[:, None, None, None], crops.flip(2), crops)
 
 
 def moved(tensor: Tensor, device: torch.device) -> Tensor:
@@ -88,6 +93,14 @@ class Examples:
     def augmented(self, generator: torch.Generator) -> Tensor:
         """Return all images augmented, in [0, 1]."""
         return self.images.augmented(self.rows, generator)
+
+    def viewed(self, generator: torch.Generator) -> Examples:
+        """Return the examples with one augmented view of each as their images from now on."""
+        # Some at a time: every window of an image is looked at, and a copy of them is padded.
+        parts = [self.images.views(rows, generator) for rows in self.rows.split(VIEWED_AT_ONCE)]
+        pixels = torch.cat(parts) if parts else self.images.pixels[self.rows]
+        rows = torch.arange(len(self), device=self.rows.device)
+        return replace(self, images=Images(pixels, padding=0, flip=False), rows=rows)
 
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True

@@ -14,7 +14,13 @@ from collateral.contract.protocols import Stateful
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
 from collateral.training.numerics import compiled
-from collateral.training.optimizers import Optimizer, cosine, make_optimizer, set_rate
+from collateral.training.optimizers import (
+    Optimizer,
+    cosine,
+    make_optimizer,
+    num_batches,
+    set_rate,
+)
 from collateral.training.precision import Precision
 from collateral.training.run import Run
 
@@ -62,9 +68,12 @@ def fit(
     forward = compiled(model) if params.compile else model
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
-        if params.schedule == "cosine":
-            set_rate(optimizer, params.lr * cosine(epoch, params.epochs))
+        rate = params.lr * (cosine(epoch, params.epochs) if params.schedule == "cosine" else 1)
+        set_rate(optimizer, rate)
         batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
+        if epoch < params.warmup:
+            steps = num_batches(examples, params.batch_size)
+            batches = _warming(batches, optimizer, rate, epoch * steps, params.warmup * steps)
         loss, correct = _epoch(forward, batches, optimizer, precision)
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
@@ -73,6 +82,15 @@ def fit(
     if best:
         best.restore()
     return model
+
+
+def _warming(
+    batches: Iterator[Batch], optimizer: Optimizer, rate: float, done: int, total: int
+) -> Iterator[Batch]:
+    """Yield the batches, each step at a larger share of the rate; the last of all has the whole."""
+    for step, batch in enumerate(batches, start=done + 1):
+        set_rate(optimizer, rate * (step / total))
+        yield batch
 
 
 def _held_out(

@@ -1,10 +1,10 @@
 """L2 PGD with a radius that doubles until the prediction flips, in pixel space.
 
 As the public code (Ali-E/AMUN at 9e341a9): untargeted, no random start, on from the current image
-when the radius doubles, and an example that has flipped is worked on no more. Deviations: a cap on
-the radius; `give_up`; and each step climbs the margin, the log-sum-exp of the other logits minus
-the true one. Cross-entropy is softplus(margin), so its gradient points the same way, but it
-vanishes in float32 where the model is sure.
+when the radius doubles, and an example that has flipped is worked on no more; `median_after` is its
+port's in the paper's code. Deviations: a cap on the radius; `give_up`; and each step climbs the
+margin, the log-sum-exp of the other logits minus the true one. Cross-entropy is softplus(margin),
+so its gradient points the same way, but it vanishes in float32 where the model is sure.
 """
 
 from __future__ import annotations
@@ -48,12 +48,31 @@ class Unflipped:
 def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, Tensor]:
     """Return images, wrong labels, radii and positions of the examples that flip, by position."""
     model.eval()
-    unflipped, flips = Unflipped.of(examples), []
+    everyone = Unflipped.of(examples)
+    if params.median_after is None:
+        return _attacked(model, everyone, params.epsilon0, params)
+    is_first = everyone.index < params.median_after
+    first = _attacked(model, everyone.where(is_first), params.epsilon0, params)
+    start = _median_radius(first["epsilon"], params.epsilon0)
+    rest = _attacked(model, everyone.where(~is_first), start, params)
+    return {name: torch.cat([first[name], rest[name]]) for name in first}
+
+
+def _median_radius(epsilon: Tensor, epsilon0: float) -> float:
+    """Return the median; what was wrong from the start counts as epsilon0, as in the port."""
+    return epsilon.clamp_min(epsilon0).quantile(0.5).item() if len(epsilon) else epsilon0
+
+
+def _attacked(
+    model: nn.Module, unflipped: Unflipped, start: float, params: Prepare
+) -> dict[str, Tensor]:
+    """Return what is kept of those that flip, from the radius `start` on."""
+    flips = [_flips(unflipped.where(unflipped.index < 0), unflipped.labels[:0])]
     while len(unflipped.index):
         prediction, margin, gradient = _look(model, unflipped)
         is_flipped = prediction != unflipped.labels
         flips.append(_flips(unflipped.where(is_flipped), prediction[is_flipped]))
-        unflipped = _moved(unflipped, margin, gradient, params)
+        unflipped = _moved(unflipped, margin, gradient, start, params)
         unflipped = unflipped.where(~is_flipped & (unflipped.epsilon <= params.max_epsilon))
     order = torch.cat([some["index"] for some in flips]).argsort()
     return {name: torch.cat([some[name] for some in flips])[order] for name in flips[0]}
@@ -80,12 +99,14 @@ def margins(logits: Tensor, labels: Tensor) -> Tensor:
     return others - logits.gather(1, true).squeeze(1)
 
 
-def _moved(unflipped: Unflipped, margin: Tensor, gradient: Tensor, params: Prepare) -> Unflipped:
-    """Take a step, at twice the radius where the present one is done with."""
+def _moved(
+    unflipped: Unflipped, margin: Tensor, gradient: Tensor, start: float, params: Prepare
+) -> Unflipped:
+    """Take a step, at twice the radius where the present one is done with; first at `start`."""
     is_done = unflipped.steps_left == 0
     if params.give_up:
         is_done |= (margin - unflipped.margin) * unflipped.steps_left < -margin
-    doubled = torch.where(unflipped.epsilon == 0, params.epsilon0, 2 * unflipped.epsilon)
+    doubled = torch.where(unflipped.epsilon == 0, start, 2 * unflipped.epsilon)
     epsilon = torch.where(is_done, doubled, unflipped.epsilon)
     steps_left = torch.where(is_done, params.steps, unflipped.steps_left) - 1
     radius = epsilon[:, None, None, None]

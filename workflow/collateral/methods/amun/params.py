@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
+from collateral.contract.published import PAPER_SGD, Between, Published
 from collateral.contract.work import Sizes, Work, training
 
 
@@ -16,6 +17,12 @@ class Prepare(MethodParams):
 
     epsilon0: float = Field(
         0.04, gt=0, description="First radius; public code: 0.04, the paper's port of it: 0.01."
+    )
+    median_after: Whole | None = Field(
+        None,
+        ge=1,
+        description="Where given, only so many of the images, the first, start at epsilon0, and "
+        "all others at the median of their radii, as in the paper's port: 50, epsilon0 0.01.",
     )
     max_epsilon: float = Field(
         10.24,
@@ -48,6 +55,41 @@ class Params(TrainedParams, Prepare):
     it reached. `standard` keeps the forget set and its true labels beside them, `advonly` does not.
     Weight decay is the paper's; its code has 5e-4, and divides the rate by ten every 5 epochs.
     """
+
+    published: ClassVar[Published] = {
+        "paper": {
+            "epochs": 20,
+            "lr": Between(1e-3, 0.1),
+            "variant": ["standard", "advonly"],
+            **PAPER_SGD,
+        },
+        "paper, SVHN": {"epochs": 10},
+        "paper's code": {
+            "epochs": 20,
+            "lr": 0.05,
+            "lr_decay_epochs": 5,
+            "weight_decay": 5e-4,
+            "batch_size": 256,
+            "variant": "advonly",
+            "epsilon0": 0.01,
+            "median_after": 50,
+            "steps": 50,
+            "step_share": 0.1,
+            "give_up": False,
+        },
+        "AMUN": {
+            "epochs": 10,
+            "lr": 0.01,
+            "lr_decay_epochs": [1, 5, 10],
+            "weight_decay": 5e-4,
+            "batch_size": 128,
+            "variant": "standard",
+            "epsilon0": 0.04,
+            "steps": 50,
+            "step_share": 0.1,
+            "give_up": False,
+        },
+    }
 
     variant: Literal["standard", "advonly"] = Field(
         "standard", description="Paper evaluates both; its port's default is `advonly`."

@@ -4,13 +4,14 @@ from torch import nn
 from torch.nn import functional as F
 
 from collateral.contract.protocols import Run, Task
+from collateral.methods._shared.warm_pass import start_warmed
 from collateral.methods.ft.params import Params
-from collateral.training.optimizers import descend, start_training
+from collateral.training.optimizers import descend
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
     """Return `model`, updated in place."""
-    optimizer = start_training(model, params)
+    optimizer = start_warmed(model, task, params, run)
     for epoch in run.epochs(params.epochs, model, optimizer):
         for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
             loss = F.cross_entropy(model(x), y)

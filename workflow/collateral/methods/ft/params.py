@@ -4,14 +4,21 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams
+from collateral.contract.params import Epochs, WarmedParams
+from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
 
 
-class Params(TrainedParams):
+class Params(WarmedParams):
     """FT, fine-tuning (Warnecke et al., NDSS 2023): train on, on the retained examples alone."""
 
     label: ClassVar[str] = "FT"
     touches: ClassVar[frozenset[str]] = frozenset({"retain"})
+    published: ClassVar[Published] = {
+        "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},
+        "paper, SVHN": {"epochs": 10},
+        "paper's code": PAPER_CODE,
+        "Unlearn-Sparse": OPTML,
+    }
 
     epochs: Epochs = Field(20, ge=0, description="Passes over the retained examples; paper: 20.")
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")

@@ -4,11 +4,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
+from collateral.contract.params import Epochs, WarmedParams, Whole
+from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
 from collateral.contract.work import Sizes, Work, training
 
 
-class Params(TrainedParams):
+class Params(WarmedParams):
     """GA, gradient ascent (Thudi et al., EuroS&P 2022): raise the loss on the forget set.
 
     With fewer forget examples than `batch_size` an epoch is one step, and in train mode much of
@@ -17,6 +18,13 @@ class Params(TrainedParams):
 
     label: ClassVar[str] = "GA"
     touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
+    published: ClassVar[Published] = {
+        "paper": {"epochs": 5, "lr": Between(1e-6, 1e-2), **PAPER_SGD},
+        "paper, SVHN": {"epochs": 10},
+        "paper, MNIST": {"steps": 120, "lr": 5e-5, "weight_decay": 1e-6},
+        "paper's code": PAPER_CODE,
+        "Unlearn-Sparse": {**OPTML, "epochs": 5, "lr": 1e-4},
+    }
 
     epochs: Epochs = Field(5, ge=0, description="Passes over the forget set; paper: 5.")
     steps: Whole | None = Field(

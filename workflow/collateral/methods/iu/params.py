@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.contract.params import MethodParams, Whole
+from collateral.contract.published import Between, Published
 from collateral.contract.work import Sizes, Work, training
 
 # A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
@@ -31,6 +32,11 @@ class Prepare(MethodParams):
     damping: float = Field(
         1.0, gt=0, description="lambda of lambda I + Fisher; 1 is implied in the public code."
     )
+    augment: bool = Field(
+        False,
+        description="Take all gradients of augmented views, where the data set has them, drawn "
+        "anew for each pass, as the paper's code does; false: of clean images.",
+    )
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the gradient of everything, and those of single examples."""
@@ -45,6 +51,18 @@ class Params(Prepare):
     gradient when D_f is taken out, F the damped Fisher matrix of the retained examples.
     """
 
+    published: ClassVar[Published] = {
+        "paper": {"alpha": Between(1, 20)},
+        "paper's code": {"alpha": 2, "mode": "public", "samples": 1000, "augment": True},
+        "Unlearn-Saliency": {"alpha": 0.2, "mode": "public", "samples": 1000},
+    }
+
     alpha: float = Field(
         2.0, ge=0, description="Length of the step; paper tunes it in [1, 20], its public code: 2."
+    )
+    relative: bool = Field(
+        False,
+        description="v grows with n_f / n, the share that is forgotten. true: alpha is in units of "
+        "0.005 / (n_f / n), so that it means the same for any share, and what it means in the "
+        "paper where half of couch is forgotten (250 of 50,000).",
     )

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator, model_validator
 from collateral.contract.distillation import Count, StudentParams, count_or
 from collateral.contract.params import Epochs, MethodParams, Whole
 from collateral.contract.plugins import MODEL
+from collateral.contract.published import PAPER_CODE, Between, Published
 from collateral.contract.spelling import unknown
 from collateral.contract.work import Sizes, Work, looking, training
 
@@ -162,3 +163,41 @@ class Params(StudentParams, Prepare):
     Deviation from the public code: features are those of clean images, and so, by default, are
     the teacher's labels; the public code augments both.
     """
+
+    published: ClassVar[Published] = {
+        "paper": {
+            "epochs": 20,
+            "lr": Between(1e-6, 1e-3),
+            "optimizer": "adamw",
+            "beta": 2,
+            "top": 3,
+            "support": "closest",
+            "k": 1000,
+            "teacher": "resnet8",
+            "threshold": 0.99,
+        },
+        "paper, SVHN": {
+            "epochs": 10,
+            "lr": 1e-4,
+            "beta": 3,
+            "k": [4500, 1200],
+            "teacher_lr": 0.005,
+            "teacher_schedule": "cosine",
+        },
+        "paper's code": {
+            **PAPER_CODE,
+            "weight_decay": 1e-6,
+            "beta": 2,
+            "top": 3,
+            "k": 1000,
+            "targets": "augmented",
+            "teacher_lr": 0.2,
+            "teacher_schedule": "step",
+            "teacher_step": 200,
+            "teacher_epochs": 250,
+            "teacher_batch_size": 256,
+            "teacher_momentum": 0.9,
+            "teacher_weight_decay": 1e-4,
+            "threshold": 0.99,
+        },
+    }

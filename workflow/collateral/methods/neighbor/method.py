@@ -19,7 +19,8 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     labels = task.retain.labels.cpu()
     with run.phase("support"):
         if params.within == "support":
-            support = select(similarity(retain, forget), params.k, "closest", run.generator)
+            size = params.candidates or params.k
+            support = select(similarity(retain, forget), size, "closest", run.generator)
             retain, labels = retain[support], labels[support]
         found = nearest(forget, retain, params.k)
         soft = torch.cat([histograms(labels[places], task.num_classes) for places in found])

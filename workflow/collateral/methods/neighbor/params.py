@@ -2,10 +2,11 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from collateral.contract.distillation import Count, StudentParams, count_or
 from collateral.contract.params import MethodParams, Whole
+from collateral.contract.published import PAPER_CODE, Between, Published
 from collateral.contract.work import Sizes, Work, looking
 
 
@@ -20,13 +21,26 @@ class Prepare(MethodParams):
     )
     within: Literal["retain", "support"] = Field(
         "retain",
-        description="Search all retained examples, or only the k most similar to D_f as a whole "
-        "(public code), which are then the neighbours of every example alike.",
+        description="Search all retained examples, or only those that are most similar to D_f as a "
+        "whole (public code).",
+    )
+    candidates: Whole | None = Field(
+        None,
+        ge=1,
+        description="How many `within: support` searches, at most all; null: k, which are then the "
+        "neighbours of every example alike. Public code: set apart from k, 1000 if not given.",
     )
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Prepare":
+        if self.candidates is not None and self.within != "support":
+            raise ValueError("candidates goes with within: support alone")
+        return self
+
     def asked_of_retained(self) -> dict[str, int]:
-        """Return k."""
-        return {"k": self.k}
+        """Return k, and the candidates where they are counted."""
+        asked = {"k": self.k, "candidates": self.candidates}
+        return {key: count for key, count in asked.items() if count is not None}
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the embedding of everything."""
@@ -41,9 +55,22 @@ class Params(StudentParams, Prepare):
     """Neighbor (the paper, appendix C.3): LTD's objective with labels of neighbours, no teacher.
 
     A forget example's soft label is the share of every class among its k nearest retained
-    examples. `within: support` follows the public code, whose search has as many candidates as it
-    has neighbours to find: all forget examples get one and the same soft label.
+    examples. `within: support` follows the public code, which searches LTD's support; where that
+    is no larger than k, all forget examples get one and the same soft label.
     """
+
+    published: ClassVar[Published] = {
+        "paper": {"k": [500, 1000], "top": "all"},
+        "paper, of LTD": {"epochs": 20, "lr": Between(1e-6, 1e-3), "optimizer": "adamw", "beta": 2},
+        "paper's code": {
+            **PAPER_CODE,
+            "weight_decay": 1e-6,
+            "beta": 2,
+            "top": "all",
+            "within": "support",
+            "candidates": 1000,
+        },
+    }
 
     top: Annotated[Count | Literal["all"], count_or("all")] = Field(
         "all", description="Classes that a soft label keeps; paper: the whole histogram."

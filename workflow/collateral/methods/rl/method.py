@@ -7,13 +7,14 @@ from torch.nn import functional as F
 
 from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.labels import random_labels
+from collateral.methods._shared.warm_pass import start_warmed
 from collateral.methods.rl.params import Params
-from collateral.training.optimizers import descend, num_batches, start_training, steps_by_epoch
+from collateral.training.optimizers import descend, num_batches, steps_by_epoch
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
     """Return `model`, updated in place."""
-    optimizer = start_training(model, params)
+    optimizer = start_warmed(model, task, params, run)
     seen = task.forget.joined(task.retain) if params.retain else task.forget
     steps = steps_by_epoch(params.epochs, params.steps, num_batches(seen, params.batch_size))
     for epoch in run.epochs(len(steps), model, optimizer):

@@ -4,11 +4,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
+from collateral.contract.params import Epochs, WarmedParams, Whole
+from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
 from collateral.contract.work import Sizes, Work, training
 
 
-class Params(TrainedParams):
+class Params(WarmedParams):
     """RL, random labels (Warnecke et al., NDSS 2023): train the forget set on labels drawn anew.
 
     Labels are drawn once an epoch; forget and retained examples are shuffled together.
@@ -17,6 +18,13 @@ class Params(TrainedParams):
 
     label: ClassVar[str] = "RL"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    published: ClassVar[Published] = {
+        "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},
+        "paper, SVHN": {"epochs": 10},
+        "paper, MNIST": {"steps": 300, "lr": 5e-5, "weight_decay": 1e-6},
+        "paper's code": {**PAPER_CODE, "labels": "any"},
+        "Unlearn-Saliency": {**OPTML, "labels": "any"},
+    }
 
     epochs: Epochs = Field(20, ge=0, description="Passes over the examples; paper: 20.")
     steps: Whole | None = Field(

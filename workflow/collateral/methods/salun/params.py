@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from collateral.contract.params import Epochs, MethodParams, TrainedParams
+from collateral.contract.published import OPTML, PAPER_SGD, Between, Published
 from collateral.contract.work import Sizes, Work, training
 
 
@@ -26,6 +27,13 @@ class Params(TrainedParams, Prepare):
     `ratio` of all weights, over all layers together, is trained as by RL: labels drawn anew every
     epoch, forget and retained examples shuffled together. All others stay as they are.
     """
+
+    published: ClassVar[Published] = {
+        "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), "ratio": Between(0.1, 0.9), **PAPER_SGD},
+        "paper, SVHN": {"epochs": 10},
+        "paper's code": {"ratio": 0.5, "labels": "any"},
+        "Unlearn-Saliency": {**OPTML, "ratio": 0.5, "labels": "any"},
+    }
 
     epochs: Epochs = Field(20, ge=0, description="Passes over the examples; paper: 20.")
     lr: float = Field(0.01, ge=0, description="Paper tunes it in [1e-3, 1e-1].")

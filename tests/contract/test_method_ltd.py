@@ -3,6 +3,7 @@
 import copy
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from collateral.findings.locality.similarity import similarity as metrics_simila
 from collateral.findings.support_size.words import MIN_DROP as SAID_DROP
 from collateral.methods._shared.distillation import distil, renormalised_top, top_mass
 from collateral.methods._shared.nearest import select, similarity
+from collateral.methods.ltd import method
 from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, AscentStep
+from collateral.methods.ltd.lessons import asking
 from collateral.methods.ltd.params import Params
 from collateral.training.examples import Examples, Images, Task
 from collateral.training.inference import infer
@@ -242,6 +245,106 @@ def test_the_teachers_batches_are_as_large_as_told(small, monkeypatch):
     monkeypatch.setattr(Examples, "batches", spy)
     prepared_by(small, params(teacher_batch_size=25, teacher_epochs=2, threshold=1.0))
     assert sizes == [25, 25, 10] * 2
+
+
+@pytest.mark.parametrize("threshold", [0.0, None])
+def test_without_a_threshold_the_teacher_never_stops_early(small, threshold):
+    reported = prepared_by(small, params(threshold=threshold)).reported
+    assert reported["teacher_epochs"] == (4 if threshold is None else 1)
+
+
+@pytest.mark.parametrize("augment", [True, False])
+def test_the_teachers_images_are_augmented_as_told_whatever_the_students_are(
+    small, monkeypatch, augment
+):
+    asked, batches = [], Examples.batches
+
+    def spy(self, *args, **options):
+        asked.append(options["augment"])
+        return batches(self, *args, **options)
+
+    monkeypatch.setattr(Examples, "batches", spy)
+    given, method = params(teacher_augment=augment, augment=not augment), small.method("ltd")
+    prepared = method.prepare(given, None).tensors
+    method.unlearn(given, prepared)
+    assert asked == [augment] * len(prepared["teacher_accuracy"]) + [not augment]
+
+
+def test_the_teacher_is_augmented_unless_told():
+    assert params(augment=False).teacher_augment
+
+
+# Several teachers
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """The soft labels that each teacher gives, in the order in which they are trained."""
+    seen = []
+
+    def spy(teacher, examples):
+        features, logits = infer(teacher, examples)
+        seen.append(logits.softmax(1))
+        return features, logits
+
+    monkeypatch.setattr(method, "infer", spy)
+    return seen
+
+
+def test_an_ensembles_labels_are_the_mean_of_its_teachers(small, said):
+    prepared = prepared_by(small, params(teacher_ensemble=3, threshold=None))
+    assert len(said) == 3
+    assert not said[0].equal(said[1])
+    torch.testing.assert_close(prepared.tensors["soft_labels"], torch.stack(said).mean(0))
+    assert prepared.reported["teacher_epochs"] == 3 * 4
+    is_right = torch.stack(said).mean(0).argmax(1) == 0
+    assert prepared.reported["teacher_ua"] == is_right.double().mean().item()
+
+
+def test_the_first_teacher_of_an_ensemble_is_the_plain_one(small, said):
+    plain = prepared_by(small, params()).tensors["soft_labels"]
+    prepared_by(small, params(teacher_ensemble=2))
+    assert said[0].equal(plain)
+    assert said[1].equal(plain)
+    assert len(said) == 3
+
+
+def test_augmented_targets_of_an_ensemble_are_the_mean_of_its_teachers(small):
+    given, ltd = params(teacher_ensemble=2, targets="augmented"), small.method("ltd")
+    tensors = ltd.prepare(given, None).tensors
+    ask = asking(small.base, ltd.task, given, Run(CPU, seed=0), tensors)
+    shown = ask(ltd.task.forget.pixels(), torch.arange(20))
+    torch.testing.assert_close(shown, tensors["soft_labels"])
+
+
+def test_a_teachers_seed_changes_the_teacher_and_nothing_else(small):
+    plain, first, again, other = (
+        prepared_by(small, params(support="random", teacher_seed=seed)).tensors
+        for seed in (None, 1, 1, 2)
+    )
+    assert all(value.equal(again[name]) for name, value in first.items())
+    soft = [tensors.pop("soft_labels") for tensors in (plain, first, other)]
+    assert not any(one.equal(two) for one, two in combinations(soft, 2))
+    for tensors in (plain, first, other):
+        del tensors["teacher_accuracy"]
+    assert {"support", "similarity"} == plain.keys()
+    for name, value in plain.items():
+        assert value.equal(first[name]) and value.equal(other[name])
+
+
+def test_a_teachers_seed_is_another_teacher_in_each_run(small):
+    one, two = (
+        prepared_by(small, params(teacher_seed=1), seed=seed).tensors["soft_labels"]
+        for seed in (0, 1)
+    )
+    assert not one.equal(two)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"teacher_ensemble": 2}, {"teacher_seed": 0}, {"teacher_augment": False}]
+)
+def test_another_teacher_is_prepared_apart(changes):
+    assert prepared_name("ltd", params(**changes)) != prepared_name("ltd", params())
 
 
 def test_soft_labels_are_distributions_in_the_order_of_the_forget_set(small):

@@ -178,6 +178,15 @@ def test_augmented_targets_of_several_teachers_are_the_clean_ones_where_nothing_
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)  # sums in another order
 
 
+def test_an_ensemble_a_cluster_teaches_that_clusters_examples_alone(small, far):
+    given = params(**BY_CLUSTER, teachers="per_cluster", teacher_ensemble=2, targets="augmented")
+    tensors = far.prepare(given, None).tensors
+    assert {f"teacher-{number}.head.bias" for number in range(4)} <= tensors.keys()
+    run, images = Run(far.device, seed=0), far.task.forget.pixels()
+    shown = asking(small.base, far.task, given, run, tensors)(images, torch.arange(20))
+    torch.testing.assert_close(tensors["soft_labels"], shown)
+
+
 def test_a_cluster_without_a_neighbour_is_named(small):
     # One example of a family, nine of the other: the support is too small for its share.
     forget = [*parts_of(small, 0)[:9], *parts_of(small, 2)[:1]]
@@ -194,6 +203,7 @@ VARIANTS = [
     {"support_by": "cluster"},
     {**BY_CLUSTER, "teachers": "per_cluster"},
     {**BY_CLUSTER, "teachers": "per_cluster", "targets": "augmented"},
+    {"teacher_ensemble": 2, "teacher_seed": 3},
 ]
 
 

@@ -19,6 +19,7 @@ from collateral.contract.plugins import (
     prepared_name,
 )
 from collateral.findings.accuracy.numbers import accuracies
+from collateral.methods.ltd.params import Prepare
 from collateral.results.chain import file_hash, hashes
 from collateral.results.dataset import Labels
 from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
@@ -218,7 +219,7 @@ def test_a_trial_measures_what_the_run_of_the_same_values_has(workshop):
 
 
 TRIALS = [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}]
-GOOD = dict.fromkeys(tune.MEASURED, 0.95) | {"seconds": 1.0}
+GOOD = dict.fromkeys(tune.MEASURED, 0.95) | {"num_affected": 25, "seconds": 1.0}
 # The lowest UA, the one nearest to its own teacher's, neither, and the default, both at once.
 UAS = [(0.1, 0.6), (0.5, 0.55), (0.4, 0.8), (0.0, 0.0)]
 
@@ -232,9 +233,64 @@ def test_the_choice_and_its_alternative_are_written(workshop, monkeypatch, has_t
     main(workshop.method("tune", name, "ft", FT, trials=TRIALS, default=DEFAULT))
     assert read(workshop, name, "selected.json") == {
         "params": TRIALS[0],
-        "by_teacher": TRIALS[1] if has_teacher else None,
+        "rule": "paper",
+        "by_rule": {
+            "paper": TRIALS[0],
+            "interval": TRIALS[0],
+            "teacher": TRIALS[1] if has_teacher else None,
+        },
         "num_candidates": 3,
     }
+    assert read(workshop, name, "record.json")["select"] == "paper"
+
+
+@pytest.fixture(scope="module")
+def teacher(workshop) -> dict:
+    """Train a teacher by its stage; return what it is trained with."""
+    values = Prepare(k=20, teacher_epochs=2).model_dump(mode="json")
+    main(workshop.method("teacher", "teacher", "ltd", values))
+    return values
+
+
+def test_a_teacher_says_of_d_f_what_a_run_of_ltd_would_report(workshop, teacher):
+    main(workshop.method("unlearn", "ltd-itself", "ltd", {**teacher, "epochs": 0}, run="x"))
+    said = read(workshop, "teacher", "teacher.json")
+    assert said == {
+        "teacher_ua": read(workshop, "ltd-itself", "record.json")["extra"]["teacher_ua"]
+    }
+    record = read(workshop, "teacher", "record.json")
+    assert record["inputs"].keys() == {"dataset.npz", "split.json", "base/model.safetensors"}
+    assert read(workshop, "teacher", "cost.json")["seconds"]["teacher"] > 0
+
+
+def test_a_run_takes_what_the_teachers_job_prepared(workshop, teacher, no_preparing):
+    values, kept = {**teacher, "epochs": 1}, workshop.folder / "teacher" / "prepared"
+    main(workshop.method("unlearn", "ltd-first", "ltd", values, run="x"))
+    no_preparing()
+    main(workshop.method("unlearn", "ltd-second", "ltd", values, run="x", prepared=kept))
+    assert workshop.results("ltd-first") == workshop.results("ltd-second")
+
+
+def test_by_the_rule_of_the_teacher_trials_of_any_method_are_held_against_it(
+    workshop, teacher, monkeypatch
+):
+    ua = read(workshop, "teacher", "teacher.json")["teacher_ua"]
+    rows = iter({**GOOD, "ua": ua + off, "teacher_ua": np.nan} for off in (-0.3, 0.1, -0.2))
+    monkeypatch.setattr(tune, "measure", lambda *_: next(rows))
+    says = workshop.folder / "teacher" / "teacher.json"
+    command = workshop.method("tune", "by-teacher", "ft", FT, trials=TRIALS, teacher=says)
+    main([*command, "--select", "teacher"])
+    selected = read(workshop, "by-teacher", "selected.json")
+    assert (selected["params"], selected["rule"]) == (TRIALS[1], "teacher")
+    assert selected["by_rule"]["paper"] == TRIALS[0]
+    assert {row["teacher_ua"] for row in trials(workshop, "by-teacher")} == {str(ua)}
+    record = read(workshop, "by-teacher", "record.json")
+    assert record["select"] == "teacher"
+    assert "teacher/teacher.json" in record["inputs"]
+
+
+def test_a_trial_says_how_many_examples_of_the_affected_classes_are_kept(workshop):
+    assert {row["num_affected"] for row in trials(workshop, "tune")} == {"8"}
 
 
 def test_the_attack_on_a_trial_is_drawn_for_its_split_and_seed(workshop, monkeypatch):

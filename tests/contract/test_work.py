@@ -89,6 +89,7 @@ def test_preparing_is_as_much_work_as_the_method_says(small, monkeypatch, name, 
     ("values", "size"),
     [
         ({"k": 30}, 30),
+        ({"k": 30, "teacher_ensemble": 3}, 90),
         ({"k_each": 3, "support_by": "example"}, 60),
         ({"k_each": 3, "support_by": "cluster"}, 30),
         ({"k_each": 3, "support_by": "cluster", "clusters": 2}, 6),

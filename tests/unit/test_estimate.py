@@ -412,3 +412,26 @@ def test_the_papers_setting_is_as_the_paper_states_it():
             epochs = {method: cell.runs[method].params.epochs for method in ranges}
             assert set(epochs.values()) <= ({20, 5} if name == "cifar100" else {10})
             assert {p.alpha for p in cell.runs["iu"].choices} == {1, 2, 2.5, 3, 5, 10, 20}
+
+
+@pytest.mark.parametrize("ltd", [{}, {"lr": [0.1, 0.2]}])
+def test_the_teacher_that_tuning_asks_is_counted_once(ltd):
+    given = {"teacher_epochs": 2, "epochs": 1, "k": 20, "teacher_ensemble": 3, **ltd}
+    methods = {"ft": {"lr": [0.1, 0.2]}, "ltd": given}
+    trained, jobs = {}, {}
+    for rule in ("paper", "teacher"):
+        found = [*benchmark_jobs(workload(methods=methods, select=rule))]
+        trained[rule] = sum(job.count * job.work.trained.get("resnet8", 0) for job in found)
+        jobs[rule] = {job.rule: job for job in found}
+    assert "teacher" not in jobs["paper"]
+    assert jobs["teacher"]["teacher"].count == 1
+    assert jobs["teacher"]["teacher"].work == only(3 * 2 * 20, TRAIN)
+    assert trained["teacher"] == pytest.approx(trained["paper"])
+
+
+def test_a_teacher_without_ltd_is_work_of_its_own():
+    changes = {"methods": {"ft": {"lr": [0.1, 0.2]}}}
+    plain, asked = (workload(**changes, select=rule) for rule in ("paper", "teacher"))
+    more = benchmark_bytes(asked)["teacher"] - benchmark_bytes(plain)["teacher"]
+    assert more == 4 * (RETAIN + FORGET * 4)
+    assert asked.teacher(cell_of(asked)).trained == {"resnet8": 250 * RETAIN}

@@ -221,3 +221,17 @@ def test_captions_say_what_is_varied_and_what_the_bars_are(pictures_of):
     for picture in drawn.values():
         assert "GA" in picture.caption and "lr" in picture.caption and "{" not in picture.caption
         assert "Error bars: standard error over seeds." in picture.caption
+
+
+def test_teachers_of_other_seeds_are_points_and_no_line_goes_through_their_seeds(pictures_of):
+    seeds = sweep(key="teacher_seed", own=None, **{"1": 1, "2": 2})
+    cell = fake(retrain=0.5, ga=0.3, ft=0.4, **dict.fromkeys(list(seeds.values)[1:], 0.6))
+    for run, ua in zip(seeds.values, (0.2, 0.6, 0.7), strict=True):
+        cell.add(run, "teacher_ua", ua, ua, ua)
+    [(name, picture)] = pictures_of(cell, seeds).items()
+    assert name == "teacher-noise"
+    points = line_of(picture.figure.axes[0], "GA")
+    x, y = points.get_data()
+    assert x == pytest.approx([20] * 3 + [60] * 3 + [70] * 3)
+    assert y == pytest.approx([29, 30, 31, *[59, 60, 61] * 2])
+    assert points.get_linestyle() == "None"

@@ -2,9 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from collateral.findings.tuning.numbers import regret, trial_gap
+from collateral.findings.tuning.numbers import local_teacher, regret, regret_by_rule, trial_gap
 
 RETRAINED = {"ua": 0.5, "ra": 1.0, "ta": 0.8, "mia": 0.6}
 
@@ -42,3 +43,60 @@ def test_a_diverged_trial_is_never_the_nearest():
     found = regret([gone, trial("0.9", "candidate", "chosen", "default")], RETRAINED)
     assert math.isnan(trial_gap(gone, RETRAINED))
     assert found["trial_nearest"] == 1
+
+
+def candidate(ua: str, ra_affected: str = "0.8", num_affected: str = "1000", teacher_ua: str = ""):
+    """Return a candidate that every rule can read."""
+    read = {"ra_affected": ra_affected, "num_affected": num_affected, "teacher_ua": teacher_ua}
+    return {**trial(ua, "candidate"), **read}
+
+
+def test_every_rule_is_held_against_the_same_trials():
+    trials = [
+        candidate("0.1", ra_affected="0.6", num_affected="25"),
+        candidate("0.3"),
+        {**trial("0.5", "default"), "num_affected": ""},
+        candidate("0.6"),
+    ]
+    found = regret_by_rule(trials, RETRAINED, teacher_ua=0.55)
+    assert {rule: numbers["rule_trial"] for rule, numbers in found.items()} == {
+        "paper": 1,
+        "interval": 0,
+        "teacher": 3,
+    }
+    regrets = {rule: numbers["rule_regret"] for rule, numbers in found.items()}
+    # Gaps of 0.4, 0.2 and 0.1 in UA alone, one of four numbers.
+    assert regrets == pytest.approx({"paper": 0.025, "interval": 0.075, "teacher": 0.0})
+
+
+def test_a_trials_own_teacher_goes_before_the_cells():
+    trials = [candidate("0.2", teacher_ua="0.2"), candidate("0.9", teacher_ua="0.2")]
+    assert regret_by_rule(trials, RETRAINED, teacher_ua=0.9)["teacher"]["rule_trial"] == 0
+
+
+def test_a_rule_without_a_teacher_has_no_regret():
+    found = regret_by_rule([candidate("0.2")], RETRAINED, teacher_ua=math.nan)
+    assert math.isnan(found["teacher"]["rule_regret"])
+    assert found["paper"]["rule_regret"] == 0
+
+
+class Taught:
+    """A cell in which some runs have a teacher."""
+
+    runs = ("ft", "ltd_steady", "ltd", "ltd@k=5")
+
+    def __init__(self, **said):
+        self.said = said
+
+    def values(self, run, metric):
+        assert metric == "teacher_ua"
+        return np.array([self.said.get(run, math.nan), 0.0])
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [({"ltd": 0.3, "ltd_steady": 0.4}, 0.3), ({"ltd_steady": 0.4}, 0.4), ({"ltd@k=5": 0.2}, None)],
+)
+def test_the_local_teacher_is_ltds_or_that_of_another_entry_of_it(said, expected):
+    found = local_teacher(Taught(**said))
+    assert math.isnan(found) if expected is None else found == expected

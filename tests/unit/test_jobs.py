@@ -12,7 +12,7 @@ from collateral.contract.plugins import MODEL
 from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
-from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
+from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}
@@ -225,6 +225,61 @@ def test_the_code_of_tuning_knows_the_teacher_of_the_default_trial():
     job = tune("ltd", model="mlp", methods=methods)
     modules = sorted([MODEL.module("mlp"), MODEL.module("resnet8")])
     assert job.code == stage_code("tune", "collateral.methods.ltd.method", *modules)
+
+
+# The teacher that tuning asks.
+
+
+def asking(**methods):
+    """Return a benchmark whose tunings choose by a teacher."""
+    return grid(methods=methods, select="teacher")
+
+
+RATES = {"lr": [0.1, 0.2]}
+
+
+def test_tuning_is_told_the_rule_and_by_default_waits_for_no_teacher():
+    for rule in ("paper", "interval"):
+        job = tune("ft", methods={"ft": RATES, "ltd": {}}, select=rule)
+        assert option(job.options, "--select") == [rule]
+        assert job.teacher == job.sources == []
+        assert job.cell.teacher is None
+    assert option(tune("ft", methods={"ft": RATES}).options, "--select") == ["paper"]
+
+
+def test_by_the_rule_of_the_teacher_every_tuning_waits_for_the_one_of_its_cell():
+    benchmark = asking(ft=RATES, ltd=RATES)
+    jobs = [tune_job(benchmark, benchmark.cells["digit_3-50"], name) for name in ("ft", "ltd")]
+    assert [job.teacher for job in jobs] == [[f"{CELL}/teacher/teacher.json"]] * 2
+    assert [job.sources for job in jobs] == [[], [f"{CELL}/teacher"]]
+
+
+def test_the_teacher_is_that_of_ltd_as_the_config_has_it_on_the_first_seed():
+    for entry in ({"ltd": {"k": 50, **RATES}}, {"mine": {"uses": "ltd", "k": [50, 70]}, "ft": {}}):
+        benchmark = asking(**entry)
+        job = teacher_job(benchmark, benchmark.cells["digit_3-50"])
+        told = json.loads(option(job.options, "--params")[0])
+        assert told["k"] == 50
+        assert "lr" not in told
+        assert option(job.options, "--method") == ["ltd"]
+        assert job.base == "results/b/base/seed-3/model.safetensors"
+
+
+def test_without_ltd_the_teacher_has_its_defaults():
+    benchmark = asking(ft=RATES)
+    job = teacher_job(benchmark, benchmark.cells["digit_3-50"])
+    assert json.loads(option(job.options, "--params")[0])["k"] == 1000
+    assert "ltd" not in job.cell.runs
+
+
+def test_where_nothing_is_tuned_nobody_asks_a_teacher():
+    assert asking(ft={}, ltd={}).cells["digit_3-50"].teacher is None
+
+
+def test_runs_of_the_first_seed_take_what_the_teacher_prepared():
+    changes = {"methods": {"ltd": {}, "ft": RATES}, "select": "teacher"}
+    assert unlearn("ltd", 3, **changes).sources == [f"{CELL}/teacher"]
+    assert unlearn("ltd", 1, **changes).sources == []
 
 
 # Support sizes.

@@ -36,6 +36,8 @@ OF_BENCHMARK = {
     "TUNE": "{cell}/tune/{method}",
     "TRIALS": "{cell}/tune/{method}/trials.csv",
     "SELECTED": "{cell}/tune/{method}/selected.json",
+    "TEACHER": "{cell}/teacher",
+    "TEACHER_SAYS": "{cell}/teacher/teacher.json",
     "SUPPORT_SIZE": "{cell}/support_size/seed-{seed}",
     "SUPPORT_SIZES": "{cell}/support_size/seed-{seed}/support_sizes.npz",
     "RUN": "{cell}/seed-{seed}/{run}",

@@ -162,3 +162,22 @@ def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
             there |= {*cell.runs[name].preparations}
         assert {*run.preparations} <= there | {*run.prepared(job.made)}
         assert not {*run.prepared(job.made)} & there
+
+
+@pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"k": [10, 20]}])
+def test_what_the_cells_teacher_has_nobody_else_makes_on_its_seed(own):
+    methods = {"ltd": own, "same": {"uses": "ltd", **own}, "ft": {"lr": [0.1, 0.2]}}
+    cell = grid(methods=methods, select="teacher").cells["digit_3-50"]
+    found, (taught, *_) = preparations_of(cell), cell.runs["ltd"].preparations
+    for name in cell.tuned:
+        assert taught not in cell.runs[name].prepared(found.of_tuning(cell.runs[name]).made)
+    for name in ("ltd", "same"):
+        first, other = (
+            found.of_run(cell.runs[name], is_first_seed=is_first) for is_first in (True, False)
+        )
+        assert first.teacher
+        assert not other.teacher
+        assert taught not in cell.runs[name].prepared(first.made)
+    assert taught in cell.runs["ltd"].prepared(
+        found.of_run(cell.runs["ltd"], is_first_seed=False).made
+    )

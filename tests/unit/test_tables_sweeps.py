@@ -156,3 +156,55 @@ def test_a_value_whose_seeds_all_diverged_is_a_row_that_says_so(table_of):
     assert lines_of(table.grids[0])["hard"].note == "diverged (3 of 3 seeds)"
     assert field_at(table, "hard", "UA (%)").value == "–"
     assert "A diverged seed gives no number" in table.caption
+
+
+# The teacher's luck
+
+
+def taught(student=(0.3, 0.5, 0.6), teacher=(0.2, 0.5, 0.8)) -> FakeCell:
+    """Return three teachers of two seeds; in the second all UA are 0.1 higher."""
+    cell = FakeCell()
+    for metric in ACCURACIES:
+        cell.add("retrain", metric, 0.5, 0.6)
+        cell.add_overall("retrain", "floor", 0.01, at=metric)
+    for run, ua, said in zip(SEEDS.values, student, teacher, strict=True):
+        for metric in ACCURACIES:
+            cell.add(run, metric, ua, None if ua is None else ua + 0.1)
+        cell.add(run, "teacher_ua", said, said + 0.1)
+        cell.add(run, "teacher_epochs", 4, 6)
+    return cell
+
+
+SEEDS = sweep_of("teacher_seed", own=None, **{"1": 1, "2": 2})
+
+
+def test_the_spread_of_teachers_and_students_stands_side_by_side(cell_of):
+    *_, table = tables(cell_of(taught(), SEEDS))
+    assert (table.name, [line.label for line in table.grids[0].groups[0]]) == (
+        "teacher-noise",
+        ["FT"],
+    )
+    [record] = table.records
+    assert record["teachers"] == 3
+    assert record["teacher_ua"] == pytest.approx(0.55)
+    assert record["teacher_ua_by_teacher"] == pytest.approx(0.3)
+    assert record["ua_by_teacher"] == pytest.approx((0.07 / 3) ** 0.5)
+    assert record["ua_by_seed"] == pytest.approx(0.1 / 2**0.5)
+    assert record["r"] == pytest.approx(0.09 / (0.18 * 0.14 / 3) ** 0.5)
+    texts = [field.value for field in table.grids[0].groups[0][0].fields]
+    assert texts == ["3", "55.0", "30.0", "51.7", "15.3", "7.1", "0.98", "5.0"]
+
+
+def test_a_teacher_whose_student_diverged_does_not_count(cell_of):
+    *_, table = tables(cell_of(taught(student=(0.3, None, 0.6)), SEEDS))
+    assert table.records[0]["teachers"] == 2
+    assert len(list(tables(cell_of(taught(student=(0.3, None, None)), SEEDS)))) == 1
+
+
+def test_students_that_do_not_differ_agree_with_nothing(cell_of):
+    *_, table = tables(cell_of(taught(student=(0.25, 0.25, 0.25)), SEEDS))
+    assert table.grids[0].groups[0][0].fields[-2].value == "–"
+
+
+def test_a_sweep_of_anything_else_tells_nothing_of_the_teachers_luck(cell_of):
+    assert len(list(tables(cell_of(numeric(), NUMBERS)))) == 1

@@ -1,11 +1,13 @@
 """The tuning table: what was chosen, and what another choice would have given."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from fake_results import FakeCell, read_cells
 from table_reading import texts_of
 
+from collateral.contract.selection import RULES
 from collateral.findings.tuning.table import tables, tables_across
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
@@ -72,3 +74,43 @@ def test_without_tuning_there_is_no_table(tmp_path):
     cell.add("retrain", "ua", 0.5)
     table = read_cells(tmp_path, cell)
     assert [*tables(table.cells[0]), *tables_across(table)] == []
+
+
+# Rules
+
+
+def ruled(name: str, **regrets: tuple[float, float, float]) -> FakeCell:
+    """Return a cell with the regrets of the rules, by method."""
+    cell = tuned(name)
+    for run, values in regrets.items():
+        for rule, value in zip(RULES, values, strict=True):
+            cell.add(run, "rule_regret", value, at=rule)
+    return cell
+
+
+@pytest.fixture
+def by_rule(tmp_path):
+    cells = [
+        ruled("digit_3-50", ft=(0.03, 0.02, math.nan), ga=(0.01, 0.01, 0.0)),
+        ruled("digit_8-50", ft=(0.05, 0.02, 0.01), ga=(0.03, 0.03, 0.03)),
+    ]
+    return read_cells(tmp_path, *cells, plan=replace(PLAN, select="interval"))
+
+
+def test_a_cell_says_what_each_rule_would_have_lost(by_rule):
+    tuning, rules = tables(by_rule.cells[0])
+    assert rules.grids[0].headings == ["paper", "interval", "teacher"]
+    assert texts_of(rules.grids[0]) == {"GA": ["1.0", "1.0", "0.0"], "FT": ["3.0", "2.0", "–"]}
+    assert "Here `interval` chose" in rules.caption
+    assert "Clopper-Pearson" in tuning.caption
+
+
+def test_rules_are_compared_over_cells_and_methods_with_an_interval(by_rule):
+    _, rules = tables_across(by_rule)
+    # Student's t of 3 and 2 degrees of freedom: 3.182 and 4.303 standard errors.
+    assert texts_of(rules.grids[0]) == {
+        "paper": ["4", "3.0 ± 2.6", "0.0 ± 0.0"],
+        "interval": ["4", "2.0 ± 1.3", "−1.0 ± 2.3"],
+        "teacher": ["3", "1.3 ± 3.8", "−1.7 ± 5.2"],
+    }
+    assert len(rules.records) == 2 * 2 * 3

@@ -407,9 +407,9 @@ def test_broken_rows_are_named(tmp_path, content):
         read_rows(path)
 
 
-def write_tuning(root, chosen, trials):
+def write_tuning(root, chosen, trials, **more):
     folder = root / "cell" / "tune" / "ft"
-    write_json(folder / layout.SELECTED, {"params": chosen})
+    write_json(folder / layout.SELECTED, {"params": chosen, **more})
     rows = [{"trial": i, **values, "is_chosen": i == 0} for i, values in enumerate(trials)]
     write_rows(folder / layout.TRIALS, list(rows[0]), rows)
     files = [folder / layout.SELECTED, folder / layout.TRIALS]
@@ -426,6 +426,20 @@ def test_a_choice_that_is_the_chosen_trial_is_read(tmp_path, chosen):
 def test_a_choice_that_no_trial_had_is_refused(tmp_path, chosen):
     path = write_tuning(tmp_path, chosen, [{"lr": 0.1}, {"lr": 0.3}])
     with pytest.raises(Unsound, match=r"selected\.json: .* is not the trial that trials\.csv"):
+        read_selected(path, tmp_path)
+
+
+@pytest.mark.parametrize("other", [None, {"lr": 0.1}])
+def test_a_choice_by_the_rule_that_is_named_is_read(tmp_path, other):
+    by_rule = {"rule": "teacher", "by_rule": {"paper": {"lr": 0.3}, "teacher": other}}
+    path = write_tuning(tmp_path, {"lr": 0.1}, [{"lr": 0.1}, {"lr": 0.3}], **by_rule)
+    assert read_selected(path, tmp_path) == {"lr": 0.1}
+
+
+def test_a_choice_that_another_rule_made_is_refused(tmp_path):
+    by_rule = {"rule": "teacher", "by_rule": {"paper": {"lr": 0.1}, "teacher": {"lr": 0.3}}}
+    path = write_tuning(tmp_path, {"lr": 0.1}, [{"lr": 0.1}, {"lr": 0.3}], **by_rule)
+    with pytest.raises(Unsound, match=r"is not what it says that the rule teacher chooses"):
         read_selected(path, tmp_path)
 
 

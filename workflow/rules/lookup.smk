@@ -4,7 +4,7 @@ import shlex
 
 from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
-from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
+from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 
 
 wildcard_constraints:
@@ -41,6 +41,10 @@ def retrain_job(w):
 
 def tuning(w):
     return tune_job(benchmark_of(w), cell_of(w), w.method)
+
+
+def teaching(w):
+    return teacher_job(benchmark_of(w), cell_of(w))
 
 
 def unlearning(w):

@@ -7,12 +7,50 @@ and kept in its folder for all others.
 """
 
 
+rule teacher:
+    """LTD's teacher on the first seed, where tuning asks what it knows of the forget set."""
+    input:
+        data=paths.DATA,
+        split=paths.SPLIT,
+        base=lambda w: teaching(w).base,
+    output:
+        says=paths.TEACHER_SAYS,
+        record=paths.record(paths.TEACHER),
+        cost=paths.cost(paths.TEACHER),
+    log:
+        paths.log("teacher", "benchmark", "cell"),
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        gpu=1,
+        mem_mb=memory,
+        runtime=minutes(teaching),
+    params:
+        plugins=plugins,
+        method=lambda w: teaching(w).options,
+        model=lambda w: teaching(w).model,
+        seed=lambda w: teaching(w).seed,
+        out=paths.TEACHER,
+        checkpoints=paths.checkpoints(paths.TEACHER),
+        code=lambda w: teaching(w).code,
+    shell:
+        """
+        collateral teacher {params.plugins} {params.method} \
+            --data {input.data:q} --split {input.split:q} \
+            --model {params.model:q} --base {input.base:q} \
+            --seed {params.seed} --threads {threads} --code {params.code} \
+            --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
+        """
+
+
 rule tune:
     """All trials of a method on the first seed, and the choice; it has no path to Retrain."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,
         base=lambda w: tuning(w).base,
+        teacher=lambda w: tuning(w).teacher,
         prepared=lambda w: costs_in(tuning(w).sources),
     output:
         trials=paths.TRIALS,
@@ -39,7 +77,7 @@ rule tune:
         code=lambda w: tuning(w).code,
     shell:
         """
-        collateral tune {params.plugins} {params.method} \
+        collateral tune {params.plugins} {params.method} --teacher {input.teacher:q} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model:q} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {params.seed} --threads {threads} --code {params.code} \

@@ -15,6 +15,7 @@ from collateral.contract.params import (
     TrainingParams,
     UserPath,
 )
+from collateral.contract.selection import PAPER, Rule
 from collateral.contract.spelling import plain, shown
 
 
@@ -120,6 +121,12 @@ class BenchmarkConfig(Strict):
         ("confidence", "correctness", "entropy", "modified_entropy"),
         description="Membership attacks, by what they look at; `confidence`, which tables call "
         "MIA, is always among them. `probability` (all classes) takes most of a cell's metrics.",
+    )
+    select: Rule = Field(
+        PAPER,
+        description="How tuning chooses without Retrain. paper: the lowest UA with affected RA > "
+        "70 % and RA > 90 %. interval: the same, where few kept examples speak against the 70 %. "
+        "teacher: the UA nearest to that of LTD's teacher, trained once a cell.",
     )
     support_size: SupportSizeConfig | None = Field(
         None, description="How large should LTD's support be? Teachers over a grid of sizes."

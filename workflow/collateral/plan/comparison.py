@@ -17,9 +17,11 @@ from collateral.plan.method_jobs import (
     SUPPORT,
     MethodJob,
     SupportSizeJob,
+    TeacherJob,
     TuneJob,
     UnlearnJob,
     support_size_job,
+    teacher_job,
     tune_job,
 )
 from collateral.results import layout
@@ -60,6 +62,8 @@ def _records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
         yield _record(layout.BASE, seed=seed), BaseJob(benchmark)
     for name, cell in benchmark.cells.items():
         yield layout.SPLIT.format(cell=name), SplitJob(benchmark, cell)
+        if cell.teacher:
+            yield _record(layout.TEACHER, cell=name), teacher_job(benchmark, cell)
         for method in cell.tuned:
             yield _record(layout.TUNE, cell=name, method=method), tune_job(benchmark, cell, method)
         for seed in benchmark.seeds:
@@ -108,11 +112,23 @@ def _planned(job: BenchmarkJob, name: str, said: Said, folder: Path) -> Said:
             return {"kind": job.kind, **_comparable(job.cell.forget.params, said)}
         case BaseJob() | RetrainJob():
             return _trained(job, name)
+        case MethodJob():
+            return _of_kind(job, said, folder)
+    raise AssertionError(job)
+
+
+def _of_kind(job: MethodJob, said: Said, folder: Path) -> Said:
+    """Return the same of a job that runs a method, by what it does with it."""
+    match job:
         case TuneJob():
             method = job.run.method
             trials = [method.trials(), as_json(method.default_trial())]
             params = job.run.params.model_dump(mode="json")
-            return {**_of_method(job), "trials": trials, "params": params}
+            told = {"trials": trials, "params": params, "select": job.benchmark.config.select}
+            return {**_of_method(job, job.teacher), **told}
+        case TeacherJob():
+            params = prepare_values(job.run.method.uses, job.run.params)
+            return {**_of_method(job), "params": params}
         case UnlearnJob():
             inputs = _of_method(job)[INPUTS] + _below(job, [*job.selected, *job.retrained])
             params = _final_params(job, said["params"], folder)
@@ -149,7 +165,7 @@ def _seed_in(name: str) -> int:
     return next(int(p.removeprefix("seed-")) for p in Path(name).parts if p.startswith("seed-"))
 
 
-def _of_method(job: TuneJob | UnlearnJob | SupportSizeJob, more: Sequence[str] = ()) -> Said:
+def _of_method(job: MethodJob, more: Sequence[str] = ()) -> Said:
     split = layout.SPLIT.format(cell=job.cell.name)
     return {
         "model": job.model,

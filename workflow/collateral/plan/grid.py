@@ -13,6 +13,7 @@ from collateral.config.names import short, varied
 from collateral.config.schema import BenchmarkConfig, Config, SweepConfig
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import params_class, prepare_class, prepared_name
+from collateral.contract.selection import TEACHER
 from collateral.results import layout
 
 
@@ -110,6 +111,8 @@ class Cell:
         self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
         sizes = benchmark.support_size
         is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
+        # The run whose teacher tuning asks, where it does: the config's own, or the defaults.
+        self.teacher = _teacher(specs) if benchmark.select == "teacher" and self.tuned else None
         # The run whose teacher is trained on supports of every size.
         self.support_sized = self.runs[sizes.method] if sizes and is_sized else None
 
@@ -204,6 +207,12 @@ def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
     parent = specs.get(str(params.inherits), parents[0])
     fixed = {key: value for key, value in parent.fixed.items() if key in params.model_fields}
     return RunSpec(name, MethodSpec(name, name, fixed, {}), tuned_by=_tuned_by(parent))
+
+
+def _teacher(specs: Mapping[str, MethodSpec]) -> RunSpec:
+    own = [spec for spec in specs.values() if spec.uses == TEACHER]
+    default = own[0] if own else MethodSpec(TEACHER, TEACHER, {}, {})
+    return RunSpec(TEACHER, specs.get(TEACHER, default))
 
 
 def _tuned_by(spec: MethodSpec) -> str | None:

@@ -40,6 +40,7 @@ class MethodJob(CellJob):
     def _sources(self, found: Preparation) -> list[str]:
         """Return the folders of jobs that prepare what this one may need."""
         tunings = [self.path(paths.TUNE, method=name) for name in found.tunings]
+        tunings += [self.path(paths.TEACHER)] if found.teacher else []
         return tunings + [self.path(paths.RUN, seed=self.seed, run=name) for name in found.runs]
 
 
@@ -48,10 +49,16 @@ class TuneJob(MethodJob):
 
     @property
     def options(self) -> str:
-        """The method, its values and its trials."""
-        method = self.run.method
+        """The method, its values, its trials and the rule that chooses."""
+        method, rule = self.run.method, self.benchmark.config.select
         trials, default = as_json(method.trials()), as_json(method.default_trial())
-        return shlex.join([*method_options(self.run), "--trials", trials, "--default", default])
+        tried = ["--trials", trials, "--default", default, "--select", rule]
+        return shlex.join([*method_options(self.run), *tried])
+
+    @property
+    def teacher(self) -> list[str]:
+        """What the cell's teacher says, where the rule asks it."""
+        return [self.path(paths.TEACHER_SAYS)] if self.cell.teacher else []
 
     @property
     def sources(self) -> list[str]:
@@ -103,6 +110,26 @@ class UnlearnJob(MethodJob):
         return workload_of(self.benchmark).run(self.cell, self.run, self.seed)
 
 
+class TeacherJob(MethodJob):
+    """The teacher that tuning asks."""
+
+    @property
+    def options(self) -> str:
+        """The method, and what its teacher is trained with."""
+        uses, params = self.run.method.uses, self.run.params
+        return shlex.join(["--method", uses, "--params", as_json(prepare_values(uses, params))])
+
+    @property
+    def code(self) -> str:
+        """The code of the stage, its method and its models."""
+        return method_code("teacher", self.run, self.model)
+
+    @property
+    def work(self) -> Work:
+        """What it computes."""
+        return workload_of(self.benchmark).teacher(self.cell)
+
+
 class SupportSizeJob(MethodJob):
     """LTD's teachers on supports of every size."""
 
@@ -137,6 +164,12 @@ class SupportSizeJob(MethodJob):
 def tune_job(benchmark: Benchmark, cell: Cell, method: str) -> TuneJob:
     """Return the tuning of a method: it runs on the first seed."""
     return TuneJob(benchmark, cell, cell.runs[method], benchmark.seeds[0])
+
+
+def teacher_job(benchmark: Benchmark, cell: Cell) -> TeacherJob:
+    """Return the teacher of a cell whose tunings ask it: as they, of the first seed."""
+    assert cell.teacher is not None
+    return TeacherJob(benchmark, cell, cell.teacher, benchmark.seeds[0])
 
 
 def support_size_job(benchmark: Benchmark, cell: Cell, seed: int) -> SupportSizeJob:

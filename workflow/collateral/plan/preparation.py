@@ -15,6 +15,7 @@ class Preparation:
 
     tunings: tuple[str, ...] = ()  # that keep it in their folders
     runs: tuple[str, ...] = ()  # of the same seed, likewise
+    teacher: bool = False  # the job of the cell's teacher keeps it
     made: tuple[MethodParams, ...] = ()  # by this job, for each of these that it may get
 
 
@@ -28,23 +29,28 @@ class Preparations:
         # Backwards: of several, the first stays. Among runs sweeps come last, so that one more of
         # them takes from what is there and changes no other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
+        self._teacher = _taught(cell.teacher)
+        self._tunings.pop(self._teacher, None)
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def of_tuning(self, run: RunSpec) -> Preparation:
         """Return where the tuning of a method finds what it needs: with tunings before it."""
-        makers = {name: self._tunings[name] for name in run.preparations}
+        makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
         tried = run.prepared(run.tried)
+        has_teacher = tried.pop(self._teacher, None) is not None
         made = [params for name, params in tried.items() if makers.get(name, run.name) == run.name]
-        return Preparation(tunings=tuple(others), made=tuple(made))
+        return Preparation(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
 
     def of_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
         """Return where a run finds what it needs: tunings have it for their seed, the first."""
         makers = {name: self._tunings.get(name) for name in run.preparations}
         tunings = tuple(dict.fromkeys(maker for maker in makers.values() if maker))
-        if is_first_seed and tunings:
-            made = [params for name, params in run.preparations.items() if not makers[name]]
-            return Preparation(tunings=tunings, made=tuple(made))
+        has_teacher = self._teacher in run.preparations
+        if is_first_seed and (tunings or has_teacher):
+            found = {*self._tunings, self._teacher}
+            made = [params for name, params in run.preparations.items() if name not in found]
+            return Preparation(tunings=tunings, teacher=has_teacher, made=tuple(made))
         first = self._runs.get(_key(run), run.name)
         if first != run.name:
             return Preparation(runs=(first,))
@@ -55,6 +61,11 @@ class Preparations:
 def preparations_of(cell: Cell) -> Preparations:
     """Return the first phases of a cell, found once."""
     return Preparations(cell)
+
+
+def _taught(teacher: RunSpec | None) -> str:
+    """Return what the cell's teacher is called; "" where there is none."""
+    return next(iter(teacher.preparations)) if teacher else ""
 
 
 def _key(run: RunSpec) -> tuple[str | None, ...]:

@@ -30,6 +30,7 @@ def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
         labels=benchmark.labels(),
         sharing=benchmark.config.base.sharing,
         cells={name: _cell_plan(cell) for name, cell in benchmark.cells.items()},
+        select=benchmark.config.select,
     )
 
 

@@ -78,6 +78,11 @@ class Workload:
         choices = [params.model_copy(update={"k": size, **by_k}) for size in sizes]
         return self._named(self._prepare(cell, choices))
 
+    def teacher(self, cell: Cell) -> Work:
+        """Return the work of the teacher that tuning asks."""
+        assert cell.teacher is not None
+        return self._named(self._prepare(cell, [cell.teacher.params]))
+
     def tune(self, cell: Cell, run: RunSpec) -> Work:
         """Return the work of all trials."""
         trials = self._unlearn(cell, run.tried) + self._evaluation * len(run.tried)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from collateral.contract.selection import PAPER, Rule
 from collateral.results.chain import read_sealed, write_sealed
 
 Sharing = Literal["matched", "shared"]
@@ -56,6 +57,7 @@ class BenchmarkPlan:
     labels: Mapping[str, str]  # display name of every run, in the config's order
     sharing: Sharing | None = None
     cells: Mapping[str, CellPlan] = field(default_factory=dict)
+    select: Rule = PAPER  # the rule by which tuning chooses
 
     def save(self, path: Path) -> None:
         """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
@@ -69,4 +71,4 @@ class BenchmarkPlan:
             name: CellPlan(tuple(Sweep(**sweep) for sweep in cell["sweeps"]), cell["trials"])
             for name, cell in content["cells"].items()
         }
-        return BenchmarkPlan(content["labels"], content["sharing"], cells)
+        return BenchmarkPlan(content["labels"], content["sharing"], cells, content["select"])

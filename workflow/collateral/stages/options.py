@@ -16,7 +16,8 @@ from collateral.results.chain import INPUTS, hashes
 from collateral.results.record import versions
 from collateral.training.checkpoints import INTERVAL_SECONDS, Checkpoints
 
-READ = ("data", "split", "base", "selected", "retrained")  # options with files that go in
+# Options with files that go in.
+READ = ("data", "split", "base", "selected", "teacher", "retrained")
 
 
 def add_job_options(parser: argparse.ArgumentParser) -> None:

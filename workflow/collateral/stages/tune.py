@@ -10,15 +10,18 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from collateral.contract.attacks import MIA
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import params_class, prepared_name
+from collateral.contract.selection import PAPER, RULES, Rule
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.findings.membership.numbers import draw, scores
-from collateral.findings.tuning.selection import select, select_by_teacher
+from collateral.findings.tuning.selection import choices, choose
 from collateral.results import layout
-from collateral.results.chain import write_record
-from collateral.results.files import write_json, write_rows
+from collateral.results.chain import checked, write_record
+from collateral.results.files import read_json, write_json, write_rows
 from collateral.results.split import Split
 from collateral.stages.options import (
     add_job_options,
@@ -32,7 +35,7 @@ from collateral.training.execution import Method, Prepared, method_of, prepared_
 from collateral.training.inference import outputs_of
 from collateral.training.session import Session, open_session, status_of, write_cost
 
-MEASURED = ("ra", "ra_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
+MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
 Values = dict[str, Any]
 
 
@@ -40,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line; it has no option for anything of Retrain."""
     parser.add_argument("--trials", required=True, help="values to try, a JSON list of objects")
     parser.add_argument("--default", default="null", help="the defaults, a JSON object or null")
+    parser.add_argument("--select", choices=RULES, default=PAPER, help="the rule that chooses")
+    parser.add_argument("--teacher", type=Path, nargs="*", default=[], help="what it knows of D_f")
     add_method_options(parser)
     add_job_options(parser)
 
@@ -54,13 +59,14 @@ def run(args: argparse.Namespace) -> None:
     record = {
         "method": args.method,
         "trials": [candidates, args.default],
+        "select": args.select,
         **record_of(args, params),
     }
     checkpoints = job_checkpoints(args, record)
     prepared = TrialPreparations(args, method, session, checkpoints)
     defaults: Values | None = json.loads(args.default)
     extra = [defaults] if defaults and defaults not in candidates else []
-    rows = []
+    rows, told = [], told_by_teacher(args.teacher, session)
     for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
         inputs = prepared.of(trial)
@@ -71,13 +77,19 @@ def run(args: argparse.Namespace) -> None:
             checkpoints.save(name, row)
             checkpoints.within(name).clear()
         flags = {"is_candidate": index < len(candidates), "is_default": values == defaults}
-        rows.append({"trial": index, **values, **flags, **row})
-    write_choice(args.out, rows, candidates)
+        rows.append({"trial": index, **values, **flags, **row, **told})
+    write_choice(args.out, rows, candidates, args.select)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
     files = [args.out / name for name in (layout.TRIALS, layout.SELECTED)]
     write_record(args.out / layout.RECORD, record, root=session.folder, files=files)
     write_cost(args.out, {**seconds, **prepared.seconds}, session.device, session.folder)
     checkpoints.clear()
+
+
+def told_by_teacher(files: list[Path], session: Session) -> dict[str, float]:
+    """Return the UA by which all trials are measured, in place of that of their own teachers."""
+    told: dict[str, float] = read_json(checked(files[0], session.folder)) if files else {}
+    return told
 
 
 class TrialPreparations:
@@ -135,16 +147,20 @@ def measure(
     numbers |= scores(outputs.train, outputs.test, labels, split, drawn, (MIA,))
     if status_of(outputs, labels) == "diverged":
         numbers = dict.fromkeys(numbers, math.nan)
+    retained = labels.train[split.retain]
+    numbers["num_affected"] = int(np.isin(retained, split.affected).sum())
     reported = {**(prepared.reported if prepared else {}), **run.reported}
     numbers["teacher_ua"] = reported.get("teacher_ua", math.nan)
     seconds = sum(run.clock.seconds.values())
     return {**{name: numbers[name] for name in MEASURED}, "seconds": seconds}
 
 
-def write_choice(out: Path, rows: list[dict[str, Any]], candidates: list[Values]) -> None:
-    """Choose among the candidates; write all trials and the choice."""
+def write_choice(
+    out: Path, rows: list[dict[str, Any]], candidates: list[Values], rule: Rule
+) -> None:
+    """Choose among the candidates; write all trials, the choice, and what other rules choose."""
     tried = rows[: len(candidates)]
-    chosen, by_teacher = select(tried), select_by_teacher(tried)
+    chosen = choose(tried, rule)
     for row in rows:
         row["is_chosen"] = row["trial"] == chosen
     flags = ["is_candidate", "is_default", "is_chosen"]
@@ -154,7 +170,11 @@ def write_choice(out: Path, rows: list[dict[str, Any]], candidates: list[Values]
     )
     choice = {
         "params": candidates[chosen],
-        "by_teacher": None if by_teacher is None else candidates[by_teacher],
+        "rule": rule,
+        "by_rule": {
+            name: None if index is None else candidates[index]
+            for name, index in choices(tried).items()
+        },
         "num_candidates": len(candidates),
     }
     write_json(out / layout.SELECTED, choice)

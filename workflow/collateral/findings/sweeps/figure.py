@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from collateral.contract.pictures import Picture
 from collateral.findings._shared.compare import COUNTERPARTS
-from collateral.findings._shared.panels import BARS, TICKS, draw_level, draw_line, fit_rates
+from collateral.findings._shared.panels import BARS, TICKS, ZERO, draw_level, draw_line, fit_rates
 from collateral.findings._shared.style import WIDTH, annotate, look_of, style
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.findings.reported import METRICS as REPORTED
+from collateral.findings.sweeps.noise import NAME, SEED, Noise, noises
 from collateral.results.plan import Sweep
 from collateral.results.table import CellTable, mean
 
@@ -39,18 +40,27 @@ CAPTIONS = {
     f"{{key}}, held against Retrain's UA. {LEVELS}",
     "teacher_epochs": f"Epochs until {{method}}'s teacher was done, over {{key}}. {SPREAD} {RING}",
 }
+NOISE = (
+    "UA of students over that of their teachers, which differ in `teacher_seed` alone; a point a "
+    "teacher and seed. On the thin line a student has its teacher's UA. Dashed: Retrain; grey: "
+    "where 95 % of other retrainings' means lie."
+)
 DECADE = 10.0  # values that span more have a logarithmic axis
 PANEL = 2.4  # inches
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
-    """Yield the figures of every sweep of numbers."""
+    """Yield the figures of every sweep of numbers, and one of teachers of other seeds."""
     for sweep in cell.plan.sweeps:
+        if sweep.key == SEED:  # a name rather than a number
+            continue
         swept = cell.with_labels(sweep.rows)
         words = {"key": sweep.key, "method": sweep.method}
         for kind, metrics in _metrics(swept, sweep).items():
             caption = CAPTIONS[kind].format(**words)
             yield Picture(f"sweep-{sweep.name}-{kind}", draw(swept, sweep, metrics), caption)
+    if found := noises(cell):
+        yield Picture(NAME, draw_noise(cell, found), NOISE)
 
 
 def _metrics(cell: CellTable, sweep: Sweep) -> dict[str, list[str]]:
@@ -118,3 +128,22 @@ def _scale_across(axes: Axes, x: Sequence[float]) -> None:
         axes.xaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
     else:
         axes.xaxis.set_major_locator(TICKS)
+
+
+@style()
+def draw_noise(cell: CellTable, found: Sequence[Noise]) -> Figure:
+    """Draw each method's students over their teachers."""
+    fig = Figure(figsize=(0.7 * WIDTH, 1.5 * PANEL), layout="constrained")
+    axes, factor = fig.subplots(), metric_of("ua").factor
+    for noise in found:
+        look = look_of(cell, noise.sweep.own)
+        points = {**look.of_line, "linestyle": "none", "label": noise.sweep.method}
+        axes.plot(factor * noise.teacher.ravel(), factor * noise.student.ravel(), **points)
+    axes.axline((0, 0), slope=1, **ZERO)
+    draw_level(axes, cell, "ua")
+    fit_rates(axes)
+    axes.set_xlabel(metric_of("teacher_ua").heading)
+    axes.set_ylabel(metric_of("ua").heading)
+    reading = "On the thin line a student has its teacher's UA. Dashed: Retrain."
+    annotate(fig, axes, cell, reading, "Points: teachers,", title="the teacher's luck")
+    return fig

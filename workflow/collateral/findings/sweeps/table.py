@@ -1,23 +1,74 @@
 """Ablations: a method with one parameter varied, each value against Retrain."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from collateral.contract.tables import Table
+from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.compare import compare
 from collateral.findings._shared.layouts import AFFECTED, MAIN, Layout
+from collateral.findings.catalogue import metric_of
 from collateral.findings.reported import METRICS as REPORTED
+from collateral.findings.sweeps.noise import NAME, Noise, noises, spread
 from collateral.results.plan import Sweep
-from collateral.results.table import CellTable
+from collateral.results.table import REFERENCE, CellTable, mean, std
 
 OWN = "“own” marks the value that the method has in all other tables and figures."
+NOISE = (
+    "Teachers that differ in `teacher_seed` alone, and their students: accuracy on the forget set "
+    "(%), of which Retrain has {ua}. By teacher: standard deviation over the teachers of one base, "
+    "root mean square over {n} seeds. By seed: that of the method's own runs over seeds, in which "
+    "everything is drawn anew. r: correlation of student and teacher within a seed."
+)
+NOISE_HEADINGS = (
+    *("Teachers", "Teacher UA", "by teacher", "UA", "by teacher", "by seed", "r"),
+    "Teacher's epochs",
+)
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of every sweep."""
+    """Yield the table of every sweep, and one of how much teachers of another seed differ."""
     for sweep in cell.plan.sweeps:
         swept = cell.with_labels(sweep.rows)
         yield replace(compare(swept, layout_of(swept, sweep)), title=sweep.title)
+    if found := noises(cell):
+        yield noise_table(cell, found)
+
+
+def noise_table(cell: CellTable, found: Sequence[Noise]) -> Table:
+    """Return the spread of teachers and students, a row a method."""
+    records = [_noise_record(cell, noise) for noise in found]
+    methods = [noise.sweep.method for noise in found]
+    lines = [Line(*line) for line in zip(methods, map(_noise_fields, records), strict=True)]
+    ua = metric_of("ua").text(mean(cell.values(REFERENCE, "ua")))
+    caption = NOISE.format(ua=ua, n=len(cell.seeds))
+    grid = Grid("Method", [*NOISE_HEADINGS], [lines])
+    return Table(NAME, "The teacher's luck", [grid], caption, records=records)
+
+
+def _noise_record(cell: CellTable, noise: Noise) -> dict[str, Any]:
+    return {
+        "run": noise.sweep.own,
+        "teachers": len(noise.teacher),
+        "teacher_ua": mean(noise.teacher),
+        "teacher_ua_by_teacher": spread(noise.teacher),
+        "ua": mean(noise.student),
+        "ua_by_teacher": spread(noise.student),
+        "ua_by_seed": std(cell.values(noise.sweep.own, "ua")),
+        "r": noise.agreement,
+        "teacher_epochs": mean(noise.epochs),
+    }
+
+
+def _noise_fields(record: dict[str, Any]) -> list[Field]:
+    rate, epochs = metric_of("ua"), metric_of("teacher_epochs")
+    texts = {name: rate.text(value) for name, value in record.items() if "ua" in name}
+    texts["teachers"] = str(record["teachers"])
+    texts["r"] = EMPTY if math.isnan(record["r"]) else f"{record['r']:.2f}".replace("-", "−")
+    texts["teacher_epochs"] = epochs.text(record["teacher_epochs"])
+    return [Field(texts[name], record[name]) for name in record if name != "run"]
 
 
 def layout_of(cell: CellTable, sweep: Sweep) -> Layout:

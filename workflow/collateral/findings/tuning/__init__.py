@@ -1,12 +1,13 @@
 """What did choosing without Retrain cost: the chosen trial against the one nearest to Retrain?
 
 Computed after the fact, from the trials of the tuning job, on the first seed alone. A trial's gap
-is the mean absolute deviation from that seed's Retrain over UA, RA, TA and MIA.
+is the mean absolute deviation from that seed's Retrain over UA, RA, TA and MIA. Every rule of
+selection is held against the same trials, whichever of them chose.
 """
 
 from collateral.contract.metrics import Metric
 
-AFTER = ("accuracy", "membership")
+AFTER = ("accuracy", "membership", "reported")
 PLACE = "details"
 ORDER = 20
 METRICS = {
@@ -14,6 +15,8 @@ METRICS = {
     "gap_default": Metric("Gap of the defaults", "gap of the method's defaults", "points", "low"),
     "gap_nearest": Metric("Its gap", "gap of the candidate nearest to Retrain", "points", "low"),
     "regret": Metric("Regret", "what the choice has more than the nearest", "points", "low"),
+    "rule_regret": Metric("Regret", "regret of what a rule of selection chooses", "points", "low"),
+    "rule_trial": Metric("Chosen", "number of the trial that a rule chooses", ""),
     "trial_chosen": Metric("Chosen", "number of the chosen trial", ""),
     "trial_nearest": Metric("Nearest", "number of the candidate nearest to Retrain", ""),
 }

@@ -1,30 +1,45 @@
-"""The regret of every tuned method's choice."""
+"""The regret of every tuned method's choice, and of what each rule would have chosen."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
+from collateral.contract.selection import TEACHER
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.gap import TERMS
+from collateral.findings.tuning.selection import choices
 from collateral.results.layout import RETRAIN
 
 TrialRow = Mapping[str, str]  # a row of trials.csv
 COMPARED = TERMS["avg_gap"]
+READ = ("ua", "ra", "ra_affected", "num_affected")  # by rules, besides the teacher's UA
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the gaps of the chosen, the default and the nearest trial, and which these are."""
     first = {name: float(cell.values(RETRAIN, name)[0]) for name in COMPARED}
+    teacher_ua = local_teacher(cell)
     for method in cell.tuned:
-        for metric, value in regret(cell.trials(method), first).items():
+        trials = cell.trials(method)
+        for metric, value in regret(trials, first).items():
             yield Row(method, metric, value, cell.seeds[0])
+        for rule, numbers in regret_by_rule(trials, first, teacher_ua).items():
+            for metric, value in numbers.items():
+                yield Row(method, metric, value, cell.seeds[0], at=rule)
+
+
+def local_teacher(cell: CellResults) -> float:
+    """Return the UA of LTD's teacher on the first seed; NaN where no run has one."""
+    said = {run: float(cell.values(run, "teacher_ua")[0]) for run in cell.runs if "@" not in run}
+    known = {run: ua for run, ua in said.items() if not math.isnan(ua)}
+    return known.get(TEACHER, next(iter(known.values()), math.nan))
 
 
 def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[str, float]:
     """Compare the trials of one method with Retrain's UA, RA, TA and MIA of the same seed."""
     gaps = [trial_gap(trial, retrained) for trial in trials]
-    candidates = [i for i, trial in enumerate(trials) if trial["is_candidate"] == "True"]
+    candidates = [i for i, trial in enumerate(trials) if _may_win(trial)]
     chosen = next(i for i, trial in enumerate(trials) if trial["is_chosen"] == "True")
     defaults = [gaps[i] for i, trial in enumerate(trials) if trial["is_default"] == "True"]
     nearest = min(candidates, key=lambda i: math.inf if math.isnan(gaps[i]) else gaps[i])
@@ -36,6 +51,35 @@ def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[s
         "trial_chosen": float(chosen),
         "trial_nearest": float(nearest),
     }
+
+
+def regret_by_rule(
+    trials: Sequence[TrialRow], retrained: Mapping[str, float], teacher_ua: float
+) -> dict[str, dict[str, float]]:
+    """Return what each rule chooses among the candidates, and its regret; NaN if it cannot tell.
+
+    `teacher_ua` stands in for that of trials that have none.
+    """
+    gaps = {i: trial_gap(trial, retrained) for i, trial in enumerate(trials) if _may_win(trial)}
+    nearest = min((gap for gap in gaps.values() if not math.isnan(gap)), default=math.nan)
+    chosen = choices([_as_numbers(trials[i], teacher_ua) for i in gaps])
+    places = {rule: [*gaps][index] for rule, index in chosen.items() if index is not None}
+    return {
+        rule: {"rule_regret": gaps[place] - nearest, "rule_trial": float(place)}
+        if (place := places.get(rule)) is not None
+        else {"rule_regret": math.nan, "rule_trial": math.nan}
+        for rule in chosen
+    }
+
+
+def _may_win(trial: TrialRow) -> bool:
+    return trial["is_candidate"] == "True"
+
+
+def _as_numbers(trial: TrialRow, teacher_ua: float) -> dict[str, float]:
+    """Return what rules read of a trial."""
+    read = {name: float(trial[name]) if trial[name] else math.nan for name in READ}
+    return {**read, "teacher_ua": float(trial["teacher_ua"] or teacher_ua)}
 
 
 def trial_gap(trial: TrialRow, retrained: Mapping[str, float]) -> float:

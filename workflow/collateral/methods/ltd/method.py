@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from collateral.contract.protocols import Run, Task
+from collateral.contract.seeds import seed_of
 from collateral.methods._shared.distillation import distil
 from collateral.methods.ltd.lessons import Lesson, asking, lessons_of, weights_of
 from collateral.methods.ltd.params import Params, Prepare
@@ -17,13 +18,16 @@ from collateral.training.inference import infer
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
     """Return support, similarity and soft labels; the teachers' weights if `unlearn` needs them."""
     prepared = choose_support(model, task, params, run)
+    if params.teacher_seed is not None:
+        run.generator.manual_seed(seed_of("teacher", params.teacher_seed, run.random_seed()))
     with run.phase("teacher"):
         lessons = lessons_of(prepared, task, params)
-        soft, accuracies = torch.empty(len(task.forget), task.num_classes), []
+        soft, accuracies = torch.zeros(len(task.forget), task.num_classes), []
         for number, lesson in enumerate(lessons):
             teacher = new_teacher(params.teacher, model, task.info, run)
             accuracies.append(train_teacher(teacher, lesson.support, params, run))
-            soft[lesson.pupils] = infer(teacher, lesson.taught)[1].softmax(1)
+            said = infer(teacher, lesson.taught)[1].softmax(1)
+            soft[lesson.pupils] += said / params.teacher_ensemble
             if params.targets == "augmented":
                 prepared |= weights_of(teacher, number, len(lessons))
     prepared |= {"soft_labels": soft, "teacher_accuracy": torch.cat(accuracies)}

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.distillation import Count, StudentParams, count_or
-from collateral.contract.params import Epochs, MethodParams, Whole
+from collateral.contract.params import Epochs, MethodParams, Seed, Whole
 from collateral.contract.plugins import MODEL
 from collateral.contract.published import PAPER_CODE, Between, Published
 from collateral.contract.spelling import unknown
@@ -85,12 +85,25 @@ class Prepare(MethodParams):
     teacher_momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; public code: 0.9.")
     teacher_weight_decay: float = Field(1e-4, ge=0, description="Public code: 1e-4.")
     teacher_epochs: Epochs = Field(250, ge=1, description="Budget B, in epochs; public code: 250.")
-    threshold: float = Field(
+    threshold: float | None = Field(
         0.99,
         ge=0,
         le=1,
         description="The teacher is done when its accuracy over an epoch, as trained, reaches it; "
-        "paper: 0.99.",
+        "null: never before the end of its epochs. Paper: 0.99.",
+    )
+    teacher_augment: bool = Field(
+        True,
+        description="Augment what the teacher learns, whatever `augment` says of the student; "
+        "public code: one setting for both.",
+    )
+    teacher_ensemble: Whole = Field(
+        1, ge=1, description="Teachers whose soft labels are averaged; paper: 1."
+    )
+    teacher_seed: Seed | None = Field(
+        None,
+        description="Where given, another teacher: initial weights and batches are drawn anew, and "
+        "nothing else is.",
     )
     targets: Literal["clean", "augmented"] = Field(
         "clean",
@@ -126,8 +139,9 @@ class Prepare(MethodParams):
         return {key: count for key, count in asked.items() if isinstance(count, int)}
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the embedding of everything, and the teacher's whole budget."""
-        lessons = self.teacher_epochs * min(self._size(sizes), sizes.retain)
+        """Count the embedding of everything, and the whole budget of every teacher."""
+        epochs = self.teacher_ensemble * self.teacher_epochs
+        lessons = epochs * min(self._size(sizes), sizes.retain)
         work = looking(sizes.examples)
         if self._takes_a_step:
             work += training(sizes.forget) + looking(sizes.retain)

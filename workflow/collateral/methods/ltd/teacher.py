@@ -53,13 +53,16 @@ def new_teacher(name: str, base: nn.Module, info: ImageInfo, run: Run) -> nn.Mod
 
 
 def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> Tensor:
-    """Train until the threshold, or the end of the budget; return every epoch's accuracy."""
+    """Train until a threshold or the end of the budget; return every epoch's accuracy."""
     optimizer = start_training(teacher, _training(params))
     others = len(_accuracies(run))
     for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
         set_rate(optimizer, params.teacher_lr * _rate_factor(epoch, params))
         correct = torch.zeros((), device=run.device)
-        for x, y in support.batches(params.teacher_batch_size, run.generator):
+        batches = support.batches(
+            params.teacher_batch_size, run.generator, augment=params.teacher_augment
+        )
+        for x, y in batches:
             logits = teacher(x)
             loss = F.cross_entropy(logits, y)
             descend(optimizer, loss)
@@ -68,7 +71,7 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
         run.log(epoch=epoch, teacher_loss=loss.item(), teacher_accuracy=accuracy)
         # Reported in the loop, because a checkpoint keeps what was reported up to its epoch.
         run.report(teacher_epochs=epoch + 1, teacher_support_accuracy=accuracy)
-        if accuracy >= params.threshold:
+        if params.threshold is not None and accuracy >= params.threshold:
             run.stop()
     return torch.tensor(_accuracies(run)[others:])
 

@@ -33,6 +33,7 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
         "retrain": num_cells * num_seeds * run_bytes(workload),
         "neighbours": num_cells * (similarities + NUM_SHOWN * prod(size.shape)),
         "metrics": num_cells * CELL_BYTES,
+        "teacher": 0.0,
         "tune": 0.0,
         "unlearn": 0.0,
     }
@@ -57,6 +58,8 @@ def checkpoint_bytes(workload: Workload) -> int:
 def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
     num_seeds, sizes = len(workload.benchmark.seeds), workload.sizes(cell)
     preparations = preparations_of(cell)
+    if cell.teacher:
+        yield "teacher", FLOAT_BYTES * cell.teacher.params.prepared_numbers(sizes)
     for name in cell.tuned:
         made = preparations.of_tuning(cell.runs[name]).made
         yield "tune", FLOAT_BYTES * sum(params.prepared_numbers(sizes) for params in made)

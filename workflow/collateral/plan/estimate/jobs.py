@@ -65,6 +65,8 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
     yield Jobs("retrain", len(seeds), workload.retrain(cell))
     if cell.support_sized:
         yield Jobs("support_size", len(seeds), workload.support_size(cell))
+    if cell.teacher:
+        yield Jobs("teacher", 1, workload.teacher(cell))
     for name in cell.tuned:
         yield Jobs("tune", 1, workload.tune(cell, cell.runs[name]))
     for run in cell.unlearned:

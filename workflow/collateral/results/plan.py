@@ -56,6 +56,8 @@ class BenchmarkPlan:
     labels: Mapping[str, str]  # display name of every run, in the config's order
     sharing: Sharing | None = None
     cells: Mapping[str, CellPlan] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)  # its name, and what cuts it
+    model: str = ""
 
     def save(self, path: Path) -> None:
         """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
@@ -69,4 +71,6 @@ class BenchmarkPlan:
             name: CellPlan(tuple(Sweep(**sweep) for sweep in cell["sweeps"]), cell["trials"])
             for name, cell in content["cells"].items()
         }
-        return BenchmarkPlan(content["labels"], content["sharing"], cells)
+        # Plans from before these were told have neither.
+        data, model = content.get("data", {}), content.get("model", "")
+        return BenchmarkPlan(content["labels"], content["sharing"], cells, data, model)

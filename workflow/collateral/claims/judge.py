@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from collateral.claims import ablations, figures, tables, theory
 from collateral.claims.claim import VERDICTS, Answer, Claim, asked
@@ -14,9 +14,9 @@ CLAIMS: list[Claim] = sorted(
 )
 
 
-def judge(results: Mapping[str, Source]) -> list[Answer]:
+def judge(results: Mapping[str, Source], claims: Sequence[Claim] = CLAIMS) -> list[Answer]:
     """Return an answer to every claim for every case of it; for no case, that there is none."""
-    return [answer for claim in CLAIMS for answer in _answers(claim, results)]
+    return [answer for claim in claims for answer in _answers(claim, results)]
 
 
 def _answers(claim: Claim, results: Mapping[str, Source]) -> Iterator[Answer]:

@@ -39,7 +39,7 @@ def chosen(answers: Sequence[Answer], ids: str | None) -> list[Answer]:
 
 
 def _between(part: str) -> range:
-    first, _, last = part.partition("-")
-    if not first.isdecimal() or not (last or first).isdecimal():
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+    if not found:
         raise ValueError(f"claims {part!r}: neither a number nor two, such as 1-11")
-    return range(int(first), int(last or first) + 1)
+    return range(int(found[1]), int(found[2] or found[1]) + 1)

@@ -42,7 +42,7 @@ def bound_shrinks(theory: Theory) -> Found:
     in_turn = sorted(points, key=lambda point: float(point["x"]))
     falls = rank([float(point["predicted"]) for point in in_turn])
     text = f"largest deviation {worst:.2f} of its bound; rank correlation of |cos| and bound "
-    return Found(worst <= 1 and falls < -0.9, f"{text}{falls:.2f}")
+    return Found(worst <= 1 and falls < -0.9, f"{text}{falls:.2f}".replace("-", "−"))
 
 
 CLAIMS = [

@@ -40,8 +40,9 @@ def markdown(answers: Sequence[Answer]) -> str:
 
 def _row(answer: Answer, *, with_case: bool) -> str:
     case = f"{answer.case}: " if with_case and answer.case else ""
-    text = f"{case}{answer.text}".replace("|", "\\|")
-    return f"| {answer.claim.id} {answer.claim.sentence} | {answer.verdict} | {text} |\n"
+    claim = f"{answer.claim.id} {answer.claim.sentence}"
+    fields = [field.replace("|", "\\|") for field in (claim, answer.verdict, case + answer.text)]
+    return f"| {' | '.join(fields)} |\n"
 
 
 def ranges(numbers: Sequence[int]) -> str:

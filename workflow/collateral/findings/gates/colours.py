@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from collateral.contract.metrics import percent
 from collateral.findings.catalogue import metric_of
@@ -138,7 +139,7 @@ def _all(cell: CellTable) -> str:
     return f"{len(cell.seeds)} seeds" if len(cell.seeds) > 1 else "1 seed"
 
 
-def _seeds(cell: CellTable, is_meant: np.ndarray) -> str:
+def _seeds(cell: CellTable, is_meant: NDArray[np.bool_]) -> str:
     """Name some of the seeds; empty where there are none."""
     named = [str(seed) for seed, yes in zip(cell.seeds, is_meant, strict=True) if yes]
     return f"seed{'s' * (len(named) > 1)} {', '.join(named)}" if named else ""

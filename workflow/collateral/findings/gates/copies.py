@@ -61,7 +61,8 @@ def _hashes(images: Images) -> NDArray[np.uint64]:
     waves = (rows @ grey @ columns.T).reshape(len(images), -1)[:, 1:]  # without the mean
     is_above = waves > np.median(waves, axis=1, keepdims=True)
     powers = np.uint64(1) << np.arange(is_above.shape[1], dtype=np.uint64)
-    return (is_above * powers).sum(axis=1, dtype=np.uint64)
+    hashes: NDArray[np.uint64] = (is_above * powers).sum(axis=1, dtype=np.uint64)
+    return hashes
 
 
 def _cosines(side: int) -> NDArray[np.float32]:

@@ -11,6 +11,7 @@ from snakemake.utils import min_version
 
 from collateral.plan import lock, paths
 from collateral.plan.cached import lost
+from collateral.plan.gates import last_lines
 
 min_version("9.0")
 
@@ -55,6 +56,8 @@ onstart:
 onsuccess:
     lock.withdraw()
     print(f"Look at {paths.INDEX}; tables and figures are under {paths.RESULTS}/<benchmark>/.")
+    for line in last_lines(GRID):
+        print(line)
 
 
 onerror:

@@ -23,7 +23,7 @@ from collateral.methods.ltd.params import Prepare
 from collateral.results.chain import file_hash, hashes
 from collateral.results.dataset import Labels
 from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
-from collateral.results.split import Split
+from collateral.results.split import Split, ids_hash
 from collateral.stages import train, tune, unlearn
 from collateral.training import execution
 from collateral.training import fit as engine
@@ -84,6 +84,13 @@ def test_a_second_run_of_everything_gives_the_same_bits(workshop, tmp_path):
         one, other = workshop.results(name), again.results(name)
         assert one.keys() == other.keys() == files
         assert [file for file in files if one[file] != other[file]] == []
+
+
+def test_the_record_of_a_training_names_what_was_trained_on(workshop):
+    split = Split.load(workshop.split, workshop.folder)
+    assert read(workshop, "retrain", "record.json")["trained_on"] == split.retain_hash
+    everyone = ids_hash(np.arange(split.num_train))
+    assert read(workshop, "base", "record.json")["trained_on"] == everyone != split.retain_hash
 
 
 def test_finished_jobs_leave_no_checkpoints(workshop):

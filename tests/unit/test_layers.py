@@ -31,6 +31,7 @@ LAYERS = {
     "methods": {"contract", "models", "training"},
     "controls": {"contract", "methods", "models", "training"},
     "findings": {"contract", "results"},
+    "claims": {"contract", "findings", "results"},
     "theory": {"findings", "results"},
     "report": {"contract", "findings", "results"},
     "warm": {"cli"},
@@ -51,6 +52,7 @@ HEAVY_OF = {
     "training": TORCH | COMPUTING,
     "methods": TORCH | COMPUTING,
     "controls": TORCH | COMPUTING,
+    "claims": COMPUTING,
     "theory": COMPUTING | DRAWING,
     "report": COMPUTING | DRAWING,
     "warm": set(),
@@ -76,11 +78,12 @@ LIGHT = [
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
 ]
-TORCH_FREE = ["config", "contract", "findings", "plan", "report", "results", "theory"]
+TORCH_FREE = ["claims", "config", "contract", "findings", "plan", "report", "results", "theory"]
 TORCH_FREE_STAGES = [
     "bundle",
     "cached",
     "check",
+    "claims",
     "estimate",
     "figures",
     "gather",

@@ -1,11 +1,12 @@
 from argparse import ArgumentParser
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sealing import seal
 
+from collateral.findings.gates.copies import EXACT
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings
@@ -86,6 +87,22 @@ def test_each_shown_example_has_the_forgotten_one_that_is_nearest_to_it(tmp_path
     # At 60 and 90 degrees it is the one at 10, not at -10.
     assert [nearest[index] for index in (3, 0)] == [1, 1]
     assert found.shown_nearest[6:].tolist() == [6, 7]
+
+
+def test_copies_of_forgotten_images_are_named(tmp_path):
+    words = write_inputs(tmp_path, [TRAIN])
+    images = np.array([4, 1, 2, 1, 1], np.uint8).reshape(5, 1, 1, 1)
+    Dataset(images, images[:3], LABELS, (0.5,), (0.5,)).save(tmp_path / "dataset.npz")
+    seal(tmp_path)
+    run_stage(words, 0)
+    assert Neighbours.load(tmp_path / "neighbours.npz").copies.tolist() == [[1, 3, EXACT]]
+
+
+def test_neighbours_of_which_nobody_looked_for_copies_are_read(tmp_path):
+    run_stage(write_inputs(tmp_path, [TRAIN]), 0)
+    path = tmp_path / "neighbours.npz"
+    replace(Neighbours.load(path), copies=None).save(path)
+    assert Neighbours.load(path).copies is None
 
 
 def test_of_several_classes_the_nearest_counts(tmp_path):

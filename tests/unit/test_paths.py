@@ -20,6 +20,7 @@ OF_BENCHMARK = {
     "METRICS_RECORD": "metrics.json",
     "COSTS_RECORD": "costs.json",
     "PROBLEMS": "problems.json",
+    "GATES": "gates.json",
     "TABLES": "tables",
     "FIGURES": "figures",
     "BASE": "base/seed-{seed}",

@@ -22,6 +22,7 @@ TWO = plan_of("digit_3-50", "digit_8-90")
 
 def gather(folder: Path) -> None:
     names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
+    names["gates"] = layout.GATES
     out = [word for option, name in names.items() for word in (f"--{option}", folder / name)]
     main(["gather", *map(str, ["--folder", folder, *out])])
 

@@ -66,9 +66,8 @@ def gathered(folder, stage) -> dict[str, Path]:
     """The numbers of all cells."""
     names = {"metrics": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
     made = {option: folder / name for option, name in names.items()}
-    stage(
-        "gather", folder=folder, out=made["metrics"], costs=made["costs"], problems=made["problems"]
-    )
+    more = {"costs": made["costs"], "problems": made["problems"], "gates": folder / layout.GATES}
+    stage("gather", folder=folder, out=made["metrics"], **more)
     return {option: made[option] for option in ("metrics", "costs")}
 
 

@@ -1,5 +1,6 @@
 """`collateral verify`: what it says of results, deletes of them, and ends with."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -98,6 +99,7 @@ def present(folder):
 def gather(folder):
     """Make the benchmark's numbers and tables of its cell's numbers."""
     out = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
+    out["--gates"] = layout.GATES
     words = [word for option, name in out.items() for word in (option, folder / name)]
     call("gather", "--folder", folder, *words)
     words = ["--metrics", folder / layout.METRICS, "--costs", folder / layout.COSTS]
@@ -179,6 +181,47 @@ def test_what_is_wrong_is_named_a_line_each_and_the_code_is_1(verify, results):
     ]
     assert lines[2].endswith(" files: 2 not sound")
     assert len(lines) == 3
+
+
+def close(results):
+    """Write a red gate among the others, as a sound file."""
+    path = results / "digits" / layout.GATES
+    content = read_json(path)
+    content["gates"][0]["colour"] = "red"
+    forge(path, json.dumps(content))
+
+
+def test_a_red_gate_is_named_last_and_the_code_is_1(verify, results):
+    close(results)
+    code, (first, last) = verify()
+    assert code == 1
+    assert first.endswith("files: all sound")
+    assert last.startswith("results/digits/gates.json: red: cell: disjoint sets: ")
+
+
+def test_a_red_gate_is_nothing_that_can_be_deleted(verify, results):
+    close(results)
+    before = names(results)
+    assert verify("--fix")[0] == 1
+    assert names(results) == before
+
+
+def test_gates_that_are_not_sound_are_not_believed(verify, results):
+    close(results)
+    flip(results / "digits" / layout.GATES)
+    code, (first, last) = verify()
+    assert code == 1
+    assert first.startswith("results/digits/gates.json: its content is not")
+    assert last.endswith("1 not sound")
+
+
+def test_results_without_gates_are_older_and_sound(verify, results):
+    record = results / "digits" / layout.METRICS_RECORD
+    (results / "digits" / layout.GATES).unlink()
+    known = read_json(record)
+    del known[FILES][layout.GATES], known[SEAL]
+    write_json(record, {**known, SEAL: chain._seal(known)})
+    assert verify("results/digits")[0] == 0
 
 
 def test_a_second_look_sees_what_has_changed_since_the_first(verify, results):
@@ -278,6 +321,14 @@ def test_a_wrong_number_with_a_right_hash_is_found_in_depth(verify, results):
     code, lines = verify("--deep")
     assert code == 1
     assert lines[0] == f"{path}: {DIFFERS.format(line)}"
+
+
+def test_a_gate_painted_over_is_found_in_depth(verify, results):
+    path = results / "digits" / layout.GATES
+    forge(path, path.read_text().replace("amber", "green"))
+    code, lines = verify("--deep")
+    assert code == 1
+    assert lines[0].startswith("results/digits/gates.json: made again from the same outputs")
 
 
 def test_a_wrong_number_of_all_cells_is_found_in_depth(verify, results):

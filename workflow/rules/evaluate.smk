@@ -1,7 +1,7 @@
 """Numbers from cached outputs; no torch, and no image after `neighbours`.
 
 In: outputs, records and costs of every run. Out: similarities, metrics, costs and what could not be
-computed, of each cell; metrics.csv, costs.csv and problems.json of the benchmark.
+computed, of each cell; metrics.csv, costs.csv, problems.json and gates.json of the benchmark.
 """
 
 import os
@@ -77,6 +77,7 @@ rule gather:
         metrics=paths.METRICS,
         costs=paths.COSTS,
         problems=paths.PROBLEMS,
+        gates=paths.GATES,
         metrics_record=paths.METRICS_RECORD,
         costs_record=paths.COSTS_RECORD,
     log:
@@ -90,5 +91,6 @@ rule gather:
     shell:
         """
         collateral gather {params.plugins} --folder {params.folder:q} --out {output.metrics:q} \
-            --costs {output.costs:q} --problems {output.problems:q} >{log:q} 2>&1
+            --costs {output.costs:q} --problems {output.problems:q} --gates {output.gates:q} \
+            >{log:q} 2>&1
         """

@@ -14,6 +14,7 @@ from collateral.plan.grid import Benchmark, Cell
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
+FILES = ("root", "path", "test_path")  # options of a data set that say where it lies
 # The parts of findings that a stage looks up by name.
 PARTS = {
     "metrics": ["numbers"],
@@ -31,6 +32,8 @@ def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
         sharing=benchmark.config.base.sharing,
         cells={name: _cell_plan(cell) for name, cell in benchmark.cells.items()},
         select=benchmark.config.select,
+        data={key: value for key, value in benchmark.config.data.items() if key not in FILES},
+        model=benchmark.config.model,
     )
 
 

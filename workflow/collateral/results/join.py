@@ -23,6 +23,7 @@ from collateral.results.verification import SEALED
 
 NUMBERS = {
     *(layout.METRICS, layout.METRICS_RECORD, layout.COSTS, layout.COSTS_RECORD, layout.PROBLEMS),
+    layout.GATES,
 }
 PAGE = {
     *(layout.PLAN, *NUMBERS, layout.TABLES, layout.FIGURES),

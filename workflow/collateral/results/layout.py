@@ -11,6 +11,7 @@ PLAN = "plan.json"
 METRICS = "metrics.csv"
 COSTS = "costs.csv"
 PROBLEMS = "problems.json"  # findings that raised
+GATES = "gates.json"  # what must be so for the numbers to mean anything
 REPORT = "report.html"
 REPORT_PROBLEMS = "report-problems.json"
 GLANCE = "glance.json"  # what the index says of a page
@@ -60,6 +61,7 @@ RECORDS = {
     "neighbours.npz": "neighbours.json",
     METRICS: METRICS_RECORD,
     PROBLEMS: METRICS_RECORD,
+    GATES: METRICS_RECORD,
     COSTS: COSTS_RECORD,
     REPORT: GLANCE,
     REPORT_PROBLEMS: GLANCE,

@@ -24,14 +24,18 @@ class Neighbours:
     shown_index: NDArray[np.int64]  # (K,), within the test set for "test", else the train set
     shown_images: NDArray[np.uint8]  # (K, H, W, C)
     shown_nearest: NDArray[np.int64]  # (K,), place among the shown of the nearest forgotten one
+    # (P, 3): a forgotten image, a retained one like it, bits between them; None: nobody looked.
+    copies: NDArray[np.int64] | None = None
 
     def save(self, path: Path) -> None:
         """Write `path`, an .npz."""
         with atomic(path) as temporary:
-            np.savez(temporary, **{field.name: getattr(self, field.name) for field in fields(self)})
+            found = {field.name: getattr(self, field.name) for field in fields(self)}
+            np.savez(temporary, **{key: array for key, array in found.items() if array is not None})
 
     @staticmethod
     def load(path: Path) -> Neighbours:
         """Read what `save` wrote."""
         with reading(path) as file:
-            return Neighbours(**{field.name: file[field.name] for field in fields(Neighbours)})
+            names = [field.name for field in fields(Neighbours)]
+            return Neighbours(**{n: file[n] for n in names if n != "copies" or n in file})

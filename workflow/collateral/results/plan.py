@@ -58,6 +58,8 @@ class BenchmarkPlan:
     sharing: Sharing | None = None
     cells: Mapping[str, CellPlan] = field(default_factory=dict)
     select: Rule = PAPER  # the rule by which tuning chooses
+    data: Mapping[str, Any] = field(default_factory=dict)  # its name, and what cuts it
+    model: str = ""
 
     def save(self, path: Path) -> None:
         """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
@@ -71,4 +73,8 @@ class BenchmarkPlan:
             name: CellPlan(tuple(Sweep(**sweep) for sweep in cell["sweeps"]), cell["trials"])
             for name, cell in content["cells"].items()
         }
-        return BenchmarkPlan(content["labels"], content["sharing"], cells, content["select"])
+        # Plans from before these were told have neither.
+        data, model = content.get("data", {}), content.get("model", "")
+        return BenchmarkPlan(
+            content["labels"], content["sharing"], cells, content["select"], data, model
+        )

@@ -15,6 +15,11 @@ from collateral.results.dataset import Labels
 from collateral.results.files import Unsound
 
 
+def ids_hash(ids: NDArray[np.int64]) -> str:
+    """Return a hash of some examples, in whatever order."""
+    return hashlib.sha256(str(sorted(ids.tolist())).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class Split:
     """A forget set: indices into the train set, ascending; all other examples are retained."""
@@ -30,6 +35,11 @@ class Split:
         kept = np.ones(self.num_train, dtype=bool)
         kept[self.forget] = False
         return np.flatnonzero(kept)
+
+    @property
+    def retain_hash(self) -> str:
+        """A hash of the ids of the retained examples."""
+        return ids_hash(self.retain)
 
     @property
     def hash(self) -> str:

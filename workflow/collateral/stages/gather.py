@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from collateral.findings.compute import numbers_across, read_problems, write_problems
+from collateral.findings.gates.colours import gates_of
 from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, read_sealed, write_record
 from collateral.results.files import Unsound
+from collateral.results.gates import write_gates
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import read, write_benchmark
 
@@ -20,6 +22,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
     parser.add_argument("--problems", type=Path, required=True, help="problems.json")
+    parser.add_argument("--gates", type=Path, required=True, help="gates.json")
 
 
 def run(args: Namespace) -> None:
@@ -32,10 +35,12 @@ def run(args: Namespace) -> None:
         check_plan(root / layout.PLAN, plan, read_sealed(layout.record_of(path), root))
     write_benchmark(args.out, metrics)
     write_benchmark(args.costs, costs)
-    rows, problems = numbers_across(read(plan, args.out))
+    table = read(plan, args.out)
+    rows, problems = numbers_across(table)
     write_benchmark(args.out, metrics, rows)
     write_problems(args.problems, [*read_problems(known), *problems])
-    of_metrics = (args.out, args.problems), [*metrics, *known]
+    write_gates(args.gates, gates_of(table))
+    of_metrics = (args.out, args.problems, args.gates), [*metrics, *known]
     for made, inputs in (of_metrics, ((args.costs,), costs)):
         about = {INPUTS: hashes([root / layout.PLAN, *inputs], root)}
         write_record(layout.record_of(made[0]), about, root=root, files=made)

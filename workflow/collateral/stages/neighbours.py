@@ -1,4 +1,4 @@
-"""Measure how near every example is to the forget set, and keep the images of the nearest."""
+"""Measure how near every example is to the forget set; keep the nearest's images, name copies."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.findings.gates.copies import copies
 from collateral.findings.locality.similarity import (
     class_means,
     cosines,
@@ -79,6 +80,7 @@ def neighbours_of(
         shown_index=np.concatenate(list(shown.values())),
         shown_images=np.concatenate([images[name][index] for name, index in shown.items()]),
         shown_nearest=np.array([*(place[index] for index in close), *own], dtype=np.int64),
+        copies=copies(data.train_images, split.forget, split.retain),
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from collateral.contract.params import TrainingParams
 from collateral.contract.seeds import seed_of
-from collateral.results.split import Split
+from collateral.results.split import Split, ids_hash
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.fit import fit
 from collateral.training.run import Run
@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> None:
     examples = session.train
     if args.split:
         examples = session.task(Split.load(args.split, session.folder)).retain
+    record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
     checkpoints = job_checkpoints(args, record)
     this = Run(session.device, seed_of(role, args.seed), checkpoints=checkpoints)
     with this.phase("train"):

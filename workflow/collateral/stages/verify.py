@@ -1,7 +1,7 @@
 """Check that results are what their records say, with every hash recomputed.
 
-Exit code 1 where something is wrong and stays so. With --fix exactly what is not sound is deleted,
-after it is listed, so that the next run makes it again.
+Exit code 1 where something is wrong and stays so, or a gate is red. With --fix exactly what is not
+sound is deleted, after it is listed, so that the next run makes it again.
 """
 
 import shutil
@@ -17,10 +17,12 @@ from typing import Any
 from collateral.results import layout
 from collateral.results.chain import read_sealed
 from collateral.results.files import Unsound
+from collateral.results.gates import red
 from collateral.results.verification import Walk, files_below, walk
 
-# What `metrics` and `gather` write, by their options.
+# What `metrics` writes, by its options; and what `gather` does.
 NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
+GATHERED = {**NUMBERS, "gates": layout.GATES}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,10 +47,19 @@ def run(args: Namespace) -> None:
     print(summary(found))
     if args.deep and not is_compared:
         print("Numbers were not made again: what they are made from must be sound first.")
+    closed = red_gates(args.results, found)
+    for line in closed:
+        print(line)
     if args.fix:
         fix(found)
-    elif found.faults:
+    if closed or (found.faults and not args.fix):
         raise SystemExit(1)
+
+
+def red_gates(results: Path, found: Walk) -> list[str]:
+    """Return a line for each red gate, but for those in files that are not sound themselves."""
+    unsound = {fault.path for fault in found.faults}
+    return red(path for path in sorted(results.rglob(layout.GATES)) if path not in unsound)
 
 
 def differences(results: Path) -> list[Unsound]:
@@ -74,9 +85,11 @@ def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
 def _pages(plan: Path, out: Path) -> Iterator[Unsound]:
     """Make a benchmark's numbers and tables again from those of its cells."""
     folder, made = plan.parent, out / plan.parent.name
-    written = {option: made / name for option, name in NUMBERS.items()}
+    written = {option: made / name for option, name in GATHERED.items()}
     _stage("gather").run(Namespace(folder=folder, **written))
-    yield from _compared(folder / layout.METRICS, made / layout.METRICS)
+    for name in (layout.METRICS, layout.GATES):
+        if (folder / name).exists():  # older results have no gates
+            yield from _compared(folder / name, made / name)
     numbers = {"metrics": folder / layout.METRICS, "costs": folder / layout.COSTS}
     _stage("tables").run(Namespace(plan=plan, **numbers, out=made / layout.TABLES))
     for path in sorted((folder / layout.TABLES).rglob("*.csv")):

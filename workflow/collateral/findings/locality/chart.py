@@ -61,7 +61,9 @@ def draw(cell: CellTable, rows: pd.DataFrame) -> dict[str, object]:
     )
     of_runs = base.transform_filter("datum.run").encode(x=x, color=colour_of(cell, looks(cell)))
     lines = of_runs.mark_line(clip=True, aria=False).encode(y=y)
-    bars = of_runs.mark_rule(clip=True, aria=False).encode(y=alt.Y("low_end:Q"), y2="high_end:Q", opacity=faint)
+    bars = of_runs.mark_rule(clip=True, aria=False).encode(
+        y=alt.Y("low_end:Q"), y2="high_end:Q", opacity=faint
+    )
     points = of_runs.mark_circle(size=40, clip=True).encode(
         y=y,
         opacity=faint,

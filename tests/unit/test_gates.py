@@ -1,0 +1,282 @@
+"""Gates: copies among images, the facts of a cell, their colours, and who reads them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_cell import FakeCell as CellOfOutputs
+from fake_cell import FakeRun
+from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
+
+from collateral.cli import main
+from collateral.findings.gates.colours import GATES, edges, gates_of
+from collateral.findings.gates.copies import EXACT, LEAST_SIDE, MOST_BITS, copies, perceptual_hashes
+from collateral.findings.gates.numbers import numbers
+from collateral.plan import paths
+from collateral.plan.gates import last_lines
+from collateral.results import layout
+from collateral.results.dataset import Labels
+from collateral.results.gates import Gate, read_gates, write_gates
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Outputs
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.split import Split, ids_hash
+from collateral.results.table import BenchmarkTable
+
+TRAIN, TEST = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1])
+PLAN = CellPlan(trials={"ga": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}]})
+
+
+def pictures(count: int, side: int = LEAST_SIDE) -> np.ndarray:
+    """Return smooth random images: noise of 8 x 8, enlarged."""
+    coarse = np.random.default_rng(0).integers(0, 256, (count, 8, 8, 3), dtype=np.uint8)
+    return coarse.repeat(-(-side // 8), axis=1).repeat(-(-side // 8), axis=2)[:, :side, :side]
+
+
+def halves(count: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(count // 2), np.arange(count // 2, count)
+
+
+def test_images_that_have_nothing_to_do_with_each_other_are_no_copies():
+    assert len(copies(pictures(200), *halves(200))) == 0
+
+
+@pytest.mark.parametrize("side", [8, LEAST_SIDE])
+def test_an_equal_image_is_an_exact_copy_at_any_size(side):
+    images = pictures(20, side)
+    images[13] = images[4]
+    assert copies(images, *halves(20)).tolist() == [[4, 13, EXACT]]
+
+
+def test_a_brighter_and_noisier_image_is_a_near_copy():
+    images = pictures(20)
+    noise = np.random.default_rng(1).integers(-3, 4, images[4].shape)
+    images[13] = np.clip(0.8 * images[4] + 20 + noise, 0, 255)
+    ((forgotten, retained, bits),) = copies(images, *halves(20)).tolist()
+    assert (forgotten, retained) == (4, 13)
+    assert 0 <= bits <= MOST_BITS
+
+
+def test_near_copies_are_not_looked_for_in_small_images():
+    images = pictures(20, LEAST_SIDE - 1)
+    images[13] = images[4]
+    images[13, 0, 0, 0] ^= 1
+    assert len(copies(images, *halves(20))) == 0
+
+
+def test_an_exact_copy_is_no_near_one_too():
+    images = pictures(20)
+    images[13] = images[14] = images[4]
+    assert copies(images, *halves(20)).tolist() == [[4, 13, EXACT]]
+
+
+def test_a_hash_does_not_depend_on_who_else_is_hashed():
+    images = pictures(5000)
+    assert perceptual_hashes(images)[-3:].tolist() == perceptual_hashes(images[-3:]).tolist()
+
+
+def test_the_hash_of_ids_is_of_which_and_not_of_their_order():
+    assert ids_hash(np.array([3, 1, 2])) == ids_hash(np.array([1, 2, 3]))
+    assert ids_hash(np.array([1, 2])) != ids_hash(np.array([1, 2, 3]))
+    assert ids_hash(np.array([12])) != ids_hash(np.array([1, 2]))
+
+
+def outputs(confidence: float) -> FakeRun:
+    def of(labels: np.ndarray) -> Outputs:
+        logits = np.eye(2)[labels].astype(np.float16)
+        return Outputs(logits, np.full(len(labels), confidence, np.float32), labels)
+
+    return FakeRun(of(TRAIN), of(TEST))
+
+
+def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, trained_on=None) -> dict:
+    """Return what the gates' numbers say of a cell of one seed whose Retrain is sure by 0.9."""
+    runs = {("retrain", 0): outputs(0.9)}
+    if base is not None:
+        runs["original", 0] = outputs(base)
+    cell = CellOfOutputs(
+        labels=Labels(TRAIN, TEST, ("three", "eight")),
+        split=Split(np.array(forget), 6, (0,), {}),
+        neighbours=Neighbours(
+            seeds=np.array([0]),
+            train_similarity=np.zeros((1, 6), np.float32),
+            test_similarity=np.zeros((1, 2), np.float32),
+            class_similarity=np.ones((1, 2), np.float32),
+            shown_set=np.array(["train"]),
+            shown_index=np.array([1]),
+            shown_images=np.zeros((1, 40, 32, 1), np.uint8),
+            copies=copied,
+        ),
+        runs=runs,
+    ).write(folder)
+    cell.retrain(0).record.update({} if trained_on is None else {"trained_on": trained_on})
+    return {row.metric: row.value for row in numbers(cell)}
+
+
+def test_who_is_forgotten_twice_is_a_fault_of_the_split(tmp_path):
+    assert facts(tmp_path / "a", forget=(0, 2))["split_faults"] == 0
+    assert facts(tmp_path / "b", forget=(0, 0))["split_faults"] == 1
+
+
+def test_a_negative_id_is_a_fault_of_the_split(tmp_path):
+    assert facts(tmp_path, forget=(-1,))["split_faults"] == 2  # it, and the last that is in none
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"), [([1, 2, 3, 4, 5], 1.0), ([0, 1, 2, 3, 4, 5], 0.0), ([2, 3, 4, 5], 0.0)]
+)
+def test_the_record_of_retrain_is_held_against_the_split(tmp_path, ids, expected):
+    assert facts(tmp_path, trained_on=ids_hash(np.array(ids)))["trained_on_split"] == expected
+
+
+def test_what_an_old_record_does_not_say_is_undefined(tmp_path):
+    found = facts(tmp_path)
+    assert np.isnan([found[name] for name in ("trained_on_split", "exact_copies")]).all()
+
+
+@pytest.mark.parametrize(("base", "expected"), [(0.7, 0.2), (0.9, 0.0), (None, np.nan)])
+def test_the_base_is_as_far_from_retrain_as_their_confidences(tmp_path, base, expected):
+    found = facts(tmp_path, base=base)["base_distance"]
+    assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)  # float32
+
+
+def test_copies_are_counted_by_kind(tmp_path):
+    found = facts(tmp_path, copied=np.array([[0, 1, EXACT], [2, 3, 0], [4, 5, MOST_BITS]]))
+    assert (found["exact_copies"], found["near_copies"], found["image_side"]) == (1, 2, 32)
+
+
+def good_cell(num_seeds: int = 3) -> FakeCell:
+    """Return a cell in which every gate is green; the tuned GA took the second of three rates."""
+    cell = full_cell(num_seeds=num_seeds)
+    cell.metrics = [r for r in cell.metrics if (r["run"], r["metric"]) != ("retrain", "ra")]
+    cell.add("retrain", "ra", *[0.95] * num_seeds)
+    for name, value in {"split_faults": 0, "exact_copies": 0, "near_copies": 0}.items():
+        cell.add_overall("retrain", name, value)
+    cell.add_overall("retrain", "image_side", 32)
+    cell.add("retrain", "trained_on_split", *[1.0] * num_seeds)
+    cell.add("retrain", "base_distance", *[0.02] * num_seeds)
+    cell.add("ga", "trial_chosen", 1.0, *[np.nan] * (num_seeds - 1))
+    cell.add_overall("retrain", "forget_count", 5, at="three")
+    cell.add_overall("retrain", "train_count", 10, at="three")
+    return cell
+
+
+def changed(metric: str, *values: float, run: str = "retrain") -> FakeCell:
+    """Return the good cell with another number, by seed or over seeds; none: without it."""
+    cell = good_cell()
+    old = [row for row in cell.metrics if (row["run"], row["metric"]) == (run, metric)]
+    assert old
+    cell.metrics = [row for row in cell.metrics if row not in old]
+    if values and old[0]["seed"]:
+        cell.add(run, metric, *values)
+    elif values:
+        cell.add_overall(run, metric, *values)
+    return cell
+
+
+def asked(folder: Path, cell: FakeCell) -> dict[str, Gate]:
+    table = read_cell(folder, cell, BenchmarkPlan(RUNS, "matched", {cell.name: PLAN}))
+    return {gate.name: gate for gate in gates_of(BenchmarkTable(table.benchmark, (table,)))}
+
+
+def test_all_gates_of_a_sound_cell_are_green(tmp_path):
+    found = asked(tmp_path, good_cell())
+    assert {name: gate.colour for name, gate in found.items()} == dict.fromkeys(GATES, "green")
+    assert {gate.cell for gate in found.values()} == {"digit_3-50"}
+
+
+@pytest.mark.parametrize(
+    ("name", "colour", "metric", "values", "said"),
+    [
+        ("disjoint sets", "red", "split_faults", [2], "2 train examples"),
+        ("disjoint sets", "amber", "split_faults", [], "cannot be said"),
+        ("trained on the split", "red", "trained_on_split", [1, 0, np.nan], "seed 1"),
+        ("trained on the split", "amber", "trained_on_split", [np.nan, 1, np.nan], "seeds 0, 2"),
+        ("Retrain learned", "red", "ra", [0.95, 0.89, 0.95], "89.0 %"),
+        ("Retrain learned", "red", "ra", [0.95, np.nan, 0.95], "undefined: seed 1"),
+        ("base differs", "red", "base_distance", [0.1, 0.1, 0], "seed 2"),
+        ("base differs", "amber", "base_distance", [0.1, 0.1, np.nan], "`original`"),
+        ("exact copies", "red", "exact_copies", [3], "3 forgotten images"),
+        ("exact copies", "amber", "exact_copies", [], "cannot be said"),
+        ("near copies", "amber", "near_copies", [7], "7 forgotten images"),
+        ("near copies", "amber", "near_copies", [], "cannot be said"),
+        ("near copies", "green", "image_side", [8], "8 pixels"),
+        ("Retrain learned", "green", "ra", [0.95, 0.9, 0.95], "90.0 %"),
+    ],
+)
+def test_a_number_of_retrain_changes_the_colour_of_its_gate_alone(
+    tmp_path, name, colour, metric, values, said
+):
+    found = asked(tmp_path, changed(metric, *values))
+    assert found[name].colour == colour
+    assert said in found[name].text
+    others = {gate.colour for gate in found.values() if gate.name != name}
+    assert others == {"green"}
+
+
+@pytest.mark.parametrize(("trial", "colour"), [(0, "amber"), (1, "green"), (2, "amber")])
+def test_a_tuned_value_at_an_end_of_its_grid_is_amber(tmp_path, trial, colour):
+    found = asked(tmp_path, changed("trial_chosen", trial, np.nan, np.nan, run="ga"))["tuning"]
+    assert found.colour == colour
+    assert ("GA lr" in found.text) == (colour == "amber")
+
+
+def test_what_tuning_chose_may_be_unknown(tmp_path):
+    found = asked(tmp_path, changed("trial_chosen", run="ga"))["tuning"]
+    assert (found.colour, found.text.endswith(": ga")) == ("amber", True)
+
+
+def test_words_and_single_values_have_no_ends():
+    first = {"variant": "standard", "lr": 1, "flag": True}
+    trials = [first, {"variant": "advonly", "lr": 1, "flag": False}]
+    assert list(edges(trials, 0)) == []
+
+
+def test_fewer_than_three_seeds_are_amber(tmp_path):
+    assert asked(tmp_path, good_cell(2))["seeds"].colour == "amber"
+
+
+def test_a_run_that_diverged_is_amber_and_named(tmp_path):
+    cell = good_cell()
+    cell.metrics = [row for row in cell.metrics if row["run"] != "rl"]
+    cell.metrics += [row for row in full_cell(diverged=("rl",)).metrics if row["run"] == "rl"]
+    found = asked(tmp_path, cell)["runs ended well"]
+    assert found.colour == "amber"
+    assert "RL diverged (2 of 3 seeds)" in found.text
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """Return a project whose results have a benchmark with a forget set of a copied image."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results" / "b"
+    plan = BenchmarkPlan(RUNS, "matched", {"digit_3-50": PLAN})
+    write_cells(folder, plan, changed("exact_copies", 3))
+    (folder / layout.PROBLEMS).unlink()
+    names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
+    names["gates"] = layout.GATES
+    words = [word for option, name in names.items() for word in (f"--{option}", folder / name)]
+    main(["gather", "--folder", str(folder), *map(str, words)])
+    (folder / layout.DATA_RECORD).write_text("{}")
+    return tmp_path
+
+
+def test_gather_writes_the_gates_of_all_cells(project):
+    path = project / paths.GATES.format(benchmark="b")
+    assert [gate.name for gate in read_gates(path)] == [*GATES]
+    record = json.loads((path.parent / layout.METRICS_RECORD).read_text())
+    assert layout.GATES in record["files"]
+
+
+def test_a_run_ends_with_its_red_gates(project):
+    line, last = last_lines(["b", "none"])
+    assert line.startswith("results/b/gates.json: red: digit_3-50: exact copies: 3 forgotten")
+    assert "do not mean" in last
+
+
+def test_a_run_without_red_gates_ends_with_nothing(project):
+    path = project / paths.GATES.format(benchmark="b")
+    write_gates(path, [gate for gate in read_gates(path) if gate.colour != "red"])
+    assert read_gates(path)
+    assert last_lines(["b"]) == []

@@ -1,0 +1,31 @@
+"""Is what is compared sound: who was trained on what, how well, and is nobody in both sets?
+
+The numbers alone; colours.py says which of them are good enough.
+"""
+
+from collateral.contract.metrics import Metric
+
+METRICS = {
+    "split_faults": Metric(
+        "Split", "train examples that are not in exactly one of forget and retain set", "examples"
+    ),
+    "trained_on_split": Metric(
+        "Trained on the split",
+        "1 where Retrain's record has the hash of the retained ids, 0 where of others",
+        "",
+    ),
+    "base_distance": Metric(
+        "Base to Retrain",
+        "mean absolute difference of the base's and Retrain's true-class confidence",
+        "points",
+    ),
+    "exact_copies": Metric(
+        "Exact copies", "forgotten images of which a retained one is a copy", "examples"
+    ),
+    "near_copies": Metric(
+        "Near copies",
+        "forgotten images whose perceptual hash a retained one has but for a few bits",
+        "examples",
+    ),
+    "image_side": Metric("Side", "pixels of the shorter side of an image", ""),
+}

@@ -1,0 +1,57 @@
+"""What the gates look at, from the split, the records, the outputs and the images' copies."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from collateral.contract.protocols import CellResults, Result
+from collateral.contract.rows import Row
+from collateral.findings.gates.copies import EXACT, LEAST_SIDE
+from collateral.results.layout import ORIGINAL, RETRAIN
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield the facts of a cell: of its split, of each Retrain, and of its images."""
+    yield Row(RETRAIN, "split_faults", float(split_faults(cell)))
+    bases = {result.seed: result for result in cell.results() if result.run == ORIGINAL}
+    for retrained in cell.retrained():
+        seed = retrained.seed
+        yield Row(RETRAIN, "trained_on_split", trained_on_split(cell, retrained), seed)
+        yield Row(RETRAIN, "base_distance", distance(bases.get(seed), retrained), seed)
+    for metric, value in copy_counts(cell).items():
+        yield Row(RETRAIN, metric, value)
+
+
+def split_faults(cell: CellResults) -> int:
+    """Count the ids that are not in exactly one of both sets."""
+    ids, total = np.concatenate([cell.split.forget, cell.split.retain]), len(cell.labels.train)
+    is_id = (ids >= 0) & (ids < total)
+    counts = np.bincount(ids[is_id], minlength=total)
+    return int(np.count_nonzero(counts != 1) + np.count_nonzero(~is_id))
+
+
+def trained_on_split(cell: CellResults, retrained: Result) -> float:
+    """Tell whether Retrain saw the retained ids; NaN where its record is from before it said so."""
+    known = retrained.record.get("trained_on")
+    return math.nan if known is None else float(known == cell.split.retain_hash)
+
+
+def distance(base: Result | None, retrained: Result) -> float:
+    """Return how far the base's confidences are from Retrain's; NaN where one has none."""
+    if base is None or base.is_diverged or retrained.is_diverged:
+        return math.nan
+    sets = ((base.train, retrained.train), (base.test, retrained.test))
+    return float(np.mean(np.concatenate([np.abs(a.confidence - b.confidence) for a, b in sets])))
+
+
+def copy_counts(cell: CellResults) -> dict[str, float]:
+    """Count the forgotten images with a copy; NaN where nobody looked."""
+    found, side = cell.neighbours.copies, float(min(cell.neighbours.shown_images.shape[1:3]))
+    is_exact = found[:, 2] == EXACT if found is not None else np.array([])
+    unknown, too_small = found is None, side < LEAST_SIDE
+    return {
+        "exact_copies": math.nan if unknown else float(is_exact.sum()),
+        "near_copies": math.nan if unknown or too_small else float((~is_exact).sum()),
+        "image_side": side,
+    }

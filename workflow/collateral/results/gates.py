@@ -1,0 +1,45 @@
+"""What must be so for numbers to mean anything: one gate a question and cell, in gates.json."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from collateral.results.files import read_json, write_json
+
+Colour = Literal["green", "amber", "red"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A question to a cell, and its answer."""
+
+    name: str
+    cell: str
+    colour: Colour
+    text: str  # one sentence, with the numbers
+
+    def __str__(self) -> str:
+        """Return the line that a run ends with."""
+        return f"{self.colour}: {self.cell}: {self.name}: {self.text}"
+
+
+def write_gates(path: Path, gates: Iterable[Gate]) -> None:
+    """Write the gates of a benchmark."""
+    write_json(path, {"gates": [asdict(gate) for gate in gates]})
+
+
+def read_gates(path: Path) -> list[Gate]:
+    """Read the gates of a benchmark."""
+    return [Gate(**one) for one in read_json(path)["gates"]]
+
+
+def red(paths: Iterable[Path]) -> list[str]:
+    """Return a line for each red gate; results from before there were gates have none."""
+    return [
+        f"{path}: {gate}"
+        for path in paths
+        if path.exists()
+        for gate in read_gates(path)
+        if gate.colour == "red"
+    ]

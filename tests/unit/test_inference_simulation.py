@@ -17,7 +17,7 @@ REPEATS = {
     3: 20_000,
     5: 20_000,
     10: 1000,
-}  # experiments; of ten seeds all 1,024 flips are looked at
+}  # experiments: of ten seeds all flips are tried
 SEEDS = list(REPEATS)
 
 

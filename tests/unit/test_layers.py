@@ -62,6 +62,7 @@ HEAVY_OF_FINDINGS = {
     "table": {"numpy", "pandas"},
     "figure": {"numpy", "pandas", "matplotlib", "seaborn"},
     "words": {"numpy"},
+    "picture": {"numpy", "pandas"},  # what figure and page draw
 }
 DRAWING_TOGETHER = {"style", "panels"}  # of findings/_shared
 # The Snakefile reads these: they import nothing heavy before something is asked of them.

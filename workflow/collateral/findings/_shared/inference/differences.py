@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -145,11 +146,14 @@ def _t(differences: Floats) -> NDArray[np.float64]:
 
 def _subset_means(differences: Floats) -> NDArray[np.float64]:
     """Return the means of all subsets of the last axis but the empty one; of many, at random."""
-    n = differences.shape[-1]
+    return np.round(differences @ _subset_weights(differences.shape[-1]), DECIMALS)
+
+
+@cache
+def _subset_weights(n: int) -> NDArray[np.float64]:
     if n <= MOST_FLIPPED:
         chosen = np.arange(1, 2**n)[:, None] >> np.arange(n) & 1
     else:
         chosen = np.random.default_rng(n).integers(0, 2, (2**MOST_FLIPPED - 1, n))
         chosen = chosen[chosen.any(axis=1)]
-    weights = (chosen / chosen.sum(axis=1, keepdims=True)).T
-    return np.round(differences @ weights, DECIMALS)
+    return (chosen / chosen.sum(axis=1, keepdims=True)).T

@@ -65,11 +65,8 @@ def table_of(folder: Path, runs: Mapping[str, Wrong]) -> CellTable:
     results, rows = cell.write(folder), cell.rows(folder)
     names = {"metrics": COLUMNS, "costs": COST_COLUMNS}
     for name, columns in names.items():
-        is_cost = name == "costs"
-        own = [row for row in rows if (row.metric in ("rte", "seconds")) == is_cost]
-        write_cell(
-            folder / f"{name}.csv", results, own if with_costs or not is_cost else [], columns
-        )
+        own = [row for row in rows if metric_of(row.metric).is_cost == (name == "costs")]
+        write_cell(folder / f"{name}.csv", results, own, columns)
     seal(folder)
     labels = {run: run.upper() for run in runs if run != "retrain"}
     paths = [folder / f"{name}.csv" for name in names]

@@ -22,6 +22,7 @@ from collateral.findings._shared.style import (
     style,
 )
 from collateral.findings.verdict.picture import limits, points
+from collateral.findings.verdict.words import words
 from collateral.results.table import CellTable
 
 CAPTION = (
@@ -35,6 +36,7 @@ READING = "Area: time as a share of Retrain's ({shares}). Hollow and grey: contr
 CONTROL_MARKERS = "XP*h"
 AREA = 220.0  # of a run that takes as long as Retrain, in square points
 LEAST_AREA = 18.0
+LEGEND_AREA = 30.0
 MOST_SHARE = 1.5  # of Retrain's time: what takes longer is drawn no larger
 
 
@@ -60,7 +62,7 @@ def draw(cell: CellTable, frame: pd.DataFrame) -> Figure:
     axes.set_xlim(-0.03 * right, 1.03 * right)
     axes.set_xlabel("Forgetting error: UA and MIA from Retrain's (points)")
     axes.set_ylabel("Damage: near minus far loss (points)")
-    annotate(fig, axes, cell, _reading(frame), "Bars: 95 % intervals")
+    annotate(fig, axes, cell, f"{words(cell)} {_reading(frame)}".strip(), "Bars: 95 % intervals")
     return fig
 
 
@@ -77,30 +79,27 @@ def _draw_floor(axes: Axes, frame: pd.DataFrame) -> None:
 
 
 def _draw_runs(axes: Axes, cell: CellTable, frame: pd.DataFrame) -> None:
-    controls = list(frame.loc[frame["kind"] == "control", "run"])
     for row in frame.dropna(subset=["x", "y"]).itertuples():
-        if row.kind == "control":
-            place = controls.index(row.run) % len(CONTROL_MARKERS)
-            look: dict[str, Any] = {"marker": CONTROL_MARKERS[place], "color": GREY}
-        else:
-            of_run = look_of(cell, row.run)
-            look = {"marker": of_run.marker, "color": of_run.colour}
-        if not row.is_edge and not math.isnan(row.damage_low):
-            axes.vlines(row.x, row.damage_low, row.damage_high, color=look["color"], linewidth=0.8)
+        marker, colour = _look(cell, row.run, row.kind)
         is_hollow = row.is_edge or row.kind == "control"
-        filling = {"facecolors": "none"} if is_hollow else {"edgecolors": "white"}
-        colour = look.pop("color")
-        colours = {"edgecolors": colour} if is_hollow else {"facecolors": colour}
-        axes.scatter(
-            *(row.x, row.y, area(row.price)),
-            **look,
-            **filling,
-            **colours,
-            label=as_text(row.label),
-            linewidths=1.0 if is_hollow else 0.4,
-            zorder=3,
-            clip_on=False,
-        )
+        look: dict[str, Any] = {
+            "marker": marker,
+            "facecolors": "none" if is_hollow else colour,
+            "edgecolors": colour if is_hollow else "white",
+            "linewidths": 1.0 if is_hollow else 0.4,
+        }
+        if not row.is_edge and not math.isnan(row.damage_low):
+            axes.vlines(row.x, row.damage_low, row.damage_high, color=colour, linewidth=0.8)
+        axes.scatter(row.x, row.y, area(row.price), zorder=3, clip_on=False, **look)
+        axes.scatter([], [], LEGEND_AREA, label=as_text(row.label), **look)
+
+
+def _look(cell: CellTable, run: str, kind: str) -> tuple[str, str]:
+    """Return marker and colour."""
+    if kind == "method":
+        look = look_of(cell, run)
+        return look.marker, look.colour
+    return CONTROL_MARKERS[cell.runs("control").index(run) % len(CONTROL_MARKERS)], GREY
 
 
 def _reading(frame: pd.DataFrame) -> str:

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import joined, over_seeds
 from collateral.findings.verdict.picture import points
 from collateral.findings.verdict.sentences import said_of
 from collateral.results.table import CellTable
 
-CAPTION = "Verdicts: {title}."
+CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
     "The first that holds. Collapsed: a seed diverged or collapsed, or TA is below half of "
     "Retrain's. Did not forget: UA is above the midpoint of Original's and Retrain's (one-sided "
@@ -21,7 +20,7 @@ CONVENTIONS = (
     "measures, so that at most 5 % of cells without any difference have a finding. Margin: 1.96 "
     "times the root mean square difference between two retrainings."
 )
-TOO_FEW = "One seed: only a collapse can be told."
+TOO_FEW = "Verdicts of one seed: only a collapse can be told."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -34,10 +33,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "verdict",
         "Verdicts",
         [Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)],
-        joined(
-            CAPTION.format(title=cell.title),
-            over_seeds(cell) if len(cell.seeds) > 1 else TOO_FEW,
-        ),
+        CAPTION.format(title=cell.title, n=len(cell.seeds)) if len(cell.seeds) > 1 else TOO_FEW,
         CONVENTIONS,
         _records(cell),
     )

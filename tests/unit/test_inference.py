@@ -154,5 +154,7 @@ def test_resamples_have_as_many_examples_and_their_spread():
 
 
 def test_percentiles_hold_95_percent_and_nothing_undefined():
-    assert percentiles(np.arange(401.0)) == (10, 390)
-    assert all(map(math.isnan, percentiles(np.array([1.0, math.nan]))))
+    assert percentiles(np.arange(401.0), 10**6) == pytest.approx((10, 390), abs=0.01)
+    # Of ten examples the levels are those of t: sqrt(10 / 9) * 2.262 standard deviations.
+    assert percentiles(np.arange(401.0), 10) == pytest.approx((3.42, 396.58), abs=0.01)
+    assert all(map(math.isnan, percentiles(np.array([1.0, math.nan]), 10)))

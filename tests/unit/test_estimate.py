@@ -322,6 +322,23 @@ def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
     assert "WARNING" not in said
 
 
+@pytest.mark.parametrize(
+    ("seeds", "words"),
+    [
+        ([0, 1, 2], "with 3 seeds and 2 methods, a difference from Retrain of 9.3 standard dev"),
+        ([4], "tiny: one seed will tell nothing from chance"),
+    ],
+)
+def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, words):
+    path = tmp_path / "tiny.yaml"
+    path.write_text(yaml.safe_dump({"benchmarks": {"tiny": BENCHMARK | {"seeds": seeds}}}))
+    main(["estimate", str(path)])
+    assert words in capsys.readouterr().out
+    main(["estimate", str(path), "--json"])
+    least = json.loads(capsys.readouterr().out)["detectable"]["tiny"]
+    assert (least is None) == (len(seeds) == 1)
+
+
 def test_a_disk_that_will_not_do_is_warned_of(config, capsys, monkeypatch):
     monkeypatch.setattr("collateral.stages.estimate.free_bytes", lambda _: 10**6)
     main(["estimate", config])

@@ -66,6 +66,7 @@ HEAVY_OF_FINDINGS = {
     "figure": {"numpy", "pandas", "matplotlib", "seaborn"},
     "chart": {"numpy", "pandas", "altair"},
     "words": {"numpy"},
+    "picture": {"numpy", "pandas"},  # what figure and page draw
 }
 DRAWING_TOGETHER = {"style", "panels", "charts"}  # of findings/_shared
 # The Snakefile reads these: they import nothing heavy before something is asked of them.

@@ -52,7 +52,7 @@ rule tables:
 
 
 rule figures:
-    """The findings' figures of each cell."""
+    """The findings' figures of each cell and over all."""
     input:
         plan=paths.PLAN,
         metrics=paths.METRICS,
@@ -60,10 +60,10 @@ rule figures:
     output:
         report(
             directory(paths.FIGURES),
-            patterns=["{cell}/{figure}.png"],
+            patterns=["{cell}/{figure}.png", "{figure,[^/]+}.png"],
             caption="../report/figure.rst",
             category="{benchmark}",
-            subcategory="{cell}",
+            subcategory=lambda w: w.get("cell", "All cells"),
             labels={"figure": "{figure}"},
         ),
     log:

@@ -153,6 +153,10 @@ class Result(Protocol):
         """Its name; `retrain` is the reference."""
 
     @property
+    def kind(self) -> str:
+        """Whether it is the reference, a method or a control."""
+
+    @property
     def seed(self) -> int:
         """Its seed."""
 

@@ -1,4 +1,4 @@
-"""A benchmark's plan, metrics and costs in; the figures of each cell and their captions out."""
+"""A benchmark's plan, metrics and costs in; figures of each cell and over all, and captions out."""
 
 from argparse import ArgumentParser, Namespace
 from functools import partial
@@ -11,7 +11,9 @@ from collateral.results import layout
 from collateral.results.chain import checked, seal_folder
 from collateral.results.files import write_json
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import CellTable, read
+from collateral.results.table import BenchmarkTable, CellTable, read
+
+Source = BenchmarkTable | CellTable
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,30 +26,35 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Draw every finding's figures, and say which could not be drawn."""
-    problems: list[Problem] = []
     root = args.metrics.parent
     metrics, costs = checked(args.metrics, root), checked(args.costs, root)
-    for cell in read(BenchmarkPlan.load(args.plan), metrics, costs).cells:
+    table = read(BenchmarkPlan.load(args.plan), metrics, costs)
+    problems = draw_all(table, args.out)
+    for cell in table.cells:
         problems += draw_all(cell, args.out / cell.name)
     write_problems(args.out / layout.PROBLEMS, problems)
     seal_folder(args.out, [args.plan, metrics, costs])
 
 
-def draw_all(cell: CellTable, folder: Path) -> list[Problem]:
-    """Write the figures of a cell, and their captions in the page's order."""
+def draw_all(source: Source, folder: Path) -> list[Problem]:
+    """Write the figures of a cell, or over all, and their captions in the page's order."""
     captions: list[dict[str, str]] = []
     problems = []
+    cell = source.name if isinstance(source, CellTable) else ""
     for finding in presented("figure"):
-        draw = partial(_draw, finding, cell, folder, captions)
-        problems.append(attempt(draw, finding, "figure", cell.name)[1])
-    write_json(folder / layout.CAPTIONS, captions)
+        draw = partial(_draw, finding, source, folder, captions)
+        problems.append(attempt(draw, finding, "figure", cell)[1])
+    if cell or captions:
+        write_json(folder / layout.CAPTIONS, captions)
     return list(filter(None, problems))
 
 
-def _draw(finding: str, cell: CellTable, folder: Path, captions: list[dict[str, str]]) -> None:
+def _draw(finding: str, source: Source, folder: Path, captions: list[dict[str, str]]) -> None:
     """Write the figures of a finding, and add what is said of them to `captions`."""
     taken = {known["name"]: known["finding"] for known in captions}
-    for picture in FINDING.load(finding, "figure").figures(cell):
+    function = "figures" if isinstance(source, CellTable) else "figures_across"
+    make = getattr(FINDING.load(finding, "figure"), function, None)
+    for picture in make(source) if make else ():
         if other := taken.get(picture.name):
             raise ValueError(f"finding {other} has a figure '{picture.name}' too; rename")
         save(picture.figure, folder / picture.name)

@@ -122,18 +122,27 @@ def annotate(
     title: str = "",
 ) -> None:
     """Put the title and the legend of `axes` above the figure, and below it how to read it."""
+    put_legend(fig, axes, f"{cell.title}: {title}" if title else cell.title)
+    several = len(cell.seeds) > 1
+    seeds = f"{spread} over {len(cell.seeds)} seeds." if several else "One seed."
+    put_notes(fig, f"{reading} {seeds}", *_troubles(cell))
+
+
+def put_legend(fig: Figure, axes: Axes, title: str) -> None:
+    """Put a title and the legend of `axes` above the figure."""
     fig.legend(
         *axes.get_legend_handles_labels(),
         loc="outside upper left",
         ncols=5 if fig.get_figwidth() >= WIDTH else 3,
-        title=as_text(f"{cell.title}: {title}" if title else cell.title),
+        title=as_text(title),
         alignment="left",
         title_fontproperties={"weight": "bold", "size": 9},
     )
-    several = len(cell.seeds) > 1
-    seeds = f"{spread} over {len(cell.seeds)} seeds." if several else "One seed."
+
+
+def put_notes(fig: Figure, *notes: str) -> None:
+    """Put notes below the figure, each wrapped to its width."""
     width = round(CHARACTERS * fig.get_figwidth())
-    notes = (f"{reading} {seeds}", *_troubles(cell))
     lines = [line for note in notes for line in wrap(note, width)]
     fig.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=7, color="0.3")
 

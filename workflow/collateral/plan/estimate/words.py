@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 
 from collateral.models._facts import Shape
 from collateral.plan.estimate.jobs import METRICS_SECONDS
+from collateral.plan.estimate.power import POWER, detectable
 from collateral.plan.estimate.total import START_SECONDS, Estimate, Sum
 from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
@@ -16,6 +18,7 @@ def in_words(found: Estimate, free_bytes: int) -> str:
     """Return the estimate with its assumptions, and a warning if the disk will not do."""
     parts = (
         map(_heading, found.workloads),
+        map(_shown_by_seeds, found.workloads),
         _table(found),
         _disk(found, free_bytes),
         _assumptions(found),
@@ -33,6 +36,7 @@ def in_json(found: Estimate, free_bytes: int) -> str:
         "peak_bytes": round(found.peak_bytes),
         "free_bytes": free_bytes,
         "is_enough": found.peak_bytes <= free_bytes,
+        "detectable": {work.benchmark.name: _detectable(work) for work in found.workloads},
         "assumptions": list(_assumed(found)),
     }
     return json.dumps(content, indent=2)
@@ -54,6 +58,24 @@ def _heading(workload: Workload) -> str:
         f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
         f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
     )
+
+
+def _shown_by_seeds(workload: Workload) -> str:
+    name, num_seeds = workload.benchmark.name, len(workload.benchmark.seeds)
+    least, methods = _detectable(workload), len(workload.benchmark.config.methods)
+    if least is None:
+        return f"{name}: one seed will tell nothing from chance; three are few, five are fair"
+    return (
+        f"{name}: with {num_seeds} seeds and {methods} method{'s' * (methods != 1)}, a difference "
+        f"from Retrain of {least:.2g} standard deviations over seeds is found in {POWER:.0%} of "
+        "cases (paired t, 5 % by Holm); a smaller one may stay within chance"
+    )
+
+
+def _detectable(workload: Workload) -> float | None:
+    benchmark = workload.benchmark
+    least = detectable(len(benchmark.seeds), len(benchmark.config.methods))
+    return least if math.isfinite(least) else None
 
 
 def _table(found: Estimate) -> Iterator[str]:

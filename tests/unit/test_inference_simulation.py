@@ -1,0 +1,78 @@
+"""Experiments that are drawn, to see how often they are called a finding and are covered.
+
+A rate may miss its level by two Monte-Carlo standard errors.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from collateral.findings._shared.inference.differences import ALPHA, holm, interval, p_value
+from collateral.findings._shared.inference.equivalence import equivalence_p, margin_of
+from collateral.findings._shared.inference.examples import percentiles, resampled, weights
+
+NUM_METHODS = 8
+REPEATS = {
+    3: 20_000,
+    5: 20_000,
+    10: 1000,
+}  # experiments: of ten seeds all flips are tried
+SEEDS = list(REPEATS)
+
+
+def slack(rate: float, repeats: int) -> float:
+    return 2 * math.sqrt(rate * (1 - rate) / repeats)
+
+
+def draw(n: int, num_methods: int = NUM_METHODS) -> tuple[np.ndarray, np.ndarray]:
+    """Return methods, (experiments, methods, seeds), and Retrain, (experiments, 1, seeds)."""
+    rng = np.random.default_rng(n)
+    shape = (REPEATS[n], num_methods, n)
+    return rng.normal(size=shape), rng.normal(size=(shape[0], 1, n))
+
+
+@pytest.mark.parametrize("n", SEEDS)
+def test_of_experiments_without_an_effect_at_most_5_percent_have_a_finding(n):
+    methods, retrained = draw(n)
+    p = holm(p_value(methods - retrained, NUM_METHODS))
+    found = (p < ALPHA).any(axis=-1).mean()
+    assert 0.01 < found <= ALPHA + slack(ALPHA, REPEATS[n])
+
+
+@pytest.mark.parametrize("num_tests", [1, 50])
+@pytest.mark.parametrize("n", SEEDS)
+def test_intervals_over_seeds_cover_95_percent(n, num_tests):
+    methods, retrained = draw(n, 1)
+    low, high = interval(methods - retrained + 0.3, ALPHA, num_tests)
+    covered = ((low <= 0.3) & (high >= 0.3)).mean()
+    assert covered >= 1 - ALPHA - slack(ALPHA, REPEATS[n])
+    assert covered <= 1 - ALPHA + 2 * slack(ALPHA, REPEATS[n])
+
+
+@pytest.mark.parametrize(("n", "rate"), [(3, 0.41), (5, 0.82), (10, 0.99)])
+def test_a_method_equal_in_law_is_called_equivalent_as_often_as_said(n, rate):
+    methods, retrained = draw(n, 1)
+    margin = margin_of(2 * retrained.var(axis=-1, ddof=1))
+    passed = (equivalence_p(methods - retrained, margin) < ALPHA).mean()
+    assert passed == pytest.approx(rate, abs=0.005 + slack(rate, REPEATS[n]))
+
+
+@pytest.mark.parametrize("n", SEEDS)
+def test_of_methods_a_known_margin_away_at_most_5_percent_are_called_equivalent(n):
+    methods, retrained = draw(n, 1)
+    margin = 1.96 * math.sqrt(2)
+    passed = (equivalence_p(methods + margin - retrained, margin) < ALPHA).mean()
+    assert passed <= ALPHA + slack(ALPHA, REPEATS[n])
+
+
+@pytest.mark.parametrize("num_examples", [50, 300])
+def test_intervals_over_examples_cover_95_percent(num_examples):
+    rng = np.random.default_rng(num_examples)
+    repeats, covered = 400, 0
+    for values in rng.normal(0.2, 1, (repeats, num_examples)):
+        columns = np.column_stack([np.ones(num_examples), values])
+        sums = resampled(columns, weights(num_examples, rng))
+        low, high = percentiles(sums[:, 1] / sums[:, 0], num_examples)
+        covered += low <= 0.2 <= high
+    assert covered / repeats >= 1 - ALPHA - slack(ALPHA, repeats)

@@ -1,0 +1,138 @@
+"""The table and the figure of localization: two cells, GA's difference rises and FT's does not."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from counted_cell import table_of
+from fake_results import FakeCell, read_cell, read_cells
+from figure_reading import labels_of, legend_of, note_of, points_of
+from table_reading import lines_of, texts_of
+from test_finding_verdict import ALIKE, ENDS
+
+from collateral.cli import main
+from collateral.findings.localization import CONTROLS, MEASURES, NEAREST, SETS
+from collateral.findings.localization.figure import draw, figures_across
+from collateral.findings.localization.numbers import across
+from collateral.findings.localization.table import tables, tables_across
+
+NAMES = ("digit_3-50", "digit_8-50")
+SLOPES = {"retrain": 0.01, "ft": 0.01, "ga": 0.2, "original": 0.1}
+
+
+def localized(name: str = NAMES[0], num_seeds: int = 3, factor: float = 1.0) -> FakeCell:
+    """Return a cell whose differences rise by a slope; among hard ones, by half of it."""
+    cell = FakeCell(name, name.split("-")[0])
+    seeds = 0.001 * np.arange(num_seeds)
+    for run, slope in SLOPES.items():
+        cell.add(run, "ua", *(0.5 + seeds))
+        for of in SETS:
+            for share in NEAREST:
+                values = factor * slope / share + seeds
+                cell.add(run, "nearest_difference", *values, set=of, at=share)
+            for control in CONTROLS:
+                rise = factor * slope * (0.5 if control else 1)
+                values = {"locality_slope": rise, "locality_rank": rise, "near_far_ratio": 1 + rise}
+                for metric, value in values.items():
+                    cell.add(run, metric, *(value + seeds), set=of, at=control)
+                    for kind, reach in (("", 0.05), ("examples_", 0.02)):
+                        known = reach if num_seeds > 1 or kind else np.nan
+                        cell.add_overall(run, f"{metric}_{kind}low", value - known, of, control)
+                        cell.add_overall(run, f"{metric}_{kind}high", value + known, of, control)
+    return cell
+
+
+@pytest.fixture
+def both(tmp_path):
+    table = read_cells(tmp_path, localized(NAMES[0]), localized(NAMES[1], factor=0.5))
+    rows = {(r.run, r.metric, r.set, str(r.at or "")): r.value for r in across(table)}
+    return replace(table, _over_cells=rows)
+
+
+def test_a_cells_table_has_the_mean_and_the_interval_over_seeds(tmp_path):
+    [table] = tables(read_cell(tmp_path, localized()))
+    plain, hard = table.grids
+    assert (plain.corner, hard.corner) == ("All examples", "Equally hard ones")
+    assert plain.headings[:3] == ["Slope, retained", "Spearman, retained", "Near / far, retained"]
+    assert texts_of(plain)["GA"][:3] == ["2.01 [1.50, 2.50]", "0.20 [0.15, 0.25]", "1.2 [1.1, 1.2]"]
+    assert texts_of(hard)["GA"][0] == "1.01 [0.50, 1.50]"
+    assert [line.label for line in plain.groups[1]] == ["Original", "Retrain, next seed"]
+    assert "over n = 3 seeds" in table.caption
+
+
+def test_with_one_seed_the_brackets_are_over_examples(tmp_path):
+    [table] = tables(read_cell(tmp_path, localized(num_seeds=1)))
+    assert texts_of(table.grids[0])["GA"][1] == "0.20 [0.18, 0.22]"
+    assert "other seeds may differ by more" in table.caption
+    assert "Retrain, next seed" not in lines_of(table.grids[0])
+
+
+def test_over_cells_there_is_a_line_a_method(both):
+    [table] = tables_across(both)
+    plain, hard = table.grids
+    assert list(lines_of(plain)) == ["FT", "GA"]
+    assert plain.headings[-2:] == ["Rises in, retained", "Rises in, test"]
+    assert texts_of(plain)["GA"][:2] == ["1.51", "0.15"]
+    assert texts_of(plain)["GA"][-2:] == ["2 of 2", "2 of 2"]
+    assert texts_of(plain)["FT"][-2:] == ["0 of 2", "0 of 2"]
+    assert texts_of(hard)["GA"][-1] == "1 of 2"  # of half a slope of 0.1 the interval begins at 0
+    assert len(table.records) == 2 * 2 * 2 * 6
+
+
+def test_one_cell_has_no_table_over_cells(tmp_path):
+    assert list(tables_across(read_cells(tmp_path, localized()))) == []
+
+
+def test_lines_go_from_far_to_near_in_points_and_are_means_over_cells(both):
+    figure = draw(both)
+    for axes in figure.axes:
+        assert labels_of(axes) == ["FT", "GA", "Retrain, next seed"]
+        shares, heights = points_of(axes, "GA")
+        assert sorted(shares) == sorted(NEAREST)
+        nearest = heights[list(shares).index(1)]
+        assert nearest == pytest.approx(100 * (0.2 * 0.75 + 0.001))
+        left, right = axes.get_xlim()
+        assert left > right
+    assert legend_of(figure) == ["FT", "GA", "Retrain, next seed"]
+    assert "standard error over cells" in note_of(figure)
+
+
+def test_a_single_cell_is_drawn_with_its_seeds(tmp_path):
+    [picture] = figures_across(read_cells(tmp_path, localized()))
+    assert "standard error over seeds" in note_of(picture.figure)
+
+
+def test_without_numbers_nothing_is_shown(tmp_path):
+    cell = FakeCell()
+    cell.add("retrain", "ua", 0.5, 0.6)
+    cell.add("ga", "ua", 0.5, 0.6)
+    table = read_cells(tmp_path, cell)
+    assert list(figures_across(table)) == list(tables(table.cells[0])) == []
+
+
+def test_the_stage_draws_over_cells_beside_the_cells_folders(tmp_path, both):
+    both.plan.save(tmp_path / "plan.json")
+    words = [(f"--{name}", f"{tmp_path}/{name}.csv") for name in ("metrics", "costs")]
+    words += [("--plan", f"{tmp_path}/plan.json"), ("--out", f"{tmp_path}/figures")]
+    main(["figures", *(word for pair in words for word in pair)])
+    folder = tmp_path / "figures"
+    assert {path.name for path in folder.glob("localization.*")} == {
+        *("localization.pdf", "localization.png")
+    }
+    [caption] = json.loads((folder / "captions.json").read_text())
+    assert (caption["finding"], caption["name"]) == ("localization", "localization")
+
+
+def test_the_numbers_of_made_up_outputs_are_as_counted(tmp_path):
+    # Near ones that are wrong where Retrain is right differ by 0.5, all others by nothing.
+    wrong = replace(ALIKE, near=tuple(count + 10 for count in ENDS["retrain"].near))
+    cell = table_of(tmp_path, {**ENDS, "ga": wrong, "ft": ALIKE})
+    # On the first seed the 5th to the 14th of the near ones; the nearest 5 % are the first ten.
+    first = [cell.values("ga", "nearest_difference", "retain", share)[0] for share in NEAREST]
+    assert first == pytest.approx([0, 0, 0.5, 4 * 0.5 / 10, 0, 0, 0])
+    assert (cell.values("ga", "locality_slope", "retain") > 0.1).all()
+    assert cell.number("ga", "locality_slope_low", "retain") > 0
+    assert np.isnan(cell.values("ga", "near_far_ratio", "retain")).all()  # nothing far differs
+    assert cell.values("ft", "locality_slope", "retain") == pytest.approx(0)
+    assert set(MEASURES) <= set(cell.metrics("retrain"))

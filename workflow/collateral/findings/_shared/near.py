@@ -1,0 +1,26 @@
+"""Who is near the forget set, from the numbers of the finding `locality`."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.protocols import CellResults
+from collateral.results.layout import RETRAIN
+
+Mask = NDArray[np.bool_]
+
+
+def near_by_seed(cell: CellResults, name: str) -> list[Mask]:
+    """Return which examples of a set are near, by seed: as many of the top as were counted."""
+    counts = cell.values(RETRAIN, "near_count", name)
+    return [
+        most_similar(similarity, int(np.nan_to_num(count)))
+        for similarity, count in zip(cell.similarity[name], counts, strict=True)
+    ]
+
+
+def most_similar(similarity: NDArray[np.floating], count: int) -> Mask:
+    """Return which are the `count` most similar; equal ones are all in, as in a bin."""
+    if count == 0:
+        return np.zeros(len(similarity), dtype=bool)
+    least = np.partition(similarity, len(similarity) - count)[len(similarity) - count]
+    return np.asarray(similarity >= least)

@@ -1,0 +1,57 @@
+"""How much does the difference from Retrain grow with similarity to the forget set?
+
+The difference of an example is |Retrain's true-class confidence - the run's|, seed i against seed
+i. Near examples may only be hard ones: `at` hardness compares within tenths of Retrain's margin.
+Retrain's own numbers are of Retrain against Retrain of the next seed.
+"""
+
+from collateral.contract.metrics import Metric
+
+AFTER = ("locality",)
+ORDER = 15
+HARDNESS = "hardness"
+CONTROLS = (None, HARDNESS)
+SETS = {"retain": "retained", "test": "test"}
+# The most similar examples, up to these percent of their set.
+NEAREST = (1, 2, 5, 10, 20, 50, 100)
+MEASURES = {
+    "locality_slope": Metric(
+        "Slope", "slope of |difference| over similarity, points per 0.1", "points per 0.1"
+    ),
+    "locality_rank": Metric(
+        "Spearman", "rank correlation of |difference| and similarity", "", digits=2
+    ),
+    "near_far_ratio": Metric(
+        "Near / far", "mean |difference| of near examples over that of far ones", "", digits=1
+    ),
+}
+
+
+def _ends(name: str, metric: Metric) -> dict[str, Metric]:
+    ends = {
+        "low": "least of the 95 % interval over seeds",
+        "high": "largest of the 95 % interval over seeds",
+        "examples_low": "least of the 95 % interval over examples, of these very models",
+        "examples_high": "largest of the 95 % interval over examples, of these very models",
+    }
+    return {
+        f"{name}_{end}": Metric(
+            metric.label, f"{text}: {metric.description}", metric.unit, None, metric.digits
+        )
+        for end, text in ends.items()
+    }
+
+
+METRICS = {
+    **MEASURES,
+    **{key: end for name, metric in MEASURES.items() for key, end in _ends(name, metric).items()},
+    "nearest_difference": Metric(
+        "|Difference|",
+        "mean |difference| of examples up to the nearest `at` percent, those nearer than the next "
+        "smaller share left out",
+        "%",
+    ),
+    "rising_cells": Metric(
+        "Rises in", "cells where the interval of the slope over seeds is above zero", "cells"
+    ),
+}

@@ -1,0 +1,155 @@
+"""Slope, rank correlation and near-to-far ratio of every run, and the intervals of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.protocols import CellResults, Result
+from collateral.contract.rows import Row
+from collateral.contract.seeds import seed_of
+from collateral.findings._shared.inference.examples import percentiles, resampled, weights
+from collateral.findings._shared.near import near_by_seed
+from collateral.findings.localization import CONTROLS, HARDNESS, NEAREST, SETS
+from collateral.findings.localization.strength import (
+    NUM_SUMS,
+    STATISTICS,
+    Floats,
+    Ground,
+    margins,
+    over_seeds,
+    shown,
+    tenths_of,
+)
+from collateral.results.layout import RETRAIN
+from collateral.results.table import BenchmarkTable
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield the numbers of every run but sweeps', on retained and on test examples."""
+    runs = [run for run in cell.runs if "@" not in run]
+    for name in SETS:
+        landscape = Landscape(cell, name)
+        for run in (RETRAIN, *runs):
+            pairs = _pairs(cell, run)
+            differences = [landscape.difference(*pair) if pair else None for pair in pairs]
+            yield from landscape.by_share(run, differences)
+            for control in CONTROLS:
+                yield from landscape.strength(run, differences, control)
+
+
+def across(table: BenchmarkTable) -> Iterator[Row]:
+    """Yield in how many cells each method's difference rises with similarity beyond chance."""
+    for run in dict.fromkeys(run for cell in table.cells for run in cell.runs("method")):
+        for name in SETS:
+            for control in CONTROLS:
+                lows = [c.number(run, "locality_slope_low", name, control) for c in table.cells]
+                if not np.isnan(lows).all():
+                    count = float(np.count_nonzero(np.array(lows) > 0))
+                    yield Row(run, "rising_cells", count, set=name, at=control)
+
+
+def _pairs(cell: CellResults, run: str) -> list[tuple[Result, Result] | None]:
+    """Return by seed whom to compare with whom: Retrain with the next seed's; None: undefined."""
+    retrained = list(cell.retrained())
+    others = [*retrained[1:], retrained[0]] if run == RETRAIN else []
+    others = others or [result for result in cell.results() if result.run == run]
+    is_alone = run == RETRAIN and len(retrained) < 2
+    return [
+        None if is_alone or a.is_diverged or b.is_diverged else (a, b)
+        for a, b in zip(retrained, others, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """A set of a cell: how similar, how near and how hard its examples are, by seed."""
+
+    cell: CellResults
+    name: str
+
+    @cached_property
+    def drawn(self) -> NDArray[np.uint8]:
+        """Resamples of the set, the same for all runs and seeds."""
+        rng = np.random.default_rng(seed_of("localization", self.cell.split.hash, self.name))
+        return weights(self.cell.similarity[self.name].shape[1], rng)
+
+    @cached_property
+    def grounds(self) -> dict[str | None, list[Ground]]:
+        """What differences are held against, by control and seed."""
+        similarities = self.cell.similarity[self.name].astype(np.float64)
+        near = near_by_seed(self.cell, self.name)
+        hardness = [self._hardness(result) for result in self.cell.retrained()]
+        return {
+            None: [Ground.plain(s, n) for s, n in zip(similarities, near, strict=True)],
+            HARDNESS: [
+                Ground.within(s, n, tenths_of(h))
+                for s, n, h in zip(similarities, near, hardness, strict=True)
+            ],
+        }
+
+    def _hardness(self, retrained: Result) -> Floats:
+        """Return Retrain's margins; where it diverged they do not count."""
+        labels, split = self.cell.labels, self.cell.split
+        if self.name == "test":
+            return np.nan_to_num(margins(retrained.test.logits, labels.test))
+        kept = retrained.train.logits[split.retain]
+        return np.nan_to_num(margins(kept, labels.train[split.retain]))
+
+    def difference(self, one: Result, other: Result) -> Floats:
+        """Return |confidence - confidence| of each example."""
+        of_one, of_other = (
+            self.cell.sets(r.train.confidence, r.test.confidence)[self.name].astype(np.float64)
+            for r in (one, other)
+        )
+        return np.abs(of_one - of_other)
+
+    def strength(
+        self, run: str, differences: list[Floats | None], control: str | None
+    ) -> Iterator[Row]:
+        """Yield the three numbers by seed, and their intervals over seeds and over examples."""
+        columns = [
+            None if difference is None else ground.columns(difference)
+            for ground, difference in zip(self.grounds[control], differences, strict=True)
+        ]
+        sums = [np.full(NUM_SUMS, np.nan) if c is None else c.sum(axis=0) for c in columns]
+        whole = [resampled(c, self.drawn) for c in columns if c is not None]
+        # As a gap, an interval is undefined for a run that diverged in one seed.
+        drawn = whole if len(whole) == len(columns) else [np.full((1, NUM_SUMS), np.nan)]
+        for name, statistic in STATISTICS.items():
+            by_seed = statistic(np.array(sums))
+            for seed, value in zip(self.cell.seeds, by_seed, strict=True):
+                yield Row(run, name, shown(name, value), seed, self.name, control)
+            ends = {
+                "": over_seeds(by_seed) if drawn is whole else (np.nan, np.nan),
+                "examples_": percentiles(
+                    np.mean([statistic(s) for s in drawn], axis=0), self.drawn.shape[1]
+                ),
+            }
+            for kind, (low, high) in ends.items():
+                yield Row(run, f"{name}_{kind}low", shown(name, low), None, self.name, control)
+                yield Row(run, f"{name}_{kind}high", shown(name, high), None, self.name, control)
+
+    def by_share(self, run: str, differences: list[Floats | None]) -> Iterator[Row]:
+        """Yield the mean difference of the nearest percent, of those up to the second, and on."""
+        for place, seed in enumerate(self.cell.seeds):
+            means = dict.fromkeys(NEAREST, np.nan)
+            difference = differences[place]
+            if difference is not None:
+                order = np.argsort(-self.cell.similarity[self.name][place], kind="stable")
+                means = nearest_means(difference[order])
+            for share, value in means.items():
+                yield Row(run, "nearest_difference", float(value), seed, self.name, share)
+
+
+def nearest_means(nearest_first: Floats) -> dict[int, float]:
+    """Return the mean of each slice, from the nearest on; NaN for an empty one."""
+    ends = [0, *(len(nearest_first) * share // 100 for share in NEAREST)]
+    slices = [nearest_first[start:end] for start, end in pairwise(ends)]
+    means = [float(part.mean()) if len(part) else float("nan") for part in slices]
+    return dict(zip(NEAREST, means, strict=True))

@@ -1,0 +1,113 @@
+"""Every run of a cell by what it forgot and whom it hurt, its price as size."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from collateral.contract.metrics import percent
+from collateral.contract.pictures import Picture
+from collateral.findings._shared.panels import ZERO
+from collateral.findings._shared.style import (
+    GREY,
+    NOISE,
+    NOISE_LABEL,
+    annotate,
+    as_text,
+    look_of,
+    style,
+)
+from collateral.findings.verdict.picture import limits, points
+from collateral.findings.verdict.words import words
+from collateral.results.table import CellTable
+
+CAPTION = (
+    "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
+    "damage, what the nearest retained examples lose against Retrain beyond what the others lose, "
+    "with its interval over seeds (95 %, by Holm). Area: RTE as a share of Retrain's. Grey: where "
+    "95 % of retrainings would lie; in this corner a run is as good as retrained. Collapsed runs "
+    "do not set the scale: they are drawn at its edge, hollow."
+)
+READING = "Area: time as a share of Retrain's ({shares}). Hollow and grey: controls."
+CONTROL_MARKERS = "XP*h"
+AREA = 220.0  # of a run that takes as long as Retrain, in square points
+LEAST_AREA = 18.0
+LEGEND_AREA = 30.0
+MOST_SHARE = 1.5  # of Retrain's time: what takes longer is drawn no larger
+
+
+def figures(cell: CellTable) -> Iterator[Picture]:
+    """Yield the picture of a cell, where something can be drawn."""
+    frame = points(cell)
+    if frame[["x", "y"]].notna().all(axis=1).any():
+        yield Picture("verdict", draw(cell, frame), CAPTION)
+
+
+@style()
+def draw(cell: CellTable, frame: pd.DataFrame) -> Figure:
+    """Draw a point for each run, and the noise floor in the corner."""
+    fig = Figure(figsize=(5.2, 4.2), layout="constrained")
+    axes = fig.subplots()
+    low, high, right = limits(frame)
+    axes.grid()
+    axes.axhline(0, **ZERO)
+    _draw_floor(axes, frame)
+    _draw_runs(axes, cell, frame)
+    edge = 0.03 * (high - low)
+    axes.set_ylim(low - edge, high + edge)
+    axes.set_xlim(-0.03 * right, 1.03 * right)
+    axes.set_xlabel("Forgetting error: UA and MIA from Retrain's (points)")
+    axes.set_ylabel("Damage: near minus far loss (points)")
+    annotate(fig, axes, cell, f"{words(cell)} {_reading(frame)}".strip(), "Bars: 95 % intervals")
+    return fig
+
+
+def area(price: float) -> float:
+    """Return the area of a run's mark; the least where no time is known."""
+    share = 0.0 if math.isnan(price) else min(price, MOST_SHARE)
+    return max(AREA * share, LEAST_AREA)
+
+
+def _draw_floor(axes: Axes, frame: pd.DataFrame) -> None:
+    error, damage = frame["floor_error"].iloc[0], frame["floor_damage"].iloc[0]
+    if not math.isnan(error) and not math.isnan(damage):
+        axes.add_patch(Rectangle((0, -damage), error, 2 * damage, label=NOISE_LABEL, **NOISE))
+
+
+def _draw_runs(axes: Axes, cell: CellTable, frame: pd.DataFrame) -> None:
+    for row in frame.dropna(subset=["x", "y"]).itertuples():
+        marker, colour = _look(cell, row.run, row.kind)
+        is_hollow = row.is_edge or row.kind == "control"
+        look: dict[str, Any] = {
+            "marker": marker,
+            "facecolors": "none" if is_hollow else colour,
+            "edgecolors": colour if is_hollow else "white",
+            "linewidths": 1.0 if is_hollow else 0.4,
+        }
+        if not row.is_edge and not math.isnan(row.damage_low):
+            axes.vlines(row.x, row.damage_low, row.damage_high, color=colour, linewidth=0.8)
+        axes.scatter(row.x, row.y, area(row.price), zorder=3, clip_on=False, **look)
+        axes.scatter([], [], LEGEND_AREA, label=as_text(row.label), **look)
+
+
+def _look(cell: CellTable, run: str, kind: str) -> tuple[str, str]:
+    """Return marker and colour."""
+    if kind == "method":
+        look = look_of(cell, run)
+        return look.marker, look.colour
+    return CONTROL_MARKERS[cell.runs("control").index(run) % len(CONTROL_MARKERS)], GREY
+
+
+def _reading(frame: pd.DataFrame) -> str:
+    priced = frame[frame["price"].notna() & (frame["kind"] == "method")]
+    shares = ", ".join(f"{row.label} {percent(row.price)}" for row in priced.itertuples())
+    reading = READING.format(shares=shares or "not known")
+    edge = [
+        f"{row.label} (error {row.forgetting_error:.0f}, damage {row.damage:.0f})"
+        for row in frame[frame["is_edge"] & frame["x"].notna()].itertuples()
+    ]
+    return reading + (f" Collapsed, at the edge: {', '.join(edge)}." if edge else "")

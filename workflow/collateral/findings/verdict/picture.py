@@ -1,0 +1,103 @@
+"""What the picture of a cell shows, as one tidy table: figure, page and CSV file are made of it.
+
+Rates and losses in points; the price as a share of Retrain's RTE.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from collateral.findings._shared.compare import chance
+from collateral.findings._shared.statistics import student_95
+from collateral.findings.catalogue import metric_of
+from collateral.findings.verdict import COLLAPSED
+from collateral.findings.verdict.sentences import said_of
+from collateral.results.table import REFERENCE, CellTable, mean
+
+COLUMNS = (
+    *("run", "label", "kind", "verdict", "sentence", "n"),
+    *("forgetting_error", "damage", "damage_low", "damage_high"),
+    *("ua_difference", "ua_low", "ua_high", "price"),
+    *("floor_error", "floor_damage", "margin_ua", "margin_damage"),
+    *("is_edge", "x", "y"),
+)
+LEAST_REACH = 5.0  # points that the picture covers at least
+ROOM = 1.15  # of the largest number
+
+
+def points(cell: CellTable) -> pd.DataFrame:
+    """Return a row for each method and control: its numbers, and where it is drawn.
+
+    `is_edge`: it collapsed, does not set the scale, and is drawn no further than the others reach;
+    `x` and `y` are NaN where there is nothing to draw.
+    """
+    said = {one.run: one for one in said_of(cell)}
+    runs = [run for run in cell.labels if cell.kinds[run] != "reference"]
+    rows = [
+        {
+            "verdict": said[run].verdict if run in said else "",
+            "sentence": said[run].sentence if run in said else "",
+            **_numbers(cell, run),
+            **_floors(cell),
+        }
+        for run in runs
+    ]
+    frame = pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("is_edge", "x", "y")])
+    frame["is_edge"] = frame["verdict"] == COLLAPSED
+    low, high, right = limits(frame)
+    frame["x"] = frame["forgetting_error"].clip(upper=right)
+    frame["y"] = frame["damage"].clip(low, high)
+    return frame[list(COLUMNS)]
+
+
+def limits(frame: pd.DataFrame) -> tuple[float, float, float]:
+    """Return the least and largest damage, and the largest error, that the picture covers."""
+    shown = frame[~frame["is_edge"]] if (~frame["is_edge"]).any() else frame
+    damages = [*shown["damage"], *frame["floor_damage"], *-frame["floor_damage"]]
+    errors = [*shown["forgetting_error"], *frame["floor_error"]]
+    return (
+        ROOM * min(_least(damages), -LEAST_REACH),
+        ROOM * max(-_least(-d for d in damages), LEAST_REACH),
+        ROOM * max(-_least(-e for e in errors), LEAST_REACH),
+    )
+
+
+def _least(values: Any) -> float:
+    return min((value for value in values if not math.isnan(value)), default=0.0)
+
+
+def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
+    factor = metric_of("difference").factor
+
+    def number(metric: str, at: str | None = None) -> float:
+        return factor * cell.number(run, metric, at=at)
+
+    damages = cell.values(run, "damage", "retain")
+    return {
+        "run": run,
+        "label": cell.labels[run],
+        "kind": cell.kinds[run],
+        "n": int(np.count_nonzero(~np.isnan(damages))),
+        "forgetting_error": number("forgetting_error"),
+        "damage": factor * mean(damages),
+        "damage_low": number("difference_low", "damage"),
+        "damage_high": number("difference_high", "damage"),
+        "ua_difference": number("difference", "ua"),
+        "ua_low": number("difference_low", "ua"),
+        "ua_high": number("difference_high", "ua"),
+        "price": mean(cell.values(run, "rte")) / mean(cell.values(REFERENCE, "rte")),
+    }
+
+
+def _floors(cell: CellTable) -> dict[str, float]:
+    """Return the sides of the box in which retraining again would lie, and the margins."""
+    factor = metric_of("difference").factor
+    spread = student_95(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd")
+    return {
+        "floor_error": factor * (chance(cell, "ua") + chance(cell, "mia")) / 2,
+        "floor_damage": factor * spread,
+        "margin_ua": factor * cell.number(REFERENCE, "margin", at="ua"),
+        "margin_damage": factor * cell.number(REFERENCE, "margin", at="damage"),
+    }

@@ -1,0 +1,139 @@
+"""What is said of each method of a cell: the verdict, and a sentence with its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from collateral.findings.catalogue import metric_of
+from collateral.findings.verdict import (
+    COLLAPSED,
+    HURT,
+    LIKE,
+    UNDECIDED,
+    UNFORGOTTEN,
+    UNKNOWN,
+    UNLIKE,
+    VERDICTS,
+)
+from collateral.results.layout import ORIGINAL
+from collateral.results.table import REFERENCE, CellTable, mean
+
+LEAST_P = 0.001
+
+
+@dataclass(frozen=True)
+class Said:
+    """A method and what is said of it."""
+
+    run: str
+    label: str
+    verdict: str
+    sentence: str
+
+
+def verdict_of(cell: CellTable, run: str) -> str:
+    """Return the verdict on a method; empty where there is none, as on a control."""
+    number = cell.number(run, "verdict")
+    return "" if math.isnan(number) else VERDICTS[int(number)]
+
+
+def said_of(cell: CellTable) -> Iterator[Said]:
+    """Yield what is said of every method, in the order of the config."""
+    for run in cell.runs("method"):
+        if verdict := verdict_of(cell, run):
+            yield Said(run, cell.labels[run], verdict, SENTENCES[verdict](cell, run))
+
+
+def _collapsed(cell: CellTable, run: str) -> str:
+    ended = cell.trouble(run).capitalize()
+    own, retrained = _rate(cell, run, "ta"), _rate(cell, REFERENCE, "ta")
+    return f"{ended + '; ' if ended else ''}TA is {own} where Retrain has {retrained}."
+
+
+def _unforgotten(cell: CellTable, run: str) -> str:
+    ends = " and ".join(
+        f"{name}'s {_rate(cell, of, 'ua')}"
+        for name, of in (("Original", ORIGINAL), ("Retrain", REFERENCE))
+    )
+    above = _points(cell.number(run, "difference", at="midpoint"))
+    p = _p(cell.number(run, "difference_p", at="midpoint"))
+    own = _rate(cell, run, "ua")
+    return f"UA is {own}, {above} above the midpoint of {ends} ({p}); {_damage(cell, run)}."
+
+
+def _hurt(cell: CellTable, run: str) -> str:
+    lost = f"The nearest retained examples lose more than the others: {_damage(cell, run)}"
+    return f"{lost} ({_p(cell.number(run, 'difference_p', at='damage'))}); {_ua(cell, run)}."
+
+
+def _like(cell: CellTable, run: str) -> str:
+    margins = " and ".join(
+        f"±{_points(cell.number(REFERENCE, 'margin', at=at))}" for at in ("ua", "damage")
+    )
+    worst = max(cell.number(run, "equivalence_p", at=at) for at in ("ua", "damage"))
+    both = f"{_ua(cell, run)}; {_damage(cell, run)}"
+    return f"{_capital(both)}: within {margins} ({_p(worst)})."
+
+
+def _unlike(cell: CellTable, run: str) -> str:
+    return f"{_capital(_ua(cell, run))}; {_damage(cell, run)}."
+
+
+def _undecided(cell: CellTable, run: str) -> str:
+    both = f"{_ua(cell, run)}; {_damage(cell, run)}"
+    return f"{_capital(both)}: chance explains it, and would explain more than the margin."
+
+
+def _unknown(cell: CellTable, run: str) -> str:
+    ua = mean(cell.values(run, "ua")) - mean(cell.values(REFERENCE, "ua"))
+    damage = mean(cell.values(run, "damage", "retain"))
+    return (
+        f"UA is {_signed(ua)} points from Retrain's and damage {_signed(damage)} points; with "
+        "one seed nobody knows what chance does."
+    )
+
+
+SENTENCES: dict[str, Callable[[CellTable, str], str]] = {
+    COLLAPSED: _collapsed,
+    UNFORGOTTEN: _unforgotten,
+    HURT: _hurt,
+    LIKE: _like,
+    UNLIKE: _unlike,
+    UNDECIDED: _undecided,
+    UNKNOWN: _unknown,
+}
+
+
+def _ua(cell: CellTable, run: str) -> str:
+    return f"UA is {_with_interval(cell, run, 'ua')} points from Retrain's"
+
+
+def _damage(cell: CellTable, run: str) -> str:
+    return f"damage is {_with_interval(cell, run, 'damage')} points"
+
+
+def _with_interval(cell: CellTable, run: str, at: str) -> str:
+    low, high = (cell.number(run, f"difference_{end}", at=at) for end in ("low", "high"))
+    return f"{_signed(cell.number(run, 'difference', at=at))} [{_signed(low)}, {_signed(high)}]"
+
+
+def _rate(cell: CellTable, run: str, metric: str) -> str:
+    return f"{metric_of(metric).text(mean(cell.values(run, metric)))} %"
+
+
+def _points(value: float) -> str:
+    return f"{metric_of('difference').text(value)} points"
+
+
+def _signed(value: float) -> str:
+    return metric_of("difference").text(value, sign=True)
+
+
+def _p(value: float) -> str:
+    return f"p < {LEAST_P}" if value < LEAST_P else f"p = {value:.3f}"
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

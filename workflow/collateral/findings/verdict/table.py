@@ -1,0 +1,45 @@
+"""The verdict on every method, with its numbers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.findings.verdict.picture import points
+from collateral.findings.verdict.sentences import said_of
+from collateral.results.table import CellTable
+
+CAPTION = "Verdicts: {title}; n = {n} seeds."
+CONVENTIONS = (
+    "The first that holds. Collapsed: a seed diverged or collapsed, or TA is below half of "
+    "Retrain's. Did not forget: UA is above the midpoint of Original's and Retrain's (one-sided "
+    "t over seeds, Holm over methods), where these are further apart than the margin. Hurt the "
+    "neighbours: the interval of damage (loss near the forget set minus loss far from it, against "
+    "Retrain, on retained examples) lies above zero. Like Retrain: UA and damage are equivalent to "
+    "Retrain's (two one-sided tests). Unlike Retrain: one of them differs. Not distinguishable: "
+    "neither. In brackets: 95 % intervals over seeds, at levels by Holm over all methods and both "
+    "measures, so that at most 5 % of cells without any difference have a finding. Margin: 1.96 "
+    "times the root mean square difference between two retrainings."
+)
+TOO_FEW = "Verdicts of one seed: only a collapse can be told."
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of verdicts; nothing where there are none."""
+    said = list(said_of(cell))
+    if not said:
+        return
+    lines = [Line(one.label, [Field(one.verdict), Field(one.sentence)]) for one in said]
+    yield Table(
+        "verdict",
+        "Verdicts",
+        [Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)],
+        CAPTION.format(title=cell.title, n=len(cell.seeds)) if len(cell.seeds) > 1 else TOO_FEW,
+        CONVENTIONS,
+        _records(cell),
+    )
+
+
+def _records(cell: CellTable) -> list[dict[str, Any]]:
+    return [
+        {str(key): value for key, value in row.items()} for row in points(cell).to_dict("records")
+    ]

@@ -1,0 +1,14 @@
+"""A cell in a sentence: which methods got which verdict."""
+
+from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict.sentences import said_of
+from collateral.results.table import CellTable
+
+
+def words(cell: CellTable) -> str:
+    """Name the methods of each verdict, the worst first."""
+    said = list(said_of(cell))
+    groups = {v: [one.label for one in said if one.verdict == v] for v in VERDICTS}
+    parts = [f"{v}: {', '.join(labels)}" for v, labels in groups.items() if labels]
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""

@@ -5,6 +5,7 @@ from pathlib import Path
 from collateral.results import layout
 from collateral.results.chain import SEAL, seal_folder, write_record, write_sealed
 from collateral.results.files import read_json, write_json
+from collateral.results.gates import write_gates
 
 OF_JOBS = (
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EMBEDDINGS),
@@ -16,6 +17,8 @@ def seal(root: Path) -> Path:
     """Write the records of all files below a benchmark's folder, and return it."""
     if not (root / layout.PROBLEMS).exists():
         write_json(root / layout.PROBLEMS, {"problems": []})
+    if not (root / layout.GATES).exists():
+        write_gates(root / layout.GATES, [])
     for name in (layout.TABLES, layout.FIGURES):
         if (root / name).is_dir():
             seal_folder(root / name)

@@ -82,7 +82,7 @@ def test_headlines_are_those_of_the_page(results):
     write_page(results / "digits", full_cell())
     [[_, title, headline]] = pages_in(results, ["digits"])[0].cells
     for page in (index_of(results), (results / "digits/report.html").read_text()):
-        assert f'#digit_3-50">{title}</a></dt>' in page
+        assert f'#digit_3-50">{title}</a></' in page
         assert f"<dd>{headline}</dd>" in page
 
 

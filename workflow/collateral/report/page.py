@@ -19,6 +19,7 @@ from collateral.report.records import computed_with, what_ran
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
 from collateral.results.chain import check_folder, checked
+from collateral.results.gates import Gate, read_gates
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import BenchmarkTable, CellTable, read
 
@@ -61,6 +62,7 @@ class BenchmarkPart:
     over_cells: list[Section]
     cells: list[CellPart]
     switches: list[Switch]
+    gates: list[Gate]
     versions: str
     problems: list[Problem]
 
@@ -68,6 +70,10 @@ class BenchmarkPart:
     def glance(self) -> list[list[str]]:
         """Anchor, title and headline of each cell."""
         return [[cell.anchor, cell.title, cell.headline] for cell in self.cells]
+
+    def gates_of(self, colour: str) -> list[Gate]:
+        """Return the gates of one colour."""
+        return [gate for gate in self.gates if gate.colour == colour]
 
     @property
     def conventions(self) -> list[str]:
@@ -94,6 +100,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         over_cells,
         cells,
         _switches(table),
+        read_gates(checked(folder / layout.GATES, folder)),
         computed_with(folder, table.cells[0]),
         list(dict.fromkeys(findings.problems)),
     )

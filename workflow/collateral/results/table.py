@@ -100,19 +100,19 @@ class BenchmarkTable:
         return self._over_cells.get(_key(run, metric, set, at), math.nan)
 
 
-def mean(values: NDArray[np.float64]) -> float:
+def mean(values: NDArray[np.floating]) -> float:
     """Return the mean of what is defined; NaN where nothing is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else np.nan
 
 
-def std(values: NDArray[np.float64]) -> float:
+def std(values: NDArray[np.floating]) -> float:
     """Return the sample standard deviation (ddof=1) of what is defined; NaN for fewer than two."""
     defined = values[~np.isnan(values)]
     return float(defined.std(ddof=1)) if defined.size > 1 else np.nan
 
 
-def standard_error(values: NDArray[np.float64]) -> float:
+def standard_error(values: NDArray[np.floating]) -> float:
     """Return the standard error of `mean(values)`; NaN for fewer than two defined values."""
     return std(values) / float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))
 

@@ -10,7 +10,7 @@ from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.files import atomic
 
 MADE_FROM = (
-    *(layout.PLAN, layout.METRICS, layout.COSTS, layout.PROBLEMS),
+    *(layout.PLAN, layout.METRICS, layout.COSTS, layout.PROBLEMS, layout.GATES),
     *(f"{folder}/{layout.RECORD}" for folder in (layout.TABLES, layout.FIGURES)),
 )
 

@@ -49,7 +49,7 @@ class Ground:
             centred(scaled_ranks(similarity), tenths),
             mean_above(similarity),
             near,
-            (1 - is_near) * weights[tenths],
+            np.where(is_near, 0.0, weights[tenths]),
             tenths,
         )
 
@@ -143,7 +143,8 @@ def mean_above(keys: Floats) -> Mean:
 
 def scaled_ranks(values: NDArray[np.floating]) -> Floats:
     """Return ranks from -1/2 to 1/2, ties sharing theirs."""
-    return rankdata(values) / len(values) - 0.5
+    ranks: Floats = rankdata(values) / len(values) - 0.5
+    return ranks
 
 
 def centred(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
@@ -151,14 +152,15 @@ def centred(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
     counts = np.bincount(groups)
     sums = np.bincount(groups, weights=values)
     means = np.divide(sums, counts, out=np.zeros(len(counts)), where=counts > 0)
-    centred: Floats = values - means[groups]
+    centred: Floats = values.astype(np.float64) - means[groups]
     return centred
 
 
 def tenths_of(values: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return each value's tenth by rank, from 0; equal values share one."""
     place = (rankdata(values) - 0.5) / len(values)
-    return np.minimum(NUM_TENTHS * place, NUM_TENTHS - 1).astype(np.int64)
+    tenths: NDArray[np.int64] = np.minimum(NUM_TENTHS * place, NUM_TENTHS - 1).astype(np.int64)
+    return tenths
 
 
 def margins(logits: NDArray[np.floating], label: NDArray[np.int64]) -> Floats:

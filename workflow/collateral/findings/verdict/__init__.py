@@ -6,6 +6,7 @@ Damage is what the nearest retained examples lose against Retrain, minus what al
 from collateral.contract.metrics import Metric
 
 AFTER = ("accuracy", "membership", "locality")
+PLACE = "top"
 ORDER = 5
 # In this order, the first that holds; a number of the long table counts them from 0.
 VERDICTS = (

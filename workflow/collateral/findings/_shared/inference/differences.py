@@ -6,6 +6,7 @@ want symmetry alone. Interval and test always agree: one excludes zero where the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -46,7 +47,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-UNKNOWN = Difference(*[float("nan")] * 4, n=0)
+UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, n=0)
 
 
 def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
@@ -57,9 +58,9 @@ def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
     levels, adjusted = holm_levels(p), holm(p)
     found = dict.fromkeys(samples, UNKNOWN)
     for place, (key, values) in enumerate(tested.items()):
-        low, high = interval(values, levels[place], len(tested))
-        numbers = map(float, (values.mean(), low, high, adjusted[place]))
-        found[key] = Difference(*numbers, n=len(values))
+        low, high = map(float, interval(values, levels[place], len(tested)))
+        p_adjusted = float(adjusted[place])
+        found[key] = Difference(float(values.mean()), low, high, p_adjusted, len(values))
     return found
 
 
@@ -71,12 +72,14 @@ def chosen_test(n: int, num_tests: int) -> Test:
 def p_value(differences: Floats, num_tests: int = 1) -> NDArray[np.float64]:
     """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
     n = differences.shape[-1]
+    p: NDArray[np.float64]
     if chosen_test(n, num_tests) == "t":
-        p: NDArray[np.float64] = 2 * stdtr(n - 1, -np.abs(_t(differences)))
+        p = 2 * stdtr(n - 1, -np.abs(_t(differences)))
         return p
     means = _subset_means(differences)
     beyond = np.minimum((means <= 0).sum(axis=-1), (means >= 0).sum(axis=-1))
-    return np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
+    p = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
+    return p
 
 
 def p_above(differences: Floats) -> NDArray[np.float64]:
@@ -156,4 +159,5 @@ def _subset_weights(n: int) -> NDArray[np.float64]:
     else:
         chosen = np.random.default_rng(n).integers(0, 2, (2**MOST_FLIPPED - 1, n))
         chosen = chosen[chosen.any(axis=1)]
-    return (chosen / chosen.sum(axis=1, keepdims=True)).T
+    weights: NDArray[np.float64] = (chosen / chosen.sum(axis=1, keepdims=True)).T
+    return weights

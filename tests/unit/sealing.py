@@ -7,7 +7,7 @@ from collateral.results.chain import SEAL, seal_folder, write_record, write_seal
 from collateral.results.files import read_json, write_json
 
 OF_JOBS = (
-    *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EMBEDDINGS),
+    *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
     *(layout.TRIALS, layout.SELECTED, layout.SUPPORT_SIZES),
 )
 

@@ -427,6 +427,24 @@ def test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each(small, name, cou
 
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
+def test_a_short_run_is_the_beginning_of_a_long_one_unless_it_says_no(small, name):
+    if tiny(name).is_paced:
+        pytest.skip("what an epoch does depends on how many there are")
+    short, long = (
+        list(states_by_epoch(method_of(small, name), tiny(name, epochs=count)).values())
+        for count in (2, 5)
+    )
+    assert len(short) == 3 and len(set(long)) == 6
+    assert short == long[:3]
+
+
+def test_no_epoch_of_ours_depends_on_how_many_there_are():
+    ours = {"amun", "ft", "ga", "ltd", "neighbor", "rl", "salun", "ideal"}
+    assert ours <= {*IN_EPOCHS}
+    assert not any(tiny(name).is_paced for name in ours)
+
+
+@pytest.mark.parametrize("name", IN_EPOCHS)
 def test_without_epochs_it_learns_nothing(small, name):
     states = states_by_epoch(method_of(small, name), tiny(name, epochs=0))
     assert states == {None: states[None], 0: states[None]}

@@ -256,6 +256,41 @@ def test_only_the_unlearned_model_is_tracked_once_an_epoch(base, examples):
     assert tracked == [None] * TEACHER_EPOCHS + [1.0, 2.0, 3.0, 4.0]
 
 
+def test_what_is_tracked_is_kept_with_the_seconds_by_then(base, time_):
+    def tracker(_model):
+        time_.passes(1000)
+        return {"number": 1.0, "answers": torch.tensor([len(run.tracked)])}
+
+    run = Run(CPU, 1, tracker=tracker)
+    with run.phase("unlearn"):
+        for _ in run.epochs(3, copy.deepcopy(base)):
+            time_.passes(10)
+    assert [kept["answers"].item() for kept in run.tracked] == [0, 1, 2]
+    assert all(kept.keys() == {"answers"} for kept in run.tracked)
+    assert run.tracked_seconds == [10, 20, 30]
+    logged = {"loop": 1, "epoch_number": 1.0}
+    assert run.history == [{**logged, "epoch": epoch} for epoch in range(3)]
+
+
+def test_a_resumed_run_keeps_what_was_tracked_before(base, time_, tmp_path):
+    def work(kill_at: int | None = None) -> Run:
+        checkpoints = Checkpoints(tmp_path, "job", ALWAYS)
+        tracker = lambda _: {"answers": torch.tensor([time_.now])}  # noqa: E731
+        run = Run(CPU, 1, checkpoints=checkpoints, tracker=tracker)
+        with run.phase("unlearn"):
+            for epoch in run.epochs(3, copy.deepcopy(base)):
+                time_.passes(10)
+                if epoch == kill_at:
+                    raise Killed
+        return run
+
+    with pytest.raises(Killed):
+        work(kill_at=2)
+    resumed = work()
+    assert [kept["answers"].item() for kept in resumed.tracked] == [110, 120, 140]
+    assert resumed.tracked_seconds == [10, 20, 30]
+
+
 def test_tracking_leaves_every_module_in_its_mode(base, examples):
     model = copy.deepcopy(base)
     start_training(model, TrainedParams(lr=0.1, batchnorm="frozen"))

@@ -22,6 +22,7 @@ from collateral.findings.accuracy.numbers import accuracies
 from collateral.methods.ltd.params import Prepare
 from collateral.results.chain import file_hash, hashes
 from collateral.results.dataset import Labels
+from collateral.results.epochs import Epochs
 from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
 from collateral.results.split import Split, ids_hash
 from collateral.stages import train, tune, unlearn
@@ -446,8 +447,10 @@ def tracked(workshop, request) -> str:
     return method
 
 
-def test_tracking_changes_nothing_but_the_history(workshop, tracked):
+def test_tracking_changes_nothing_but_the_history_and_adds_the_epochs(workshop, tracked):
     plain, seen = (workshop.results(f"{tracked}-{name}") for name in ("plain", "tracked"))
+    assert seen.pop("epochs.npz")
+    assert seen["record.json"]["files"].pop("epochs.npz")
     assert plain.keys() == seen.keys()
     assert plain.pop("history.csv") != seen.pop("history.csv")
     files = [one["record.json"]["files"].pop("history.csv") for one in (plain, seen)]
@@ -466,6 +469,34 @@ def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
         train, test = (StoredOutputs(path, part).prediction for part in ("train", "test"))
         expected = accuracies(train, test, labels, split)
         assert row == {f"epoch_{metric}": value for metric, value in expected.items()}
+
+
+def test_of_every_epoch_the_answers_are_kept_from_the_base_to_the_end(workshop, tracked):
+    epochs = Epochs.load(workshop.folder / f"{tracked}-tracked" / "epochs.npz")
+    assert len(epochs) == POINTS[tracked]
+    for epoch, name in ((epochs[0], "base"), (epochs[-1], f"{tracked}-tracked")):
+        for part in ("train", "test"):
+            kept = getattr(epoch, part)
+            stored = StoredOutputs(workshop.folder / name / "outputs.npz", part)
+            assert np.array_equal(kept.confidence, stored.confidence)
+            assert np.array_equal(kept.prediction, stored.prediction)
+
+
+def test_of_every_epoch_the_seconds_are_kept_and_preparing_is_among_them(workshop, tracked):
+    cost = read(workshop, f"{tracked}-tracked", "cost.json")
+    seconds = cost["epoch_seconds"]
+    assert len(seconds) == POINTS[tracked]
+    assert seconds == sorted(seconds)
+    prepared = sum(s for phase, s in cost["seconds"].items() if phase != "unlearn")
+    assert prepared <= seconds[0] < seconds[-1] <= cost["total_seconds"]
+    assert "epoch_seconds" not in read(workshop, f"{tracked}-plain", "cost.json")
+
+
+def test_a_run_that_is_no_longer_tracked_leaves_no_epochs_behind(workshop):
+    command = workshop.method("unlearn", "once", "ga", METHODS["ga"], run="x")
+    main([*command, "--track"])
+    main(command)
+    assert "epochs.npz" not in workshop.results("once")
 
 
 def test_a_tracked_run_that_was_killed_ends_in_the_same_bits(workshop, tracked, monkeypatch):

@@ -1,6 +1,6 @@
 """A cell's cached outputs on disk, from arrays that a test makes up."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from collateral.findings.compute import cell_numbers
 from collateral.results import layout
 from collateral.results.cell import CellResults
 from collateral.results.dataset import Labels
+from collateral.results.epochs import Epochs, answers_in
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
@@ -35,6 +36,7 @@ class FakeRun:
     test: Outputs
     status: str = "ok"
     extra: Mapping[str, float] = field(default_factory=dict)
+    epochs: Sequence[ModelOutputs] = ()  # of a tracked run, the base first; each takes a second
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,10 @@ class FakeCell:
             ModelOutputs(made.train, made.test).save(place / layout.OUTPUTS)
             record = {"run": run, "status": made.status, "extra": dict(made.extra)}
             write_json(place / layout.RECORD, record)
-            write_json(place / layout.COST, COST)
+            by_epoch = {"epoch_seconds": [float(i) for i in range(len(made.epochs))]}
+            write_json(place / layout.COST, COST | (by_epoch if made.epochs else {}))
+            if made.epochs:
+                write_epochs(place, made.epochs)
         seal(folder)
         seeds = tuple(self.neighbours.seeds.tolist())
         names = dict.fromkeys(run for run, _ in self.runs if run != layout.RETRAIN)
@@ -79,6 +84,14 @@ class FakeCell:
         found = {key_of(row): row.value for row in rows}
         assert len(found) == len(rows) > 0
         return found
+
+
+def write_epochs(place: Path, models: Sequence[ModelOutputs]) -> None:
+    """Write what a tracked run keeps of its models, and a history without numbers."""
+    kept = [answers_in(model) for model in models]
+    Epochs.of({name: [one[name] for one in kept] for name in kept[0]}).save(place / layout.EPOCHS)
+    if not (place / layout.HISTORY).exists():
+        (place / layout.HISTORY).write_text("loop,epoch\n")
 
 
 def key_of(row: Row) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ EVERYTHING = {
     "fractions": [0.5],
     "methods": {"ft": {}, "ltd": {"lr": [0.1, 0.2]}},
     "sweeps": {"s": {"method": "ltd", "vary": {"beta": [3]}}},
+    "track": ["ltd"],
     "support_size": {"k": [20, 50], "cells": ["digit_3-50"]},
 }
 CELL = "results/b/digit_3-50"
@@ -74,6 +75,14 @@ def test_of_a_run_all_is_needed_but_its_weights(benchmark, folder, rule):
     found = {path: by for path, by in listed if str(Path(path).parent) == folder}
     names = ("outputs.npz", "record.json", "history.csv", "cost.json")
     assert found == {f"{folder}/{name}": rule for name in names}
+
+
+def test_of_a_tracked_run_its_epochs_are_needed_too(benchmark):
+    folder = f"{CELL}/seed-1/ltd"
+    names = ("outputs.npz", "record.json", "history.csv", "cost.json", "epochs.npz")
+    listed = rules_of(benchmark).items()
+    found = {path: by for path, by in listed if str(Path(path).parent) == folder}
+    assert found == {f"{folder}/{name}": "track" for name in names}
 
 
 def test_of_tunings_and_support_sizes_what_they_say_and_cost_is_needed(benchmark):

@@ -651,6 +651,12 @@ def test_a_tracked_method_must_be_there():
     assert complaint(track=["ft", "ft"]) == "track: ['ft', 'ft']: a value stands there twice"
 
 
+def test_all_methods_may_be_tracked_by_one_word():
+    said = "track: 'every': should be a list of methods, or all"
+    assert complaint(track="every") == said
+    assert complaint(track=["ft", 1]).startswith("track[1]: 1: should be a valid string")
+
+
 def test_a_sweep_over_an_unknown_cell_is_named():
     sweeps = {"s": {"method": "ft", "vary": {"lr": [0.1]}, "cells": ["digit_3-5"]}}
     assert complaint(sweeps=sweeps) == (

@@ -2,8 +2,30 @@
 
 import pytest
 
+from collateral.contract.params import MethodParams
 from collateral.contract.seeds import seed_of
 from collateral.contract.spelling import nearest, unknown
+
+# Whether an epoch depends on how many there are.
+
+
+@pytest.mark.parametrize(
+    ("values", "is_paced"),
+    [
+        ({}, False),
+        ({"schedule": "constant", "warmup": 0}, False),
+        ({"schedule": "cosine"}, True),
+        ({"warmup": 2}, True),
+    ],
+)
+def test_a_schedule_and_a_warm_up_make_a_run_paced(values, is_paced):
+    class Params(MethodParams):
+        schedule: str | None = None
+        warmup: int = 0
+
+    assert Params(**values).is_paced is is_paced
+    assert not MethodParams().is_paced
+
 
 # Seeds. The values are for ever: with others, every result would be another.
 

@@ -16,7 +16,12 @@ from collateral.contract.params import MethodParams
 from collateral.contract.plugins import MODEL, add_plugins
 from collateral.contract.work import Sizes, Work, training
 from collateral.models._facts import facts_of
-from collateral.plan.estimate.disk import NUM_SHOWN, benchmark_bytes, run_bytes
+from collateral.plan.estimate.disk import (
+    NUM_SHOWN,
+    benchmark_bytes,
+    checkpoint_bytes,
+    run_bytes,
+)
 from collateral.plan.estimate.jobs import benchmark_jobs, shared_jobs
 from collateral.plan.estimate.total import START_SECONDS, estimate
 from collateral.plan.grid import build_grid
@@ -152,6 +157,17 @@ def test_a_run_takes_what_its_files_take():
     assert taken["retrain"] == 3 * run_bytes(work)
     assert taken["base"] == run_bytes(work) + ALL * 64 * 4
     assert "original" not in taken
+
+
+def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():
+    """Of the base and two epochs four bytes of confidence and two of prediction, an example."""
+    plain, tracked = workload(), workload(track=["ft"])
+    assert {job.rule: job.count for job in benchmark_jobs(tracked) if job.rule == "track"}
+    kept = ALL * 3 * (4 + 2)
+    taken, before = benchmark_bytes(tracked), benchmark_bytes(plain)
+    assert taken["track"] == 3 * (run_bytes(plain) + kept)
+    assert taken["track"] + taken["unlearn"] == before["unlearn"] + 3 * kept
+    assert checkpoint_bytes(tracked) == checkpoint_bytes(plain) + kept
 
 
 def test_the_images_beside_similarities_are_those_that_the_stage_keeps():

@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from collateral.contract.attacks import ATTACKS, MIA, score_of
-from collateral.findings.membership import LOOKS_AT, METRICS
+from collateral.findings.membership import LOOKS_AT, SCORES
 from collateral.findings.membership.numbers import (
     FEATURES,
     MAX_VECTORS,
@@ -71,8 +71,8 @@ def test_features_come_from_the_right_part_of_the_outputs():
 
 def test_every_attack_looks_at_something_and_says_at_what():
     assert [*FEATURES] == [*LOOKS_AT] == [*ATTACKS]
-    assert [*METRICS] == [score_of(attack) for attack in ATTACKS]
-    assert METRICS[score_of(MIA)].label == "MIA"
+    assert [*SCORES] == [score_of(attack) for attack in ATTACKS]
+    assert SCORES[score_of(MIA)].label == "MIA"
 
 
 def test_the_boundary_of_mirrored_groups_is_in_their_middle():

@@ -1,5 +1,9 @@
 """File names: patterns with Snakemake's wildcards, logs and checkpoints."""
 
+import re
+
+from small_grid import grid
+
 from collateral.plan import paths
 
 PATTERNS = {
@@ -43,6 +47,7 @@ OF_BENCHMARK = {
     "SUPPORT_SIZES": "{cell}/support_size/seed-{seed}/support_sizes.npz",
     "RUN": "{cell}/seed-{seed}/{run}",
     "RETRAIN": "{cell}/seed-{seed}/retrain",
+    "EPOCHS": "{cell}/seed-{seed}/{run}/epochs.npz",
     "REPORT": "report.html",
     "REPORT_PROBLEMS": "report-problems.json",
     "GLANCE": "glance.json",
@@ -64,6 +69,22 @@ def test_the_files_of_a_run_are_in_its_folder():
         "record": "some/folder/record.json",
         "cost": "some/folder/cost.json",
     }
+
+
+def test_a_run_is_of_the_rule_that_tracks_or_of_the_other():
+    one, other = grid(methods={"ft": {}, "ltd": {}}, track=["ltd"]), grid()
+    patterns = [paths.of_runs({"b": one, "b2": other}, tracked=is_so) for is_so in (False, True)]
+    begin, by_hand = f"{paths.RESULTS}/", {("b", "ltd"): [False, True]}
+    for benchmark in ("b", "b2"):
+        for run in ("ft", "ltd", "ltd@beta=2"):
+            path = f"{begin}{benchmark}/digit_3-50/seed-3/{run}/outputs.npz"
+            found = [bool(re.match(f"{begin}(?:{pattern})/", path)) for pattern in patterns]
+            assert found == by_hand.get((benchmark, run), [True, False])
+
+
+def test_nothing_is_tracked_where_the_config_says_so():
+    pattern = paths.of_runs({"b": grid()}, tracked=True)
+    assert not re.match(pattern, "b/digit_3-50/seed-3/ft/outputs.npz")
 
 
 def test_what_a_job_is_and_cost_and_prepared_is_in_its_folder():

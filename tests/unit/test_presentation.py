@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from plug_ins import forgotten_after
+from plug_ins import ONE_PHASE, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.contract.plugins import FINDING, add_plugins
@@ -36,6 +36,21 @@ def test_the_plan_says_labels_sharing_sweeps_and_trials():
     sweep = Sweep("s", "FT", "lr", "ft", values, labels)
     assert plan.cells["digit_3-50"] == CellPlan((sweep,), trials)
     assert plan.cells["digit_8-50"] == CellPlan((), trials)
+
+
+def test_the_plan_names_tracked_runs_of_which_no_epoch_is_a_shorter_run(tmp_path):
+    schedule = """    epochs: int = 3
+    schedule: Literal["cosine", "constant"] = Field("cosine", description="Of the rate.")
+"""
+    folder = write_method(tmp_path / "methods", "mine", ONE_PHASE + schedule).parent
+    methods = {"ft": {}, "mine": {}, "flat": {"uses": "mine", "schedule": "constant"}}
+    with forgotten_after():
+        plan = plan_of(grid(folder, methods=methods, track="all"))
+        untracked = plan_of(grid(folder, methods=methods, track=["flat", "ft"]))
+    assert plan.cells["digit_3-50"].paced == ("mine",)
+    assert untracked.cells["digit_3-50"].paced == ()
+    plan.save(tmp_path / "plan.json")
+    assert BenchmarkPlan.load(tmp_path / "plan.json") == plan
 
 
 def test_the_plan_is_read_as_it_was_written(tmp_path):

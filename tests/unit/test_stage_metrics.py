@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_cell import write_epochs
 from sealing import seal
 
 from collateral.contract.attacks import ATTACKS
@@ -60,7 +61,8 @@ def write_run(folder: Path, run: str, seed: int, model: ModelOutputs, status: st
     cost = {"seconds": phases, "total_seconds": seed + 1.5, "peak_rss_mb": 300.0}
     place = folder / f"seed-{seed}" / run
     write_json(place / "record.json", record)
-    write_json(place / "cost.json", cost | {"peak_device_mb": None, "device": "cpu"})
+    by_epoch = {"epoch_seconds": [0.5, 1.0, seed + 1.5]} if run == "ft" else {}
+    write_json(place / "cost.json", cost | {"peak_device_mb": None, "device": "cpu"} | by_epoch)
     model.save(place / "outputs.npz")
 
 
@@ -87,6 +89,7 @@ def cell_folder(tmp_path_factory) -> Path:
         ft = ModelOutputs(outputs(TRUTH[0], [0.75] * 8), outputs(TRUTH[1], unsure))
         write_run(folder, "ft", seed, ft)
         (folder / f"seed-{seed}" / "ft" / "history.csv").write_text(HISTORY)
+        write_epochs(folder / f"seed-{seed}" / "ft", [ft] * 3)
         broken = seed == 1
         ga = ModelOutputs(
             outputs([0] * 8, [math.nan if broken else 0.5] * 8), outputs([0] * 4, unsure)
@@ -183,10 +186,10 @@ def test_rows_are_sorted_and_complete(cell_folder):
     ]
     assert keys == sorted(keys)
     assert len(set(keys)) == len(keys)
-    # By seed: 11 own numbers, 47 against Retrain, 24 counts. Over all: 40 edges, 44 of noise, and
+    # By seed: 11 own numbers, 47 against Retrain, 24 counts. Over all: 40 edges, 46 of noise, and
     # 9 floors and 2 sizes of the affected class, whose index is a name; 2 gaps a run. And of ft
-    # `steps` and 2 numbers by 3 epochs.
-    assert len(keys) == 3 * (11 + 24) + 6 * (11 + 47) + 84 + 2 * 2 + 3 * (1 + 6)
+    # `steps`; by 3 epochs 2 numbers of the history, MIA, near and far in 2 sets; 4 over all seeds.
+    assert len(keys) == 3 * (11 + 24) + 6 * (11 + 47) + 86 + 2 * 2 + 3 * (1 + 6 + 15) + 3 * 4
     assert len(rows) == len(keys) + 9 + 2
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")
@@ -218,11 +221,15 @@ def test_the_catalogue_knows_every_number(cell_folder):
 
 def test_what_was_tracked_is_counted_from_the_base(cell_folder):
     rows = read(cell_folder / "metrics.csv")
-    tracked = [row for row in rows if row["metric"].startswith("epoch_")]
+    tracked = [row for row in rows if row["metric"].startswith("epoch_") and row["seed"]]
     found = [(row["run"], row["metric"], row["at"], row["value"]) for row in tracked]
+    of_history = [row for row in found if not row[1].endswith(("_loss", "_mia"))]
     expected = [("ft", "epoch_ra_affected", str(epoch), "") for epoch in range(3)]
     expected += [("ft", "epoch_ua", str(i), ua) for i, ua in enumerate(("0.5", "0.25", "0.0"))]
-    assert found == expected * 3
+    assert of_history == expected * 3
+    # Each epoch's model is the last one's, which remembers the forget set.
+    mia = [row for row in found if row[1] == "epoch_mia"]
+    assert mia == [("ft", "epoch_mia", str(epoch), "0.0") for epoch in range(3)] * 3
 
 
 def test_costs_are_a_table_of_their_own(cell_folder):
@@ -235,8 +242,9 @@ def test_costs_are_a_table_of_their_own(cell_folder):
         ("seconds", "unlearn"): "3.0",
         ("peak_rss_mb",): "300.0",
         ("peak_device_mb",): "",
+        **{("epoch_seconds", str(i)): s for i, s in enumerate(("0.5", "1.0", "3.5"))},
     }
-    assert len(rows) == 9 * 5
+    assert len(rows) == 9 * 5 + 3 * 3 + 5 * 2  # of ft by 3 epochs, and over seeds by 5 budgets
 
 
 def test_a_second_run_writes_the_same_bytes(cell_folder):

@@ -36,6 +36,11 @@ def test_a_page_needs_its_record(root):
     }
 
 
+def test_epochs_of_a_run_that_is_no_longer_tracked_are_told(root):
+    (root / "cell/seed-0/ga/epochs.npz").write_text("epochs")
+    assert [fault.path.name for fault in walk(root).faults] == ["epochs.npz"]
+
+
 def test_a_second_walk_sees_what_changed_since(root):
     assert walk(root).faults == []
     (root / "labels.npz").write_text("other labels")

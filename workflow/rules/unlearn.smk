@@ -2,8 +2,8 @@
 
 In: the base model, the data and the forget set; never Retrain, but for controls that ask for it.
 Out: the values chosen by tuning (tune), and the unlearned model of a run with what it says of every
-example (unlearn). What does not depend on tuned values is prepared by the first job that needs it,
-and kept in its folder for all others.
+example (unlearn), of a tracked run after every epoch (track). What does not depend on tuned values
+is prepared by the first job that needs it, and kept in its folder for all others.
 """
 
 
@@ -86,7 +86,6 @@ rule tune:
 
 
 rule unlearn:
-    """One run of a method or control."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,
@@ -98,6 +97,9 @@ rule unlearn:
         **paths.run_files(paths.RUN),
     log:
         paths.log("unlearn", "benchmark", "cell", "seed", "run"),
+    """One run of a method or control."""
+    wildcard_constraints:
+        benchmark=paths.of_runs(GRID, tracked=False),
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -121,3 +123,11 @@ rule unlearn:
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
+
+
+use rule unlearn as track with:
+    output:
+        **paths.run_files(paths.RUN),
+        epochs=paths.EPOCHS,
+    wildcard_constraints:
+        benchmark=paths.of_runs(GRID, tracked=True),

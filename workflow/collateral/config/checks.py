@@ -10,7 +10,7 @@ from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
 from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.names import LONGEST, LONGEST_RUN, RESERVED, is_slug, short, varied
-from collateral.config.schema import BenchmarkConfig, SweepConfig
+from collateral.config.schema import ALL, BenchmarkConfig, SweepConfig
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
 from collateral.contract.spelling import nearest, shown, unknown
 from collateral.data._facts import known_classes
@@ -180,7 +180,7 @@ def _support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[s
 
 def _track_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for index, name in enumerate(benchmark.track):
-        if name not in benchmark.methods:
+        if name not in (ALL, *benchmark.methods):
             yield f"{key_of((*where, index))}: {unknown('method', name, benchmark.methods)}"
 
 

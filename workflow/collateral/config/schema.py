@@ -3,7 +3,14 @@
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictInt, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StrictInt,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from collateral.contract.attacks import Attack
 from collateral.contract.params import (
@@ -17,6 +24,22 @@ from collateral.contract.params import (
 )
 from collateral.contract.selection import PAPER, Rule
 from collateral.contract.spelling import plain, shown
+
+ALL = "all"  # in place of a list of methods
+
+
+def _listed(value: Any) -> Any:
+    """Return a list of methods, in which `all` stands for every one."""
+    if isinstance(value, str) and value != ALL:
+        raise ValueError(f"should be a list of methods, or {ALL}")
+    return (value,) if value == ALL else value
+
+
+Tracked = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string"}}]}),
+]
 
 
 class BaseParams(TrainingParams):
@@ -114,8 +137,10 @@ class BenchmarkConfig(Strict):
     )
     controls: tuple[str, ...] = Field(("original",), description="Runs to compare with.")
     sweeps: dict[str, SweepConfig] = Field(default_factory=dict, description="Ablations.")
-    track: tuple[str, ...] = Field(
-        (), description="Methods whose model is evaluated after every epoch, off the clock."
+    track: Tracked = Field(
+        (),
+        description="Methods whose model is evaluated after every epoch, off the clock; `all`: "
+        "every one, and the controls that train.",
     )
     attacks: tuple[Attack, ...] = Field(
         ("confidence", "correctness", "entropy", "modified_entropy"),

@@ -1,7 +1,8 @@
 """What a number is called, measured in and best at, and how many of its digits are shown."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Unit = Literal[
@@ -19,6 +20,7 @@ Unit = Literal[
     "rate",
     "",
 ]
+TRACKED = "epoch_"  # before the names of what is measured after every epoch
 Ideal = Literal["retrain", "high", "low"]
 EMPTY = "–"  # an undefined number
 DIGITS: dict[str, int] = {
@@ -82,6 +84,18 @@ class Metric:
         text = f"{self.factor * number:{sign}.{digits}f}"
         is_zero = not text.strip("+-0.")
         return (text.lstrip("+-") if is_zero else text).replace("-", "−")
+
+
+def by_epoch(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return the same numbers after every epoch of a tracked run, by their names there."""
+    return {
+        f"{TRACKED}{name}": replace(
+            metric,
+            label=f"{metric.label} by epoch",
+            description=f"{metric.description} after an epoch; 0 is the base model",
+        )
+        for name, metric in metrics.items()
+    }
 
 
 def percent(share: float) -> str:

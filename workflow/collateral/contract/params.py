@@ -102,6 +102,16 @@ class MethodParams(Strict):
         """
         return {}
 
+    @property
+    def is_paced(self) -> bool:
+        """Tell whether what an epoch does depends on how many there are.
+
+        If not, epoch 3 of a run of 12 is the run of 3. Unless told, a `schedule` that is not
+        constant and a `warmup` make it so; a method of several phases has to say so itself.
+        """
+        schedule, warmup = getattr(self, "schedule", None), getattr(self, "warmup", None)
+        return schedule not in (None, "constant") or bool(warmup)
+
     def prepare_work(self, sizes: Sizes) -> Work:
         """Return what `prepare` computes; unless told, a pass over all that the method touches.
 

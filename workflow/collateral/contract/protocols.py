@@ -129,12 +129,8 @@ class Run(Protocol):
         """Seed torch's global generator from ours inside: a new model's weights are drawn there."""
 
 
-class Answers(Protocol):
-    """What a model says of the train or of the test set, in data-set order."""
-
-    @property
-    def logits(self) -> NDArray[np.float16]:
-        """Read the logits, (N, C); they are large, and kept by nobody."""
+class EpochAnswers(Protocol):
+    """What is kept of a model of the train or of the test set, in data-set order."""
 
     @property
     def confidence(self) -> NDArray[np.float32]:
@@ -143,6 +139,26 @@ class Answers(Protocol):
     @property
     def prediction(self) -> NDArray[np.int64]:
         """Class of the largest logit, (N,)."""
+
+
+class Answers(EpochAnswers, Protocol):
+    """What a model says of the train or of the test set, in data-set order."""
+
+    @property
+    def logits(self) -> NDArray[np.float16]:
+        """Read the logits, (N, C); they are large, and kept by nobody."""
+
+
+class Epoch(Protocol):
+    """A model after an epoch."""
+
+    @property
+    def train(self) -> EpochAnswers:
+        """Its answers on the train set."""
+
+    @property
+    def test(self) -> EpochAnswers:
+        """Its answers on the test set."""
 
 
 class Result(Protocol):
@@ -178,6 +194,9 @@ class Result(Protocol):
 
     def history(self) -> list[dict[str, str]]:
         """Read what was logged in every epoch: the rows of history.csv."""
+
+    def epochs(self) -> Sequence[Epoch]:
+        """Read what a tracked model says after every epoch; the first is the base model."""
 
     def cost(self) -> dict[str, Any]:
         """Read what cost.json says; of Original, the base model's."""

@@ -23,6 +23,7 @@ HOW = {
     "base": "train it, and all that starts from it,",
     "retrain": "train it",
     "unlearn": "train it",
+    "track": "train it",
     "tune": "train it, and the runs that follow its choice,",
     "support_size": "train it",
 }
@@ -124,7 +125,8 @@ def _folders(job: EvaluationJob) -> Iterator[tuple[str, tuple[str, tuple[str, ..
     for seed in seeds:
         yield job.path(paths.RETRAIN, seed=seed), ("retrain", OF_RUN)
         for run in cell.unlearned:
-            yield job.path(paths.RUN, seed=seed, run=run.name), ("unlearn", OF_RUN)
+            folder = job.path(paths.RUN, seed=seed, run=run.name)
+            yield folder, (run.rule, (*OF_RUN, *([layout.EPOCHS] if run.tracked else [])))
     for method in cell.tuned:
         yield job.path(paths.TUNE, method=method), ("tune", OF_TUNING)
     for seed in seeds if cell.support_sized else ():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from collateral.config.cells import ForgetSpec, cells_of
 from collateral.config.methods import MethodSpec, resolve
 from collateral.config.names import short, varied
-from collateral.config.schema import BenchmarkConfig, Config, SweepConfig
+from collateral.config.schema import ALL, BenchmarkConfig, Config, SweepConfig
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import params_class, prepare_class, prepared_name
 from collateral.contract.selection import TEACHER
@@ -34,6 +34,11 @@ class RunSpec:
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
     @property
+    def rule(self) -> str:
+        """The rule that runs it: a tracked run has a file more."""
+        return "track" if self.tracked else "unlearn"
+
+    @property
     def needs_retrain(self) -> bool:
         """Tell whether it is a control that is given Retrain's soft labels."""
         return params_class(self.method.uses).needs_retrain
@@ -47,6 +52,11 @@ class RunSpec:
     def choices(self) -> list[MethodParams]:
         """All parameters that tuning may choose among; one where nothing is tuned."""
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
+
+    @property
+    def is_paced(self) -> bool:
+        """Tell whether its epochs depend on how many there are, as they may be chosen."""
+        return any(params.is_paced for params in self.choices)
 
     @cached_property
     def trials(self) -> list[dict[str, Any]]:
@@ -186,11 +196,12 @@ def _specs(cell: str, benchmark: BenchmarkConfig) -> dict[str, MethodSpec]:
 def _runs(
     specs: Mapping[str, MethodSpec], sweeps: Iterable[SweepSpec], benchmark: BenchmarkConfig
 ) -> Iterator[RunSpec]:
+    is_all = ALL in benchmark.track
     for spec in specs.values():
-        tracked = spec.name in benchmark.track
+        tracked = is_all or spec.name in benchmark.track
         yield RunSpec(spec.name, spec, tuned_by=_tuned_by(spec), tracked=tracked)
     for name in benchmark.controls:
-        yield _control(name, specs)
+        yield replace(_control(name, specs), tracked=is_all and name != layout.ORIGINAL)
     for sweep in sweeps:
         for name, value in sweep.values.items():
             if name != sweep.method.name:

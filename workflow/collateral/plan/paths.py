@@ -1,6 +1,15 @@
 """Every file's name as the rules know it: patterns with Snakemake's wildcards in braces."""
 
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from collateral.results import layout
+
+if TYPE_CHECKING:
+    from collateral.plan.grid import Benchmark
 
 RESULTS = "results"
 LOGS = "logs"
@@ -42,6 +51,7 @@ SUPPORT_SIZES = f"{SUPPORT_SIZE}/{layout.SUPPORT_SIZES}"
 
 RUN = f"{BENCHMARK}/{layout.RUN}"
 RETRAIN = RUN.replace("{run}", layout.RETRAIN)
+EPOCHS = f"{RUN}/{layout.EPOCHS}"
 
 THEORY = f"{RESULTS}/theory"
 REPORT = f"{BENCHMARK}/{layout.REPORT}"
@@ -49,6 +59,8 @@ REPORT_PROBLEMS = f"{BENCHMARK}/{layout.REPORT_PROBLEMS}"  # all that could not 
 GLANCE = f"{BENCHMARK}/{layout.GLANCE}"
 CHECKED = f"{BENCHMARK}/{layout.CHECKED}"
 INDEX = f"{RESULTS}/report.html"
+
+NEVER = "(?!)"  # as a pattern
 
 # What the presenting rules make of a cell, and of a benchmark.
 OF_CELLS = (CELL_METRICS, CELL_METRICS_RECORD, CELL_COSTS, CELL_COSTS_RECORD, CELL_PROBLEMS)
@@ -61,6 +73,21 @@ OF_BENCHMARKS = (
 def run_files(folder: str) -> dict[str, str]:
     """Return the files of a base, retrained or unlearned model by name."""
     return {option: f"{folder}/{name}" for option, name in layout.RUN_FILES.items()}
+
+
+def of_runs(grid: Mapping[str, Benchmark], *, tracked: bool) -> str:
+    """Return what `benchmark` matches in the paths of runs that are tracked, or are not."""
+    # By what follows it: a rule cannot have a file more for some of its jobs, and which these are
+    # depends on benchmark and run together.
+    sign = "=" if tracked else "!"
+    return "|".join(f"{re.escape(name)}(?{sign}{_tracked(one)})" for name, one in grid.items())
+
+
+def _tracked(benchmark: Benchmark) -> str:
+    """Return a pattern of what follows the benchmark's name in the path of a tracked run."""
+    runs = {run for cell in benchmark.cells.values() for run in cell.tracked}
+    names = "|".join(map(re.escape, sorted(runs))) or NEVER
+    return f"/[^/]+/seed-[0-9]+/(?:{names})/"
 
 
 def theory_files() -> dict[str, str | list[str]]:

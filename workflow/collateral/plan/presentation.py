@@ -59,4 +59,5 @@ def _cell_plan(cell: Cell) -> CellPlan:
         Sweep(name, sweep.method.label, sweep.key, sweep.method.name, sweep.values, sweep.labels)
         for name, sweep in cell.sweeps.items()
     )
-    return CellPlan(tuple(sweeps), {name: cell.runs[name].trials for name in cell.tuned})
+    paced = tuple(name for name in cell.tracked if cell.runs[name].is_paced)
+    return CellPlan(tuple(sweeps), {name: cell.runs[name].trials for name in cell.tuned}, paced)

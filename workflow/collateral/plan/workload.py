@@ -99,7 +99,7 @@ class Workload:
     def _run(self, cell: Cell, run: RunSpec, *, is_first_seed: bool) -> Work:
         work = self._unlearn(cell, run.choices) * (1 / len(run.choices)) + self._evaluation
         if run.tracked:
-            work += self._evaluation * (getattr(run.params, "epochs", 0) + 1)
+            work += self._evaluation * num_tracked(run)
         made = preparations_of(cell).of_run(run, is_first_seed=is_first_seed).made
         return self._named(work + self._prepare(cell, made) * (1 / max(1, len(run.preparations))))
 
@@ -137,6 +137,11 @@ class Workload:
 
     def _named(self, work: Work) -> Work:
         return work.of(self.benchmark.config.model)
+
+
+def num_tracked(run: RunSpec) -> int:
+    """Return how many models of a tracked run are looked at: the base, and each epoch's."""
+    return int(getattr(run.params, "epochs", 1)) + 1
 
 
 @cache

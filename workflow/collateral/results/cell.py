@@ -16,6 +16,7 @@ from collateral.contract.rows import At, Row
 from collateral.results import layout
 from collateral.results.chain import checked, read_cost, read_sealed
 from collateral.results.dataset import Labels
+from collateral.results.epochs import Epochs
 from collateral.results.files import Unsound, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
@@ -68,6 +69,10 @@ class Result:
     def history(self) -> list[dict[str, str]]:
         """Read what was logged in every epoch."""
         return read_rows(checked(self.folder / layout.HISTORY, self.root))
+
+    def epochs(self) -> Epochs:
+        """Read what a tracked model says after every epoch."""
+        return Epochs.load(checked(self.folder / layout.EPOCHS, self.root))
 
     def cost(self) -> dict[str, Any]:
         """Read what it cost; of Original, what the base model did."""

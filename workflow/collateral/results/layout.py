@@ -36,6 +36,7 @@ MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"
 EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
+EPOCHS = "epochs.npz"  # of a tracked run: what its model says after every epoch
 RECORD = "record.json"  # of all files of a job that has a folder to itself
 COST = "cost.json"
 PREPARED = "prepared"  # in the folder of a run or a tuning: what it prepared, by name

@@ -48,6 +48,8 @@ class CellPlan:
     sweeps: tuple[Sweep, ...] = ()
     # By tuned method: the values of each trial, as trials.csv numbers them.
     trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
+    # Tracked runs of which an epoch depends on how many there are: none is a shorter run.
+    paced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,11 @@ class BenchmarkPlan:
         """Read what `save` wrote."""
         content = read_sealed(path, path.parent)
         cells = {
-            name: CellPlan(tuple(Sweep(**sweep) for sweep in cell["sweeps"]), cell["trials"])
+            name: CellPlan(
+                tuple(Sweep(**sweep) for sweep in cell["sweeps"]),
+                cell["trials"],
+                tuple(cell["paced"]),
+            )
             for name, cell in content["cells"].items()
         }
         # Plans from before these were told have neither.

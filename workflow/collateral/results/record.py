@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-# Before the names of what is measured after every epoch, in history.csv and metrics.csv.
-TRACKED = "epoch_"
+from collateral.contract.metrics import TRACKED
+
+EPOCH_SECONDS = f"{TRACKED}seconds"  # of a tracked run, in cost.json: on the clock by then
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 

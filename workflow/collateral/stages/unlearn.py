@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +16,7 @@ from collateral.contract.plugins import kind_of, params_class, prepared_name
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes
+from collateral.results.epochs import answers_in
 from collateral.results.outputs import StoredOutputs
 from collateral.results.selection import read_selected
 from collateral.results.split import Split
@@ -27,7 +29,7 @@ from collateral.stages.options import (
 )
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.execution import Method, Prepared, method_of, prepared_in
-from collateral.training.inference import infer
+from collateral.training.inference import outputs_of
 from collateral.training.run import Tracker
 from collateral.training.session import Session, open_session, write_results
 
@@ -67,6 +69,7 @@ def run(args: argparse.Namespace) -> None:
     model, this = method.unlearn(params, *inputs, checkpoints=checkpoints, tracker=tracker)
     if prepared:
         prepared.add_to(this)
+    (args.out / layout.EPOCHS).unlink(missing_ok=True)  # of the run when it was tracked
     write_results(args.out, model, session, this, record)
     checkpoints.clear()
 
@@ -92,14 +95,16 @@ def preparation(
 
 
 def tracker_of(session: Session, split: Split) -> Tracker:
-    """Return a function: a model in, its accuracies out, on all and on the affected classes."""
+    """Return a function: a model in, its accuracies and what it says of every example out."""
     labels = session.data.labels
 
-    def measure(model: nn.Module) -> dict[str, float]:
-        train, test = (infer(model, examples)[1] for examples in (session.train, session.test))
-        found = accuracies(train.argmax(1).numpy(), test.argmax(1).numpy(), labels, split)
-        is_defined = bool(train.isfinite().all() and test.isfinite().all())
-        return found if is_defined else dict.fromkeys(found, math.nan)
+    def measure(model: nn.Module) -> dict[str, float | Tensor]:
+        seen, _ = outputs_of(model, session.train, session.test)
+        found = accuracies(seen.train.prediction, seen.test.prediction, labels, split)
+        is_defined = all(np.isfinite(part.confidence).all() for part in (seen.train, seen.test))
+        numbers = found if is_defined else dict.fromkeys(found, math.nan)
+        kept = {name: torch.from_numpy(array) for name, array in answers_in(seen).items()}
+        return {**numbers, **kept}
 
     return measure
 

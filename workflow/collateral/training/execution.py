@@ -59,6 +59,8 @@ class Prepared:
         run.reported = {**self.reported, **run.reported}
         for phase, seconds in self.seconds.items():
             run.clock.seconds[phase] += seconds
+        before = sum(self.seconds.values())
+        run.tracked_seconds = [before + seconds for seconds in run.tracked_seconds]
         first = [{"phase": "prepare", **row} for row in self.history]
         run.history = [*first, *({"phase": "unlearn", **row} for row in run.history)]
 
@@ -113,7 +115,7 @@ class Method:
         run.track(model)
         with run.phase("unlearn"):
             model = self.module.unlearn(model, self.task, params, run, *inputs)
-        if run.num_tracked == 1:  # it has no epochs: its end is all there is to see
+        if len(run.tracked) == 1:  # it has no epochs: its end is all there is to see
             run.track(model, epoch=0)
         return model, run
 

@@ -2,21 +2,22 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from collateral.contract.metrics import TRACKED
 from collateral.contract.protocols import Stateful
-from collateral.results.record import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
 from collateral.training.numerics import device_name
 
 LOG = logging.getLogger(__name__)
-Tracker = Callable[[nn.Module], dict[str, float]]
+# From a model to numbers for the history, and tensors to keep.
+Tracker = Callable[[nn.Module], Mapping[str, float | Tensor]]
 
 
 class Run:
@@ -38,6 +39,8 @@ class Run:
         self.clock = Clock(device)
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
+        self.tracked: list[dict[str, Tensor]] = []  # kept of the base and of every epoch
+        self.tracked_seconds: list[float] = []  # on the clock by then
         self._checkpoints = checkpoints
         self._tracker = tracker
         self._loops = 0
@@ -73,16 +76,19 @@ class Run:
         self._stopped = False
 
     def track(self, model: nn.Module, epoch: int | None = None) -> None:
-        """Add what the tracker makes of the model to the history, off the clock."""
-        if self._tracker:
-            with self.phase(None):
-                numbers = self._tracker(model)
-                self.log(epoch=epoch, **{f"{TRACKED}{name}": n for name, n in numbers.items()})
-
-    @property
-    def num_tracked(self) -> int:
-        """Return how often the tracker was asked."""
-        return sum(any(name.startswith(TRACKED) for name in row) for row in self.history)
+        """Log the numbers that the tracker makes of the model, and keep the rest, off the clock."""
+        if not self._tracker:
+            return
+        with self.phase(None):
+            numbers, kept = {}, {}
+            for name, value in self._tracker(model).items():
+                if isinstance(value, Tensor):
+                    kept[name] = value
+                else:
+                    numbers[f"{TRACKED}{name}"] = value
+            self.log(epoch=epoch, **numbers)
+            self.tracked.append(kept)
+            self.tracked_seconds.append(sum(self.clock.seconds.values()))
 
     def stop(self) -> None:
         """End the running loop after this epoch."""
@@ -126,6 +132,8 @@ class Run:
             "generator": self.generator.get_state(),
             "random": random_state(),
             "history": list(self.history),
+            "tracked": list(self.tracked),
+            "tracked_seconds": list(self.tracked_seconds),
             "reported": dict(self.reported),
             "seconds": dict(self.clock.seconds),
             "devices": self.devices,
@@ -140,6 +148,7 @@ class Run:
         self.generator.set_state(saved["generator"])
         set_random_state(saved["random"])
         self.history, self.reported = saved["history"], saved["reported"]
+        self.tracked, self.tracked_seconds = saved["tracked"], saved["tracked_seconds"]
         self.clock.seconds.update(saved["seconds"])
         self._take_over(saved["devices"])
         LOG.info("%s goes on after epoch %d", loop, saved["epochs_done"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from collateral.models._build import build_model
 from collateral.results import chain, layout
 from collateral.results.chain import checked, write_record
 from collateral.results.dataset import Dataset, Labels
+from collateral.results.epochs import Epochs
 from collateral.results.files import Unsound, atomic, write_rows
 from collateral.results.outputs import ModelOutputs
-from collateral.results.record import cost
+from collateral.results.record import EPOCH_SECONDS, cost
 from collateral.results.split import Split
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Task, test_examples, train_examples
@@ -89,11 +90,15 @@ def write_results(
     if with_embeddings:
         embeddings.save(out / layout.EMBEDDINGS)
         names.append(layout.EMBEDDINGS)
+    if run.tracked:
+        parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
+        Epochs.of(parts).save(out / layout.EPOCHS)
+        names.append(layout.EPOCHS)
     status = status_of(outputs, session.data.labels)
     about = {"status": status, "numerics": numerics_of(run.devices), "extra": run.reported}
     files = [out / name for name in names]
     write_record(out / layout.RECORD, {**record, **about}, root=session.folder, files=files)
-    write_cost(out, run.clock.seconds, session.device, session.folder)
+    write_cost(out, run.clock.seconds, session.device, session.folder, run.tracked_seconds)
 
 
 def _columns(history: list[dict[str, Any]]) -> list[str]:
@@ -113,12 +118,19 @@ def status_of(outputs: ModelOutputs, labels: Labels) -> str:
     return "collapsed" if is_guessing else "ok"
 
 
-def write_cost(out: Path, seconds: Mapping[str, float], device: torch.device, root: Path) -> None:
+def write_cost(
+    out: Path,
+    seconds: Mapping[str, float],
+    device: torch.device,
+    root: Path,
+    by_epoch: Sequence[float] = (),
+) -> None:
     """Write what this process cost so far, and where it ran; its record is written before."""
     threads = torch.get_num_threads()
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
-    chain.write_cost(out, found, root=root)
+    by_epoch_too = {EPOCH_SECONDS: list(by_epoch)} if by_epoch else {}
+    chain.write_cost(out, {**found, **by_epoch_too}, root=root)
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:

@@ -1,6 +1,7 @@
 """What did each run cost: how many seconds, in all and by phase, and how much memory?"""
 
 from collateral.contract.metrics import Metric
+from collateral.results.record import EPOCH_SECONDS
 
 PLACE = "details"
 ORDER = 10
@@ -12,6 +13,9 @@ def _cost(label: str, description: str, unit: str) -> Metric:
 
 METRICS = {
     "rte": _cost("RTE", "seconds from the base model and the data to the unlearned model", "s"),
+    EPOCH_SECONDS: _cost(
+        "Seconds by epoch", "seconds of the run until the end of an epoch, preparing included", "s"
+    ),
     "seconds": _cost("Seconds", "seconds of one phase of the run", "s"),
     "tuning_seconds": _cost("Tuning", "seconds of all trials of the tuning", "s"),
     "support_size_seconds": _cost(

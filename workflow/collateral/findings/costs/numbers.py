@@ -7,6 +7,7 @@ from typing import Any
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.results.layout import ORIGINAL
+from collateral.results.record import EPOCH_SECONDS
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -36,3 +37,5 @@ def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
         yield Row(run, metric, math.nan if cost[key] is None else float(cost[key]), seed)
     for phase, seconds in cost["seconds"].items():
         yield Row(run, "seconds", float(seconds), seed, at=phase)
+    for epoch, seconds in enumerate(cost.get(EPOCH_SECONDS, ())):
+        yield Row(run, EPOCH_SECONDS, float(seconds), seed, at=epoch)

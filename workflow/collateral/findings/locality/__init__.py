@@ -4,11 +4,27 @@ Near are the fewest of ten bins of similarity, from the top, with at least 20 ex
 their set: enough to be a rate, few enough not to dilute one class among a hundred.
 """
 
-from collateral.contract.metrics import Metric
+from collateral.contract.metrics import Metric, by_epoch
 
 ORDER = 10
 _SD = "standard deviation, between independent retrainings, of the mean"
+_LOSSES = {
+    "near_loss": Metric(
+        "Near",
+        "Retrain's accuracy minus the unlearned model's on the most similar examples",
+        "points",
+        "retrain",
+    ),
+    "far_loss": Metric(
+        "Far",
+        "Retrain's accuracy minus the unlearned model's on all other examples",
+        "points",
+        "retrain",
+    ),
+}
 METRICS = {
+    **_LOSSES,
+    **by_epoch(_LOSSES),
     "bin_low": Metric("Bin from", "least similarity of a bin", "cosine"),
     "bin_high": Metric("Bin to", "largest similarity of a bin", "cosine"),
     "bin_count": Metric("Bin size", "examples in a bin", "examples"),
@@ -23,20 +39,11 @@ METRICS = {
     ),
     "delta_acc_sd": Metric("Noise of Δacc", f"{_SD} Δacc of a bin", "points"),
     "delta_conf_sd": Metric("Noise of Δconf", f"{_SD} Δconf of a bin", "points"),
-    "near_loss": Metric(
-        "Near",
-        "Retrain's accuracy minus the unlearned model's on the most similar examples",
-        "points",
-        "retrain",
-    ),
-    "far_loss": Metric(
-        "Far",
-        "Retrain's accuracy minus the unlearned model's on all other examples",
-        "points",
-        "retrain",
-    ),
     "near_loss_sd": Metric("Noise of near", f"{_SD} loss on the most similar examples", "points"),
     "far_loss_sd": Metric("Noise of far", f"{_SD} loss on all other examples", "points"),
+    "damage_sd": Metric(
+        "Noise of damage", f"{_SD} loss on the most similar examples minus that on others", "points"
+    ),
     "near_count": Metric("Near ones", "most similar examples", "examples"),
     "far_count": Metric("Far ones", "all other examples", "examples"),
     "disagreement": Metric(

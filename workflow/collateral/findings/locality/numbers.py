@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Result
+from collateral.contract.metrics import TRACKED
+from collateral.contract.protocols import CellResults, Epoch, Result
 from collateral.contract.rows import Row, undefined
 from collateral.findings._shared.statistics import difference_sd
 from collateral.results.layout import RETRAIN
@@ -34,6 +35,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
             rows = _differences(binned, result)
             is_lost = result.is_diverged or cell.retrain(result.seed).is_diverged
             yield from map(undefined, rows) if is_lost else rows
+            if result.run in cell.tracked:
+                yield from _losses_by_epoch(binned, result)
     for result in cell.results():
         yield from _disagreements(cell, result)
 
@@ -65,12 +68,19 @@ class Binned:
         """1 for each example that is near, 0 for the others, by seed."""
         return [(bins >= self.first_near).astype(np.int64) for bins in self.bins]
 
-    def right(self, result: Result) -> Floats:
+    def right(self, model: Epoch) -> Floats:
         """Return whether a model is right about each example."""
-        predictions = self.cell.sets(result.train.prediction, result.test.prediction)
+        predictions = self.cell.sets(model.train.prediction, model.test.prediction)
         labels = self.cell.sets(self.cell.labels.train, self.cell.labels.test)
         is_right: Floats = predictions[self.name] == labels[self.name]
         return is_right
+
+    def losses(self, seed: int, models: Iterable[Epoch]) -> list[tuple[float, float]]:
+        """Return Retrain's accuracy minus that of each model of a seed: near, and far."""
+        is_near = self.is_near[self.cell.seeds.index(seed)]
+        retrained = bin_mean(self.right(self.cell.retrain(seed)), is_near, 2)
+        lost = (retrained - bin_mean(self.right(model), is_near, 2) for model in models)
+        return [(float(near), float(far)) for far, near in lost]
 
     def measures(self, result: Result) -> dict[str, Floats]:
         """Return accuracy and confidence of each example."""
@@ -96,33 +106,49 @@ def _noise(binned: Binned) -> Iterator[Row]:
     places = [binned.cell.seeds.index(result.seed) for result in sound]
     measures = [binned.measures(result) for result in sound]
 
-    def noise(measure: str, bins_by_seed: list[BinIndex], count: int) -> NDArray[np.float64]:
-        profiles = [
+    def profiles(measure: str, bins_by_seed: list[BinIndex], count: int) -> NDArray[np.float64]:
+        found = [
             [bin_mean(of_seed[measure], bins_by_seed[i], count) for of_seed in measures]
             for i in places
         ]
-        return difference_sd(np.reshape(profiles, (len(sound), len(sound), count)))
+        return np.reshape(found, (len(sound), len(sound), count))
 
     for measure in ("acc", "conf"):
-        for b, value in enumerate(noise(measure, binned.bins, NUM_BINS)):
+        for b, value in enumerate(difference_sd(profiles(measure, binned.bins, NUM_BINS))):
             yield Row(RETRAIN, f"delta_{measure}_sd", float(value), set=binned.name, at=b)
-    far, near = noise("acc", binned.is_near, 2)
-    yield Row(RETRAIN, "near_loss_sd", float(near), set=binned.name)
-    yield Row(RETRAIN, "far_loss_sd", float(far), set=binned.name)
+    near_or_far = profiles("acc", binned.is_near, 2)
+    far, near = difference_sd(near_or_far)
+    damage = difference_sd(np.diff(near_or_far))[0]
+    for name, value in (("near_loss", near), ("far_loss", far), ("damage", damage)):
+        yield Row(RETRAIN, f"{name}_sd", float(value), set=binned.name)
 
 
 def _differences(binned: Binned, result: Result) -> Iterator[Row]:
     """Yield Retrain's accuracy and confidence minus the run's, in every bin, near and far."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
-    bins, is_near = binned.bins[place], binned.is_near[place]
+    bins = binned.bins[place]
     retrained, own = binned.measures(binned.cell.retrain(result.seed)), binned.measures(result)
     for measure in own:
         deltas = bin_mean(retrained[measure], bins) - bin_mean(own[measure], bins)
         for b, value in enumerate(deltas):
             yield Row(result.run, f"delta_{measure}", float(value), seed, binned.name, b)
-    far, near = bin_mean(retrained["acc"], is_near, 2) - bin_mean(own["acc"], is_near, 2)
-    yield Row(result.run, "near_loss", float(near), seed, binned.name)
-    yield Row(result.run, "far_loss", float(far), seed, binned.name)
+    near, far = binned.losses(seed, [result])[0]
+    yield Row(result.run, "near_loss", near, seed, binned.name)
+    yield Row(result.run, "far_loss", far, seed, binned.name)
+
+
+def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
+    """Yield what each epoch's model loses near and far; undefined where one diverged."""
+    is_lost = binned.cell.retrain(result.seed).is_diverged
+    models = result.epochs()
+    for epoch, losses in enumerate(binned.losses(result.seed, models)):
+        for name, value in zip(("near_loss", "far_loss"), losses, strict=True):
+            row = Row(result.run, f"{TRACKED}{name}", value, result.seed, binned.name, epoch)
+            yield undefined(row) if is_lost or not _is_defined(models[epoch]) else row
+
+
+def _is_defined(model: Epoch) -> bool:
+    return all(np.isfinite(part.confidence).all() for part in (model.train, model.test))
 
 
 def _disagreements(cell: CellResults, result: Result) -> Iterator[Row]:

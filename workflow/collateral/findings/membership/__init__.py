@@ -4,8 +4,8 @@ Each score is the share of the forget set that an attack calls non-members; it i
 Retrain's score, not against 0 or 1.
 """
 
-from collateral.contract.attacks import Attack, score_of
-from collateral.contract.metrics import Metric
+from collateral.contract.attacks import MIA, Attack, score_of
+from collateral.contract.metrics import Metric, by_epoch
 
 PLACE = "details"
 ORDER = 5
@@ -25,4 +25,5 @@ def _metric(attack: Attack, feature: str) -> Metric:
     return Metric(label, text, "%", "retrain")
 
 
-METRICS = {score_of(attack): _metric(attack, feature) for attack, feature in LOOKS_AT.items()}
+SCORES = {score_of(attack): _metric(attack, feature) for attack, feature in LOOKS_AT.items()}
+METRICS = SCORES | by_epoch({score_of(MIA): SCORES[score_of(MIA)]})

@@ -11,6 +11,8 @@ members and 2,000 non-members, the first of the random draw. All but confidence 
 from float16 logits.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -21,8 +23,9 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVC
 
-from collateral.contract.attacks import ATTACKS, score_of
-from collateral.contract.protocols import Answers, CellResults, Result
+from collateral.contract.attacks import ATTACKS, MIA, score_of
+from collateral.contract.metrics import TRACKED
+from collateral.contract.protocols import Answers, CellResults, Epoch, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
 from collateral.results.dataset import Labels
@@ -42,6 +45,15 @@ def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
     found = scores(result.train, result.test, cell.labels, cell.split, drawn, cell.attacks)
     for name, value in found.items():
         yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
+    for epoch, model in enumerate(result.epochs() if result.run in cell.tracked else ()):
+        score = mia(model, cell.split, drawn)
+        yield Row(result.run, f"{TRACKED}{score_of(MIA)}", score, result.seed, at=epoch)
+
+
+def mia(model: Epoch, split: Split, drawn: Draw) -> float:
+    """Return what tables call MIA: the score of the attack on the true-class confidence."""
+    train, test = (part.confidence.astype(np.float64) for part in (model.train, model.test))
+    return non_member_rate(train[drawn.members], test[drawn.non_members], train[split.forget])
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from collateral.contract.tables import Table
-from collateral.findings.membership import METRICS
+from collateral.findings.membership import SCORES
 from collateral.findings.plain import plain_table
 from collateral.results.table import REFERENCE, CellTable
 
@@ -11,5 +11,5 @@ from collateral.results.table import REFERENCE, CellTable
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield a column for each attack."""
     known = set(cell.metrics(REFERENCE))
-    metrics = [name for name in METRICS if name in known]
+    metrics = [name for name in SCORES if name in known]
     yield plain_table(cell, "membership", "Membership attacks", metrics)

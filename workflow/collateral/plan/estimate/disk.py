@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from collateral.plan.grid import Cell
+from collateral.plan.grid import Cell, RunSpec
 from collateral.plan.preparation import preparations_of
-from collateral.plan.workload import Workload
+from collateral.plan.workload import Workload, num_tracked
 
 LABEL_BYTES = 8
 FLOAT_BYTES = 4
 # For each example in outputs.npz: float16 logits, the confidence and the prediction.
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
+TRACKED_BYTES = 4 + 2  # and in epochs.npz, for each epoch: the confidence and the prediction
 BLOCK = 4096  # the least that a file takes
 # History, record, cost and log of a run, and Snakemake's note of each of its five files.
 RUN_BLOCKS = 4 + 5
@@ -36,6 +37,7 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
         "teacher": 0.0,
         "tune": 0.0,
         "unlearn": 0.0,
+        "track": 0.0,
     }
     for cell in benchmark.cells.values():
         for rule, taken in _cell_bytes(workload, cell):
@@ -50,9 +52,16 @@ def run_bytes(workload: Workload) -> int:
     return workload.facts.bytes(size.num_classes) + outputs + RUN_BLOCKS * BLOCK
 
 
+def tracked_bytes(workload: Workload, run: RunSpec) -> int:
+    """Return the bytes of what a tracked run keeps of every epoch."""
+    return TRACKED_BYTES * workload.size.num_examples * num_tracked(run)
+
+
 def checkpoint_bytes(workload: Workload) -> int:
-    """Return the bytes of a checkpoint: weights, those of the best epoch, and two for AdamW."""
-    return 4 * workload.facts.bytes(workload.size.num_classes)
+    """Return the bytes of a checkpoint: weights, those of the best epoch, two for AdamW, epochs."""
+    runs = (run for cell in workload.benchmark.cells.values() for run in cell.unlearned)
+    tracked = (tracked_bytes(workload, run) for run in runs if run.tracked)
+    return 4 * workload.facts.bytes(workload.size.num_classes) + max(tracked, default=0)
 
 
 def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
@@ -64,9 +73,10 @@ def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
         made = preparations.of_tuning(cell.runs[name]).made
         yield "tune", FLOAT_BYTES * sum(params.prepared_numbers(sizes) for params in made)
     for run in cell.unlearned:
-        yield "unlearn", num_seeds * run_bytes(workload)
+        tracked = tracked_bytes(workload, run) if run.tracked else 0
+        yield run.rule, num_seeds * (run_bytes(workload) + tracked)
         for is_first_seed, count in ((True, 1), (False, num_seeds - 1)):
             made = preparations.of_run(run, is_first_seed=is_first_seed).made
             numbers = sum(params.prepared_numbers(sizes) for params in made)
             # It keeps what it prepared for the one choice that it got.
-            yield "unlearn", count * FLOAT_BYTES * numbers / max(1, len(run.preparations))
+            yield run.rule, count * FLOAT_BYTES * numbers / max(1, len(run.preparations))

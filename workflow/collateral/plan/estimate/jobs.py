@@ -71,9 +71,9 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
         yield Jobs("tune", 1, workload.tune(cell, cell.runs[name]))
     for run in cell.unlearned:
         # On the first seed a tuning may have prepared for it; all other seeds are alike.
-        yield Jobs("unlearn", 1, workload.run(cell, run, seeds[0]))
+        yield Jobs(run.rule, 1, workload.run(cell, run, seeds[0]))
         if len(seeds) > 1:
-            yield Jobs("unlearn", len(seeds) - 1, workload.run(cell, run, seeds[1]))
+            yield Jobs(run.rule, len(seeds) - 1, workload.run(cell, run, seeds[1]))
 
 
 def _small(rule: str) -> Jobs:

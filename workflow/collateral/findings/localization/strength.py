@@ -49,7 +49,7 @@ class Ground:
             centred(scaled_ranks(similarity), tenths),
             mean_above(similarity),
             near,
-            (1 - is_near) * weights[tenths],
+            (~is_near) * weights[tenths],
             tenths,
         )
 
@@ -66,7 +66,8 @@ class Ground:
 def slope(sums: Floats) -> Floats:
     """Return the slope of the difference over similarity, of sums (..., 10)."""
     n, x, y, xx, xy = np.moveaxis(sums[..., :5], -1, 0)
-    return _ratio(xy - x * y / n, xx - x * x / n)
+    # Multiplied by n, for a resample of nobody.
+    return _ratio(n * xy - x * y, n * xx - x * x)
 
 
 def rank_correlation(sums: Floats) -> Floats:
@@ -143,7 +144,8 @@ def mean_above(keys: Floats) -> Mean:
 
 def scaled_ranks(values: NDArray[np.floating]) -> Floats:
     """Return ranks from -1/2 to 1/2, ties sharing theirs."""
-    return rankdata(values) / len(values) - 0.5
+    ranks: Floats = rankdata(values) / len(values) - 0.5
+    return ranks
 
 
 def centred(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
@@ -151,14 +153,14 @@ def centred(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
     counts = np.bincount(groups)
     sums = np.bincount(groups, weights=values)
     means = np.divide(sums, counts, out=np.zeros(len(counts)), where=counts > 0)
-    centred: Floats = values - means[groups]
-    return centred
+    return values.astype(np.float64) - means[groups]
 
 
 def tenths_of(values: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return each value's tenth by rank, from 0; equal values share one."""
     place = (rankdata(values) - 0.5) / len(values)
-    return np.minimum(NUM_TENTHS * place, NUM_TENTHS - 1).astype(np.int64)
+    tenths: NDArray[np.int64] = np.minimum(NUM_TENTHS * place, NUM_TENTHS - 1).astype(np.int64)
+    return tenths
 
 
 def margins(logits: NDArray[np.floating], label: NDArray[np.int64]) -> Floats:

@@ -6,6 +6,7 @@ want symmetry alone. Interval and test always agree: one excludes zero where the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -46,7 +47,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-UNKNOWN = Difference(*[float("nan")] * 4, n=0)
+UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, 0)
 
 
 def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
@@ -58,8 +59,8 @@ def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
     found = dict.fromkeys(samples, UNKNOWN)
     for place, (key, values) in enumerate(tested.items()):
         low, high = interval(values, levels[place], len(tested))
-        numbers = map(float, (values.mean(), low, high, adjusted[place]))
-        found[key] = Difference(*numbers, n=len(values))
+        p_holm, n = float(adjusted[place]), len(values)
+        found[key] = Difference(float(values.mean()), float(low), float(high), p_holm, n)
     return found
 
 
@@ -76,7 +77,8 @@ def p_value(differences: Floats, num_tests: int = 1) -> NDArray[np.float64]:
         return p
     means = _subset_means(differences)
     beyond = np.minimum((means <= 0).sum(axis=-1), (means >= 0).sum(axis=-1))
-    return np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
+    of_flips: NDArray[np.float64] = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
+    return of_flips
 
 
 def p_above(differences: Floats) -> NDArray[np.float64]:
@@ -156,4 +158,5 @@ def _subset_weights(n: int) -> NDArray[np.float64]:
     else:
         chosen = np.random.default_rng(n).integers(0, 2, (2**MOST_FLIPPED - 1, n))
         chosen = chosen[chosen.any(axis=1)]
-    return (chosen / chosen.sum(axis=1, keepdims=True)).T
+    weights: NDArray[np.float64] = (chosen / chosen.sum(axis=1, keepdims=True)).T
+    return weights

@@ -241,8 +241,12 @@ def test_costs_are_a_table_of_their_own(cell_folder):
         ("seconds", "unlearn"): "3.0",
         ("peak_rss_mb",): "300.0",
         ("peak_device_mb",): "",
+        ("on_device", "cpu"): "1.0",
     }
-    assert len(rows) == 9 * 5
+    assert len(rows) == 9 * 6 + 2 * 2
+    shares = {row["value"] for row in rows if row["metric"] == "rte_share"}
+    assert shares == {"1.0"}  # all take as long as Retrain: it never pays
+    assert {row["value"] for row in rows if row["metric"] == "paying_deletions"} == {""}
 
 
 def test_a_second_run_writes_the_same_bytes(cell_folder):

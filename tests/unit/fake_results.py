@@ -54,7 +54,8 @@ class FakeCell:
         self, run: str, metric: str, value: float, set: str = "", at: At = None
     ) -> None:
         """Add a number over all seeds."""
-        self.metrics.append(self._row(run, metric, value, "", set, at) | {"status": "ok"})
+        rows = self.costs if metric_of(metric).is_cost else self.metrics
+        rows.append(self._row(run, metric, value, "", set, at) | {"status": "ok"})
 
     def _row(
         self, run: str, metric: str, value: float | None, seed: str, set: str, at: At

@@ -186,11 +186,15 @@ def test_rows_are_sorted_and_complete(cell_folder):
     ]
     assert keys == sorted(keys)
     assert len(set(keys)) == len(keys)
-    # By seed: 11 own numbers, 47 against Retrain, 24 counts. Over all: 40 edges, 46 of noise, and
-    # 9 floors and 2 sizes of the affected class, whose index is a name; 2 gaps a run. And of ft
-    # `steps`; by 3 epochs 2 numbers of the history, MIA, near and far in 2 sets; 4 over all seeds.
-    assert len(keys) == 3 * (11 + 24) + 6 * (11 + 47) + 86 + 2 * 2 + 3 * (1 + 6 + 15) + 3 * 4
-    assert len(rows) == len(keys) + 9 + 2
+    # By seed: 11 own numbers, 48 against Retrain, 24 counts. Over all: 40 edges, 46 of noise, and
+    # 9 floors and 2 sizes of the affected class, whose index is a name; 2 gaps, an error and a
+    # verdict a run. And of ft `steps`; by 3 epochs 2 numbers of the history, MIA, near and far in 2
+    # sets; 4 over all seeds.
+    numbers = 3 * (11 + 24) + 6 * (11 + 48) + 86 + 2 * 4 + 3 * (1 + 6 + 15) + 3 * 4
+    # Locality, Retrain's too, of two sets: 7 slices and 3 measures by seed, 12 ends of intervals.
+    assert len(keys) == numbers + 2 * (9 * (7 + 3) + 3 * 12)
+    # By name: measures among hard ones; 2 margins, and of a run 12 numbers of its tests.
+    assert len(rows) == len(keys) + 9 + 2 + 2 * (9 * 3 + 3 * 12) + 2 + 2 * 12
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")
     }
@@ -206,6 +210,9 @@ def test_empty_bins_and_diverged_runs_are_empty_fields(cell_folder):
     place = ("delta_acc", "retain", "5")
     empty = [r["value"] for r in rows if (r["metric"], r["set"], r["at"]) == place]
     assert empty == [""] * 6
+    [verdict] = [row for row in rows if (row["run"], row["metric"]) == ("ga", "verdict")]
+    assert (verdict["status"], float(verdict["value"])) == ("diverged", 0)
+    rows.remove(verdict)
     ga = {(row["seed"], row["status"], row["value"] == "") for row in rows if row["run"] == "ga"}
     assert ("1", "diverged", True) in ga and ("1", "diverged", False) not in ga
     assert ("0", "collapsed", False) in ga
@@ -242,9 +249,14 @@ def test_costs_are_a_table_of_their_own(cell_folder):
         ("seconds", "unlearn"): "3.0",
         ("peak_rss_mb",): "300.0",
         ("peak_device_mb",): "",
+        ("on_device", "cpu"): "1.0",
         **{("epoch_seconds", str(i)): s for i, s in enumerate(("0.5", "1.0", "3.5"))},
     }
-    assert len(rows) == 9 * 5 + 3 * 3 + 5 * 2  # of ft by 3 epochs, and over seeds by 5 budgets
+    # Of ft by 3 epochs, and over seeds by 5 budgets.
+    assert len(rows) == 9 * 6 + 2 * 2 + 3 * 3 + 5 * 2
+    shares = {row["value"] for row in rows if row["metric"] == "rte_share"}
+    assert shares == {"1.0"}  # all take as long as Retrain: it never pays
+    assert {row["value"] for row in rows if row["metric"] == "paying_deletions"} == {""}
 
 
 def test_a_second_run_writes_the_same_bytes(cell_folder):

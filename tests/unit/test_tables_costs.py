@@ -1,11 +1,18 @@
 """Costs of every run, and what methods report of themselves."""
 
+import math
+
 import pytest
+from counted_cell import Wrong, counted
+from fake_cell import COST
 from fake_results import FakeCell, read_cell
+from sealing import seal
 from table_reading import texts_of
 
+from collateral.findings.costs.numbers import device_of, numbers, paying_deletions
 from collateral.findings.costs.table import tables as costs
 from collateral.findings.reported.table import tables as reported
+from collateral.results.files import write_json
 
 
 def fake() -> FakeCell:
@@ -17,6 +24,9 @@ def fake() -> FakeCell:
         cell.add(run, "peak_rss_mb", 300.4, 300.4)
     cell.add("ga", "seconds", 0.25, 0.75, at="prepare")
     cell.add("ga", "tuning_seconds", 12.34)
+    for run, share, deletions in (("ft", 0.1, 0.0), ("ga", 0.3, 12.34 / 10.5)):
+        cell.add_overall(run, "rte_share", share)
+        cell.add_overall(run, "paying_deletions", deletions)
     return cell
 
 
@@ -28,11 +38,14 @@ def cell(tmp_path):
 def test_totals_have_a_column_each_where_any_run_has_them(cell):
     [table] = costs(cell)
     totals = table.grids[0]
-    assert totals.headings == ["RTE (s)", "Tuning (s)", "Memory (MB)", "of Retrain's RTE (%)"]
+    assert totals.headings == [
+        *("RTE (s)", "Tuning (s)", "Memory (MB)", "Preparation (s)"),
+        *("of Retrain's RTE (%)", "Pays from"),
+    ]
     assert texts_of(totals) == {
-        "Retrain": ["15.0 ± 7.1", "–", "300 ± 0", "100.0"],
-        "FT": ["1.50 ± 0.71", "–", "300 ± 0", "10.0"],
-        "GA": ["4.50 ± 0.00", "12.3", "300 ± 0", "30.0"],
+        "Retrain": ["15.0 ± 7.1", "–", "300 ± 0", "–", "100.0", "–"],
+        "FT": ["1.50 ± 0.71", "–", "300 ± 0", "–", "10.0", "1"],
+        "GA": ["4.50 ± 0.00", "12.3", "300 ± 0", "0.50 ± 0.35", "30.0", "2"],
     }
     assert "Tuning: seconds of all trials" in table.conventions
 
@@ -48,8 +61,86 @@ def test_records_are_of_totals_and_phases(cell):
     [phase] = [record for record in records if record["at"] == "prepare"]
     assert (phase["run"], phase["metric"], phase["mean"], phase["n"]) == ("ga", "seconds", 0.5, 2)
     assert {record["metric"] for record in records} == {
-        *("rte", "tuning_seconds", "peak_rss_mb", "seconds")
+        *("rte", "tuning_seconds", "peak_rss_mb", "seconds", "rte_share", "paying_deletions")
     }
+
+
+def test_the_number_of_deletions_is_tuning_over_what_each_saves():
+    assert paying_deletions(tuning=30, seconds=4, retrain=10) == 5
+    assert paying_deletions(tuning=0, seconds=4, retrain=10) == 0
+    for seconds in (10, 11, math.nan):
+        assert math.isnan(paying_deletions(30, seconds, 10))
+
+
+def test_what_takes_longer_than_retraining_never_pays(tmp_path):
+    made = fake()
+    for row in made.costs:
+        if (row["run"], row["metric"]) == ("ga", "rte_share"):
+            row["value"] = "1.0"
+    [table] = costs(read_cell(tmp_path, made))
+    assert texts_of(table.grids[0])["GA"][-1] == "never"
+
+
+def test_one_device_is_not_named(cell, tmp_path):
+    made = fake()
+    for run in ("retrain", "ft", "ga"):
+        made.add(run, "on_device", 1.0, 1.0, at="cpu AVX2, threads: 1")
+    for table in (next(costs(cell)), next(costs(read_cell(tmp_path, made)))):
+        assert "Device" not in table.grids[0].headings
+        assert "device" not in table.caption
+
+
+def test_times_of_different_devices_are_not_side_by_side_without_saying_so(tmp_path):
+    made = fake()
+    for run, device in (("retrain", "A100"), ("ft", "A100"), ("ga", "cpu AVX2, threads: 1")):
+        made.add(run, "on_device", 1.0, 1.0, at=device)
+    [table] = costs(read_cell(tmp_path, made))
+    assert texts_of(table.grids[0])["GA"][-1] == "cpu AVX2, threads: 1"
+    assert "different devices" in table.caption
+    assert "A100: Retrain, FT; cpu AVX2, threads: 1: GA." in table.caption
+
+
+@pytest.mark.parametrize(
+    ("cost", "record", "device"),
+    [
+        ({"device": "cuda", "threads": 1}, {"numerics": {"device": "A100"}}, "A100"),
+        (
+            {"device": "cpu", "threads": 2},
+            {"numerics": {"device": "cpu AVX2"}},
+            "cpu AVX2, threads: 2",
+        ),
+        ({"device": "cpu"}, {}, "cpu"),
+        ({}, {}, ""),
+    ],
+)
+def test_a_device_is_named_by_what_decides_its_speed(cost, record, device):
+    assert device_of(cost, record) == device
+
+
+def seconds_cell(folder, device_of_run):
+    """Return the numbers of FT, two of ten seconds, on a device; Retrain is on an A100."""
+    at = {"retrain": (10.0, "A100"), "ft": (2.0, device_of_run)}
+    ok = Wrong((0, 0), (0, 0), (0, 0), (0, 0))
+    cell = counted(dict.fromkeys(at, ok))
+    results = cell.write(folder, tuned=("ft",))
+    for run, (seconds, device) in at.items():
+        for seed in (0, 1):
+            place = folder / "cell" / f"seed-{seed}" / run
+            cost = COST | {"total_seconds": seconds, "device": "cuda"}
+            write_json(place / "cost.json", cost)
+            about = {"run": run, "status": "ok", "extra": {}, "numerics": {"device": device}}
+            write_json(place / "record.json", about)
+    write_json(folder / "cell" / "tune" / "ft" / "cost.json", COST | {"total_seconds": 24.0})
+    seal(folder)
+    return {(row.run, row.metric): row.value for row in numbers(results) if row.seed is None}
+
+
+def test_the_ledger_is_of_means_and_of_one_device(tmp_path):
+    found = seconds_cell(tmp_path, "A100")
+    assert found == {("ft", "rte_share"): 0.2, ("ft", "paying_deletions"): 3}
+    elsewhere = seconds_cell(tmp_path / "elsewhere", "V100")
+    assert elsewhere.keys() == found.keys()
+    assert all(math.isnan(value) for value in elsewhere.values())
 
 
 def test_without_costs_there_is_no_table(tmp_path):

@@ -1,12 +1,13 @@
-"""Seconds and memory, from the cost files of runs, tunings and support sizes."""
+"""Seconds and memory, from the cost files of runs, tunings and support sizes; what pays when."""
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from collateral.contract.protocols import CellResults
+from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
-from collateral.results.layout import ORIGINAL
+from collateral.findings._shared.statistics import mean_of_defined
+from collateral.results.layout import ORIGINAL, RETRAIN
 from collateral.results.record import EPOCH_SECONDS
 
 
@@ -15,8 +16,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     for result in cell.everyone():
         if result.run == ORIGINAL:
             yield Row(result.run, "rte", 0.0, result.seed)
-        else:
-            yield from _of_run(result.run, result.seed, result.cost())
+            continue
+        yield from _of_run(result.run, result.seed, result.cost())
+        if device := device_of(result.cost(), result.record):
+            yield Row(result.run, "on_device", 1.0, result.seed, at=device)
     for method in cell.tuned:
         seconds = cell.tuning_cost(method)["total_seconds"]
         yield Row(method, "tuning_seconds", seconds, cell.seeds[0])
@@ -24,6 +27,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for seed in cell.seeds:
             seconds = cell.support_sizes_cost(seed)["total_seconds"]
             yield Row(run, "support_size_seconds", seconds, seed)
+    yield from _ledger(cell)
 
 
 def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
@@ -39,3 +43,41 @@ def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
         yield Row(run, "seconds", float(seconds), seed, at=phase)
     for epoch, seconds in enumerate(cost.get(EPOCH_SECONDS, ())):
         yield Row(run, EPOCH_SECONDS, float(seconds), seed, at=epoch)
+
+
+def device_of(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """Return where a run was computed, a CPU with its threads; empty where nobody knows."""
+    kind = str(cost.get("device", ""))
+    name = str(record.get("numerics", {}).get("device", kind))
+    return f"{name}, threads: {cost['threads']}" if kind == "cpu" and "threads" in cost else name
+
+
+def _ledger(cell: CellResults) -> Iterator[Row]:
+    """Yield each run's share of Retrain's time, and from how many deletions on it pays."""
+    by_run: dict[str, list[Result]] = {}
+    for result in cell.everyone():
+        by_run.setdefault(result.run, []).append(result)
+    retrain = _mean_seconds(by_run[RETRAIN])
+    devices = {run: _devices(results) for run, results in by_run.items()}
+    for run in cell.runs:
+        own = 0.0 if run == ORIGINAL else _mean_seconds(by_run[run])
+        is_elsewhere = run != ORIGINAL and devices[run] != devices[RETRAIN]
+        seconds = math.nan if is_elsewhere else own
+        yield Row(run, "rte_share", seconds / retrain if retrain else math.nan)
+        if by_run[run][0].kind == "method":
+            method = run.partition("@")[0]  # whose tuning a sweep uses
+            tuning = cell.tuning_cost(method)["total_seconds"] if method in cell.tuned else 0.0
+            yield Row(run, "paying_deletions", paying_deletions(tuning, seconds, retrain))
+
+
+def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:
+    """Return after how many deletions the time that each saves is that of tuning; NaN: never."""
+    return tuning / (retrain - seconds) if seconds < retrain else math.nan
+
+
+def _mean_seconds(results: list[Result]) -> float:
+    return mean_of_defined(float(result.cost()["total_seconds"]) for result in results)
+
+
+def _devices(results: list[Result]) -> set[str]:
+    return {device_of(result.cost(), result.record) for result in results}

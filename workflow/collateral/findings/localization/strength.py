@@ -49,7 +49,7 @@ class Ground:
             centred(scaled_ranks(similarity), tenths),
             mean_above(similarity),
             near,
-            np.where(is_near, 0.0, weights[tenths]),
+            (~is_near) * weights[tenths],
             tenths,
         )
 
@@ -66,7 +66,8 @@ class Ground:
 def slope(sums: Floats) -> Floats:
     """Return the slope of the difference over similarity, of sums (..., 10)."""
     n, x, y, xx, xy = np.moveaxis(sums[..., :5], -1, 0)
-    return _ratio(xy - x * y / n, xx - x * x / n)
+    # Multiplied by n, for a resample of nobody.
+    return _ratio(n * xy - x * y, n * xx - x * x)
 
 
 def rank_correlation(sums: Floats) -> Floats:
@@ -152,8 +153,7 @@ def centred(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
     counts = np.bincount(groups)
     sums = np.bincount(groups, weights=values)
     means = np.divide(sums, counts, out=np.zeros(len(counts)), where=counts > 0)
-    centred: Floats = values.astype(np.float64) - means[groups]
-    return centred
+    return values.astype(np.float64) - means[groups]
 
 
 def tenths_of(values: NDArray[np.floating]) -> NDArray[np.int64]:

@@ -87,7 +87,7 @@ def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
         "ua_difference": number("difference", "ua"),
         "ua_low": number("difference_low", "ua"),
         "ua_high": number("difference_high", "ua"),
-        "price": mean(cell.values(run, "rte")) / mean(cell.values(REFERENCE, "rte")),
+        "price": cell.number(run, "rte_share"),
     }
 
 

@@ -47,7 +47,7 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, n=0)
+UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, 0)
 
 
 def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
@@ -58,9 +58,9 @@ def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
     levels, adjusted = holm_levels(p), holm(p)
     found = dict.fromkeys(samples, UNKNOWN)
     for place, (key, values) in enumerate(tested.items()):
-        low, high = map(float, interval(values, levels[place], len(tested)))
-        p_adjusted = float(adjusted[place])
-        found[key] = Difference(float(values.mean()), low, high, p_adjusted, len(values))
+        low, high = interval(values, levels[place], len(tested))
+        p_holm, n = float(adjusted[place]), len(values)
+        found[key] = Difference(float(values.mean()), float(low), float(high), p_holm, n)
     return found
 
 
@@ -72,14 +72,13 @@ def chosen_test(n: int, num_tests: int) -> Test:
 def p_value(differences: Floats, num_tests: int = 1) -> NDArray[np.float64]:
     """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
     n = differences.shape[-1]
-    p: NDArray[np.float64]
     if chosen_test(n, num_tests) == "t":
-        p = 2 * stdtr(n - 1, -np.abs(_t(differences)))
+        p: NDArray[np.float64] = 2 * stdtr(n - 1, -np.abs(_t(differences)))
         return p
     means = _subset_means(differences)
     beyond = np.minimum((means <= 0).sum(axis=-1), (means >= 0).sum(axis=-1))
-    p = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
-    return p
+    of_flips: NDArray[np.float64] = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
+    return of_flips
 
 
 def p_above(differences: Floats) -> NDArray[np.float64]:

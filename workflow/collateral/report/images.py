@@ -162,7 +162,7 @@ def _hurt(
     example = _example(shown, k, labels)
     return replace(
         example,
-        nearest=int(shown.shown_nearest[k]),
+        nearest=None if shown.shown_nearest is None else int(shown.shown_nearest[k]),
         change=f"{before} → {after} %",
         predicted="" if seen == example.name else seen,
         likely=tuple(_likely(answers.probability[k], labels) for answers in (retrain, method)),

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
+OPTIONAL = ("shown_nearest", "copies")  # of files
+
 
 @dataclass(frozen=True)
 class Neighbours:
@@ -23,9 +25,9 @@ class Neighbours:
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
     shown_index: NDArray[np.int64]  # (K,), within the test set for "test", else the train set
     shown_images: NDArray[np.uint8]  # (K, H, W, C)
-    shown_nearest: NDArray[np.int64]  # (K,), place among the shown of the nearest forgotten one
-    # (P, 3): a forgotten image, a retained one like it, bits between them; None: nobody looked.
-    copies: NDArray[np.int64] | None = None
+    # None: nobody looked.
+    shown_nearest: NDArray[np.int64] | None = None  # (K,), place of the nearest forgotten one
+    copies: NDArray[np.int64] | None = None  # (P, 3): forgotten, retained like it, bits between
 
     def save(self, path: Path) -> None:
         """Write `path`, an .npz."""
@@ -38,4 +40,4 @@ class Neighbours:
         """Read what `save` wrote."""
         with reading(path) as file:
             names = [field.name for field in fields(Neighbours)]
-            return Neighbours(**{n: file[n] for n in names if n != "copies" or n in file})
+            return Neighbours(**{n: file[n] for n in names if n not in OPTIONAL or n in file})

@@ -25,11 +25,6 @@ METRICS = {
     "damage": Metric(
         "Damage", "loss near the forget set minus loss far from it, retained examples", "points"
     ),
-    "damage_sd": Metric(
-        "Noise of damage",
-        "standard deviation, between independent retrainings, of the mean damage",
-        "points",
-    ),
     "forgetting_error": Metric(
         "Forgetting error",
         "mean absolute deviation of the means of UA and MIA from Retrain's",

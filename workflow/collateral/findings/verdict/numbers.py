@@ -38,7 +38,6 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     held = Held(cell)
     for at, square in held.squares.items():
         yield Row(RETRAIN, "margin", float(margin_of(square)), at=at)
-    yield Row(RETRAIN, "damage_sd", float(np.sqrt(held.squares["damage"] / len(cell.seeds))))
     kinds = {result.run: result.kind for result in cell.results() if "@" not in result.run}
     methods = [run for run, kind in kinds.items() if kind == "method"]
     # A control is tested by itself: it does not make the methods' tests stricter.

@@ -94,7 +94,7 @@ def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
 def _floors(cell: CellTable) -> dict[str, float]:
     """Return the sides of the box in which retraining again would lie, and the margins."""
     factor = metric_of("difference").factor
-    spread = student_95(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd")
+    spread = student_95(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd", "retain")
     return {
         "floor_error": factor * (chance(cell, "ua") + chance(cell, "mia")) / 2,
         "floor_damage": factor * spread,

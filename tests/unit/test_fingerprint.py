@@ -281,7 +281,17 @@ def modules_of_the_package():
 
 
 def test_algorithms_of_the_contract_count():
-    counted = {"attacks", "classes", "metrics", "pictures", "rows", "seeds", "selection", "shares"}
+    counted = {
+        "attacks",
+        "charts",
+        "classes",
+        "metrics",
+        "pictures",
+        "rows",
+        "seeds",
+        "selection",
+        "shares",
+    }
     counted |= {"tables"}
     assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
     names = {path[-1] for path in modules_of_the_package() if path[0] == "contract"}

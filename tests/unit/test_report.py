@@ -21,7 +21,7 @@ from sealing import seal
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words
-from collateral.report.charts import library
+from collateral.report.charts import _library
 from collateral.report.images import gallery
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
@@ -301,7 +301,7 @@ def test_the_page_loads_nothing_from_elsewhere(benchmark_of):
     links = Links(page)
     assert links.fetched and all(target.startswith("data:") for target in links.fetched)
     assert len(links.anchors) == len({*links.anchors})
-    ours = page.replace(library(), "").replace("https://vega.github.io/schema/", "")
+    ours = page.replace(_library(), "").replace("https://vega.github.io/schema/", "")
     assert not re.search(r"https?:|@import|url\((?!data:)", ours)
 
 

@@ -27,6 +27,7 @@ UNCOUNTED = frozenset(
         "contract.params",
         "contract.plugins",
         "contract.protocols",
+        "contract.published",
         "contract.spelling",
         "contract.work",
         "results.chain",

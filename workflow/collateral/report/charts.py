@@ -3,11 +3,17 @@
 from functools import cache
 
 import vl_convert
-from markupsafe import Markup
+
+PLACE = '<script id="library"></script>'  # in the template; no name can write it, all are escaped
+
+
+def with_library(page: str) -> str:
+    """Return the page with the libraries in their place."""
+    return page.replace(PLACE, f"<script>{_library()}</script>", 1)
 
 
 @cache
-def library() -> Markup:
-    """Return the script that defines `vegaEmbed`; as code of this program, it is trusted."""
+def _library() -> str:
+    """Return the script that defines `vegaEmbed`."""
     script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return Markup(script.replace("</script", r"<\/script"))
+    return script.replace("</script", r"<\/script")

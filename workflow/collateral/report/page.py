@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from collateral.contract.tables import Table
 from collateral.findings._shared.style import looks
 from collateral.findings.compute import Problem, read_problems
-from collateral.report.charts import library
+from collateral.report.charts import with_library
 from collateral.report.images import Gallery, gallery
 from collateral.report.provenance import Lines, lines_of, provenance
 from collateral.report.records import computed_with, what_ran
@@ -133,7 +133,7 @@ def _switches(table: BenchmarkTable) -> list[Switch]:
 
 def render(benchmark: BenchmarkPart) -> str:
     """Return the page of a benchmark."""
-    return template("page.html.j2").render(benchmark=benchmark, library=library())
+    return with_library(template("page.html.j2").render(benchmark=benchmark))
 
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:

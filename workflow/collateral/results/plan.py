@@ -59,9 +59,9 @@ class BenchmarkPlan:
     labels: Mapping[str, str]  # display name of every run, in the config's order
     sharing: Sharing | None = None
     cells: Mapping[str, CellPlan] = field(default_factory=dict)
-    select: Rule = PAPER  # the rule by which tuning chooses
     data: Mapping[str, Any] = field(default_factory=dict)  # its name, and what cuts it
     model: str = ""
+    select: Rule = PAPER  # the rule by which tuning chooses
 
     def save(self, path: Path) -> None:
         """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
@@ -82,5 +82,5 @@ class BenchmarkPlan:
         # Plans from before these were told have neither.
         data, model = content.get("data", {}), content.get("model", "")
         return BenchmarkPlan(
-            content["labels"], content["sharing"], cells, content["select"], data, model
+            content["labels"], content["sharing"], cells, data, model, content["select"]
         )

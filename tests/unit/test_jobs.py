@@ -250,8 +250,8 @@ def test_tuning_is_told_the_rule_and_by_default_waits_for_no_teacher():
 def test_by_the_rule_of_the_teacher_every_tuning_waits_for_the_one_of_its_cell():
     benchmark = asking(ft=RATES, ltd=RATES)
     jobs = [tune_job(benchmark, benchmark.cells["digit_3-50"], name) for name in ("ft", "ltd")]
-    assert [job.teacher for job in jobs] == [[f"{CELL}/teacher/teacher.json"]] * 2
-    assert [job.sources for job in jobs] == [[], [f"{CELL}/teacher"]]
+    assert [job.teacher for job in jobs] == [[f"{CELL}/local_teacher/teacher.json"]] * 2
+    assert [job.sources for job in jobs] == [[], [f"{CELL}/local_teacher"]]
 
 
 def test_the_teacher_is_that_of_ltd_as_the_config_has_it_on_the_first_seed():
@@ -278,7 +278,7 @@ def test_where_nothing_is_tuned_nobody_asks_a_teacher():
 
 def test_runs_of_the_first_seed_take_what_the_teacher_prepared():
     changes = {"methods": {"ltd": {}, "ft": RATES}, "select": "teacher"}
-    assert unlearn("ltd", 3, **changes).sources == [f"{CELL}/teacher"]
+    assert unlearn("ltd", 3, **changes).sources == [f"{CELL}/local_teacher"]
     assert unlearn("ltd", 1, **changes).sources == []
 
 

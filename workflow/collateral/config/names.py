@@ -6,7 +6,17 @@ from typing import Any
 
 # What stands beside cells and benchmarks, and beside runs.
 RESERVED = frozenset(
-    {"base", "figures", "logs", "retrain", "support_size", "tables", "teacher", "theory", "tune"}
+    {
+        "base",
+        "figures",
+        "local_teacher",
+        "logs",
+        "retrain",
+        "support_size",
+        "tables",
+        "theory",
+        "tune",
+    }
 )
 
 # In letters; file systems take 255. A sweep's run has a method's name and some values for a name.

@@ -165,7 +165,9 @@ def _seed_in(name: str) -> int:
     return next(int(p.removeprefix("seed-")) for p in Path(name).parts if p.startswith("seed-"))
 
 
-def _of_method(job: MethodJob, more: Sequence[str] = ()) -> Said:
+def _of_method(
+    job: TuneJob | TeacherJob | UnlearnJob | SupportSizeJob, more: Sequence[str] = ()
+) -> Said:
     split = layout.SPLIT.format(cell=job.cell.name)
     return {
         "model": job.model,

@@ -24,8 +24,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         trials = cell.trials(method)
         for metric, value in regret(trials, first).items():
             yield Row(method, metric, value, cell.seeds[0])
-        for rule, numbers in regret_by_rule(trials, first, teacher_ua).items():
-            for metric, value in numbers.items():
+        for rule, found in regret_by_rule(trials, first, teacher_ua).items():
+            for metric, value in found.items():
                 yield Row(method, metric, value, cell.seeds[0], at=rule)
 
 
@@ -78,7 +78,8 @@ def _may_win(trial: TrialRow) -> bool:
 
 def _as_numbers(trial: TrialRow, teacher_ua: float) -> dict[str, float]:
     """Return what rules read of a trial."""
-    read = {name: float(trial[name]) if trial[name] else math.nan for name in READ}
+    # Trials of an older cache do not say how many examples their affected RA is of.
+    read = {name: float(trial.get(name) or math.nan) for name in READ}
     return {**read, "teacher_ua": float(trial["teacher_ua"] or teacher_ua)}
 
 

@@ -3,9 +3,10 @@
 import pytest
 from small_grid import grid
 
+from collateral.contract.plugins import prepare_values
 from collateral.plan.comparison import compare
 from collateral.plan.jobs import DataJob, RetrainJob
-from collateral.plan.method_jobs import UnlearnJob, tune_job
+from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
 from collateral.results.chain import read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
 
@@ -26,7 +27,7 @@ def finished(tmp_path):
     trained = {"model": "resnet8", "seed": 3, "code": retrain.training_code, "params": training}
     method = {"model": "resnet8", "seed": 3, "method": "ft"}
     values = {**run.params.model_dump(mode="json"), "lr": 0.1}
-    trials = {"trials": [[{"lr": 0.01}, {"lr": 0.1}], '{"lr": 0.01}']}
+    trials = {"trials": [[{"lr": 0.01}, {"lr": 0.1}], '{"lr": 0.01}'], "select": "paper"}
     unlearn = UnlearnJob(benchmark, cell, run, 3)
     chosen = {"kind": "class_part", "class": "digit_3", "fraction": 0.5, "order": "first"}
     write(tmp_path, "data.json", {"name": "digits", "options": {}, "seen": data.name})
@@ -101,6 +102,26 @@ def test_other_trials_are_named(finished):
     found = compare(grid(**{**TUNED, "methods": methods}), finished).different
     [line] = found[f"{CELL}/tune/ft/record.json"]
     assert line.startswith('trials: [[{"lr": 0.01}, {"lr": 0.1}], ')
+
+
+def test_another_rule_of_selection_is_named(finished):
+    found = compare(grid(**TUNED, select="interval"), finished).different
+    assert found == {f"{CELL}/tune/ft/record.json": ['select: "paper", planned "interval"']}
+
+
+def test_a_teacher_that_tuning_now_asks_is_missing_and_one_of_other_values_is_named(finished):
+    benchmark, name = grid(**TUNED, select="teacher"), f"{CELL}/local_teacher/record.json"
+    assert compare(benchmark, finished).missing == [name]
+    job = teacher_job(benchmark, benchmark.cells[CELL])
+    values = prepare_values("ltd", job.run.params)
+    about = {"model": "resnet8", "seed": 3, "code": job.code, "params": {**values, "k": 5}}
+    write(finished, name, about, INPUTS)
+    found = compare(benchmark, finished).different
+    assert found[name] == ["params.k: 5, planned 1000"]
+    assert [line.partition(":")[0] for line in found[f"{CELL}/tune/ft/record.json"]] == [
+        "inputs",
+        "select",
+    ]
 
 
 def test_another_base_is_named(finished):

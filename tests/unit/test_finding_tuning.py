@@ -1,8 +1,8 @@
 """Selection regret, worked out by hand on three trials."""
 
 import math
+from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 from collateral.findings.tuning.numbers import local_teacher, regret, regret_by_rule, trial_gap
@@ -80,17 +80,29 @@ def test_a_rule_without_a_teacher_has_no_regret():
     assert found["paper"]["rule_regret"] == 0
 
 
+@dataclass(frozen=True)
+class Told:
+    """A run of a seed, and what it reported."""
+
+    run: str
+    seed: int
+    record: dict
+
+
 class Taught:
-    """A cell in which some runs have a teacher."""
+    """A cell in which some runs have a teacher: this one on the first seed, on the other none."""
 
-    runs = ("ft", "ltd_steady", "ltd", "ltd@k=5")
+    seeds = (3, 1)
 
-    def __init__(self, **said):
+    def __init__(self, said: dict[str, float]):
         self.said = said
 
-    def values(self, run, metric):
-        assert metric == "teacher_ua"
-        return np.array([self.said.get(run, math.nan), 0.0])
+    def results(self):
+        yield Told("original", 3, {})
+        for run in ("ft", "ltd_steady", "ltd", "ltd@k=5"):
+            reported = {"teacher_ua": self.said[run]} if run in self.said else {}
+            yield Told(run, 3, {"extra": reported})
+            yield Told(run, 1, {"extra": {"teacher_ua": 0.99}})
 
 
 @pytest.mark.parametrize(
@@ -98,5 +110,5 @@ class Taught:
     [({"ltd": 0.3, "ltd_steady": 0.4}, 0.3), ({"ltd_steady": 0.4}, 0.4), ({"ltd@k=5": 0.2}, None)],
 )
 def test_the_local_teacher_is_ltds_or_that_of_another_entry_of_it(said, expected):
-    found = local_teacher(Taught(**said))
+    found = local_teacher(Taught(said))
     assert math.isnan(found) if expected is None else found == expected

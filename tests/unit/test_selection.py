@@ -119,6 +119,10 @@ def test_an_undefined_affected_ra_asks_for_nothing_by_the_interval_either():
     assert choices([trial(0.5, ra_affected=nan, n=0), trial(0.6)])["interval"] == 0
 
 
+def test_where_nobody_says_how_many_they_are_the_bare_bound_holds():
+    assert choices([trial(0.2, ra_affected=0.6, n=nan), trial(0.5)])["interval"] == 1
+
+
 # Which rule chooses
 
 

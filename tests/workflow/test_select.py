@@ -38,7 +38,7 @@ def test_every_tuning_waits_for_the_teacher_of_its_cell_which_knows_no_retrain(s
     tunings = [job for job in jobs if job.rule == "tune"]
     assert len(tunings) == 2 * 2
     for job in tunings:
-        folder = f"results/small/{job.wildcards['cell']}/teacher"
+        folder = f"results/small/{job.wildcards['cell']}/local_teacher"
         assert job.option("--teacher") == [f"{folder}/teacher.json"]
         assert job.option("--select") == ["teacher"]
         assert f"{folder}/teacher.json" in job.input

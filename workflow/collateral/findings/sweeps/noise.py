@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from collateral.contract.metrics import LAST_BITS
-from collateral.findings._shared.statistics import Floats
 from collateral.results.plan import Sweep
 from collateral.results.table import CellTable
 
 NAME = "teacher-noise"  # of the table and the figure
 SEED = "teacher_seed"
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ selection is held against the same trials, whichever of them chose.
 
 from collateral.contract.metrics import Metric
 
-AFTER = ("accuracy", "membership", "reported")
+AFTER = ("accuracy", "membership")
 PLACE = "details"
 ORDER = 20
 METRICS = {

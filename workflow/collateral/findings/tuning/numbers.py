@@ -13,6 +13,7 @@ from collateral.results.layout import RETRAIN
 
 TrialRow = Mapping[str, str]  # a row of trials.csv
 COMPARED = TERMS["avg_gap"]
+UA = "teacher_ua"
 READ = ("ua", "ra", "ra_affected", "num_affected")  # by rules, besides the teacher's UA
 
 
@@ -24,16 +25,17 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         trials = cell.trials(method)
         for metric, value in regret(trials, first).items():
             yield Row(method, metric, value, cell.seeds[0])
-        for rule, numbers in regret_by_rule(trials, first, teacher_ua).items():
-            for metric, value in numbers.items():
+        for rule, found in regret_by_rule(trials, first, teacher_ua).items():
+            for metric, value in found.items():
                 yield Row(method, metric, value, cell.seeds[0], at=rule)
 
 
 def local_teacher(cell: CellResults) -> float:
     """Return the UA of LTD's teacher on the first seed; NaN where no run has one."""
-    said = {run: float(cell.values(run, "teacher_ua")[0]) for run in cell.runs if "@" not in run}
-    known = {run: ua for run, ua in said.items() if not math.isnan(ua)}
-    return known.get(TEACHER, next(iter(known.values()), math.nan))
+    runs = [result for result in cell.results() if result.seed == cell.seeds[0]]
+    said = {result.run: result.record.get("extra", {}) for result in runs}
+    known = {run: extra[UA] for run, extra in said.items() if UA in extra and "@" not in run}
+    return float(known.get(TEACHER, next(iter(known.values()), math.nan)))
 
 
 def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[str, float]:
@@ -78,8 +80,9 @@ def _may_win(trial: TrialRow) -> bool:
 
 def _as_numbers(trial: TrialRow, teacher_ua: float) -> dict[str, float]:
     """Return what rules read of a trial."""
-    read = {name: float(trial[name]) if trial[name] else math.nan for name in READ}
-    return {**read, "teacher_ua": float(trial["teacher_ua"] or teacher_ua)}
+    # Trials of an older cache do not say how many examples their affected RA is of.
+    read = {name: float(trial.get(name) or math.nan) for name in READ}
+    return {**read, UA: float(trial[UA] or teacher_ua)}
 
 
 def trial_gap(trial: TrialRow, retrained: Mapping[str, float]) -> float:

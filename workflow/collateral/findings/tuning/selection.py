@@ -67,7 +67,7 @@ def _is_good(trial: Trial) -> bool:
 
 def _may_be_good(trial: Trial) -> bool:
     """Tell whether a trial may have the affected RA that is asked for, by so few examples."""
-    if isnan(trial["ra_affected"]):
+    if isnan(trial["ra_affected"] + trial["num_affected"]):
         return _is_good(trial)
     end = upper_end(trial["ra_affected"], trial["num_affected"])
     return _is_good({**trial, "ra_affected": end})

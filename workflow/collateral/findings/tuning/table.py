@@ -5,10 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from collateral.contract.selection import PAPER, RULES
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.statistics import Floats, half_width
+from collateral.findings._shared.statistics import half_width
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import BenchmarkTable, CellTable, mean
 
@@ -28,6 +29,7 @@ IN_WORDS: dict[str, str] = {
     "paper's admissible trials where there are some",
 }
 RULE_METRIC = "rule_regret"
+Floats = NDArray[np.float64]
 RULES_CAPTION = (
     "Regret, in points, of what each rule chooses among the same trials: its gap minus that of "
     "the candidate nearest to Retrain. {rules}. Here `{rule}` chose."

@@ -151,7 +151,7 @@ def test_a_folder_that_is_gone_is_missed_if_numbers_were_made_of_it(benchmark):
 def test_what_a_finished_page_was_made_of_is_missed_too(benchmark):
     gone = lost_pages(benchmark)
     assert {"results/b/plan.json", "results/b/tables", f"{CELL}/costs.json"} <= gone
-    assert len(gone) == 2 * 5 + 11
+    assert len(gone) == 2 * 5 + 12
     for path in gone - {"results/b/metrics.json"}:
         write(path)
     assert lost_pages(benchmark) == {"results/b/metrics.json"}

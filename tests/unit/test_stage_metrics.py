@@ -185,8 +185,8 @@ def test_rows_are_sorted_and_complete(cell_folder):
     assert len(set(keys)) == len(keys)
     # By seed: 11 own numbers, 47 against Retrain, 24 counts. Over all: 40 edges, 44 of noise, and
     # 9 floors and 2 sizes of the affected class, whose index is a name; 2 gaps a run. And of ft
-    # `steps` and 2 numbers by 3 epochs.
-    assert len(keys) == 3 * (11 + 24) + 6 * (11 + 47) + 84 + 2 * 2 + 3 * (1 + 6)
+    # `steps` and 2 numbers by 3 epochs. Of Retrain, 2 by seed and 4 over all that gates look at.
+    assert len(keys) == 3 * (11 + 24 + 2) + 6 * (11 + 47) + 84 + 4 + 2 * 2 + 3 * (1 + 6)
     assert len(rows) == len(keys) + 9 + 2
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")

@@ -49,7 +49,7 @@ class Ground:
             centred(scaled_ranks(similarity), tenths),
             mean_above(similarity),
             near,
-            (~is_near) * weights[tenths],
+            np.where(is_near, 0.0, weights[tenths]),
             tenths,
         )
 

@@ -13,6 +13,7 @@ from plug_ins import forgotten_after
 
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import cell_numbers, in_order, read_problems, write_problems
+from collateral.findings.verdict import VERDICTS
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -85,7 +86,10 @@ def test_retrained_against_itself_is_ideal(tmp_path):
     against = [v for key, v in numbers.items() if key[2] in AGAINST and not math.isnan(v)]
     assert len(against) > 110  # of 141; the others are empty bins
     assert set(against) == {0}
-    assert of(numbers, "copy", None) == {("avg_gap",): 0, ("avg_gap_affected",): 0}
+    over_seeds = of(numbers, "copy", None)
+    gaps = ("avg_gap", "avg_gap_affected", "forgetting_error")
+    assert [over_seeds[gap,] for gap in gaps] == [0, 0, 0]
+    assert VERDICTS[int(over_seeds["verdict",])] == "like Retrain"
 
 
 def test_rates_and_differences_are_in_their_ranges(tmp_path):
@@ -136,13 +140,16 @@ def test_a_diverged_run_has_no_values_and_says_so(tmp_path):
 
 def test_a_run_that_diverged_in_one_seed_has_no_gap(tmp_path):
     pooled = of(with_runs({("ft", 1): DIVERGED}).numbers(tmp_path), "ft", None)
-    assert pooled.keys() == {("avg_gap",), ("avg_gap_affected",)}
-    assert all(math.isnan(value) for value in pooled.values())
+    told = {("verdict",): 0, ("rte_share",): 1}  # collapsed; and it took its time
+    assert {key: value for key, value in pooled.items() if not math.isnan(value)} == told
+    assert pooled.keys() >= {("avg_gap",), ("avg_gap_affected",), ("difference", "ua")}
 
 
 def test_a_collapsed_run_keeps_its_values(tmp_path):
     collapsed = with_runs({("ft", 0): replace(RUNS["ft", 0], status="collapsed")})
     plain, marked = CELL.numbers(tmp_path / "a"), collapsed.numbers(tmp_path / "b")
+    verdict = ("ft", None, "verdict")
+    assert VERDICTS[int(marked.pop(verdict))] == "collapsed" != VERDICTS[int(plain.pop(verdict))]
     assert marked == pytest.approx(plain, abs=0, nan_ok=True)
     assert collapsed.write(tmp_path).status_of("ft", None) == "collapsed"
 
@@ -192,7 +199,7 @@ def test_one_seed_has_gaps_and_no_noise(tmp_path):
     numbers = replace(CELL, neighbours=neighbours(1), runs=first).numbers(tmp_path)
     assert numbers["ft", None, "avg_gap"] > 0
     noise = [v for key, v in numbers.items() if key[2] == "floor" or key[2].endswith("_sd")]
-    assert len(noise) == 9 + 44
+    assert len(noise) == 9 + 45
     assert all(math.isnan(value) for value in noise)
 
 

@@ -100,6 +100,13 @@ def test_damage_is_near_minus_far_loss_on_retained_examples(cell):
     assert found == pytest.approx(lost / NEAR)
 
 
+def test_no_interval_goes_beyond_what_can_be(tmp_path):
+    two = {run: first_seeds(wrong, 2) for run, wrong in ENDS.items()}
+    made = table_of(tmp_path, two | {"ft": first_seeds(CASES["not distinguishable"], 2)})
+    ends = [made.number("ft", f"difference_{end}", at="ua") for end in ("low", "high")]
+    assert ends == [-1, 1]
+
+
 def test_the_margins_are_of_two_retrainings(cell):
     ua = np.array(RETRAIN.forget) / FORGET
     assert cell.number("retrain", "margin", at="ua") == pytest.approx(
@@ -130,7 +137,8 @@ def test_sentences_have_the_numbers(cell):
     assert said["like Retrain"].startswith("UA is −0.4 [")
     assert ": within ±6.3 points and ±" in said["like Retrain"]
     assert said["unlike Retrain"].startswith("UA is −40.4 [")
-    assert said["not distinguishable"].endswith("would explain more than the margin.")
+    unsure = said["not distinguishable"]
+    assert ": neither beyond chance nor surely within ±6.3 points and ±" in unsure
 
 
 def test_the_table_has_a_line_a_method_and_records_of_all_runs(cell):

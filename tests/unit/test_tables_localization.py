@@ -71,7 +71,8 @@ def test_with_one_seed_the_brackets_are_over_examples(tmp_path):
 def test_over_cells_there_is_a_line_a_method(both):
     [table] = tables_across(both)
     plain, hard = table.grids
-    assert list(lines_of(plain)) == ["FT", "GA"]
+    assert list(lines_of(plain)) == ["FT", "GA", "Retrain, next seed"]
+    assert texts_of(plain)["Retrain, next seed"][-1] == "–"
     assert plain.headings[-2:] == ["Rises in, retained", "Rises in, test"]
     assert texts_of(plain)["GA"][:2] == ["1.51", "0.15"]
     assert texts_of(plain)["GA"][-2:] == ["2 of 2", "2 of 2"]

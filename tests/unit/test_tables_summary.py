@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from fake_results import FakeCell, read_cells
+from scipy.stats import friedmanchisquare
 from table_reading import texts_of
 
 from collateral.findings.summary.numbers import across
@@ -91,6 +92,28 @@ def test_an_undefined_gap_is_not_ranked(summarised):
     table = summarised(first, second)
     assert numbers(table, "ranked_cells", "avg_gap_affected")["ft"] == 1
     assert numbers(table, "mean_rank", "avg_gap_affected")["ga"] == 2.0
+
+
+def test_ranks_are_tested_over_the_cells_where_all_are_ranked(both):
+    # Ranks 3, 1, 2 and 1.5, 3, 1.5.
+    assert both.number("retrain", "complete_cells", at="avg_gap") == 2
+    expected = friedmanchisquare([0.1, 0.1], [0.02, 0.3], [0.03, 0.1]).pvalue
+    assert both.number("retrain", "friedman_p", at="avg_gap") == pytest.approx(expected)
+    # q of three methods is 2.343: times the root of 3 * 4 / (6 * 2).
+    assert both.number("retrain", "critical_difference", at="avg_gap") == pytest.approx(
+        2.343, abs=0.002
+    )
+    [made] = tables_across(both)
+    assert "By Avg. Gap, mean ranks less than 2.3 apart cannot be told apart" in made.caption
+    assert made.records[0]["critical_difference"] == pytest.approx(2.343, abs=0.002)
+
+
+def test_a_cell_where_one_is_not_ranked_does_not_count(summarised):
+    first, second = (fake(n, gaps, collapsed=("ga",)) for n, gaps in GAPS.items())
+    table = summarised(first, second)
+    assert table.number("retrain", "complete_cells", at="avg_gap") == 0
+    [made] = tables_across(table)
+    assert "Nemenyi" not in made.caption
 
 
 # The table.

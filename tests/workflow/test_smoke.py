@@ -14,8 +14,10 @@ from collateral.warm import ADDRESS, OFF
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # What is never the same twice: costs, what shows them, and the records of these.
-COSTS = {f"{name}.{suffix}" for name in ("costs", "main") for suffix in ("csv", "md", "tex")}
-COSTS |= {"cost.json", "report.html", "costs.json", "glance.json"}
+COSTS = {
+    f"{name}.{suffix}" for name in ("costs", "main", "verdict") for suffix in ("csv", "md", "tex")
+}
+COSTS |= {"cost.json", "report.html", "costs.json", "glance.json", "verdict.pdf", "verdict.png"}
 FOLDERS = ("tables", "figures")
 SWEPT = "ltd@beta=1"
 # The rules that `make figures` considers.

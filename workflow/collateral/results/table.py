@@ -142,7 +142,7 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
 def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row] = ()) -> None:
     """Write the cells' files one below another, sorted by cell, byte for byte; then `over_cells`.
 
-    What is over all cells is of methods, and has no cell.
+    What is over all cells has no cell: it is of methods, or of their ranks, in Retrain's name.
     """
     header, bodies = "", []
     for cell in cells:
@@ -153,7 +153,8 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
         bodies.append(body)
     bodies.sort(key=lambda body: body.partition(",")[0])
     rows = [
-        {**_fields(row), "kind": "method", "status": "ok"} for row in sorted(over_cells, key=_order)
+        {**_fields(row), "kind": "reference" if row.run == REFERENCE else "method", "status": "ok"}
+        for row in sorted(over_cells, key=_order)
     ]
     _, _, last = csv_text(header.split(","), rows).partition("\n")
     with atomic(path) as temporary:

@@ -29,16 +29,20 @@ MEASURES = {
 
 def _ends(name: str, metric: Metric) -> dict[str, Metric]:
     ends = {
-        "low": "least of the 95 % interval over seeds",
-        "high": "largest of the 95 % interval over seeds",
-        "examples_low": "least of the 95 % interval over examples, of these very models",
-        "examples_high": "largest of the 95 % interval over examples, of these very models",
+        "low": ("from", "least of the 95 % interval over seeds"),
+        "high": ("to", "largest of the 95 % interval over seeds"),
+        "examples_low": ("from, examples", "least of the 95 % interval over examples"),
+        "examples_high": ("to, examples", "largest of the 95 % interval over examples"),
     }
     return {
         f"{name}_{end}": Metric(
-            metric.label, f"{text}: {metric.description}", metric.unit, None, metric.digits
+            f"{metric.label} {label}",
+            f"{text}: {metric.description}",
+            metric.unit,
+            None,
+            metric.digits,
         )
-        for end, text in ends.items()
+        for end, (label, text) in ends.items()
     }
 
 

@@ -76,8 +76,14 @@ class Landscape:
     @cached_property
     def drawn(self) -> NDArray[np.uint8]:
         """Resamples of the set, the same for all runs and seeds."""
-        rng = np.random.default_rng(seed_of("localization", self.cell.split.hash, self.name))
-        return weights(self.cell.similarity[self.name].shape[1], rng)
+        num_examples = self.cell.similarity[self.name].shape[1]
+        rng = np.random.default_rng(seed_of("localization", self.name, num_examples))
+        return weights(num_examples, rng)
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The examples by similarity, so that no resample depends on their order on disk."""
+        return np.argsort(self.cell.similarity[self.name][0], kind="stable")
 
     @cached_property
     def grounds(self) -> dict[str | None, list[Ground]]:
@@ -118,7 +124,7 @@ class Landscape:
             for ground, difference in zip(self.grounds[control], differences, strict=True)
         ]
         sums = [np.full(NUM_SUMS, np.nan) if c is None else c.sum(axis=0) for c in columns]
-        whole = [resampled(c, self.drawn) for c in columns if c is not None]
+        whole = [resampled(c[self.order], self.drawn) for c in columns if c is not None]
         # As a gap, an interval is undefined for a run that diverged in one seed.
         drawn = whole if len(whole) == len(columns) else [np.full((1, NUM_SUMS), np.nan)]
         for name, statistic in STATISTICS.items():

@@ -73,7 +73,8 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
     for control in CONTROLS:
         lines = [Line(table.plan.labels[run], list(_across(table, run, control))) for run in runs]
         rising = [f"{METRICS['rising_cells'].label}, {SETS[of]}" for of in SETS]
-        grids.append(Grid(CORNERS[control], [*_headings(), *rising], [lines]))
+        floor = Line(FLOOR, list(_across(table, REFERENCE, control)), is_aside=True)
+        grids.append(Grid(CORNERS[control], [*_headings(), *rising], [lines, [floor]]))
     yield Table(
         "localization",
         "Localization over all cells",

@@ -5,7 +5,7 @@ from collateral.contract.metrics import Metric
 AFTER = ("gap",)
 ORDER = 10
 # Each by the average gap that `at` names.
-METRICS = {
+STANDINGS = {
     "ranked_cells": Metric("Ranked in", "cells where no seed diverged or collapsed", "cells"),
     "lowest_cells": Metric("Lowest in", "of these, where no other method's gap is lower", "cells"),
     "tied_cells": Metric(
@@ -22,3 +22,15 @@ METRICS = {
     ),
     "mean_gap": Metric("Mean gap", "over the cells where it is ranked, in points", "points"),
 }
+# Of Retrain's row: whether ranks differ at all, and by how much two of them must.
+RANKS = {
+    "complete_cells": Metric("Complete in", "cells where every method is ranked", "cells"),
+    "friedman_p": Metric("Friedman p", "chance of such ranks if methods are alike", "", digits=3),
+    "critical_difference": Metric(
+        "Critical difference",
+        "mean ranks over complete cells that are less apart cannot be told apart (Nemenyi, 95 %)",
+        "",
+        digits=1,
+    ),
+}
+METRICS = {**STANDINGS, **RANKS}

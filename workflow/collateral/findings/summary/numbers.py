@@ -4,9 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from collateral.contract.rows import Row
+from collateral.findings._shared.inference.ranks import critical_difference, friedman_p
 from collateral.findings.gap import TERMS
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean
 
@@ -20,14 +22,15 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
         for run, standing in standings(table.cells, methods, gap).items():
             for metric, value in standing.items():
                 yield Row(run, metric, value, at=gap)
+        for metric, value in rank_tests(gaps_of(table.cells, methods, gap)).items():
+            yield Row(REFERENCE, metric, value, at=gap)
 
 
 def standings(
     cells: Sequence[CellTable], methods: Sequence[str], gap: str
 ) -> dict[str, dict[str, float]]:
     """Return the numbers of every method by one gap; ties share the mean of their ranks."""
-    # Rounded: equal but for the last bits of the subtraction.
-    gaps = np.array([[_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
+    gaps = gaps_of(cells, methods, gap)
     floors = np.array([cell.number(REFERENCE, "floor", at=gap) for cell in cells])
     above = np.array([row - (np.nanmin(row) if not np.isnan(row).all() else 0) for row in gaps])
     ranks = np.array([rankdata(row, nan_policy="omit") for row in gaps])
@@ -41,6 +44,22 @@ def standings(
             "mean_gap": mean(gaps[:, i]),
         }
         for i, run in enumerate(methods)
+    }
+
+
+def gaps_of(cells: Sequence[CellTable], methods: Sequence[str], gap: str) -> NDArray[np.float64]:
+    """Return the gap of every method (columns) in every cell (rows); NaN where it is not ranked."""
+    # Rounded: equal but for the last bits of the subtraction.
+    return np.array([[_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
+
+
+def rank_tests(gaps: NDArray[np.float64]) -> dict[str, float]:
+    """Return whether the methods rank alike, over the cells where all of them are ranked."""
+    complete = gaps[~np.isnan(gaps).any(axis=1)]
+    return {
+        "complete_cells": float(len(complete)),
+        "friedman_p": friedman_p(complete),
+        "critical_difference": critical_difference(gaps.shape[1], len(complete)),
     }
 
 

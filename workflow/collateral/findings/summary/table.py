@@ -9,8 +9,8 @@ from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, joined
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
-from collateral.findings.summary import METRICS
-from collateral.results.table import BenchmarkTable
+from collateral.findings.summary import RANKS, STANDINGS
+from collateral.results.table import REFERENCE, BenchmarkTable
 
 CAPTION = "Methods over the {count} cells; controls and sweeps are left out."
 NOISE = (
@@ -40,13 +40,13 @@ def _methods(table: BenchmarkTable, gap: str) -> list[str]:
 
 def _grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
     lines = [Line(table.plan.labels[run], list(_fields(table, run, gap))) for run in methods]
-    return Grid(f"By {metric_of(gap).label}", [m.heading for m in METRICS.values()], [lines])
+    return Grid(f"By {metric_of(gap).label}", [m.heading for m in STANDINGS.values()], [lines])
 
 
 def _fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
     ranked = table.number(run, "ranked_cells", at=gap)
-    yield Field(f"{METRICS['ranked_cells'].text(ranked)} of {len(table.cells)}", ranked)
-    for name, metric in list(METRICS.items())[1:]:
+    yield Field(f"{STANDINGS['ranked_cells'].text(ranked)} of {len(table.cells)}", ranked)
+    for name, metric in list(STANDINGS.items())[1:]:
         value = table.number(run, name, at=gap)
         yield Field(metric.text(value), value) if ranked else Field(EMPTY)
 
@@ -55,11 +55,26 @@ def _caption(table: BenchmarkTable) -> str:
     has_noise = all(len(cell.seeds) > 1 for cell in table.cells)
     return joined(
         CAPTION.format(count=len(table.cells)),
-        described(METRICS),
+        described(STANDINGS),
         NOISE if has_noise else NO_NOISE,
+        *(_ranks(table, gap) for gap in TERMS),
+    )
+
+
+def _ranks(table: BenchmarkTable, gap: str) -> str:
+    """Say whether the ranks differ, and by how much they must."""
+    found = {name: table.number(REFERENCE, name, at=gap) for name in RANKS}
+    if math.isnan(found["critical_difference"]):
+        return ""
+    p, least = (RANKS[n].text(found[n]) for n in ("friedman_p", "critical_difference"))
+    friedman = "" if p == EMPTY else f"; Friedman p = {p}"
+    return (
+        f"By {metric_of(gap).label}, mean ranks less than {least} apart cannot be told apart "
+        f"(Nemenyi, 95 %, {found['complete_cells']:.0f} cells where all are ranked{friedman})."
     )
 
 
 def _record(table: BenchmarkTable, run: str, gap: str) -> dict[str, Any]:
-    numbers = {name: table.number(run, name, at=gap) for name in METRICS}
+    numbers = {name: table.number(run, name, at=gap) for name in STANDINGS}
+    numbers |= {name: table.number(REFERENCE, name, at=gap) for name in RANKS}
     return {"gap": gap, "run": run, "label": table.plan.labels[run], **numbers}

@@ -37,6 +37,7 @@ CONTROL_MARKERS = "XP*h"
 AREA = 220.0  # of a run that takes as long as Retrain, in square points
 LEAST_AREA = 18.0
 LEGEND_AREA = 30.0
+LEAST_FLOOR = 0.01  # of the picture's height
 MOST_SHARE = 1.5  # of Retrain's time: what takes longer is drawn no larger
 
 
@@ -55,7 +56,7 @@ def draw(cell: CellTable, frame: pd.DataFrame) -> Figure:
     low, high, right = limits(frame)
     axes.grid()
     axes.axhline(0, **ZERO)
-    _draw_floor(axes, frame)
+    _draw_floor(axes, frame, LEAST_FLOOR * (high - low))
     _draw_runs(axes, cell, frame)
     edge = 0.03 * (high - low)
     axes.set_ylim(low - edge, high + edge)
@@ -72,10 +73,12 @@ def area(price: float) -> float:
     return max(AREA * share, LEAST_AREA)
 
 
-def _draw_floor(axes: Axes, frame: pd.DataFrame) -> None:
+def _draw_floor(axes: Axes, frame: pd.DataFrame, least: float) -> None:
     error, damage = frame["floor_error"].iloc[0], frame["floor_damage"].iloc[0]
     if not math.isnan(error) and not math.isnan(damage):
-        axes.add_patch(Rectangle((0, -damage), error, 2 * damage, label=NOISE_LABEL, **NOISE))
+        # Where retrainings never differ, a box is left that can be seen.
+        width, half = max(error, least), max(damage, least)
+        axes.add_patch(Rectangle((0, -half), width, 2 * half, label=NOISE_LABEL, **NOISE))
 
 
 def _draw_runs(axes: Axes, cell: CellTable, frame: pd.DataFrame) -> None:
@@ -89,7 +92,8 @@ def _draw_runs(axes: Axes, cell: CellTable, frame: pd.DataFrame) -> None:
             "linewidths": 1.0 if is_hollow else 0.4,
         }
         if not row.is_edge and not math.isnan(row.damage_low):
-            axes.vlines(row.x, row.damage_low, row.damage_high, color=colour, linewidth=0.8)
+            ends = (row.damage_low, row.damage_high)
+            axes.vlines(row.x, *ends, color=colour, linewidth=0.8, alpha=0.5)
         axes.scatter(row.x, row.y, area(row.price), zorder=3, clip_on=False, **look)
         axes.scatter([], [], LEGEND_AREA, label=as_text(row.label), **look)
 

@@ -28,7 +28,8 @@ from collateral.results.layout import ORIGINAL, RETRAIN
 
 Floats = NDArray[np.float64]
 SET = "retain"  # whose damage it is
-MEASURES = ("ua", "damage")
+MOST = {"ua": 1.0, "damage": 2.0}  # that a difference can be, either way: intervals end there
+MEASURES = tuple(MOST)
 FORGETTING = ("ua", "mia")
 BROKEN = ("diverged", "collapsed")
 
@@ -136,9 +137,10 @@ class Held:
         for at, one in found.items():
             yield Row(run, "difference", one.mean, at=at)
             yield Row(run, "difference_p", one.p, at=at)
-        for at in MEASURES:
-            yield Row(run, "difference_low", found[at].low, at=at)
-            yield Row(run, "difference_high", found[at].high, at=at)
+        for at, most in MOST.items():
+            low, high = np.clip((found[at].low, found[at].high), -most, most)
+            yield Row(run, "difference_low", float(low), at=at)
+            yield Row(run, "difference_high", float(high), at=at)
         for at, p in self.equivalence(run).items():
             yield Row(run, "equivalence_p", p, at=at)
 

@@ -69,12 +69,9 @@ def _hurt(cell: CellTable, run: str) -> str:
 
 
 def _like(cell: CellTable, run: str) -> str:
-    margins = " and ".join(
-        f"±{_points(cell.number(REFERENCE, 'margin', at=at))}" for at in ("ua", "damage")
-    )
     worst = max(cell.number(run, "equivalence_p", at=at) for at in ("ua", "damage"))
     both = f"{_ua(cell, run)}; {_damage(cell, run)}"
-    return f"{_capital(both)}: within {margins} ({_p(worst)})."
+    return f"{_capital(both)}: within {_margins(cell)} ({_p(worst)})."
 
 
 def _unlike(cell: CellTable, run: str) -> str:
@@ -83,7 +80,7 @@ def _unlike(cell: CellTable, run: str) -> str:
 
 def _undecided(cell: CellTable, run: str) -> str:
     both = f"{_ua(cell, run)}; {_damage(cell, run)}"
-    return f"{_capital(both)}: chance explains it, and would explain more than the margin."
+    return f"{_capital(both)}: neither beyond chance nor surely within {_margins(cell)}."
 
 
 def _unknown(cell: CellTable, run: str) -> str:
@@ -117,6 +114,12 @@ def _damage(cell: CellTable, run: str) -> str:
 def _with_interval(cell: CellTable, run: str, at: str) -> str:
     low, high = (cell.number(run, f"difference_{end}", at=at) for end in ("low", "high"))
     return f"{_signed(cell.number(run, 'difference', at=at))} [{_signed(low)}, {_signed(high)}]"
+
+
+def _margins(cell: CellTable) -> str:
+    """Return what counts as equal, of UA and of damage."""
+    margins = [cell.number(REFERENCE, "margin", at=at) for at in ("ua", "damage")]
+    return " and ".join(f"±{_points(margin)}" for margin in margins)
 
 
 def _rate(cell: CellTable, run: str, metric: str) -> str:

@@ -21,11 +21,9 @@ def weights(num_examples: int, rng: np.random.Generator) -> NDArray[np.uint8]:
 
 def resampled(columns: Floats, drawn: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Return the sums of `columns` (examples, columns) over each resample."""
-    columns = columns.astype(np.float32)
     # Piece by piece: as floats, all resamples of a large set at once would fill the memory.
     pieces = np.array_split(drawn, max(1, drawn.size // PIECE))
-    sums = [piece.astype(np.float32) @ columns for piece in pieces]
-    return np.concatenate(sums).astype(np.float64)
+    return np.concatenate([piece.astype(np.float64) @ columns for piece in pieces])
 
 
 def percentiles(statistics: Floats, num_examples: int) -> tuple[float, float]:

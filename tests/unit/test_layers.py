@@ -63,7 +63,7 @@ HEAVY_OF_FINDINGS = {
     "figure": {"numpy", "pandas", "matplotlib", "seaborn"},
     "words": {"numpy"},
 }
-DRAWING_TOGETHER = {"style", "panels"}  # of findings/_shared
+DRAWING_TOGETHER = {"labels", "style", "panels"}  # of findings/_shared
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),

@@ -25,7 +25,7 @@ PROGRAMS = Path(sys.executable).parent
 COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
 # What is never the same twice: times, what shows them, and what has hashes of these.
 TIMES = {"cost.json", "costs.csv", "costs.json", "report.html", "glance.json", "check.done"}
-TABLES_WITH_TIMES = ("main.", "costs.", "sweep-", "verdict.")
+TABLES_WITH_TIMES = ("main.", "costs.", "sweep-", "trajectory.", "verdict.")
 
 
 class NotHere(Exception):

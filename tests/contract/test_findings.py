@@ -15,6 +15,7 @@ from fake_results import (
     read_cell,
     read_cells,
     supports_cell,
+    tracked_cell,
     whole_class_cell,
 )
 
@@ -130,10 +131,11 @@ def test_retrain_against_itself_is_ideal(cell, tmp_path):
 def tables(tmp_path_factory):
     made = {"plain": full_cell(), "whole": whole_class_cell(), "sizes": supports_cell()}
     made |= {"one seed": full_cell(num_seeds=1), "lost": full_cell(diverged=("ga",))}
+    made |= {"tracked": tracked_cell(), "tracked once": tracked_cell(num_seeds=1)}
     return {name: read_cell(tmp_path_factory.mktemp("t"), cell) for name, cell in made.items()}
 
 
-KINDS_OF_CELL = ("plain", "whole", "sizes", "one seed", "lost")
+KINDS_OF_CELL = ("plain", "whole", "sizes", "one seed", "lost", "tracked", "tracked once")
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)

@@ -144,6 +144,50 @@ def full_cell(
     return cell
 
 
+@dataclass(frozen=True)
+class FakeCourse:
+    """A tracked run, by epoch from the base on: its gap, and its seconds; Retrain takes 100."""
+
+    gap: tuple[float, ...]
+    seconds: tuple[float, ...]
+    status: str = "ok"
+
+
+# RL comes down in steps of a second, GA is quick and bad, FT hardly moves, IU has one step.
+COURSES = {
+    "ft": FakeCourse((0.4, 0.38, 0.36, 0.35), (0, 4, 8, 12)),
+    "ga": FakeCourse((0.4, 0.39), (0, 0.5)),
+    "rl": FakeCourse((0.4, 0.2, 0.1, 0.15), (1, 2, 3, 4)),
+}
+
+
+def tracked_cell(num_seeds: int = 3, **courses: FakeCourse) -> FakeCell:
+    """Return a cell whose runs are tracked: error and damage are the gap, and half of it."""
+    cell = FakeCell()
+    for run in ("retrain", "original", *(courses or COURSES)):
+        status = courses[run].status if run in courses else "ok"
+        cell.add(run, "ua", *[0.5] * num_seeds, status=status)
+    cell.add("retrain", "rte", *(100.0 + seed - (num_seeds - 1) / 2 for seed in range(num_seeds)))
+    if num_seeds > 1:
+        cell.add_overall("retrain", "floor", 0.01, at="avg_gap")
+        cell.add_overall("retrain", "damage_sd", 0.01, "retain")
+    for run, course in (courses or COURSES).items():
+        _add_course(cell, run, course, num_seeds)
+    return cell
+
+
+def _add_course(cell: FakeCell, run: str, course: FakeCourse, num_seeds: int) -> None:
+    parts = {"avg_gap": 1, "avg_gap_affected": 1, "forgetting_error": 1, "damage": 0.5}
+    for epoch, (gap, seconds) in enumerate(zip(course.gap, course.seconds, strict=True)):
+        cell.add(run, "epoch_seconds", *[seconds] * num_seeds, at=epoch)
+        for name, factor in parts.items():
+            cell.add_overall(run, f"epoch_{name}", factor * gap, at=epoch)
+    for share in (1, 2, 5, 10, 20):
+        epoch = sum(seconds <= share for seconds in course.seconds[1:])
+        cell.add_overall(run, "budget_gap", course.gap[epoch] if epoch else np.nan, at=share)
+        cell.add_overall(run, "budget_epoch", epoch or np.nan, at=share)
+
+
 def whole_class_cell(num_seeds: int = 3, num_classes: int = 10, **options: Any) -> FakeCell:
     """Return a cell whose last class is gone; a class drops by its own similarity, times a tenth.
 

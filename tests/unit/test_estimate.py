@@ -162,7 +162,9 @@ def test_a_run_takes_what_its_files_take():
 def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():
     """Of the base and two epochs four bytes of confidence and two of prediction, an example."""
     plain, tracked = workload(), workload(track=["ft"])
-    assert {job.rule: job.count for job in benchmark_jobs(tracked) if job.rule == "track"}
+    jobs = [{job.rule: job for job in benchmark_jobs(work)} for work in (plain, tracked)]
+    assert "track" in jobs[1] and "track" not in jobs[0]
+    assert jobs[1]["metrics"].seconds - jobs[0]["metrics"].seconds == pytest.approx(3 * 3 * 0.1)
     kept = ALL * 3 * (4 + 2)
     taken, before = benchmark_bytes(tracked), benchmark_bytes(plain)
     assert taken["track"] == 3 * (run_bytes(plain) + kept)

@@ -19,7 +19,7 @@ benchmarks:
       ft: {epochs: 20, lr: [0.001, 0.01, 0.1]}
       rl: {epochs: 200}
 """
-TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "support_size"}
+TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "track", "support_size"}
 PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
 Asked = dict[str, dict[str, str]]
 
@@ -67,7 +67,7 @@ def test_only_jobs_that_train_ask_for_a_gpu(asked):
 def test_every_other_rule_runs_where_snakemake_runs():
     files = [REPOSITORY / "Snakefile", *(REPOSITORY / "workflow/rules").glob("*.smk")]
     text = "\n".join(file.read_text() for file in files)
-    rules = set(re.findall(r"^rule (\w+):", text, re.M))
+    rules = set(re.findall(r"^(?:use rule \w+ as|rule) (\w+)(?: with)?:", text, re.M))
     (local,) = re.findall(r"^localrules:\n((?:    \w+,\n)+)", text, re.M)
     assert rules - {*re.findall(r"\w+", local)} == TRAINING
     assert read_yaml(REPOSITORY / "profiles/slurm/config.yaml")["set-resources"].keys() == TRAINING

@@ -35,20 +35,21 @@ def contents(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in COSTS and not path.name.startswith("sweep-")
+        if path.is_file() and path.name not in COSTS
+        if not path.name.startswith(("sweep-", "trajectory."))
         if not (path.name == "record.json" and path.parent.name in FOLDERS)
     }
 
 
 def test_tables_figures_and_page_are_there(finished):
     folder = results(finished)
-    for table in ("main", "affected", "sweep-beta"):
+    for table in ("main", "affected", "sweep-beta", "trajectory"):
         for suffix in ("csv", "md", "tex"):
             assert (folder / f"tables/digit_3-50/{table}.{suffix}").stat().st_size
     # The teacher is the same for every beta: two figures of four.
     of_sweep = [f"sweep-beta-{kind}" for kind in ("standard", "affected")]
     of_support = [f"support-{kind}" for kind in ("kl", "accuracy", "drop", "retrain")]
-    for figure in ("similarity", "affected", "epochs", *of_support, *of_sweep):
+    for figure in ("similarity", "affected", "epochs", "trajectory", *of_support, *of_sweep):
         for suffix in ("pdf", "png"):
             assert (folder / f"figures/digit_3-50/{figure}.{suffix}").stat().st_size
     assert (folder / "report.html").stat().st_size
@@ -113,6 +114,7 @@ def test_one_more_sweep_adds_its_runs_and_tracking_reruns_the_tracked_alone(proj
     before = contents(results(project))
     assert project.snakemake(*SMOKE).returncode == 0
     after = contents(results(project))
+    assert {name for name in after if name.endswith("/ga/epochs.npz")} > set()
     # The record has the hash of the history.
     changed = ("/ga/history.csv", "/ga/record.json")
     kept = {name for name in before if "/seed-" in name and not name.endswith(changed)}

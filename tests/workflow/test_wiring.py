@@ -45,6 +45,7 @@ benchmarks:
 # By run, whose tuning chooses some of its values.
 TUNED = {"ft": "ft", **dict.fromkeys(["ltd", "ideal", "ltd@teacher=mlp", "ltd@beta=3"], "ltd")}
 RUNS = {*TUNED, "mine", "two", "salun"}
+RUNNING = ("unlearn", "track")  # the rules of runs
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def seeds_in(files: list[str], pattern: str) -> set[str]:
 def test_there_is_a_job_for_every_run_of_every_seed_and_cell(plan):
     runs = {
         (job.wildcards["cell"], job.wildcards["seed"], job.wildcards["run"])
-        for job in plan.of("unlearn")
+        for job in plan.of(*RUNNING)
         if job.wildcards["benchmark"] == "small"
     }
     assert runs == {(cell, seed, run) for cell in CELLS for seed in SEEDS for run in RUNS}
@@ -95,7 +96,7 @@ def test_there_is_a_job_for_every_run_of_every_seed_and_cell(plan):
 
 
 def test_a_method_starts_from_the_base_of_its_seed(plan):
-    for job in plan.of("unlearn", "tune", "support_size"):
+    for job in plan.of(*RUNNING, "tune", "support_size"):
         benchmark, seed = job.wildcards["benchmark"], plan.base_seed(seed_of(job))
         base = f"results/{benchmark}/base/seed-{seed}/model.safetensors"
         assert job.option("--base") == [base]
@@ -103,13 +104,13 @@ def test_a_method_starts_from_the_base_of_its_seed(plan):
 
 
 def test_a_job_is_told_its_own_seed(plan):
-    for job in plan.of("base", "retrain", "unlearn", "tune", "support_size"):
+    for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size"):
         assert job.option("--seed") == [seed_of(job)]
 
 
 def test_what_is_of_a_seed_goes_into_jobs_of_that_seed(plan):
     """What tunings choose and prepare is of the first, and metrics are of all."""
-    for job in plan.of("base", "retrain", "unlearn", "tune", "support_size"):
+    for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size"):
         seeds = seeds_in(job.input, r"/small/digit_3-\d+/\w*/?seed-(\d)/")
         assert seeds <= {seed_of(job)}, job
     for job in plan.of("tune"):
@@ -125,7 +126,7 @@ def test_only_the_control_that_needs_it_and_metrics_see_retrain(plan):
             assert job.option("--retrained") == given
         else:
             assert not given or job.rule == "metrics"
-            assert "retrain" not in " ".join(job.command) or job.rule in ("retrain", "unlearn")
+            assert "retrain" not in " ".join(job.command) or job.rule in ("retrain", *RUNNING)
 
 
 def test_nothing_of_another_benchmark_or_cell_is_given(plan):
@@ -186,7 +187,7 @@ def test_similarity_is_by_the_bases_in_the_order_of_the_seeds(plan):
 
 
 def test_a_run_waits_for_its_tuning_and_for_what_others_prepare(plan):
-    for job in plan.of("unlearn"):
+    for job in plan.of(*RUNNING):
         cell, run, seed = (job.wildcards[key] for key in ("cell", "run", "seed"))
         folder = f"results/{job.wildcards['benchmark']}/{cell}"
         by = TUNED.get(run)

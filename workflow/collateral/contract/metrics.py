@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from collateral.contract.tracking import TRACKED
+
 Unit = Literal[
     "%",
     "points",
@@ -20,7 +22,6 @@ Unit = Literal[
     "rate",
     "",
 ]
-TRACKED = "epoch_"  # before the names of what is measured after every epoch
 Ideal = Literal["retrain", "high", "low"]
 EMPTY = "–"  # an undefined number
 DIGITS: dict[str, int] = {

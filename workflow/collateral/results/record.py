@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from collateral.contract.metrics import TRACKED
+from collateral.contract.tracking import TRACKED
 
 EPOCH_SECONDS = f"{TRACKED}seconds"  # of a tracked run, in cost.json: on the clock by then
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")

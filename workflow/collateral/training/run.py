@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.metrics import TRACKED
 from collateral.contract.protocols import Stateful
+from collateral.contract.tracking import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
 from collateral.training.numerics import device_name

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from collateral.contract.metrics import TRACKED
 from collateral.contract.pictures import Picture
+from collateral.contract.tracking import TRACKED
 from collateral.findings._shared.panels import BAND, BAND_NOTE, draw_level, draw_line, fit_rates
 from collateral.findings._shared.style import WIDTH, Look, annotate, looks, style
 from collateral.findings.catalogue import metric_of

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from collateral.contract.metrics import TRACKED
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
+from collateral.contract.tracking import TRACKED
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -1,17 +1,13 @@
 """The average gaps of every run, and the noise floor of each metric and gap."""
 
-from collections.abc import Iterator, Mapping
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
+from collateral.findings._shared.gaps import BySeed, average_gaps
 from collateral.findings._shared.statistics import floor_of, mean_of_defined
 from collateral.findings.gap import TERMS
 from collateral.results.layout import RETRAIN
-
-BySeed = Mapping[str, NDArray[np.float64]]  # the values of each metric, one a seed
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -26,17 +22,6 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 def _by_seed(cell: CellResults, run: str) -> BySeed:
     return {name: cell.values(run, name) for terms in TERMS.values() for name in terms}
-
-
-def average_gaps(run: BySeed, retrained: BySeed) -> dict[str, float]:
-    """Return each average gap: mean |mean of the run - mean of Retrain| over its terms.
-
-    A term that is undefined for either in any seed drops out; a gap without terms is NaN.
-    """
-    return {
-        gap: mean_of_defined(abs(run[name].mean() - retrained[name].mean()) for name in terms)
-        for gap, terms in TERMS.items()
-    }
 
 
 def noise_floors(retrained: BySeed) -> dict[str, float]:

@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import TRACKED
 from collateral.contract.protocols import CellResults, Epoch, Result
 from collateral.contract.rows import Row, undefined
+from collateral.contract.tracking import TRACKED
 from collateral.findings._shared.statistics import difference_sd
 from collateral.results.layout import RETRAIN
 

@@ -24,10 +24,10 @@ from scipy.special import softmax
 from sklearn.svm import SVC
 
 from collateral.contract.attacks import ATTACKS, MIA, score_of
-from collateral.contract.metrics import TRACKED
 from collateral.contract.protocols import Answers, CellResults, Epoch, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
+from collateral.contract.tracking import TRACKED
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split

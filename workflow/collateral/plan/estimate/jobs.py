@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from collateral.contract.work import NOTHING, Work
 from collateral.plan.grid import Cell
-from collateral.plan.workload import Workload
+from collateral.plan.workload import Workload, num_tracked
 
 # CPU seconds of jobs without a model, measured on an AMD EPYC: most are imports.
 SECONDS = {
@@ -25,6 +25,7 @@ SECONDS = {
 }
 # The metrics of a cell: to start, and for every example of every run, the membership attacks most.
 METRICS_START, METRICS_SECONDS = 5.0, 8e-5
+TRACKED_SECONDS = 0.1  # and for every epoch of a tracked run, whatever its size
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
     seeds = workload.benchmark.seeds
     yield from map(_small, ("split", "neighbours"))
     outputs = len(seeds) * (len(cell.runs) + 1) * workload.size.num_examples
-    yield Jobs("metrics", 1, seconds=METRICS_START + METRICS_SECONDS * outputs)
+    epochs = len(seeds) * sum(num_tracked(cell.runs[name]) for name in cell.tracked)
+    attacks = METRICS_SECONDS * outputs + TRACKED_SECONDS * epochs
+    yield Jobs("metrics", 1, seconds=METRICS_START + attacks)
     yield Jobs("retrain", len(seeds), workload.retrain(cell))
     if cell.support_sized:
         yield Jobs("support_size", len(seeds), workload.support_size(cell))

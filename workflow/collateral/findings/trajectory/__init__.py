@@ -1,0 +1,45 @@
+"""Which method is nearest to Retrain within a given cost, and by which way did it come?
+
+The way is from the base model towards Retrain, in the plane of what is not yet forgotten and of
+who else gets hurt. Seconds are the method's own, preparing among them.
+"""
+
+from dataclasses import replace
+
+from collateral.contract.metrics import Metric, by_epoch
+from collateral.findings.gap import METRICS as GAPS
+from collateral.findings.gap import TERMS
+
+AFTER = ("accuracy", "costs", "epochs", "locality", "membership")
+ORDER = 30
+DAMAGED = "retain"  # the set on which damage is counted
+SHARES = (1, 2, 5, 10, 20)  # percent of Retrain's cost
+_PLACES = {
+    **{gap: GAPS[gap] for gap in TERMS},
+    "forgetting_error": Metric(
+        "Forgetting error",
+        "mean absolute deviation of the means of UA and MIA from Retrain's",
+        "points",
+        "low",
+    ),
+    "damage": Metric(
+        "Damage",
+        "loss of accuracy against Retrain on the retained examples most similar to the forgotten "
+        "ones, minus that on all other retained ones",
+        "points",
+        "retrain",
+    ),
+}
+METRICS = {
+    **by_epoch(_PLACES),
+    # Of costs: which model is in time is never the same twice.
+    "budget_gap": replace(
+        GAPS["avg_gap"],
+        description="average gap of the latest model within a share of Retrain's seconds, which "
+        "`at` names in percent",
+        is_cost=True,
+    ),
+    "budget_epoch": Metric(
+        "Epoch", "the epoch after which the run has that model", "", digits=0, is_cost=True
+    ),
+}

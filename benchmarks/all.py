@@ -19,7 +19,7 @@ from measure import HEADER, Load, Row, table
 HERE = Path(__file__).parent
 NAMES = (
     *("input", "training", "evaluation", "metrics", "mia", "iu", "amun"),
-    *("cell", "memory", "schedule", "run"),
+    *("cell", "memory", "schedule", "chain", "run"),
 )
 
 

@@ -237,7 +237,7 @@ def second_user(project: Project, seconds: float) -> str:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0 and "all sound" in done.stdout, done.stdout + done.stderr
     return done.stdout.splitlines()[-1]
 
 

@@ -174,5 +174,5 @@ def last_lines(log: Path, count: int = 3) -> list[str]:
     """Return the last lines of a job's log, which name the cause of its failure."""
     if not log.is_file():
         return ["(not written)"]
-    lines = log.read_text(errors="replace").splitlines()
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     return [line for line in lines if line.strip()][-count:]

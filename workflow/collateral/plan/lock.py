@@ -69,7 +69,8 @@ def sign(locks: Iterable[str], folder: Path = FOLDER) -> None:
     names = {Path(path).name for path in locks}
     own = {name: written for name, written in _locks(folder).items() if name in names}
     with atomic(_signature(folder)) as temporary:
-        temporary.write_text(json.dumps(asdict(Owner(Process.of(os.getpid()), own))))
+        owner = asdict(Owner(Process.of(os.getpid()), own))
+        temporary.write_text(json.dumps(owner), encoding="utf-8")
 
 
 def withdraw(folder: Path = FOLDER) -> None:
@@ -105,7 +106,7 @@ def _owners(folder: Path) -> Iterator[tuple[Path, Owner]]:
     """Yield all signatures; one that cannot be read is none."""
     for path in sorted((folder / OWNERS).glob("*.json")):
         try:
-            content = json.loads(path.read_text())
+            content = json.loads(path.read_text(encoding="utf-8"))
             yield path, Owner(Process(**content["process"]), dict(content["locks"]))
         except (OSError, ValueError, KeyError, TypeError):
             continue
@@ -136,7 +137,7 @@ def _status(pid: int) -> tuple[str, str]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(errors="replace").strip()
+        return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""
 

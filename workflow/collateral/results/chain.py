@@ -152,7 +152,7 @@ def sealed_page(text: str, inputs: Iterable[Path], root: Path) -> str:
 
 def read_page(path: Path) -> dict[str, Any]:
     """Return what a page was made from; refuse it if it is not as `sealed_page` made it."""
-    text, found, end = path.read_text(errors="replace").rpartition(COMMENT[0])
+    text, found, end = path.read_text(encoding="utf-8", errors="replace").rpartition(COMMENT[0])
     if not found or not end.endswith(COMMENT[1]):
         raise Unsound(path, NO_SEAL)
     try:

@@ -50,13 +50,14 @@ def write_json(
 ) -> None:
     """Write `content`, by default with sorted keys: equal contents are equal files."""
     with atomic(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, sort_keys=sort_keys) + "\n")
+        text = json.dumps(content, indent=2, sort_keys=sort_keys)
+        temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
     """Read a JSON file."""
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise Unsound(path, MISSING) from None
     except ValueError as error:  # not JSON, or not even text
@@ -66,7 +67,7 @@ def read_json(path: Path) -> Any:
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Read a CSV file."""
     try:
-        with path.open(newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     except FileNotFoundError:
         raise Unsound(path, MISSING) from None
@@ -77,7 +78,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write `rows` as CSV; a missing value is an empty field."""
     with atomic(path) as temporary:
-        temporary.write_text(csv_text(columns, rows))
+        temporary.write_text(csv_text(columns, rows), encoding="utf-8")
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

@@ -146,7 +146,7 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
     """
     header, bodies = "", []
     for cell in cells:
-        first, _, body = cell.read_text().partition("\n")
+        first, _, body = cell.read_text(encoding="utf-8").partition("\n")
         if header and first != header:
             raise ValueError(f"{cell}: columns '{first}' differ from '{header}' of {cells[0]}")
         header = first
@@ -158,7 +158,7 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
     ]
     _, _, last = csv_text(header.split(","), rows).partition("\n")
     with atomic(path) as temporary:
-        temporary.write_text(f"{header}\n{''.join(bodies)}{last}")
+        temporary.write_text(f"{header}\n{''.join(bodies)}{last}", encoding="utf-8")
 
 
 def read(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:

@@ -102,7 +102,7 @@ def _stage(name: str) -> Any:
 
 
 def _compared(path: Path, again: Path) -> Iterator[Unsound]:
-    old, new = (file.read_text().splitlines() for file in (path, again))
+    old, new = (file.read_text(encoding="utf-8").splitlines() for file in (path, again))
     if old != new:
         pairs = enumerate(zip_longest(old, new), start=1)
         line = next(number for number, (one, other) in pairs if one != other)

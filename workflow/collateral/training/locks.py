@@ -66,7 +66,7 @@ def _holder(name: str) -> str:
 def _command(process: int) -> str:
     """Return the first words of a process's command line, without folders."""
     try:
-        words = Path(f"/proc/{process}/cmdline").read_text().split("\0")
+        words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return "not to be seen from here"
     return " ".join(Path(word).name for word in words[:3])

@@ -30,7 +30,8 @@ def file_pages() -> list[Span]:
 
 def _mapped_files() -> list[tuple[int, int]]:
     """Return where each mapped file begins and ends."""
-    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
+    maps = Path("/proc/self/maps").read_bytes().decode(errors="replace")
+    lines = [line.split() for line in maps.splitlines()]
     places = [line[0].split("-") for line in lines if line[5:] and line[5].startswith("/")]
     return [(int(start, 16), int(end, 16)) for start, end in places]
 

@@ -1,0 +1,119 @@
+"""What hashes and records cost: the share of the jobs' CPU seconds that results/chain.py takes.
+
+    python benchmarks/bench_chain.py [--quick]
+
+The smoke run from nothing, whose jobs are so short that the share is larger than elsewhere. Every
+job is a process of its own; what it imports does not count.
+"""
+
+import inspect
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import yaml
+from bench_cell import config_of
+from measure import Row, run
+
+from collateral import cli
+from collateral.results import chain
+from collateral.warm import ADDRESS, OFF
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = Path(sys.executable).parent
+COMMAND = """#!{python}
+import sys
+sys.path.insert(0, {here!r})
+from bench_chain import job
+job({out!r})
+"""
+
+
+class Timer:
+    """CPU seconds inside some functions; those that one of them calls count once."""
+
+    def __init__(self) -> None:
+        """Begin at nothing."""
+        self.seconds, self._is_running = 0.0, False
+
+    def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that is timed."""
+
+        @wraps(function)
+        def timed(*args: Any, **options: Any) -> Any:
+            if self._is_running:
+                return function(*args, **options)
+            self._is_running, start = True, process_time()
+            try:
+                return function(*args, **options)
+            finally:
+                self._is_running = False
+                self.seconds += process_time() - start
+
+        return timed
+
+
+def job(out: str) -> None:
+    """Run a stage, as `collateral` does; add its CPU seconds and the chain's to a file."""
+    timer, stage = Timer(), sys.argv[1]
+    for name, function in inspect.getmembers(chain, inspect.isfunction):
+        if function.__module__ == chain.__name__ and not name.startswith("_"):
+            setattr(chain, name, timer.of(function))
+    import_module(f"collateral.stages.{stage}")
+    start = process_time()
+    cli.main()
+    with Path(out).open("a") as file:
+        file.write(f"{stage} {process_time() - start} {timer.seconds}\n")
+
+
+def seconds_of(config: Path, folder: Path) -> list[tuple[str, float, float]]:
+    """Run a config from nothing; return of every job its stage, its CPU seconds and the chain's."""
+    out, command = folder / "seconds", folder / "bin" / "collateral"
+    command.parent.mkdir()
+    here = str(Path(__file__).parent)
+    command.write_text(COMMAND.format(python=sys.executable, here=here, out=str(out)))
+    command.chmod(0o755)
+    path = os.pathsep.join([str(command.parent), str(PROGRAMS), os.environ["PATH"]])
+    options = ["--cores", "all", "--directory", str(folder), "--configfile", str(config)]
+    done = subprocess.run(
+        [str(PROGRAMS / "snakemake"), *options],
+        cwd=ROOT,
+        env=os.environ | {"PATH": path, ADDRESS: OFF},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{config}\n{done.stdout}\n{done.stderr}")
+    lines = map(str.split, out.read_text().splitlines())
+    return [(stage, float(whole), float(part)) for stage, whole, part in lines]
+
+
+def measure(quick: bool) -> list[Row]:
+    """Return the share, all jobs together; print it by stage."""
+    with tempfile.TemporaryDirectory() as name:
+        config = ROOT / "configs" / "smoke.yaml"
+        if quick:
+            config = Path(name) / "quick.yaml"
+            config.write_text(yaml.safe_dump(config_of(quick)))
+        jobs = seconds_of(config, Path(name))
+    for stage in dict.fromkeys(stage for stage, _, _ in jobs):
+        whole, part = _sums([job for job in jobs if job[0] == stage])
+        print(f"{stage}: {part:.3f} of {whole:.2f} s")
+    whole, part = _sums(jobs)
+    note = f"{part:.2f} of {whole:.1f} CPU s, {len(jobs)} jobs"
+    return [Row("hashes and records / all that jobs do", [part / whole], at_most=0.02, note=note)]
+
+
+def _sums(jobs: list[tuple[str, float, float]]) -> tuple[float, float]:
+    return sum(whole for _, whole, _ in jobs), sum(part for _, _, part in jobs)
+
+
+if __name__ == "__main__":
+    run(measure, __doc__)

@@ -199,7 +199,7 @@ def test_one_seed_has_gaps_and_no_noise(tmp_path):
     numbers = replace(CELL, neighbours=neighbours(1), runs=first).numbers(tmp_path)
     assert numbers["ft", None, "avg_gap"] > 0
     noise = [v for key, v in numbers.items() if key[2] == "floor" or key[2].endswith("_sd")]
-    assert len(noise) == 9 + 45
+    assert len(noise) == 9 + 46
     assert all(math.isnan(value) for value in noise)
 
 

@@ -116,7 +116,7 @@ def test_the_margins_are_of_two_retrainings(cell):
     expected = 1.96 * 2**0.5 * excess.std(ddof=1)
     assert cell.number("retrain", "margin", at="damage") == pytest.approx(expected)
     sd = 2**0.5 * excess.std(ddof=1) / 5**0.5
-    assert cell.number("retrain", "damage_sd") == pytest.approx(sd)
+    assert cell.number("retrain", "damage_sd", set="retain") == pytest.approx(sd)
 
 
 def test_the_forgetting_error_is_of_means_of_ua_and_mia(cell):

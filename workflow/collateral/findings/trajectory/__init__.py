@@ -35,6 +35,7 @@ METRICS = {
     # Of costs: which model is in time is never the same twice.
     "budget_gap": replace(
         GAPS["avg_gap"],
+        label="Avg. Gap in time",
         description="average gap of the latest model within a share of Retrain's seconds, which "
         "`at` names in percent",
         is_cost=True,

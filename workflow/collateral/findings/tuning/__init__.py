@@ -15,7 +15,9 @@ METRICS = {
     "gap_default": Metric("Gap of the defaults", "gap of the method's defaults", "points", "low"),
     "gap_nearest": Metric("Its gap", "gap of the candidate nearest to Retrain", "points", "low"),
     "regret": Metric("Regret", "what the choice has more than the nearest", "points", "low"),
-    "rule_regret": Metric("Regret of a rule", "regret of what a rule of selection chooses", "points", "low"),
+    "rule_regret": Metric(
+        "Regret of a rule", "regret of what a rule of selection chooses", "points", "low"
+    ),
     "rule_trial": Metric("Chosen by a rule", "number of the trial that a rule chooses", ""),
     "trial_chosen": Metric("Chosen", "number of the chosen trial", ""),
     "trial_nearest": Metric("Nearest", "number of the candidate nearest to Retrain", ""),

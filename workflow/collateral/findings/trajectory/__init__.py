@@ -35,11 +35,12 @@ METRICS = {
     # Of costs: which model is in time is never the same twice.
     "budget_gap": replace(
         GAPS["avg_gap"],
+        label="Avg. Gap in time",
         description="average gap of the latest model within a share of Retrain's seconds, which "
         "`at` names in percent",
         is_cost=True,
     ),
     "budget_epoch": Metric(
-        "Epoch", "the epoch after which the run has that model", "", digits=0, is_cost=True
+        "Epoch in time", "the epoch after which the run has that model", "", digits=0, is_cost=True
     ),
 }

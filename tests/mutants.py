@@ -52,6 +52,7 @@ TESTS = {
     "plan/preparation": ("test_preparation", "test_jobs"),
     "plan/presentation": ("test_presentation",),
     "findings/_shared/compare": (*OF_TABLES, "test_tables_near_and_far"),
+    "findings/_shared/gaps": ("test_finding_gap", "test_finding_trajectory"),
     "findings/_shared/statistics": (
         *("test_finding_gap", "test_finding_locality", "test_finding_classes"),
         *("test_tables", "test_stage_metrics"),
@@ -62,11 +63,13 @@ TESTS = {
     "findings/epochs/numbers": OF_CELLS,
     "findings/forget_set/numbers": OF_CELLS,
     "findings/gap/numbers": ("test_finding_gap", *OF_CELLS),
-    "findings/locality/numbers": ("test_finding_locality", *OF_CELLS),
-    "findings/membership/numbers": ("test_finding_membership", *OF_CELLS),
+    "findings/locality/numbers": ("test_finding_locality", "test_finding_epochs", *OF_CELLS),
+    "findings/membership/numbers": ("test_finding_membership", "test_finding_epochs", *OF_CELLS),
     "findings/reported/numbers": OF_CELLS,
     "findings/summary/numbers": ("test_tables_summary",),
     "findings/support_size/numbers": ("test_finding_support_size", *OF_CELLS),
+    "findings/trajectory/course": ("test_tables_trajectory", "test_figures_trajectory"),
+    "findings/trajectory/numbers": ("test_finding_trajectory",),
     "findings/tuning/numbers": ("test_finding_tuning", *OF_CELLS),
     "findings/tuning/selection": ("test_selection",),
 }

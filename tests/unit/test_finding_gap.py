@@ -3,8 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from collateral.findings._shared.gaps import average_gaps
 from collateral.findings._shared.statistics import floor_of, mean_of_defined
-from collateral.findings.gap.numbers import average_gaps, noise_floors
+from collateral.findings.gap.numbers import noise_floors
 
 NAMES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
 

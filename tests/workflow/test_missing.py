@@ -71,7 +71,7 @@ def test_with_all_of_it_there_the_same_commands_succeed(project):
         (LOST, {"unlearn": 1}),
         ("results/smoke/digit_3-50/seed-1/ga/record.json", {"unlearn": 1}),
         ("results/smoke/digit_3-50/seed-1/ga", {"unlearn": 1}),
-        ("results/smoke/digit_3-50/seed-1/ltd/epochs.npz", {"track": 1}),
+        ("results/smoke/digit_3-50/seed-0/ltd/epochs.npz", {"track": 1}),
         ("results/smoke/digit_3-50/neighbours.npz", {"neighbours": 1}),
         ("results/smoke/digit_3-50/support_size/seed-0/cost.json", {"support_size": 1}),
     ],

@@ -53,7 +53,7 @@ class Metric:
     unit: Unit
     ideal: Ideal | None = None
     digits: int | None = None  # after the point; None: the unit's, or four significant ones
-    is_cost: bool = False  # of time or memory: never the same twice, so in costs.csv alone
+    is_cost: bool = False  # follows from time or memory, never the same twice: in costs.csv alone
 
     @property
     def factor(self) -> float:

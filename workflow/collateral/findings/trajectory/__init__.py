@@ -41,6 +41,6 @@ METRICS = {
         is_cost=True,
     ),
     "budget_epoch": Metric(
-        "Epoch", "the epoch after which the run has that model", "", digits=0, is_cost=True
+        "Epoch in time", "the epoch after which the run has that model", "", digits=0, is_cost=True
     ),
 }

@@ -483,7 +483,7 @@ def test_a_choice_that_no_trial_had_is_refused(tmp_path, chosen):
 def test_what_the_system_refuses_is_named(tmp_path):
     (tmp_path / layout.PLAN).mkdir()
     words = ["gather", "--folder", tmp_path]
-    for option in ("--out", "--costs", "--problems"):
+    for option in ("--out", "--costs", "--problems", "--gates"):
         words += [option, tmp_path / "x"]
     with pytest.raises(SystemExit, match=r"collateral gather: .*/plan\.json: Is a directory$"):
         call(*words)

@@ -13,6 +13,7 @@ from collateral.claims.judge import CLAIMS, judge
 from collateral.claims.numbers import BASELINES, METHODS
 from collateral.claims.pages import chosen, filled
 from collateral.claims.scopes import FIVE
+from collateral.claims.theory import FALLS
 from collateral.claims.words import lines, markdown, ranges, summary
 from collateral.cli import main
 from collateral.findings.paper.cells import printed, settings
@@ -146,11 +147,7 @@ THEORY = Theory(
         ("support_with_noise_logits", "largest deviation over its bound"): 0.6,
         ("support_with_linear_logits", "largest deviation over its bound"): 0.7,
     },
-    [
-        {"panel": panel, "x": str(x), "predicted": str(math.sqrt(1 - x**2))}
-        for panel in ("support_with_noise_logits", "support_with_linear_logits")
-        for x in (0.1, 0.5, 0.9)
-    ],
+    {FALLS: True},
 )
 
 
@@ -370,6 +367,13 @@ def test_a_difference_within_the_noise_floor_is_called_a_tie(good):
 def test_a_slope_whose_interval_has_both_signs_says_nothing(good):
     results = altered(good, ("mnist", "digit_9-100", "ga", "class_slope_low"), -0.1)
     assert verdicts(58, results) == {"cannot be said"}
+
+
+@pytest.mark.parametrize(
+    ("checks", "verdict"), [({FALLS: False}, "does not hold"), ({}, "cannot be said")]
+)
+def test_a_bound_that_does_not_fall_ends_its_claim(checks, verdict):
+    assert verdicts(62, {"theory": replace(THEORY, checks=checks)}) == {verdict}
 
 
 def yes(*cells):

@@ -18,10 +18,10 @@ from collateral.results.table import BenchmarkTable, read
 
 @dataclass(frozen=True)
 class Theory:
-    """The findings of the propositions, and the points that are drawn."""
+    """The findings of the propositions, and which of their identities hold."""
 
     findings: dict[tuple[str, str], float]  # by panel and finding
-    points: list[dict[str, str]]
+    checks: dict[str, bool]  # by identity
 
     def number(self, panel: str, finding: str) -> float:
         """Return a finding."""
@@ -67,9 +67,8 @@ def plan_of(metrics: Path) -> BenchmarkPlan:
 def _theory(folder: Path) -> Theory:
     if (folder / layout.RECORD).is_file():
         check_folder(folder)
-    rows = read_rows(folder / layout.THEORY_FINDINGS)
-    points = folder / layout.THEORY_POINTS
+    rows, checks = read_rows(folder / layout.THEORY_FINDINGS), folder / layout.THEORY_CHECKS
     return Theory(
         {(row["panel"], row["finding"]): float(row["value"] or "nan") for row in rows},
-        read_rows(points) if points.is_file() else [],
+        {row["identity"]: row["holds"] == "True" for row in read_rows(checks)},
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collateral.claims.claim import Claim, Found, Test, Unsaid
 from collateral.claims.evidence import Theory
-from collateral.claims.figures import rank
 from collateral.claims.scopes import PROPOSITIONS
 
 RANK = "rank correlation of bin and |alignment|"
+FALLS = "P4.6 the bound falls with |cos|"
 SUPPORTS = ("support_with_noise_logits", "support_with_linear_logits")
 
 
@@ -36,13 +36,13 @@ def restores_retained(theory: Theory) -> Found:
 def bound_shrinks(theory: Theory) -> Found:
     """Ask whether the bound is kept, and falls with |cos|."""
     worst = max(theory.number(panel, "largest deviation over its bound") for panel in SUPPORTS)
-    points = [point for point in theory.points if point["panel"] in SUPPORTS]
-    if not points:
-        raise Unsaid("no points of the bound")
-    in_turn = sorted(points, key=lambda point: float(point["x"]))
-    falls = rank([float(point["predicted"]) for point in in_turn])
-    text = f"largest deviation {worst:.2f} of its bound; rank correlation of |cos| and bound "
-    return Found(worst <= 1 and falls < -0.9, f"{text}{falls:.2f}".replace("-", "−"))
+    if FALLS not in theory.checks:
+        raise Unsaid(f"no check “{FALLS}”")
+    text = f"largest deviation {worst:.2f} of its bound"
+    falls = theory.checks[FALLS]
+    return Found(
+        worst <= 1 and falls, f"{text}, which {'falls' if falls else 'does not fall'} with |cos|"
+    )
 
 
 CLAIMS = [

@@ -92,7 +92,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     known = [checked(folder / layout.PROBLEMS, folder)]
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     findings = Findings(read_problems(path for path in known if path.exists()))
-    over_cells = findings.over_cells(table)
+    over_cells = findings.over_cells(table, folder / layout.FIGURES)
     lines = lines_of(folder)
     cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
     return BenchmarkPart(

@@ -82,11 +82,15 @@ class Findings:
             found += self._ask(name, "chart", "charts", cell.name, lambda ask: [*ask(cell)])
         return {chart.name: chart for chart in found}
 
-    def over_cells(self, table: BenchmarkTable) -> list[Section]:
+    def over_cells(self, table: BenchmarkTable, figures: Path) -> list[Section]:
         """Return what they say over all cells; a single one says it itself."""
         if len(table.cells) < 2:
             return []
-        sections = [self._section(name, table, "tables_across", "", []) for name in self._order]
+        pictures = _pictures(figures, {})
+        sections = [
+            self._section(name, table, "tables_across", "", pictures.get(name, []))
+            for name in self._order
+        ]
         return [section for section in sections if section]
 
     @cached_property
@@ -143,7 +147,7 @@ def _pictures(folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustra
             Illustration(name, one["caption"], chart=chart)
             if chart
             else illustration(folder, name, one["caption"]),
-            place=f"{layout.FIGURES}/{folder.name}/{name}",
+            place="/".join((*folder.parts[folder.parts.index(layout.FIGURES) :], name)),
         )
         found.setdefault(one["finding"], []).append(shown)
     return found

@@ -116,8 +116,8 @@ def draw(ways: Ways) -> Figure:
 
 
 def _draw_plane(axes: Axes, ways: Ways) -> None:
-    axes.set_xlim(*_range([*ways.shown("error"), 0, LEAST]))
-    axes.set_ylim(*_range([*ways.shown("damage"), -LEAST / 2, LEAST / 2]))
+    axes.set_xlim(*span([*ways.shown("error"), 0, LEAST]))
+    axes.set_ylim(*span([*ways.shown("damage"), -LEAST / 2, LEAST / 2]))
     axes.set_xlabel("Forgetting error: mean of |ΔUA|, |ΔMIA| (points)")
     axes.set_ylabel("Damage: near − far loss (points)")
     axes.xaxis.set_major_locator(MaxNLocator(6))
@@ -140,7 +140,7 @@ def _draw_course(axes: Axes, ways: Ways) -> None:
     seconds = np.concatenate([leg.seconds[1:] for leg in moved.values()])
     axes.set_xscale("log")
     axes.set_xlim(seconds.min() / 1.5, 1.6 * max(cost, seconds.max()))
-    axes.set_ylim(0, _range([*ways.shown("gap"), 0, LEAST])[1])
+    axes.set_ylim(0, span([*ways.shown("gap"), 0, LEAST])[1])
     axes.set_xlabel("Seconds (RTE)")
     axes.set_ylabel("Avg. Gap (points)")
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -189,7 +189,7 @@ def _by_height(ends: Iterable[End]) -> Sequence[End]:
     return sorted(ends, key=lambda end: end.y)
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
+def span(values: Sequence[float]) -> tuple[float, float]:
     """Return the ends of an axis: what is drawn, and some room."""
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = ROOM * (high - low)

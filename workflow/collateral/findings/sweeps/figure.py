@@ -139,9 +139,11 @@ def draw_noise(cell: CellTable, found: Sequence[Noise]) -> Figure:
         look = look_of(cell, noise.sweep.own)
         points = {**look.of_line, "linestyle": "none", "label": noise.sweep.method}
         axes.plot(factor * noise.teacher.ravel(), factor * noise.student.ravel(), **points)
-    axes.axline((0, 0), slope=1, **ZERO)
     draw_level(axes, cell, "ua")
     fit_rates(axes)
+    width = axes.get_xlim()
+    axes.plot(width, width, scaley=False, **ZERO)
+    axes.set_xlim(width)
     axes.set_xlabel(metric_of("teacher_ua").heading)
     axes.set_ylabel(metric_of("ua").heading)
     reading = "On the thin line a student has its teacher's UA. Dashed: Retrain."

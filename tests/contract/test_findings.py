@@ -30,7 +30,7 @@ from collateral.results.split import Split
 
 FINDINGS = FINDING.names()
 PARTS = {"numbers", "table", "figure", "words"}
-PLACES = {"main", "ablations", "details"}
+PLACES = {"top", "main", "ablations", "details"}
 N, SEEDS = 60, (0, 1, 2)
 RNG = np.random.default_rng(0)
 LABELS = Labels(np.arange(N) % 3, np.arange(N) % 3, ("a", "b", "c"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import linregress, spearmanr
 
-from collateral.findings._shared.inference.examples import percentiles, resampled, weights
+from collateral.findings._shared.inference.examples import Resamples, percentiles
 from collateral.findings._shared.near import most_similar
 from collateral.findings.localization.numbers import nearest_means
 from collateral.findings.localization.strength import (
@@ -146,7 +146,7 @@ def test_intervals_over_examples_cover_95_percent(is_controlled):
     covered = dict.fromkeys(STATISTICS, 0)
     for _ in range(repeats):
         similarity, difference = draws(rng, count)
-        sums = resampled(ground(similarity).columns(difference), weights(count, rng))
+        sums = Resamples.draw(count, rng).sums(ground(similarity).columns(difference))
         for name, statistic in STATISTICS.items():
             low, high = percentiles(statistic(sums), count)
             covered[name] += low <= true[name] <= high

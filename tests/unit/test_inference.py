@@ -18,7 +18,7 @@ from collateral.findings._shared.inference.differences import (
     p_value,
 )
 from collateral.findings._shared.inference.equivalence import equivalence_p, margin_of
-from collateral.findings._shared.inference.examples import percentiles, resampled, weights
+from collateral.findings._shared.inference.examples import Resamples, percentiles
 from collateral.findings._shared.inference.ranks import critical_difference, friedman_p
 
 THREE = np.array([1.0, 2.0, 3.0])  # mean 2, standard error 1 / sqrt(3)
@@ -144,13 +144,14 @@ def test_friedman_is_as_worked_out_by_hand():
     assert math.isnan(friedman_p(np.ones((4, 2)))) and math.isnan(friedman_p(np.ones((1, 3))))
 
 
-def test_resamples_have_as_many_examples_and_their_spread():
-    values = np.random.default_rng(0).normal(3, 2, 1000)
-    drawn = weights(1000, np.random.default_rng(1))
-    sums = resampled(np.column_stack([np.ones(1000), values]), drawn)
-    assert sums[:, 0].mean() == pytest.approx(1000, rel=0.01)
+@pytest.mark.parametrize("count", [1000, 7001])  # the second in groups of three and four
+def test_resamples_have_as_many_examples_and_their_spread(count):
+    values = np.random.default_rng(0).normal(3, 2, count)
+    drawn = Resamples.draw(count, np.random.default_rng(1))
+    sums = drawn.sums(np.column_stack([np.ones(count), values]))
+    assert sums[:, 0].mean() == pytest.approx(count, rel=0.01)
     means = sums[:, 1] / sums[:, 0]
-    assert means.std() == pytest.approx(values.std() / 1000**0.5, rel=0.15)
+    assert means.std() == pytest.approx(values.std() / count**0.5, rel=0.15)
 
 
 def test_percentiles_hold_95_percent_and_nothing_undefined():

@@ -10,7 +10,7 @@ import pytest
 
 from collateral.findings._shared.inference.differences import ALPHA, holm, interval, p_value
 from collateral.findings._shared.inference.equivalence import equivalence_p, margin_of
-from collateral.findings._shared.inference.examples import percentiles, resampled, weights
+from collateral.findings._shared.inference.examples import Resamples, percentiles
 
 NUM_METHODS = 8
 REPEATS = {
@@ -72,7 +72,7 @@ def test_intervals_over_examples_cover_95_percent(num_examples):
     repeats, covered = 400, 0
     for values in rng.normal(0.2, 1, (repeats, num_examples)):
         columns = np.column_stack([np.ones(num_examples), values])
-        sums = resampled(columns, weights(num_examples, rng))
+        sums = Resamples.draw(num_examples, rng).sums(columns)
         low, high = percentiles(sums[:, 1] / sums[:, 0], num_examples)
         covered += low <= 0.2 <= high
     assert covered / repeats >= 1 - ALPHA - slack(ALPHA, repeats)

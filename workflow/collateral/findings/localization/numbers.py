@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
-from collateral.findings._shared.inference.examples import percentiles, resampled, weights
+from collateral.findings._shared.inference.examples import Resamples, percentiles
 from collateral.findings._shared.near import near_by_seed
 from collateral.findings.localization import CONTROLS, HARDNESS, NEAREST, SETS
 from collateral.findings.localization.strength import (
@@ -74,11 +74,15 @@ class Landscape:
     name: str
 
     @cached_property
-    def drawn(self) -> NDArray[np.uint8]:
+    def resamples(self) -> Resamples:
         """Resamples of the set, the same for all runs and seeds."""
-        num_examples = self.cell.similarity[self.name].shape[1]
-        rng = np.random.default_rng(seed_of("localization", self.name, num_examples))
-        return weights(num_examples, rng)
+        rng = np.random.default_rng(seed_of("localization", self.name, self.num_examples))
+        return Resamples.draw(self.num_examples, rng)
+
+    @property
+    def num_examples(self) -> int:
+        """The size of the set."""
+        return int(self.cell.similarity[self.name].shape[1])
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -124,7 +128,7 @@ class Landscape:
             for ground, difference in zip(self.grounds[control], differences, strict=True)
         ]
         sums = [np.full(NUM_SUMS, np.nan) if c is None else c.sum(axis=0) for c in columns]
-        whole = [resampled(c[self.order], self.drawn) for c in columns if c is not None]
+        whole = [self.resamples.sums(c[self.order]) for c in columns if c is not None]
         # As a gap, an interval is undefined for a run that diverged in one seed.
         drawn = whole if len(whole) == len(columns) else [np.full((1, NUM_SUMS), np.nan)]
         for name, statistic in STATISTICS.items():
@@ -134,7 +138,7 @@ class Landscape:
             ends = {
                 "": over_seeds(by_seed) if drawn is whole else (np.nan, np.nan),
                 "examples_": percentiles(
-                    np.mean([statistic(s) for s in drawn], axis=0), self.drawn.shape[1]
+                    np.mean([statistic(s) for s in drawn], axis=0), self.num_examples
                 ),
             }
             for kind, (low, high) in ends.items():

@@ -3,12 +3,12 @@
 One RBF SVC (C=3, gamma='auto') per feature learns to tell |test| random retained examples (members;
 all of them where there are fewer) from the test set (non-members).
 
-Two shortcuts. Values of a scalar feature that round to the same 1e-3 become one point, their mean,
-with a weight: the weight multiplies C, so that the objective is that of the repeated points. Where
-confidences crowd near 1, a rounded value would lie beside them and move the boundary; around their
-mean the kernel is as good as straight. The class probabilities are learned from at most 2,000
-members and 2,000 non-members, the first of the random draw. All but confidence and correctness come
-from float16 logits.
+Two shortcuts. Values of a scalar feature that round to the same 1e-3 (entropies, whose range is
+wider: 1e-2) become one point, their mean, with a weight: the weight multiplies C, so that the
+objective is that of the repeated points. Where confidences crowd near 1, a rounded value would lie
+beside them and move the boundary; around their mean the kernel is as good as straight. The class
+probabilities are learned from at most 2,000 members and 2,000 non-members, the first of the random
+draw. All but confidence and correctness come from float16 logits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 
-DECIMALS = 3  # of a scalar feature
+DECIMALS = {"confidence": 3, "correctness": 3, "entropy": 2, "modified_entropy": 2}
 MAX_VECTORS = 2000  # members, and as many non-members, where the feature is a vector
 LEAST = 1e-30  # below the logarithms
 
@@ -130,30 +130,39 @@ def scores(
             (of_train, labels.train, split.forget),
         )
     ]
-    return {score_of(name): non_member_rate(*map(FEATURES[name], groups)) for name in attacks}
+    found = {}
+    for name in attacks:
+        members, non_members, targets = map(FEATURES[name], groups)
+        decimals = DECIMALS.get(name, 0)
+        found[score_of(name)] = non_member_rate(members, non_members, targets, decimals)
+    return found
 
 
-def non_member_rate(members: Floats, non_members: Floats, targets: Floats) -> float:
+def non_member_rate(
+    members: Floats, non_members: Floats, targets: Floats, decimals: int = 3
+) -> float:
     """Return the share of `targets` that look like `non_members`; NaN where a number is not."""
     if not all(np.isfinite(x).all() for x in (members, non_members, targets)):
         return float("nan")
-    learn = _learn_scalars if members.ndim == 1 else _learn_vectors
-    is_member = learn(members, non_members).predict(targets.reshape(len(targets), -1))
-    return float(1 - np.mean(is_member))
+    if members.ndim == 1:
+        learned = _learn_scalars(members, non_members, decimals)
+    else:
+        learned = _learn_vectors(members, non_members)
+    return float(1 - np.mean(learned.predict(targets.reshape(len(targets), -1))))
 
 
-def _learn_scalars(members: Floats, non_members: Floats) -> SVC:
+def _learn_scalars(members: Floats, non_members: Floats, decimals: int) -> SVC:
     """Fit the weighted means of one feature's values."""
-    (x0, weights0), (x1, weights1) = _collapsed(non_members), _collapsed(members)
+    (x0, weights0), (x1, weights1) = (_collapsed(x, decimals) for x in (non_members, members))
     x = np.concatenate([x0, x1])[:, None]
     is_member = np.repeat([0, 1], [len(x0), len(x1)])
     return _classifier().fit(x, is_member, np.concatenate([weights0, weights1]).astype(float))
 
 
-def _collapsed(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def _collapsed(values: Floats, decimals: int) -> tuple[Floats, NDArray[np.int64]]:
     """Return the mean of the values that round to the same, and how many these are."""
     values = np.sort(values)  # so that the last bit of a sum depends on no order
-    _, starts, counts = np.unique(values.round(DECIMALS), return_index=True, return_counts=True)
+    _, starts, counts = np.unique(values.round(decimals), return_index=True, return_counts=True)
     means: Floats = np.add.reduceat(values, starts) / counts
     return means, counts
 

@@ -1,29 +1,47 @@
 """What another draw of examples would have given, for the very same models: a bootstrap."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 Floats = NDArray[np.floating]
 NUM_RESAMPLES = 1000
-PIECE = 2_000_000
+MOST_GROUPS = (
+    2000  # larger sets are resampled by random groups of examples, as independent as these
+)
 # Poisson's law in so many equal parts: the count of each; numpy's own draws are ten times slower.
 NUM_LEVELS = 2**16
 _BELOW = np.exp(-1) * np.cumsum(1 / np.cumprod([1, *range(1, 9)]))
 COUNTS = np.searchsorted(_BELOW, (np.arange(NUM_LEVELS) + 0.5) / NUM_LEVELS).astype(np.uint8)
 
 
-def weights(num_examples: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Return how often each resample has each example: independent Poisson counts of mean 1."""
-    drawn = rng.integers(0, NUM_LEVELS, (NUM_RESAMPLES, num_examples), dtype=np.uint16)
-    return COUNTS[drawn]
+@dataclass(frozen=True)
+class Resamples:
+    """Resamples of a set: the groups that its examples are in, and each group's counts."""
 
+    order: NDArray[np.int64]  # examples, group by group
+    starts: NDArray[np.int64]  # of the groups in that order
+    counts: NDArray[np.float64]  # (resamples, groups): independent Poisson counts of mean 1
 
-def resampled(columns: Floats, drawn: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return the sums of `columns` (examples, columns) over each resample."""
-    # Piece by piece: as floats, all resamples of a large set at once would fill the memory.
-    pieces = np.array_split(drawn, max(1, drawn.size // PIECE))
-    return np.concatenate([piece.astype(np.float64) @ columns for piece in pieces])
+    @staticmethod
+    def draw(num_examples: int, rng: np.random.Generator) -> Resamples:
+        """Draw them; the groups are as large as each other, but for one example."""
+        num_groups = min(num_examples, MOST_GROUPS)
+        levels = rng.integers(0, NUM_LEVELS, (NUM_RESAMPLES, num_groups), dtype=np.uint16)
+        is_single = num_groups == num_examples
+        order = np.arange(num_examples) if is_single else rng.permutation(num_examples)
+        starts = np.arange(num_groups) * num_examples // max(num_groups, 1)
+        return Resamples(order, starts, COUNTS[levels].astype(np.float64))
+
+    def sums(self, columns: Floats) -> NDArray[np.float64]:
+        """Return the sums of `columns` (examples, columns) over each resample."""
+        grouped = np.add.reduceat(columns[self.order], self.starts) if len(columns) else columns
+        summed: NDArray[np.float64] = self.counts @ grouped
+        return summed
 
 
 def percentiles(statistics: Floats, num_examples: int) -> tuple[float, float]:

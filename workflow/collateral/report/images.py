@@ -194,11 +194,11 @@ def _sheet(images: NDArray[np.uint8]) -> str:
 
 def png(pixels: NDArray[np.uint8]) -> str:
     """Return an image (H, W, C) as a data URI."""
+    return as_png(Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels))
+
+
+def as_png(image: Image.Image) -> str:
+    """Return an image as a data URI."""
     buffer = io.BytesIO()
-    Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels).save(buffer, "png")
-    return data_uri(buffer.getvalue())
-
-
-def data_uri(content: bytes) -> str:
-    """Return a PNG file as a data URI."""
-    return "data:image/png;base64," + base64.b64encode(content).decode()
+    image.save(buffer, "png", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -14,13 +14,14 @@ from collateral.contract.charts import Chart
 from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, attempt, having, presented
-from collateral.report.images import data_uri
+from collateral.report.images import as_png
 from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.table import BenchmarkTable, CellTable
 
 FULL_WIDTH = 1350  # of a figure as wide as a paper's text, in its pixels
 SCREEN_WIDTH = 832  # the same, as shown
+NUM_COLOURS = 64  # of a picture on the page
 T = TypeVar("T")
 
 
@@ -154,8 +155,8 @@ def _pictures(folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustra
 
 
 def illustration(folder: Path, name: str, caption: str) -> Illustration:
-    """Read a figure."""
-    file = folder / f"{name}.png"
-    with Image.open(file) as image:
+    """Read a figure; on the page it has few colours, which makes it a third as large."""
+    with Image.open(folder / f"{name}.png") as image:
         width = round(image.width * SCREEN_WIDTH / FULL_WIDTH)
-    return Illustration(name, caption, image=data_uri(file.read_bytes()), width=width)
+        drawn = image.convert("RGB").quantize(NUM_COLOURS, dither=Image.Dither.NONE)
+    return Illustration(name, caption, image=as_png(drawn), width=width)

@@ -126,7 +126,7 @@ def test_a_table_can_be_saved(opened):
     figure = opened.tab.locator("figure.table[data-name=main]").first
     with opened.tab.expect_download() as download:
         figure.locator("button.csv").click()
-    assert download.value.suggested_filename == "main.csv"
+    assert download.value.suggested_filename == "digit_3-50-main.csv"
     rows = Path(download.value.path()).read_text().splitlines()
     assert rows[0].startswith('"Method"')
     assert any(row.startswith('"GA"') for row in rows)

@@ -224,7 +224,7 @@ def test_ablations_are_apart_and_where_there_are_some(benchmark_of):
     )
     assert heading
     assert "support-retrain: About" in ablations and "support-retrain: About" not in main
-    assert "About similarity." in main and "About similarity." not in ablations
+    assert "by similarity to the forget set" in main and "by similarity" not in ablations
     assert ": ablations" not in second
 
 
@@ -369,7 +369,7 @@ def test_the_images_hurt_most_come_first(benchmark_of, tmp_path):
     write_models(folder, "digit_3-50", {"retrain": sure, "ft": sure, "ga": unsure}, num_seeds=2)
     shown = gallery(folder, read_cell(tmp_path / "same", fake))
     [ga], forgotten = shown.hurt, shown.forgotten
-    assert (forgotten.title, ga.title) == ("Forgotten", "Hurt by GA, test")
+    assert (forgotten.title, ga.title, ga.set) == ("Forgotten", "GA", "test")
     worst = ga.examples[0]
     assert (worst.name, worst.origin, worst.predicted) == ("digit_8", "test", "digit_3")
     # Of the sheet, which holds what is shown alone: two hurt ones, then two forgotten ones.

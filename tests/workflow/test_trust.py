@@ -239,7 +239,7 @@ BEFORE: dict[str, tuple] = {
     "the base's weights of another seed": ("unlearn", BASE, swap, BASE_OF_1),
     "images rolled by one": ("unlearn", BENCHMARK / "dataset.npz", rolled("train_images")),
     "a learning rate chosen that is not in the grid": (
-        *("unlearn", CELL / "tune/ltd/selected.json", edited('"lr": 0.', '"lr": 1.')),
+        *("track", CELL / "tune/ltd/selected.json", edited('"lr": 0.', '"lr": 1.')),
     ),
     "ok turned into diverged": (
         *("metrics", GA.with_name("record.json"), edited('"ok"', '"diverged"')),

@@ -22,8 +22,9 @@ from collateral.results.outputs import StoredOutputs
 from collateral.results.table import REFERENCE, CellTable
 
 NUM_EXAMPLES = 8
-NUM_FORGOTTEN = 12
-MOST_IMAGES = 3000  # of a page
+NUM_FORGOTTEN = 8
+MOST_IMAGES = 200  # of a cell
+MOST_OF_PAGE = 3000
 LEAST_LOSS = 0.1  # of confidence: below it, nobody was hurt
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
@@ -85,15 +86,17 @@ def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None
     labels = Labels.load(checked(folder / layout.LABELS, folder))
     sound = {run: [checked(path, folder) for path in files[run]] for run in runs}
     retrain, *methods = (_answers(run, sound[run], shown) for run in runs)
+    # Each comes with the nearest forgotten one, and in two sets, beside some that were forgotten.
+    most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
     hurt = [
         Strip(
             method.run,
             SETS[name],
-            f"Hurt by {cell.labels[method.run]}, {SETS[name]}",
+            cell.labels[method.run],
             [_hurt(shown, k, labels, retrain, method) for k in places],
         )
         for method in methods
-        for name, places in _worst(shown, retrain, method, MOST_IMAGES // num_cells // 4)
+        for name, places in _worst(shown, retrain, method, most)
     ]
     return _on_one_sheet(shown, labels, hurt)
 

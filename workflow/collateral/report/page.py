@@ -91,8 +91,8 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         check_folder(made)
     known = [checked(folder / layout.PROBLEMS, folder)]
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
-    findings = Findings(read_problems(path for path in known if path.exists()))
-    over_cells = findings.over_cells(table, folder / layout.FIGURES)
+    findings = Findings(folder, read_problems(path for path in known if path.exists()))
+    over_cells = findings.over_cells(table)
     lines = lines_of(folder)
     cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
     return BenchmarkPart(
@@ -109,7 +109,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
 def _cell(
     folder: Path, cell: CellTable, findings: Findings, lines: Lines, num_cells: int
 ) -> CellPart:
-    sections = findings.of_cell(cell, folder / layout.FIGURES / cell.name)
+    sections = findings.of_cell(cell)
     tables = [block.table for section in sections for block in section.blocks]
     return CellPart(
         cell.name,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from PIL import Image
 
@@ -65,11 +66,12 @@ class Section:
 class Findings:
     """The findings, asked one by one; `problems` are those that could not answer."""
 
+    root: Path  # the benchmark's folder
     problems: list[Problem] = field(default_factory=list)
 
-    def of_cell(self, cell: CellTable, figures: Path) -> list[Section]:
-        """Return what they say of a cell, whose figures lie in a folder."""
-        pictures = _pictures(figures, self._charts(cell))
+    def of_cell(self, cell: CellTable) -> list[Section]:
+        """Return what they say of a cell."""
+        pictures = _pictures(self.root, self.root / layout.FIGURES / cell.name, self._charts(cell))
         sections = [
             self._section(name, cell, "tables", cell.name, pictures.get(name, []))
             for name in self._order
@@ -83,11 +85,11 @@ class Findings:
             found += self._ask(name, "chart", "charts", cell.name, lambda ask: [*ask(cell)])
         return {chart.name: chart for chart in found}
 
-    def over_cells(self, table: BenchmarkTable, figures: Path) -> list[Section]:
+    def over_cells(self, table: BenchmarkTable) -> list[Section]:
         """Return what they say over all cells; a single one says it itself."""
         if len(table.cells) < 2:
             return []
-        pictures = _pictures(figures, {})
+        pictures = _pictures(self.root, self.root / layout.FIGURES, {})
         sections = [
             self._section(name, table, "tables_across", "", pictures.get(name, []))
             for name in self._order
@@ -138,19 +140,19 @@ def _owner(picture: Illustration, tables: Sequence[Table]) -> Table | None:
     return max(owners, key=lambda table: len(table.name), default=None)
 
 
-def _pictures(folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustration]]:
-    """Return the figures of a cell by finding; nothing where none were drawn."""
+def _pictures(root: Path, folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustration]]:
+    """Return the figures in a folder by finding; nothing where none were drawn."""
     captions = folder / layout.CAPTIONS
     found: dict[str, list[Illustration]] = {}
     for one in read_json(captions) if captions.exists() else ():
         name, chart = one["name"], charts.get(one["name"])
-        shown = replace(
-            Illustration(name, one["caption"], chart=chart)
+        shown = (
+            Illustration(name, chart.caption, chart=chart)
             if chart
-            else illustration(folder, name, one["caption"]),
-            place="/".join((*folder.parts[folder.parts.index(layout.FIGURES) :], name)),
+            else illustration(folder, name, one["caption"])
         )
-        found.setdefault(one["finding"], []).append(shown)
+        place = quote((folder / name).relative_to(root).as_posix())
+        found.setdefault(one["finding"], []).append(replace(shown, place=place))
     return found
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from collateral.contract.pictures import Picture
 from collateral.findings._shared.panels import BARS, ZERO, Bins, draw_counts, draw_line
 from collateral.findings._shared.style import NOISE, NOISE_LABEL, WIDTH, annotate, looks, style
-from collateral.findings.locality.prepared import MEASURES, SETS, prepared
+from collateral.findings.locality.prepared import MEASURES, SETS, at_the_edge, ends, prepared
 from collateral.results.table import REFERENCE, CellTable
 
 CAPTION = (
@@ -19,7 +19,6 @@ CAPTION = (
     "an empty bin is a gap. Grey: where 95 % of differences between retrainings lie; a line inside "
     "it is no finding. Below: examples per bin, mean over seeds, on a logarithmic scale."
 )
-LEAST_REACH = 5.0  # points on either side of zero, so that noise alone does not fill the panel
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
@@ -33,10 +32,13 @@ def draw(cell: CellTable) -> Figure:
     """Draw accuracy over confidence, retained beside test, and the bins' sizes below."""
     fig = Figure(figsize=(WIDTH, 5.6), layout="constrained")
     axes = fig.subplots(3, 2, sharex="col", sharey="row", height_ratios=(4, 4, 1))
-    panels = dict(iter(prepared(cell).groupby(["set", "metric"])))
+    found = prepared(cell)
+    panels = dict(iter(found.groupby(["set", "metric"])))
+    limits = ends(cell, found)
     for column, (name, title) in enumerate(SETS.items()):
         for row, metric in enumerate(MEASURES):
             _draw_panel(axes[row, column], cell, panels[name, metric])
+            axes[row, column].set_ylim(limits[metric])
         bins, _ = _bins(panels[name, metric])
         draw_counts(axes[2, column], bins, len(cell.seeds))
         axes[0, column].set_title(title)
@@ -44,7 +46,8 @@ def draw(cell: CellTable) -> Figure:
         axes[row, 0].set_ylabel(f"{label}:\nRetrain − unlearned (points)")
     axes[2, 0].set_ylabel("Examples")
     fig.align_ylabels(axes[:, 0])
-    annotate(fig, axes[0, 0], cell, "Above zero: less accurate, or less confident, than Retrain.")
+    reading = "Above zero: less accurate, or less confident, than Retrain."
+    annotate(fig, axes[0, 0], cell, reading + at_the_edge(cell))
     return fig
 
 
@@ -64,7 +67,7 @@ def _draw_panel(axes: Axes, cell: CellTable, rows: pd.DataFrame) -> None:
     # Side by side within a third of the bin: error bars at one place hide each other.
     shifts = (np.arange(len(drawn)) - (len(drawn) - 1) / 2) / max(len(drawn) - 1, 1) / 3
     for (run, look), shift in zip(drawn.items(), shifts, strict=True):
-        by_bin = rows[rows["run"] == run].pivot(index="bin", columns="seed", values="value")
+        by_bin = rows[rows["run"] == run].pivot(index="bin", columns="seed", values="shown")
         x = bins.centres + shift * bins.widths
         draw_line(axes, x, by_bin.to_numpy(), look, cell.labels[run], BARS)
 
@@ -72,7 +75,3 @@ def _draw_panel(axes: Axes, cell: CellTable, rows: pd.DataFrame) -> None:
 def _draw_noise(axes: Axes, bins: Bins, limits: np.ndarray) -> None:
     if not np.isnan(limits).all():
         axes.bar(bins.centres, 2 * limits, bins.widths, -limits, label=NOISE_LABEL, **NOISE)
-    # The panel is scaled to the lines: the noise of a nearly empty bin may leave it.
-    axes.use_sticky_edges = False
-    ends = bins.edges[[0, -1]]
-    axes.dataLim.set_points(np.column_stack((ends, (-LEAST_REACH, LEAST_REACH))))

@@ -5,24 +5,47 @@ from __future__ import annotations
 import pandas as pd
 
 from collateral.findings._shared.compare import chance_by_sd
+from collateral.findings._shared.scale import reach, sets_scale
 from collateral.findings._shared.style import looks
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 
 SETS = {"retain": "Retained examples", "test": "Test examples"}
 MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
+LEAST_REACH = 5.0  # points on either side of zero, so that noise alone does not fill the panel
 PLACE = ["set", "metric", "bin", "low", "high", "count", "chance"]
 
 
 def prepared(cell: CellTable) -> pd.DataFrame:
-    """Return the differences from Retrain in points, and what chance explains in each bin."""
+    """Return the differences from Retrain in points, and what chance explains in each bin.
+
+    `shown` is where a value is drawn: no further than the runs reach that did not collapse.
+    """
     rows = [
         (*place, run, seed, value)
         for place in _places(cell)
         for run in looks(cell)
         for seed, value in zip(cell.seeds, _points(cell, run, *place[:3]), strict=True)
     ]
-    return pd.DataFrame(rows, columns=[*PLACE, "run", "seed", "value"])
+    found = pd.DataFrame(rows, columns=[*PLACE, "run", "seed", "value"])
+    for metric, (low, high) in ends(cell, found).items():
+        of_metric = found["metric"] == metric
+        found.loc[of_metric, "shown"] = found["value"].clip(low, high)
+    return found
+
+
+def ends(cell: CellTable, found: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Return the ends of each measure's axis, which both sets share."""
+    sound = [run for run in looks(cell) if sets_scale(cell, run)] or list(looks(cell))
+    means = found[found["run"].isin(sound)].groupby(["metric", "set", "bin", "run"])["value"].mean()
+    least = (-LEAST_REACH, LEAST_REACH)
+    return {metric: reach(means[metric], least) for metric in MEASURES}
+
+
+def at_the_edge(cell: CellTable) -> str:
+    """Name the runs that do not set the scale; empty where there are none."""
+    lost = [cell.labels[run] for run in looks(cell) if not sets_scale(cell, run)]
+    return f" Collapsed, at the edge where beyond it: {', '.join(lost)}." if lost else ""
 
 
 def _places(cell: CellTable) -> list[tuple[str, str, int, float, float, float, float]]:

@@ -7,21 +7,29 @@ import numpy as np
 import pandas as pd
 
 from collateral.contract.charts import Chart
-from collateral.findings._shared.charts import ROWS, colour_of, finished, rows_of
+from collateral.findings._shared.charts import (
+    ONCE,
+    ROWS,
+    colour_of,
+    finished,
+    level,
+    rows_of,
+    said,
+    tooltip,
+)
 from collateral.findings._shared.style import looks
+from collateral.findings.trajectory import SHARES
 from collateral.findings.trajectory.course import legs
-from collateral.findings.trajectory.figure import CAPTION, LEAST, Ways, span
+from collateral.findings.trajectory.figure import LEAST, Ways, span
 from collateral.results.table import REFERENCE, CellTable, mean
 
 PANEL = {"width": 330, "height": 300}
-PARTS = {"error": (0, LEAST), "damage": (-LEAST / 2, LEAST / 2), "gap": (0, LEAST)}
-TOOLTIP = (
-    ("label:N", "method", ""),
-    ("epoch:Q", "epoch", ""),
-    ("seconds:Q", "seconds", ".3s"),
-    ("error:Q", "forgetting error, points", ".1f"),
-    ("damage:Q", "damage, points", "+.1f"),
-    ("gap:Q", "average gap, points", ".1f"),
+PARTS = {"error": (0.0, LEAST), "damage": (-LEAST / 2, LEAST / 2), "gap": (0.0, LEAST)}
+CAPTION = (
+    "The way of each method from the base model towards Retrain (cross), a dot an epoch. Left: the "
+    "mean deviation of UA and MIA from Retrain's against the damage. Right: the average gap over "
+    "the method's own seconds, preparing among them; lines: {shares} % of Retrain's time, and "
+    "all of it, dashed. What ends far off, or collapsed, is drawn at the edge."
 )
 
 
@@ -30,49 +38,64 @@ def charts(cell: CellTable) -> Iterator[Chart]:
     known = looks(cell)
     if found := {run: leg.in_points() for run, leg in legs(cell).items() if run in known}:
         ways = Ways(cell, found, known)
-        yield Chart("trajectory", draw(ways), rows_of(rows(ways)), CAPTION)
+        caption = CAPTION.format(shares=", ".join(map(str, SHARES)))
+        yield Chart("trajectory", draw(ways), rows_of(rows(ways)), caption)
 
 
 def rows(ways: Ways) -> pd.DataFrame:
-    """Return a row a run and epoch; `at_...` is where it is drawn, no further than the axes."""
-    frames = [
-        pd.DataFrame({
-            "run": run,
-            "label": ways.cell.labels[run],
+    """Return a row a run and epoch: where it is drawn, no further than the axes, and its words."""
+    frames = []
+    for run, leg in ways.legs.items():
+        label, is_paced = ways.cell.labels[run], leg.is_paced
+        of_run = {"run": run, "label": label, "is_paced": is_paced, "seconds": leg.seconds}
+        frames.append(pd.DataFrame({
+            **of_run,
             "epoch": np.arange(len(leg.gap)),
-            "seconds": leg.seconds,
-            **{part: getattr(leg, part) for part in PARTS},
-        })
-        for run, leg in ways.legs.items()
-    ]  # fmt: skip
-    found = pd.concat(frames)
-    for part in PARTS:
-        found[f"at_{part}"] = found[part].clip(*_ends(ways, part))
-    return found
+            **{part: np.clip(getattr(leg, part), *_ends(ways, part)) for part in PARTS},
+            **{f"{part}_said": said(getattr(leg, part), ".1f", " points") for part in PARTS},
+            "time": said(leg.seconds, ".3g", " s"),
+        }))  # fmt: skip
+    return pd.concat(frames)
 
 
 def draw(ways: Ways) -> dict[str, object]:
     """Draw the plane of forgetting and damage, and beside it the gap over the seconds."""
-    base = alt.Chart(ROWS).encode(color=colour_of(ways.cell, dict(ways.known)), order="epoch:O")
-    error = alt.X("at_error:Q", title="Forgetting error (points)", scale=_scale(ways, "error"))
-    damage = alt.Y("at_damage:Q", title="Damage (points)", scale=_scale(ways, "damage"))
-    seconds = alt.X("seconds:Q", title="Seconds (RTE)", scale=alt.Scale(type="log", nice=False))
-    gap = alt.Y("at_gap:Q", title="Avg. Gap (points)", scale=_scale(ways, "gap"))
+    base = alt.Chart(ROWS).encode(color=colour_of(ways.cell), order="epoch:O")
     moved = base.transform_filter("datum.epoch > 0 && datum.seconds > 0")
-    panels = (_way(base, error, damage), _way(moved, seconds, gap))
-    zero = alt.Chart(ROWS).mark_rule(color="#888", aria=False).encode(y=alt.datum(0))
-    cost = alt.Chart(ROWS).mark_rule(color="#888", strokeDash=[4, 4], aria=False)
-    retrain = cost.encode(x=alt.datum(mean(ways.cell.values(REFERENCE, "rte"))))
-    plane, course = alt.layer(zero, *panels[0]), alt.layer(retrain, *panels[1])
+    error = alt.X("error:Q", title="Forgetting error (points)", scale=_scale(ways, "error"))
+    damage = alt.Y("damage:Q", title="Damage (points)", scale=_scale(ways, "damage"))
+    seconds = alt.X("seconds:Q", title="Seconds (RTE)", scale=alt.Scale(type="log", nice=False))
+    gap = alt.Y("gap:Q", title="Avg. Gap (points)", scale=_scale(ways, "gap"))
+    cross = alt.Chart(ONCE).mark_point(shape="cross", size=120, filled=True, color="#888")
+    retrain = cross.encode(x=alt.datum(0), y=alt.datum(0), tooltip=alt.value("Retrain"))
+    plane = alt.layer(level(y=0), *_way(base, error, damage), retrain)
+    course = alt.layer(*_budgets(ways.cell), *_way(moved, seconds, gap))
     chart = alt.hconcat(plane.properties(**PANEL), course.properties(**PANEL))
     return finished(chart, f"{ways.cell.title}: the way of each method towards Retrain")
 
 
-def _way(base: alt.Chart, x: alt.X, y: alt.Y) -> tuple[alt.Chart, alt.Chart]:
-    """Return the line of every run, and a dot an epoch."""
-    tooltip = [alt.Tooltip(name, title=title, format=form) for name, title, form in TOOLTIP]
-    dots = base.mark_circle(size=40, opacity=1).encode(x=x, y=y, tooltip=tooltip)
-    return base.mark_line(aria=False).encode(x=x, y=y), dots
+def _way(base: alt.Chart, x: alt.X, y: alt.Y) -> Iterator[alt.Chart]:
+    """Yield the line of every run, dashed where no epoch is a shorter run, and a dot an epoch."""
+    dash = alt.condition("datum.is_paced", alt.value([4, 3]), alt.value([1, 0]))
+    yield base.mark_line(aria=False).encode(x=x, y=y, strokeDash=dash)
+    hover = tooltip(
+        label="method",
+        epoch="epoch",
+        time="time",
+        error_said="forgetting error",
+        damage_said="damage",
+        gap_said="average gap",
+    )
+    yield base.mark_circle(size=40, opacity=1).encode(x=x, y=y, tooltip=hover)
+
+
+def _budgets(cell: CellTable) -> Iterator[alt.Chart]:
+    """Yield a line at each share of Retrain's time, and at all of it."""
+    cost = mean(cell.values(REFERENCE, "rte"))
+    for share in SHARES if np.isfinite(cost) else ():
+        yield level(x=share / 100 * cost).encode(opacity=alt.value(0.4))
+    if np.isfinite(cost):
+        yield level((4, 4), x=cost)
 
 
 def _ends(ways: Ways, part: str) -> tuple[float, float]:

@@ -6,34 +6,45 @@ import altair as alt
 import pandas as pd
 
 from collateral.contract.charts import Chart
-from collateral.findings._shared.charts import ROWS, colour_of, finished, rows_of
-from collateral.findings._shared.style import looks
+from collateral.findings._shared.charts import (
+    NEUTRAL,
+    ROWS,
+    colour_of,
+    finished,
+    intervals,
+    level,
+    rows_of,
+    said,
+    tooltip,
+)
 from collateral.findings.verdict.figure import CAPTION, MOST_SHARE
 from collateral.findings.verdict.picture import limits, points
 from collateral.results.table import CellTable
 
 SIZE = {"width": 560, "height": 360}
 AREAS = [60, 900]  # of marks, in square pixels
-TOOLTIP = (
-    ("label:N", "method", ""),
-    ("verdict:N", "verdict", ""),
-    ("forgetting_error:Q", "forgetting error, points", ".1f"),
-    ("damage:Q", "damage, points", "+.1f"),
-    ("damage_low:Q", "95 % from", "+.1f"),
-    ("damage_high:Q", "to", "+.1f"),
-    ("floor_damage:Q", "chance, ±", ".1f"),
-    ("price:Q", "time, of Retrain's", ".1%"),
-    ("n:Q", "seeds", ""),
-)
 
 
 def charts(cell: CellTable) -> Iterator[Chart]:
     """Yield the picture of a cell, where something can be drawn."""
     frame = points(cell)
-    drawn = frame[frame["run"].isin(looks(cell))].dropna(subset=["x", "y"])
+    drawn = frame.dropna(subset=["x", "y"])
     if len(drawn):
-        rows = drawn.drop(columns="sentence").assign(name_y=heights_of_names(drawn))
-        yield Chart("verdict", draw(cell, rows), rows_of(rows), CAPTION)
+        lost = [row.label for row in frame.itertuples() if row.label not in {*drawn["label"]}]
+        left = f" Without a place: {', '.join(lost)}." if lost else ""
+        yield Chart("verdict", draw(cell, drawn), rows_of(in_words(drawn)), CAPTION + left)
+
+
+def in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what is drawn and what hovering says, a row a run."""
+    return frame.assign(
+        name_y=heights_of_names(frame),
+        area=frame["price"].fillna(0.0),
+        error=said(frame["forgetting_error"], ".1f", " points"),
+        damage_said=intervals(frame, "damage", "damage_low", "damage_high"),
+        floor=said(frame["floor_damage"], ".1f", " points"),
+        time=said(frame["price"], ".1%", " of Retrain's"),
+    ).drop(columns=["sentence", "ua_difference", "ua_low", "ua_high", "margin_ua", "margin_damage"])
 
 
 def heights_of_names(frame: pd.DataFrame) -> list[float]:
@@ -51,39 +62,45 @@ def heights_of_names(frame: pd.DataFrame) -> list[float]:
 
 def draw(cell: CellTable, frame: pd.DataFrame) -> dict[str, object]:
     """Draw a point for each run, its name beside it, and the noise floor in the corner."""
+    chart = alt.layer(_floor(), level(y=0), *_runs(cell, frame)).properties(**SIZE)
+    return finished(chart, f"{cell.title}: forgetting error against damage of every run")
+
+
+def _floor() -> alt.Chart:
+    sides = alt.Chart(ROWS).transform_aggregate(e="max(floor_error)", d="max(floor_damage)")
+    box = sides.transform_calculate(zero="0", down="-datum.d")
+    mark = box.mark_rect(color=NEUTRAL, opacity=0.22, clip=True, aria=False)
+    floor: alt.Chart = mark.encode(x=alt.X("zero:Q"), x2="e:Q", y=alt.Y("down:Q"), y2="d:Q")
+    return floor
+
+
+def _runs(cell: CellTable, frame: pd.DataFrame) -> Iterator[alt.Chart]:
+    """Yield intervals, marks and names."""
     low, high, right = limits(frame)
-    x = alt.X(
-        "x:Q",
-        title="Forgetting error: UA and MIA from Retrain's (points)",
-        scale=alt.Scale(domain=[-0.03 * right, 1.03 * right], nice=False),
-    )
-    damage = alt.Scale(domain=[low, high], nice=False)
-    y = alt.Y("y:Q", title="Damage: near minus far loss (points)", scale=damage)
-    base = alt.Chart(ROWS)
-    floor = (
-        base.transform_aggregate(error="max(floor_error)", damage="max(floor_damage)")
-        .transform_calculate(zero="0", down="-datum.damage")
-        .mark_rect(color="#888", opacity=0.22, clip=True, aria=False)
-        .encode(x=alt.X("zero:Q"), x2="error:Q", y=alt.Y("down:Q"), y2="damage:Q")
-    )
-    zero = base.mark_rule(color="#888", aria=False).encode(y=alt.datum(0))
-    of_runs = base.encode(x=x, color=colour_of(cell, looks(cell)))
-    bars = (
-        of_runs.transform_filter("!datum.is_edge")
-        .mark_rule(clip=True, aria=False)
-        .encode(y=alt.Y("damage_low:Q"), y2="damage_high:Q")
-    )
+    across = alt.Scale(domain=[-0.03 * right, 1.03 * right], nice=False)
+    up = alt.Scale(domain=[low, high], nice=False)
+    x = alt.X("x:Q", title="Forgetting error: UA and MIA from Retrain's (points)", scale=across)
+    y = alt.Y("y:Q", title="Damage: near minus far loss (points)", scale=up)
+    base = alt.Chart(ROWS).encode(x=x, color=colour_of(cell))
+    bars = base.transform_filter("!datum.is_edge").mark_rule(clip=True, aria=False)
+    yield bars.encode(y=alt.Y("damage_low:Q"), y2="damage_high:Q")
     areas = alt.Scale(domain=[0, MOST_SHARE], range=AREAS, clamp=True)
     is_solid = "datum.kind == 'method' && !datum.is_edge"
-    marks = of_runs.mark_point(filled=True, strokeWidth=1.5, opacity=1).encode(
+    hover = tooltip(
+        label="method",
+        verdict="verdict",
+        error="forgetting error",
+        damage_said="damage",
+        floor="chance, ±",
+        time="time",
+        n="seeds",
+    )
+    yield base.mark_point(filled=True, strokeWidth=1.5, opacity=1).encode(
         y=y,
-        size=alt.Size("price:Q", scale=areas, legend=None),
+        size=alt.Size("area:Q", scale=areas, legend=None),
         fillOpacity=alt.condition(is_solid, alt.value(0.9), alt.value(0.0)),
-        stroke=colour_of(cell, looks(cell)),
-        tooltip=[alt.Tooltip(name, title=title, format=form) for name, title, form in TOOLTIP],
+        stroke=colour_of(cell),
+        tooltip=hover,
     )
-    names = of_runs.mark_text(align="left", dx=12, dy=-9, aria=False).encode(
-        y=alt.Y("name_y:Q"), text="label:N"
-    )
-    chart = alt.layer(floor, zero, bars, marks, names).properties(**SIZE)
-    return finished(chart, f"{cell.title}: forgetting error against damage of every run")
+    names = base.mark_text(align="left", dx=12, dy=-9, aria=False)
+    yield names.encode(y=alt.Y("name_y:Q"), text="label:N")

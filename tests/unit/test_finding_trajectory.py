@@ -34,6 +34,11 @@ def test_the_forgetting_error_is_of_means_and_knows_ua_and_mia_alone():
     assert place(at(ua=[0.75, 0.25]), RETRAINED)["forgetting_error"] == 0
 
 
+def test_without_mia_the_forgetting_error_is_of_ua_alone():
+    found = place(at(ua=[1.0, 1.0], mia=[np.nan, np.nan]), RETRAINED)
+    assert found["forgetting_error"] == pytest.approx(0.5)
+
+
 def test_the_affected_gap_is_that_of_the_tables():
     found = place(at(ua_affected=[1.0, 1.0], ta_affected=[0.4, 0.4]), RETRAINED)
     assert found["avg_gap_affected"] == pytest.approx((0.5 + 0.1) / 3)

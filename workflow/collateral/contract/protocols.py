@@ -263,6 +263,9 @@ class CellResults(Protocol):
     def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
         """Return a number of a finding before this one, one a seed; NaN where undefined."""
 
+    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+        """Return a number of a finding before this one, over all seeds; NaN where undefined."""
+
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method: the rows of trials.csv."""
 

@@ -217,6 +217,10 @@ class CellResults:
         known = self._known.get((run, metric, set, at), {})
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
 
+    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+        """Return a number of a finding before this one, over all seeds; NaN where undefined."""
+        return self._known.get((run, metric, set, at), {}).get(None, np.nan)
+
     def status_of(self, run: str, seed: int | None) -> str:
         """Return how a run ended; over all seeds, the worst of them."""
         seeds: Sequence[int] = self.seeds if seed is None else [seed]

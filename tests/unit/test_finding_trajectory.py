@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fake_epochs import BASE, FIRST, LOST, SECOND, cell, model
+from sealing import seal
 
+from collateral.findings.compute import cell_numbers
 from collateral.findings.trajectory.numbers import Course, place
+from collateral.results.files import read_json, write_json
 
 RETRAINED = {
     name: np.array([0.25, 0.75])
@@ -86,6 +89,17 @@ def test_a_quick_run_is_at_its_end_within_any_budget(tmp_path, monkeypatch):
     assert within == pytest.approx({1: 1, 2: 2, 5: 2, 10: 2, 20: 2})  # of 100 s, one an epoch
     assert found["ft", None, "budget_gap", 1] == gaps[1]
     assert found["ft", None, "budget_gap", 20] == gaps[2]
+
+
+def test_seconds_of_another_device_are_within_no_budget(tmp_path, monkeypatch):
+    monkeypatch.setattr("fake_cell.COST", FAST)
+    results = cell(BASE, FIRST, SECOND).write(tmp_path, tracked=("ft",))
+    place = tmp_path / "cell" / "seed-0" / "ft"
+    write_json(place / "cost.json", read_json(place / "cost.json") | {"device": "cuda"})
+    seal(tmp_path)
+    rows, problems = cell_numbers(results)
+    found = [row.value for row in rows if row.metric.startswith("budget_")]
+    assert problems == [] and len(found) == 10 and np.isnan(found).all()
 
 
 FAST = {

@@ -272,6 +272,9 @@ class CellResults(Protocol):
     def tuning_cost(self, method: str) -> dict[str, Any]:
         """Read what its tuning cost."""
 
+    def teacher_costs(self, method: str) -> list[dict[str, Any]]:
+        """Read what the teacher cost that its tuning asks; nothing where it asks none."""
+
     def support_sizes(self, seed: int) -> Any:
         """Read what teachers on supports of every size say (results/support_sizes.py)."""
 

@@ -10,8 +10,8 @@ from matplotlib.patches import Rectangle
 from test_finding_verdict import ALIKE, CASES, ENDS
 
 from collateral.findings._shared.style import NOISE_LABEL
-from collateral.findings.verdict.figure import AREA, LEAST_AREA, area, draw, figures
-from collateral.findings.verdict.picture import points
+from collateral.findings.verdict.figure import draw, figures
+from collateral.findings.verdict.picture import AREA, LEAST_AREA, area, points
 
 AWAY = replace(ALIKE, forget=(50,) * 5, near=(40,) * 5, test=(90,) * 5)
 
@@ -79,6 +79,21 @@ def test_one_seed_has_a_picture_without_a_box(tmp_path):
 def replace_seeds(wrong):
     parts = {name: getattr(wrong, name)[:1] for name in ("forget", "near", "far", "test")}
     return replace(wrong, **parts)
+
+
+def test_a_run_that_collapsed_in_every_seed_is_drawn_and_not_said_to_be_left_out(tmp_path):
+    gone = replace(AWAY, status=("collapsed",) * 5)
+    [picture] = figures(table_of(tmp_path, {**ENDS, "iu": gone, "ft": ALIKE}))
+    assert "Collapsed, at the edge: IU (error 51, damage 90)." in note_of(picture.figure)
+    assert "not drawn" not in note_of(picture.figure)
+
+
+def test_a_run_that_diverged_in_one_seed_is_left_out_and_named_once(tmp_path):
+    lost = replace(ALIKE, status=("ok", "ok", "diverged", "ok", "ok"))
+    [picture] = figures(table_of(tmp_path, {**ENDS, "rl": lost, "ft": ALIKE}))
+    assert "RL" not in legend_of(picture.figure)
+    assert note_of(picture.figure).count("RL diverged (1 of 5 seeds): not drawn.") == 1
+    assert "at the edge" not in note_of(picture.figure)
 
 
 def test_without_numbers_there_is_no_picture(tmp_path):

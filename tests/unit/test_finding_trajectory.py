@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fake_epochs import BASE, FIRST, LOST, SECOND, cell, model
+from sealing import seal
 
+from collateral.findings.compute import cell_numbers
 from collateral.findings.trajectory.numbers import Course, place
+from collateral.results.files import read_json, write_json
 
 RETRAINED = {
     name: np.array([0.25, 0.75])
@@ -32,6 +35,11 @@ def test_the_forgetting_error_is_of_means_and_knows_ua_and_mia_alone():
     assert found["forgetting_error"] == pytest.approx((0.5 + 0.2) / 2)
     assert found["avg_gap"] == pytest.approx((0.5 + 0.2 + 0.5) / 4)
     assert place(at(ua=[0.75, 0.25]), RETRAINED)["forgetting_error"] == 0
+
+
+def test_without_mia_the_forgetting_error_is_of_ua_alone():
+    found = place(at(ua=[1.0, 1.0], mia=[np.nan, np.nan]), RETRAINED)
+    assert found["forgetting_error"] == pytest.approx(0.5)
 
 
 def test_the_affected_gap_is_that_of_the_tables():
@@ -81,6 +89,17 @@ def test_a_quick_run_is_at_its_end_within_any_budget(tmp_path, monkeypatch):
     assert within == pytest.approx({1: 1, 2: 2, 5: 2, 10: 2, 20: 2})  # of 100 s, one an epoch
     assert found["ft", None, "budget_gap", 1] == gaps[1]
     assert found["ft", None, "budget_gap", 20] == gaps[2]
+
+
+def test_seconds_of_another_device_are_within_no_budget(tmp_path, monkeypatch):
+    monkeypatch.setattr("fake_cell.COST", FAST)
+    results = cell(BASE, FIRST, SECOND).write(tmp_path, tracked=("ft",))
+    place = tmp_path / "cell" / "seed-0" / "ft"
+    write_json(place / "cost.json", read_json(place / "cost.json") | {"device": "cuda"})
+    seal(tmp_path)
+    rows, problems = cell_numbers(results)
+    found = [row.value for row in rows if row.metric.startswith("budget_")]
+    assert problems == [] and len(found) == 10 and np.isnan(found).all()
 
 
 FAST = {

@@ -5,12 +5,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from counted_cell import FORGET, NEAR, Wrong, table_of
+from counted_cell import FORGET, NEAR, Wrong, counted, table_of
 
+from collateral.contract.rows import Row
+from collateral.findings._shared.compare import chance
+from collateral.findings._shared.inference.equivalence import margin_of
 from collateral.findings.verdict import VERDICTS
 from collateral.findings.verdict.deciding import decide
 from collateral.findings.verdict.numbers import MEASURES, Held
-from collateral.findings.verdict.picture import points
+from collateral.findings.verdict.picture import AREA, LEAST_AREA, limits, points
 from collateral.findings.verdict.sentences import said_of, verdict_of
 from collateral.findings.verdict.table import tables
 from collateral.findings.verdict.words import words
@@ -27,6 +30,7 @@ CASES = {
     "not distinguishable": replace(ALIKE, forget=(15, 35, 20, 30, 25)),
 }
 ENDS = {"retrain": RETRAIN, "original": ORIGINAL}
+PRICE = "rte_share"
 METHODS = [f"method_{place}" for place in range(8)]
 
 
@@ -81,6 +85,21 @@ def test_what_was_not_learnt_by_heart_cannot_be_unforgotten(tmp_path):
 def test_without_original_nothing_is_said_of_forgetting(tmp_path):
     made = table_of(tmp_path, {"retrain": RETRAIN, "ft": CASES["did not forget"]})
     assert verdict_of(made, "ft") == "unlike Retrain"
+    [table] = tables(made)
+    assert "Whether a method forgot is not asked" in table.caption
+
+
+def test_with_original_the_caption_says_nothing_of_it(cell):
+    [table] = tables(cell)
+    assert "is not asked" not in table.caption
+
+
+def test_without_original_the_start_of_a_tracked_run_is_the_base_model(tmp_path):
+    results = counted({"retrain": RETRAIN, "ft": CASES["did not forget"]}).write(tmp_path)
+    starts = [Row("ft", "epoch_ua", ua, seed, at=0) for seed, ua in enumerate([1.0] * 4 + [0.98])]
+    results.add(starts)
+    assert np.isnan(Held(results).base_ua).all()
+    assert Held(replace(results, tracked=("ft",))).base_ua.tolist() == [1.0] * 4 + [0.98]
 
 
 def test_controls_and_sweeps_get_no_verdict_and_do_not_count(tmp_path, cell):
@@ -132,13 +151,46 @@ def test_sentences_have_the_numbers(cell):
     said = {one.verdict: one.sentence for one in said_of(cell)}
     assert said["collapsed"] == "TA is 39.4 % where Retrain has 89.6 %."
     assert said["did not forget"].startswith("UA is 98.0 %, 22.8 points above the midpoint of ")
-    assert "Original's 99.6 % and Retrain's 50.8 % (p < 0.001)" in said["did not forget"]
+    assert "the base model's 99.6 % and Retrain's 50.8 % (p < 0.001)" in said["did not forget"]
     assert "damage is +41.5 [" in said["hurt the neighbours"]
     assert said["like Retrain"].startswith("UA is −0.4 [")
     assert ": within ±6.3 points and ±" in said["like Retrain"]
     assert said["unlike Retrain"].startswith("UA is −40.4 [")
-    unsure = said["not distinguishable"]
-    assert ": neither beyond chance nor surely within ±6.3 points and ±" in unsure
+
+
+def test_the_sentence_of_what_cannot_be_distinguished_says_that_the_seeds_cannot_tell(cell):
+    [unsure] = [one.sentence for one in said_of(cell) if one.verdict == "not distinguishable"]
+    ends = [cell.number("not_distinguishable", f"difference_{e}", at="ua") for e in ("high", "low")]
+    width = f"{100 * (ends[0] - ends[1]):.1f}"
+    assert f"5 seeds cannot tell: the intervals are {width} points and 0.0 points wide" in unsure
+    assert "equal is what is within ±6.3 points and ±" in unsure
+
+
+def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path):
+    lost = replace(RETRAIN, status=("diverged",) * 4 + ("ok",))
+    made = table_of(tmp_path, {"retrain": lost, "ft": ALIKE})
+    [said] = said_of(made)
+    assert said.verdict == "cannot be said"
+    assert "with both in 1 of 5 seeds nobody knows" in said.sentence
+
+
+def test_a_run_without_any_number_has_a_sentence_without_a_dash(tmp_path):
+    lost = replace(ALIKE, status=("diverged",) * 5)
+    [said] = said_of(table_of(tmp_path, {**ENDS, "ga": lost}))
+    assert said.sentence == "Diverged (5 of 5 seeds)."
+
+
+def test_where_retrainings_never_differ_one_example_counts_as_equal(tmp_path):
+    by_heart = Wrong((50,) * 5, (0,) * 5, (0,) * 5, (10,) * 5)
+    near = replace(by_heart, forget=(50, 50, 49, 50, 50), near=(0, 1, 0, 0, 0))
+    far = replace(near, near=(0, 4, 1, 3, 0))
+    made = table_of(tmp_path, {"retrain": by_heart, "ltd": near, "ft": far})
+    margins = {at: made.number("retrain", "margin", at=at) for at in MEASURES}
+    assert margins == pytest.approx({"ua": 1 / FORGET, "damage": 1 / NEAR})
+    assert (verdict_of(made, "ltd"), verdict_of(made, "ft")) == (
+        "like Retrain",
+        "not distinguishable",
+    )
 
 
 def test_the_table_has_a_line_a_method_and_records_of_all_runs(cell):
@@ -171,6 +223,33 @@ def test_points_are_in_points_and_a_collapsed_run_does_not_set_the_scale(cell):
     assert frame["is_edge"].sum() == 1
 
 
+def test_a_mark_has_an_area_where_no_price_is_known(cell):
+    costs = {
+        key: value for key, value in cell._overall.items() if key[:2] != ("like_retrain", PRICE)
+    }
+    frame = points(replace(cell, _overall=costs)).set_index("run")
+    assert np.isnan(frame.loc["like_retrain", "price"])
+    assert frame.loc["like_retrain", "area"] == LEAST_AREA
+    assert frame.loc["unlike_retrain", "area"] == AREA
+
+
+def test_the_box_is_of_ua_alone_where_mia_is_not_known(cell):
+    key = ("retrain", "floor", "", "mia")
+    floors = {name: value for name, value in cell._overall.items() if name != key}
+    found = points(replace(cell, _overall=floors))["floor_error"].iloc[0]
+    assert found == pytest.approx(100 * chance(cell, "ua"))
+
+
+def test_a_box_of_no_size_has_sides_that_can_be_seen(tmp_path):
+    by_heart = Wrong((50,) * 5, (0,) * 5, (0,) * 5, (10,) * 5)
+    frame = points(table_of(tmp_path, {"retrain": by_heart, "ft": ALIKE}))
+    low, high, right = limits(frame)
+    row = frame.iloc[0]
+    assert row["floor_error"] == row["floor_damage"] == 0
+    assert row["box_error"] == pytest.approx(right / 100)
+    assert row["box_damage"] == pytest.approx((high - low) / 100)
+
+
 def test_what_is_at_the_edge_is_drawn_no_further_than_the_others(tmp_path):
     away = replace(ALIKE, forget=(50,) * 5, near=(40,) * 5, test=(90,) * 5)
     frame = points(table_of(tmp_path, {**ENDS, "ga": away, "ft": ALIKE})).set_index("run")
@@ -185,6 +264,8 @@ def test_verdicts_are_counted_from_zero_in_order():
 
 class Drawn:
     """Eight methods whose UA and damage are drawn as Retrain's are, and Original."""
+
+    tracked = ()
 
     def __init__(self, rng: np.random.Generator, n: int, room: float) -> None:
         self.seeds = tuple(range(n))
@@ -208,7 +289,7 @@ class Drawn:
             at: 2 * of["retrain"].var(ddof=1)
             for at, of in zip(MEASURES, (self.ua, self.near), strict=True)
         }
-        held.__dict__["squares"] = squares
+        held.__dict__["margins"] = {at: float(margin_of(of)) for at, of in squares.items()}
         found = held.differences(METHODS)
         return {decide(held.evidence(run, found[run])) for run in METHODS}
 

@@ -7,7 +7,9 @@ import pytest
 from fake_results import RUNS, FakeCell, full_cell, read_cell
 from table_reading import field_at, lines_of, marked
 
-from collateral.contract.tables import Table
+from collateral.contract.tables import Source, Table
+from collateral.findings._shared.compare import compare
+from collateral.findings._shared.layouts import Layout, Part
 from collateral.findings.gap.table import tables
 from collateral.results.plan import BenchmarkPlan
 
@@ -174,6 +176,25 @@ def test_the_caption_says_what_the_numbers_mean(tables_of):
         assert text in main.caption
     for text in ("100 − UA", "RTE: seconds", "–: undefined", "†: within"):
         assert text in main.conventions
+
+
+def test_seconds_of_different_devices_are_not_side_by_side_without_saying_so(tables_of):
+    cell = full_cell()
+    for run in ("retrain", "ft", "ga", "rl", "original"):
+        cell.add(run, "on_device", *[1.0] * 3, at="A100" if run == "ga" else "V100")
+    main, affected = tables_of(cell)
+    assert "A100: GA" in main.caption and "must not be compared" in main.caption
+    assert "must not be compared" not in affected.caption
+
+
+def test_retrains_counterpart_of_a_methods_own_number_is_its_source(tmp_path):
+    cell = full_cell()
+    cell.add("ft", "teacher_ua", 0.5, 0.6, 0.7)
+    layout = Layout("x", "X", (Part(("teacher_ua",), "avg_gap"),))
+    table = compare(read_cell(tmp_path, cell), layout)
+    heading = table.grids[0].headings[0]
+    sources = [field_at(table, run, heading).source for run in ("Retrain", "FT")]
+    assert sources == [Source("retrain", "ua"), Source("ft", "teacher_ua")]
 
 
 def test_records_are_unrounded(tables_of):

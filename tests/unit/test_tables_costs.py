@@ -117,7 +117,7 @@ def test_a_device_is_named_by_what_decides_its_speed(cost, record, device):
     assert device_of(cost, record) == device
 
 
-def seconds_cell(folder, device_of_run):
+def seconds_cell(folder, device_of_run, tuned_on="cuda", select="paper"):
     """Return the numbers of FT, two of ten seconds, on a device; Retrain is on an A100."""
     at = {"retrain": (10.0, "A100"), "ft": (2.0, device_of_run)}
     ok = Wrong((0, 0), (0, 0), (0, 0), (0, 0))
@@ -130,7 +130,11 @@ def seconds_cell(folder, device_of_run):
             write_json(place / "cost.json", cost)
             about = {"run": run, "status": "ok", "extra": {}, "numerics": {"device": device}}
             write_json(place / "record.json", about)
-    write_json(folder / "cell" / "tune" / "ft" / "cost.json", COST | {"total_seconds": 24.0})
+    tune, teacher = folder / "cell" / "tune" / "ft", folder / "cell" / "local_teacher"
+    write_json(tune / "cost.json", COST | {"total_seconds": 24.0, "device": tuned_on})
+    (tune / "trials.csv").write_text("trial\n0\n")
+    write_json(tune / "record.json", {"select": select})
+    write_json(teacher / "cost.json", COST | {"total_seconds": 8.0, "device": "cuda"})
     seal(folder)
     return {(row.run, row.metric): row.value for row in numbers(results) if row.seed is None}
 
@@ -141,6 +145,23 @@ def test_the_ledger_is_of_means_and_of_one_device(tmp_path):
     elsewhere = seconds_cell(tmp_path / "elsewhere", "V100")
     assert elsewhere.keys() == found.keys()
     assert all(math.isnan(value) for value in elsewhere.values())
+
+
+def test_the_teacher_that_tuning_asks_is_paid_for_too(tmp_path):
+    found = seconds_cell(tmp_path, "A100", select="teacher")
+    assert found["ft", "paying_deletions"] == (24 + 8) / (10 - 2)
+
+
+def test_what_was_tuned_on_another_device_pays_nobody_knows_when(tmp_path):
+    found = seconds_cell(tmp_path, "A100", tuned_on="cpu")
+    assert found["ft", "rte_share"] == 0.2
+    assert math.isnan(found["ft", "paying_deletions"])
+    made = fake()
+    for row in made.costs:
+        if (row["run"], row["metric"]) == ("ga", "paying_deletions"):
+            row["value"] = ""
+    [table] = costs(read_cell(tmp_path / "table", made))
+    assert texts_of(table.grids[0])["GA"][-1] == "–"
 
 
 def test_without_costs_there_is_no_table(tmp_path):

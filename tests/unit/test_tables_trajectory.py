@@ -41,6 +41,16 @@ def test_the_end_is_told_with_its_cost(table):
     assert field_at(table, "RL", "At its end").value == "15.0 at 4.0 %"
 
 
+def test_of_another_device_than_retrains_there_is_no_share_of_its_cost(tmp_path):
+    cell = tracked_cell()
+    for run, device in (("retrain", "A100"), ("ft", "A100"), ("ga", "A100"), ("rl", "V100")):
+        cell.add(run, "on_device", *[1.0] * 3, at=device)
+    [found] = tables(read_cell(tmp_path, cell))
+    assert field_at(found, "RL", "At its end").value == "15.0"
+    assert field_at(found, "FT", "At its end").value == "35.0 at 12.0 %"
+    assert "V100: RL" in found.caption
+
+
 def test_the_number_of_seeds_is_stated(table, tmp_path):
     assert "Means over n = 3 seeds." in table.caption
     [one] = tables(read_cell(tmp_path / "one", tracked_cell(num_seeds=1)))

@@ -263,11 +263,17 @@ class CellResults(Protocol):
     def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
         """Return a number of a finding before this one, one a seed; NaN where undefined."""
 
+    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+        """Return a number of a finding before this one, over all seeds; NaN where undefined."""
+
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method: the rows of trials.csv."""
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
         """Read what its tuning cost."""
+
+    def teacher_costs(self, method: str) -> list[dict[str, Any]]:
+        """Read what the teacher cost that its tuning asks; nothing where it asks none."""
 
     def support_sizes(self, seed: int) -> Any:
         """Read what teachers on supports of every size say (results/support_sizes.py)."""

@@ -194,15 +194,25 @@ class CellResults:
         """Read what its tuning cost."""
         return read_cost(self._tune(method), self.folder)
 
+    def teacher_costs(self, method: str) -> list[dict[str, Any]]:
+        """Read what the teacher cost that its tuning asks; nothing where it asks none."""
+        return [read_cost(folder, self.folder) for folder in self._teachers(method)]
+
     def records(self) -> list[Path]:
         """Return the records of all jobs whose files numbers may be made from."""
         folders = [result.folder for result in self.everyone()]
         folders += [self._tune(method) for method in self.tuned]
+        folders += [folder for method in self.tuned for folder in self._teachers(method)]
         folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _tune(self, method: str) -> Path:
         return self.folder / layout.TUNE.format(cell=self.name, method=method)
+
+    def _teachers(self, method: str) -> list[Path]:
+        record = read_sealed(self._tune(method) / layout.RECORD, self.folder)
+        is_asked = record.get("select") == "teacher"
+        return [self.folder / layout.TEACHER.format(cell=self.name)] if is_asked else []
 
     def _support_size(self, seed: int) -> Path:
         return self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
@@ -216,6 +226,10 @@ class CellResults:
         """Return a number of a finding before this one, one a seed; NaN where undefined."""
         known = self._known.get((run, metric, set, at), {})
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
+
+    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+        """Return a number of a finding before this one, over all seeds; NaN where undefined."""
+        return self._known.get((run, metric, set, at), {}).get(None, np.nan)
 
     def status_of(self, run: str, seed: int | None) -> str:
         """Return how a run ended; over all seeds, the worst of them."""

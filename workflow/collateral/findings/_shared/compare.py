@@ -11,6 +11,8 @@ import numpy as np
 
 from collateral.contract.rows import At
 from collateral.contract.tables import Field, Grid, Line, Source, Table
+from collateral.findings._shared.captions import joined
+from collateral.findings._shared.devices import different_devices
 from collateral.findings._shared.layouts import Layout, Part
 from collateral.findings._shared.statistics import student_95
 from collateral.findings.catalogue import metric_of
@@ -53,7 +55,7 @@ def compare(cell: CellTable, layout: Layout) -> Table:
         layout.name,
         layout.subject,
         [_grid(layout.corner, part, rows) for part in layout.parts],
-        layout.caption(cell),
+        joined(layout.caption(cell), different_devices(cell) if _has_seconds(layout) else ""),
         layout.conventions(len(cell.seeds)),
         list(_records(rows)),
     )
@@ -69,6 +71,10 @@ def chance(cell: CellTable, metric: str) -> float:
 def chance_by_sd(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
     """Return the same bound of a number whose standard deviation is known."""
     return student_95(len(cell.seeds)) * cell.number(REFERENCE, f"{metric}_sd", set, at)
+
+
+def _has_seconds(layout: Layout) -> bool:
+    return any(metric_of(name).unit == "s" for name in layout.columns)
 
 
 def _rows(cell: CellTable, layout: Layout) -> list[Compared]:
@@ -141,12 +147,13 @@ def _line(row: Compared, part: Part) -> Line:
     if row.kind == "floor":
         fields = [_floor_field(row.entries[metric], metric) for metric in part.columns]
     else:
-        fields = [_field(row.entries[metric], Source(row.run, metric)) for metric in part.columns]
+        fields = [_field(row.entries[metric], metric, row.run) for metric in part.columns]
     return Line(row.label, fields, row.status, row.kind in GROUPS[-1])
 
 
-def _field(entry: Entry, source: Source) -> Field:
-    shown = metric_of(source.metric)
+def _field(entry: Entry, metric: str, run: str) -> Field:
+    shown = metric_of(metric)
+    source = Source(run, COUNTERPARTS.get(metric, metric) if run == REFERENCE else metric)
     value = shown.text(entry.mean, entry.std)
     if math.isnan(entry.deviation):
         return Field(value, entry.mean, is_best=entry.best, source=source)

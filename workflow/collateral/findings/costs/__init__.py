@@ -24,12 +24,13 @@ METRICS = {
     "peak_rss_mb": _cost("Memory", "largest resident memory of the job", "MB"),
     "peak_device_mb": _cost("GPU memory", "largest memory on the device", "MB"),
     "rte_share": _cost(
-        "of Retrain's RTE", "RTE over Retrain's, of means; undefined on another device", ""
+        "of Retrain's RTE", "RTE over Retrain's, of means; undefined on another device", "%"
     ),
     "paying_deletions": _cost(
         "Pays from",
-        "deletions from which tuning once and unlearning takes less time than retraining: "
-        "tuning / (Retrain's RTE - RTE); undefined where it never does",
+        "deletions from which tuning once (its teacher's time included) and unlearning takes less "
+        "time than retraining: tuning / (Retrain's RTE - RTE); undefined where it never does, and "
+        "on other devices",
         "",
     ),
     "on_device": _cost("Device", "1 on the device that `at` names", ""),

@@ -66,8 +66,17 @@ def _ledger(cell: CellResults) -> Iterator[Row]:
         yield Row(run, "rte_share", seconds / retrain if retrain else math.nan)
         if by_run[run][0].kind == "method":
             method = run.partition("@")[0]  # whose tuning a sweep uses
-            tuning = cell.tuning_cost(method)["total_seconds"] if method in cell.tuned else 0.0
+            tuning = _tuning_seconds(cell, method) if method in cell.tuned else 0.0
             yield Row(run, "paying_deletions", paying_deletions(tuning, seconds, retrain))
+
+
+def _tuning_seconds(cell: CellResults, method: str) -> float:
+    """Return what tuning took, and the teacher that it asks; NaN on another device."""
+    costs = [cell.tuning_cost(method), *cell.teacher_costs(method)]
+    # Their records do not name a GPU: of one it is only known that it is one.
+    of_retrain = {device_of(result.cost(), {}) for result in cell.retrained()}
+    is_elsewhere = {device_of(cost, {}) for cost in costs} != of_retrain
+    return math.nan if is_elsewhere else float(sum(cost["total_seconds"] for cost in costs))
 
 
 def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from collateral.contract.metrics import EMPTY, Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, joined, over_seeds
+from collateral.findings._shared.devices import devices_of, different_devices
 from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.costs import PREPARATION
@@ -16,25 +17,19 @@ from collateral.results.table import REFERENCE, CellTable, mean
 TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
 LEDGER = ("rte_share", "paying_deletions")
 OWN_PHASES = ("unlearn", "train")  # what is not preparation
-SHARE = Metric("of Retrain's RTE", "", "%")
 CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devices}"
-DIFFERENT = (
-    "These times are of different devices, and must not be compared: {named}. Shares of Retrain's "
-    "time are given on its own device alone."
-)
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of costs; nothing where none were measured."""
     values = {name: [cell.values(run, name) for run in cell.labels] for name in TOTALS}
     if totals := [name for name in TOTALS if not np.isnan(values[name]).all()]:
-        devices = _devices(cell)
         yield Table(
             "costs",
             "Costs",
-            [_totals(cell, totals, devices), *_phases(cell)],
+            [_totals(cell, totals, devices_of(cell)), *_phases(cell)],
             CAPTION.format(
-                title=cell.title, spread=over_seeds(cell), devices=_compared(cell, devices)
+                title=cell.title, spread=over_seeds(cell), devices=different_devices(cell)
             ).strip(),
             joined(described([*totals, "paying_deletions"]), _told(PREPARATION)),
             records=[
@@ -56,7 +51,7 @@ def _totals(cell: CellTable, totals: list[str], devices: dict[str, str]) -> Grid
     prepares = any(not np.isnan(preparation(cell, run)).all() for run in cell.labels)
     headings = [metric_of(name).heading for name in totals]
     headings += [PREPARATION.heading] if prepares else []
-    headings += [SHARE.heading, metric_of("paying_deletions").label]
+    headings += [metric_of("rte_share").heading, metric_of("paying_deletions").label]
     several = len(set(devices.values())) > 1
     lines = []
     for run in cell.labels:
@@ -70,7 +65,7 @@ def _totals(cell: CellTable, totals: list[str], devices: dict[str, str]) -> Grid
 
 def _share(cell: CellTable, run: str) -> Field:
     share = 1.0 if run == REFERENCE else cell.number(run, "rte_share")
-    return Field(SHARE.text(share), share)
+    return Field(metric_of("rte_share").text(share), share)
 
 
 def _paying(cell: CellTable, run: str) -> Field:
@@ -79,28 +74,14 @@ def _paying(cell: CellTable, run: str) -> Field:
         return Field(EMPTY)
     if share >= 1:
         return Field("never", math.inf)
-    deletions = cell.number(run, "paying_deletions")
+    if math.isnan(deletions := cell.number(run, "paying_deletions")):
+        return Field(EMPTY)
     # At exactly so many both have taken as long.
     return Field(f"{math.floor(deletions) + 1:,}", deletions)
 
 
 def _has(cell: CellTable) -> bool:
     return any(not math.isnan(cell.number(run, "rte_share")) for run in cell.labels)
-
-
-def _devices(cell: CellTable) -> dict[str, str]:
-    """Return where each run was computed, of those that say so."""
-    found = {run: cell.indices(run, "on_device") for run in cell.labels}
-    return {run: " and ".join(names) for run, names in found.items() if names}
-
-
-def _compared(cell: CellTable, devices: dict[str, str]) -> str:
-    """Say which runs are of which device, where there are several."""
-    runs: dict[str, list[str]] = {}
-    for run, device in devices.items():
-        runs.setdefault(device, []).append(cell.labels[run])
-    named = "; ".join(f"{device}: {', '.join(labels)}" for device, labels in runs.items())
-    return DIFFERENT.format(named=named) if len(runs) > 1 else ""
 
 
 def _told(metric: Metric) -> str:

@@ -9,26 +9,14 @@ from dataclasses import replace
 from collateral.contract.metrics import Metric, by_epoch
 from collateral.findings.gap import METRICS as GAPS
 from collateral.findings.gap import TERMS
+from collateral.findings.verdict import METRICS as OF_RUNS
 
 AFTER = ("accuracy", "costs", "epochs", "locality", "membership")
 ORDER = 30
-DAMAGED = "retain"  # the set on which damage is counted
 SHARES = (1, 2, 5, 10, 20)  # percent of Retrain's cost
 _PLACES = {
     **{gap: GAPS[gap] for gap in TERMS},
-    "forgetting_error": Metric(
-        "Forgetting error",
-        "mean absolute deviation of the means of UA and MIA from Retrain's",
-        "points",
-        "low",
-    ),
-    "damage": Metric(
-        "Damage",
-        "loss of accuracy against Retrain on the retained examples most similar to the forgotten "
-        "ones, minus that on all other retained ones",
-        "points",
-        "retrain",
-    ),
+    **{name: OF_RUNS[name] for name in ("forgetting_error", "damage")},
 }
 METRICS = {
     **by_epoch(_PLACES),

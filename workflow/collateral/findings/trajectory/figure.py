@@ -25,8 +25,9 @@ from collateral.findings._shared.style import (
     looks,
     style,
 )
-from collateral.findings.trajectory import DAMAGED, SHARES
+from collateral.findings.trajectory import SHARES
 from collateral.findings.trajectory.course import POINTS, Floats, Leg, legs
+from collateral.findings.verdict import DAMAGED
 from collateral.results.table import REFERENCE, CellTable, mean
 
 CAPTION = (

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.contract.tracking import TRACKED
-from collateral.findings._shared.gaps import BySeed, average_gaps
+from collateral.findings._shared.gaps import BySeed, average_gaps, forgetting_error
 from collateral.findings.gap import TERMS
-from collateral.findings.trajectory import DAMAGED, SHARES
+from collateral.findings.trajectory import SHARES
+from collateral.findings.verdict import DAMAGED
 from collateral.results.layout import RETRAIN
 from collateral.results.record import EPOCH_SECONDS
 
@@ -31,9 +32,11 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for epoch, found in enumerate(places):
             for name, value in found.items():
                 yield Row(run, f"{TRACKED}{name}", value, at=epoch)
+        # Seconds of another device than Retrain's are no share of its own.
+        is_known = not np.isnan(cell.number(run, "rte_share"))
         cost = float(cell.values(RETRAIN, "rte").mean())
         for share in SHARES:
-            epoch = course.latest(share / 100 * cost)
+            epoch = course.latest(share / 100 * cost) if is_known else 0
             gap = places[epoch]["avg_gap"] if epoch else np.nan
             yield Row(run, "budget_gap", gap, at=share)
             yield Row(run, "budget_epoch", epoch or np.nan, at=share)
@@ -78,14 +81,13 @@ class Course:
 
 
 def place(run: BySeed, retrained: BySeed) -> dict[str, float]:
-    """Return how far a model is from Retrain; undefined where a seed is.
+    """Return how far a model is from Retrain; a rate that is undefined in a seed is left out.
 
     `run` has the rates of both gaps, and the damage.
     """
-    off = [abs(run[name].mean() - retrained[name].mean()) for name in ("ua", "mia")]
     return {
         **average_gaps(run, retrained),
-        "forgetting_error": float(np.mean(off)),
+        "forgetting_error": forgetting_error(run, retrained),
         "damage": float(run["damage"].mean()),
     }
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from collateral.contract.metrics import EMPTY, Metric
+from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import joined
+from collateral.findings._shared.devices import devices_of, different_devices
 from collateral.findings._shared.tables import line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.trajectory import SHARES
 from collateral.findings.trajectory.course import Leg, leaders, legs
 from collateral.results.table import REFERENCE, CellTable, mean
 
-SHARE = Metric("", "", "%")
 CAPTION = (
     "Average gap to Retrain, in points, of the latest model that a method has within a share of "
     "Retrain's cost ({cost} s), with the epoch it comes from: {title}. {seeds}"
@@ -48,7 +48,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "trajectory",
         "Within a budget",
         [Grid("Method", headings, [group for group in groups if group])],
-        CAPTION.format(cost=cost, title=cell.title, seeds=several),
+        joined(CAPTION.format(cost=cost, title=cell.title, seeds=several), different_devices(cell)),
         joined(CONVENTIONS, PACED if any(leg.is_paced for leg in found.values()) else ""),
         [record for leg in found.values() for record in _records(cell, leg, best)],
     )
@@ -68,8 +68,11 @@ def _field(leg: Leg, share: int, is_best: bool) -> Field:
 
 
 def _end(cell: CellTable, leg: Leg) -> Field:
+    gap, devices = metric_of("avg_gap").text(leg.gap[-1]), devices_of(cell)
+    if devices.get(leg.run) != devices.get(REFERENCE):
+        return Field(gap, leg.gap[-1])
     share = leg.seconds[-1] / mean(cell.values(REFERENCE, "rte"))
-    return Field(f"{metric_of('avg_gap').text(leg.gap[-1])} at {SHARE.text(share)} %", leg.gap[-1])
+    return Field(f"{gap} at {metric_of('rte_share').text(share)} %", leg.gap[-1])
 
 
 def _records(cell: CellTable, leg: Leg, best: dict[int, list[str]]) -> Iterator[dict[str, Any]]:

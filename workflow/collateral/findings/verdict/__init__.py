@@ -5,9 +5,10 @@ Damage is what the nearest retained examples lose against Retrain, minus what al
 
 from collateral.contract.metrics import Metric
 
-AFTER = ("accuracy", "membership", "locality")
+AFTER = ("accuracy", "epochs", "membership", "locality")
 PLACE = "top"
 ORDER = 5
+DAMAGED = "retain"  # the set on which damage is counted
 # In this order, the first that holds; a number of the long table counts them from 0.
 VERDICTS = (
     "collapsed",
@@ -37,6 +38,10 @@ METRICS = {
     "difference_p": Metric("p", f"p-value of the difference, by Holm, {_OF}", "", digits=3),
     "equivalence_p": Metric("Equivalence p", f"larger of two one-sided tests {_OF}", "", digits=3),
     "margin": Metric(
-        "Margin", f"what counts as equal: 1.96 √2 standard deviations of Retrain {_OF}", "points"
+        "Margin",
+        f"what counts as equal: 1.96 √2 standard deviations of Retrain {_OF}, and no less than one "
+        "forgotten, or one near, example",
+        "points",
     ),
+    "base_ua": Metric("Base UA", "accuracy of the base model on the forget set", "%"),
 }

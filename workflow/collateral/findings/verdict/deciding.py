@@ -27,7 +27,7 @@ class Evidence:
     ta_share: float  # of Retrain's
     differences: Mapping[str, Difference]  # of ua, damage and midpoint, from Retrain or from there
     equivalence: Mapping[str, float]  # p-values, of ua and damage
-    can_be_forgotten: bool  # Original's UA is further above Retrain's than the margin
+    can_be_forgotten: bool  # the base model's UA is further above Retrain's than the margin
 
 
 def decide(evidence: Evidence) -> str:

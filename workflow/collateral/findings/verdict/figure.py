@@ -11,34 +11,34 @@ from matplotlib.patches import Rectangle
 
 from collateral.contract.metrics import percent
 from collateral.contract.pictures import Picture
+from collateral.findings._shared.captions import joined
 from collateral.findings._shared.panels import ZERO
 from collateral.findings._shared.style import (
     GREY,
     NOISE,
     NOISE_LABEL,
-    annotate,
     as_text,
     look_of,
+    put_legend,
+    put_notes,
     style,
 )
+from collateral.findings.verdict.picture import MOST_SHARE as MOST_SHARE
 from collateral.findings.verdict.picture import limits, points
 from collateral.findings.verdict.words import words
-from collateral.results.table import CellTable
+from collateral.results.table import REFERENCE, CellTable
 
 CAPTION = (
     "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
     "damage, what the nearest retained examples lose against Retrain beyond what the others lose, "
-    "with its interval over seeds (95 %, by Holm). Area: RTE as a share of Retrain's. Grey: where "
-    "95 % of retrainings would lie; in this corner a run is as good as retrained. Collapsed runs "
-    "do not set the scale: they are drawn at its edge, hollow."
+    "with its interval over seeds (95 %, by Holm). Area: RTE as a share of Retrain's. Grey: what "
+    "95 % of retrainings stay below, in damage by itself and in error by itself (the mean of the "
+    "bounds of UA and MIA); in this corner a run is near what retraining gives. Collapsed runs do "
+    "not set the scale: they are drawn at its edge, hollow."
 )
 READING = "Area: time as a share of Retrain's ({shares}). Hollow and grey: controls."
 CONTROL_MARKERS = "XP*h"
-AREA = 220.0  # of a run that takes as long as Retrain, in square points
-LEAST_AREA = 18.0
 LEGEND_AREA = 30.0
-LEAST_FLOOR = 0.01  # of the picture's height
-MOST_SHARE = 1.5  # of Retrain's time: what takes longer is drawn no larger
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
@@ -56,28 +56,21 @@ def draw(cell: CellTable, frame: pd.DataFrame) -> Figure:
     low, high, right = limits(frame)
     axes.grid()
     axes.axhline(0, **ZERO)
-    _draw_floor(axes, frame, LEAST_FLOOR * (high - low))
+    _draw_floor(axes, frame)
     _draw_runs(axes, cell, frame)
     edge = 0.03 * (high - low)
     axes.set_ylim(low - edge, high + edge)
     axes.set_xlim(-0.03 * right, 1.03 * right)
     axes.set_xlabel("Forgetting error: UA and MIA from Retrain's (points)")
     axes.set_ylabel("Damage: near minus far loss (points)")
-    annotate(fig, axes, cell, f"{words(cell)} {_reading(frame)}".strip(), "Bars: 95 % intervals")
+    put_legend(fig, axes, cell.title)
+    put_notes(fig, joined(words(cell), _reading(frame), _seeds(cell)), *_troubles(cell, frame))
     return fig
 
 
-def area(price: float) -> float:
-    """Return the area of a run's mark; the least where no time is known."""
-    share = 0.0 if math.isnan(price) else min(price, MOST_SHARE)
-    return max(AREA * share, LEAST_AREA)
-
-
-def _draw_floor(axes: Axes, frame: pd.DataFrame, least: float) -> None:
-    error, damage = frame["floor_error"].iloc[0], frame["floor_damage"].iloc[0]
-    if not math.isnan(error) and not math.isnan(damage):
-        # Where retrainings never differ, a box is left that can be seen.
-        width, half = max(error, least), max(damage, least)
+def _draw_floor(axes: Axes, frame: pd.DataFrame) -> None:
+    width, half = frame["box_error"].iloc[0], frame["box_damage"].iloc[0]
+    if not math.isnan(width) and not math.isnan(half):
         axes.add_patch(Rectangle((0, -half), width, 2 * half, label=NOISE_LABEL, **NOISE))
 
 
@@ -94,7 +87,7 @@ def _draw_runs(axes: Axes, cell: CellTable, frame: pd.DataFrame) -> None:
         if not row.is_edge and not math.isnan(row.damage_low):
             ends = (row.damage_low, row.damage_high)
             axes.vlines(row.x, *ends, color=colour, linewidth=0.8, alpha=0.5)
-        axes.scatter(row.x, row.y, area(row.price), zorder=3, clip_on=False, **look)
+        axes.scatter(row.x, row.y, row.area, zorder=3, clip_on=False, **look)
         axes.scatter([], [], LEGEND_AREA, label=as_text(row.label), **look)
 
 
@@ -112,6 +105,23 @@ def _reading(frame: pd.DataFrame) -> str:
     reading = READING.format(shares=shares or "not known")
     edge = [
         f"{row.label} (error {row.forgetting_error:.0f}, damage {row.damage:.0f})"
-        for row in frame[frame["is_edge"] & frame["x"].notna()].itertuples()
+        for row in frame[frame["is_edge"]].dropna(subset=["x", "y"]).itertuples()
     ]
     return reading + (f" Collapsed, at the edge: {', '.join(edge)}." if edge else "")
+
+
+def _seeds(cell: CellTable) -> str:
+    n = len(cell.seeds)
+    return f"Bars: 95 % intervals over {n} seeds." if n > 1 else "One seed."
+
+
+def _troubles(cell: CellTable, frame: pd.DataFrame) -> Iterator[str]:
+    """Name what is left out, and what ended badly and is not named as collapsed."""
+    drawn = frame.dropna(subset=["x", "y"])
+    at_edge = set(drawn.loc[drawn["is_edge"], "run"])
+    for run, label in cell.labels.items():
+        ended = cell.trouble(run)
+        if run in {*drawn["run"], REFERENCE}:
+            yield from [f"{label} {ended}."] if ended and run not in at_edge else []
+        else:
+            yield f"{label} {ended or 'has no number here'}: not drawn."

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
+from collateral.contract.tracking import TRACKED
+from collateral.findings._shared.gaps import FORGETTING, forgetting_error
 from collateral.findings._shared.inference.differences import (
     LEAST_SEEDS,
     UNKNOWN,
@@ -20,25 +22,24 @@ from collateral.findings._shared.inference.differences import (
     p_above,
 )
 from collateral.findings._shared.inference.equivalence import equivalence_p, margin_of
-from collateral.findings._shared.near import near_by_seed
 from collateral.findings._shared.statistics import mean_of_defined
-from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict import DAMAGED, VERDICTS
 from collateral.findings.verdict.deciding import Evidence, decide
 from collateral.results.layout import ORIGINAL, RETRAIN
 
 Floats = NDArray[np.float64]
-SET = "retain"  # whose damage it is
 MOST = {"ua": 1.0, "damage": 2.0}  # that a difference can be, either way: intervals end there
 MEASURES = tuple(MOST)
-FORGETTING = ("ua", "mia")
 BROKEN = ("diverged", "collapsed")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the margins, every run's damage and differences, and the verdicts on methods."""
     held = Held(cell)
-    for at, square in held.squares.items():
-        yield Row(RETRAIN, "margin", float(margin_of(square)), at=at)
+    for at, margin in held.margins.items():
+        yield Row(RETRAIN, "margin", margin, at=at)
+    for seed, value in zip(cell.seeds, held.base_ua, strict=True):
+        yield Row(RETRAIN, "base_ua", float(value), seed)
     kinds = {result.run: result.kind for result in cell.results() if "@" not in result.run}
     methods = [run for run, kind in kinds.items() if kind == "method"]
     # A control is tested by itself: it does not make the methods' tests stricter.
@@ -58,20 +59,27 @@ class Held:
     cell: CellResults
 
     @cached_property
-    def squares(self) -> dict[str, float]:
-        """Mean square of the difference between two retrainings, of each measure."""
-        ua = self.cell.values(RETRAIN, "ua")
-        return {"ua": _pairs_square(np.subtract.outer(ua, ua)), "damage": self._damage_square()}
+    def margins(self) -> dict[str, float]:
+        """What counts as equal, of each measure: what sets two retrainings apart."""
+        ua, near, far = (
+            self.cell.values(RETRAIN, name, of)
+            for name, of in (("ua", ""), ("near_count", DAMAGED), ("far_count", DAMAGED))
+        )
+        # The noise of damage is that of a mean over these seeds.
+        num_seeds = np.count_nonzero(~np.isnan(ua) & (near > 0) & (far > 0))
+        damage = num_seeds * self.cell.number(RETRAIN, "damage_sd", DAMAGED) ** 2
+        # Retrainings that never differ would leave nothing that is equal: one example is.
+        least = {"ua": 1 / len(self.cell.split.forget), "damage": 1 / mean_of_defined(near)}
+        squares = {"ua": _pairs_square(np.subtract.outer(ua, ua)), "damage": damage}
+        return {at: float(np.maximum(margin_of(squares[at]), least[at])) for at in MEASURES}
 
-    def _damage_square(self) -> float:
-        """Return it for damage: that of seed j's Retrain against seed i's, in i's near and far."""
-        retain, retrained = self.cell.split.retain, self.cell.retrained()
-        sound = [i for i, result in enumerate(retrained) if not result.is_diverged]
-        labels, near = self.cell.labels.train[retain], near_by_seed(self.cell, SET)
-        is_right = [retrained[i].train.prediction[retain] == labels for i in sound]
-        excess = [_near_minus_far(right, near[i]) for i in sound for right in is_right]
-        by_seeds = np.reshape(excess, (len(sound), len(sound)))
-        return _pairs_square(np.diagonal(by_seeds)[:, None] - by_seeds)
+    @cached_property
+    def base_ua(self) -> Floats:
+        """UA of the base model by seed: the control's, or that of a tracked run at its start."""
+        of_control = [self.cell.values(ORIGINAL, "ua")]
+        of_starts = [self.cell.values(run, f"{TRACKED}ua", at=0) for run in self.cell.tracked]
+        known = (ua for ua in (*of_control, *of_starts) if not np.isnan(ua).any())
+        return next(known, np.full(len(self.cell.seeds), np.nan))
 
     def results(self, run: str) -> list[Result]:
         """Return the run's results, one a seed."""
@@ -79,7 +87,7 @@ class Held:
 
     def damage(self, run: str) -> Floats:
         """Return by seed how much more the near ones lost than the far ones."""
-        near, far = (self.cell.values(run, f"{part}_loss", SET) for part in ("near", "far"))
+        near, far = (self.cell.values(run, f"{part}_loss", DAMAGED) for part in ("near", "far"))
         return near - far
 
     def samples(self, run: str) -> dict[str, Floats]:
@@ -90,10 +98,9 @@ class Held:
         return {at: np.full_like(v, np.nan) if is_lost else v for at, v in found.items()}
 
     def above_midpoint(self, run: str) -> Floats:
-        """Return by seed how far UA is above the midpoint of Original's and Retrain's."""
-        ends = [self.cell.values(end, "ua") for end in (ORIGINAL, RETRAIN)]
-        own = self.samples(run)["ua"] + ends[1]
-        above: Floats = own - np.mean(ends, axis=0)
+        """Return by seed how far UA is above the midpoint of the base model's and Retrain's."""
+        retrained = self.cell.values(RETRAIN, "ua")
+        above: Floats = self.samples(run)["ua"] - (self.base_ua - retrained) / 2
         return above
 
     def differences(self, family: list[str]) -> dict[str, dict[str, Difference]]:
@@ -112,28 +119,27 @@ class Held:
         for at, values in self.samples(run).items():
             known = values[~np.isnan(values)]
             has_seeds = len(known) >= LEAST_SEEDS
-            margin = margin_of(self.squares[at])
-            p[at] = float(equivalence_p(known, margin)) if has_seeds else np.nan
+            p[at] = float(equivalence_p(known, self.margins[at])) if has_seeds else np.nan
         return p
 
     def evidence(self, run: str, found: Mapping[str, Difference]) -> Evidence:
         """Return what the verdict is made of."""
         statuses = {result.record["status"] for result in self.results(run)}
         ta, retrained = (mean_of_defined(self.cell.values(r, "ta")) for r in (run, RETRAIN))
-        room = mean_of_defined(self.samples(ORIGINAL)["ua"])
+        room = mean_of_defined(self.base_ua - self.cell.values(RETRAIN, "ua"))
         return Evidence(
             is_broken=not statuses.isdisjoint(BROKEN),
             ta_share=ta / retrained if retrained else np.nan,
             differences=found,
             equivalence=self.equivalence(run),
-            can_be_forgotten=bool(room > margin_of(self.squares["ua"])),
+            can_be_forgotten=bool(room > self.margins["ua"]),
         )
 
     def rows(self, run: str, found: Mapping[str, Difference]) -> Iterator[Row]:
         """Yield the numbers of a run."""
         for seed, value in zip(self.cell.seeds, self.damage(run), strict=True):
-            yield Row(run, "damage", float(value), seed, SET)
-        yield Row(run, "forgetting_error", self._forgetting_error(run))
+            yield Row(run, "damage", float(value), seed, DAMAGED)
+        yield Row(run, "forgetting_error", self.forgetting_error(run))
         for at, one in found.items():
             yield Row(run, "difference", one.mean, at=at)
             yield Row(run, "difference_p", one.p, at=at)
@@ -144,9 +150,12 @@ class Held:
         for at, p in self.equivalence(run).items():
             yield Row(run, "equivalence_p", p, at=at)
 
-    def _forgetting_error(self, run: str) -> float:
-        pairs = [[self.cell.values(r, name).mean() for r in (run, RETRAIN)] for name in FORGETTING]
-        return mean_of_defined(abs(own - retrained) for own, retrained in pairs)
+    def forgetting_error(self, run: str) -> float:
+        """Return how far the means of UA and MIA are from Retrain's."""
+        own, retrained = (
+            {name: self.cell.values(of, name) for name in FORGETTING} for of in (run, RETRAIN)
+        )
+        return forgetting_error(own, retrained)
 
 
 def _above(samples: Mapping[str, Floats]) -> dict[str, Difference]:
@@ -158,12 +167,6 @@ def _above(samples: Mapping[str, Floats]) -> dict[str, Difference]:
     for (run, values), p in zip(tested.items(), adjusted, strict=True):
         found[run] = replace(UNKNOWN, mean=float(values.mean()), p=float(p), n=len(values))
     return found
-
-
-def _near_minus_far(values: NDArray[np.bool_], near: NDArray[np.bool_]) -> float:
-    if near.all() or not near.any():
-        return float("nan")
-    return float(values[near].mean() - values[~near].mean())
 
 
 def _pairs_square(differences: Floats) -> float:

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from collateral.findings._shared.compare import chance
-from collateral.findings._shared.statistics import student_95
+from collateral.findings._shared.gaps import FORGETTING
+from collateral.findings._shared.statistics import mean_of_defined, student_95
 from collateral.findings.catalogue import metric_of
-from collateral.findings.verdict import COLLAPSED
+from collateral.findings.verdict import COLLAPSED, DAMAGED
 from collateral.findings.verdict.sentences import said_of
 from collateral.results.table import REFERENCE, CellTable, mean
 
@@ -21,17 +22,22 @@ COLUMNS = (
     *("forgetting_error", "damage", "damage_low", "damage_high"),
     *("ua_difference", "ua_low", "ua_high", "price"),
     *("floor_error", "floor_damage", "margin_ua", "margin_damage"),
-    *("is_edge", "x", "y"),
 )
+DRAWN = ("is_edge", "x", "y", "area", "box_error", "box_damage")
 LEAST_REACH = 5.0  # points that the picture covers at least
 ROOM = 1.15  # of the largest number
+LEAST_SIDE = 0.01  # of the box in the corner, of what the picture covers
+AREA = 220.0  # of a run that takes as long as Retrain, in square points
+LEAST_AREA = 18.0
+MOST_SHARE = 1.5  # of Retrain's time: what takes longer is drawn no larger
 
 
 def points(cell: CellTable) -> pd.DataFrame:
     """Return a row for each method and control: its numbers, and where it is drawn.
 
     `is_edge`: it collapsed, does not set the scale, and is drawn no further than the others reach;
-    `x` and `y` are NaN where there is nothing to draw.
+    `x` and `y` are NaN where there is nothing to draw. `box_error` and `box_damage` are the floors,
+    large enough to be seen.
     """
     said = {one.run: one for one in said_of(cell)}
     runs = [run for run in cell.labels if cell.kinds[run] != "reference"]
@@ -44,12 +50,21 @@ def points(cell: CellTable) -> pd.DataFrame:
         }
         for run in runs
     ]
-    frame = pd.DataFrame(rows, columns=[c for c in COLUMNS if c not in ("is_edge", "x", "y")])
+    frame = pd.DataFrame(rows, columns=COLUMNS)
     frame["is_edge"] = frame["verdict"] == COLLAPSED
     low, high, right = limits(frame)
     frame["x"] = frame["forgetting_error"].clip(upper=right)
     frame["y"] = frame["damage"].clip(low, high)
-    return frame[list(COLUMNS)]
+    frame["area"] = frame["price"].map(area)
+    frame["box_error"] = frame["floor_error"].clip(lower=LEAST_SIDE * right)
+    frame["box_damage"] = frame["floor_damage"].clip(lower=LEAST_SIDE * (high - low))
+    return frame[[*COLUMNS, *DRAWN]]
+
+
+def area(price: float) -> float:
+    """Return the area of a run's mark; the least where no time is known."""
+    share = 0.0 if math.isnan(price) else min(price, MOST_SHARE)
+    return max(AREA * share, LEAST_AREA)
 
 
 def limits(frame: pd.DataFrame) -> tuple[float, float, float]:
@@ -74,7 +89,7 @@ def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
     def number(metric: str, at: str | None = None) -> float:
         return factor * cell.number(run, metric, at=at)
 
-    damages = cell.values(run, "damage", "retain")
+    damages = cell.values(run, "damage", DAMAGED)
     return {
         "run": run,
         "label": cell.labels[run],
@@ -92,11 +107,11 @@ def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
 
 
 def _floors(cell: CellTable) -> dict[str, float]:
-    """Return the sides of the box in which retraining again would lie, and the margins."""
+    """Return how far retraining again stays from Retrain in error and in damage; the margins."""
     factor = metric_of("difference").factor
-    spread = student_95(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd", "retain")
+    spread = student_95(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd", DAMAGED)
     return {
-        "floor_error": factor * (chance(cell, "ua") + chance(cell, "mia")) / 2,
+        "floor_error": factor * mean_of_defined(chance(cell, name) for name in FORGETTING),
         "floor_damage": factor * spread,
         "margin_ua": factor * cell.number(REFERENCE, "margin", at="ua"),
         "margin_damage": factor * cell.number(REFERENCE, "margin", at="damage"),

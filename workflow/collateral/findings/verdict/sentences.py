@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from collateral.findings.catalogue import metric_of
 from collateral.findings.verdict import (
     COLLAPSED,
+    DAMAGED,
     HURT,
     LIKE,
     UNDECIDED,
@@ -17,7 +20,6 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.results.layout import ORIGINAL
 from collateral.results.table import REFERENCE, CellTable, mean
 
 LEAST_P = 0.001
@@ -48,14 +50,16 @@ def said_of(cell: CellTable) -> Iterator[Said]:
 
 def _collapsed(cell: CellTable, run: str) -> str:
     ended = cell.trouble(run).capitalize()
+    if np.isnan(cell.values(run, "ta")).all():
+        return f"{ended}."
     own, retrained = _rate(cell, run, "ta"), _rate(cell, REFERENCE, "ta")
     return f"{ended + '; ' if ended else ''}TA is {own} where Retrain has {retrained}."
 
 
 def _unforgotten(cell: CellTable, run: str) -> str:
     ends = " and ".join(
-        f"{name}'s {_rate(cell, of, 'ua')}"
-        for name, of in (("Original", ORIGINAL), ("Retrain", REFERENCE))
+        f"{name}'s {_rate(cell, REFERENCE, metric)}"
+        for name, metric in (("the base model", "base_ua"), ("Retrain", "ua"))
     )
     above = _points(cell.number(run, "difference", at="midpoint"))
     p = _p(cell.number(run, "difference_p", at="midpoint"))
@@ -80,16 +84,21 @@ def _unlike(cell: CellTable, run: str) -> str:
 
 def _undecided(cell: CellTable, run: str) -> str:
     both = f"{_ua(cell, run)}; {_damage(cell, run)}"
-    return f"{_capital(both)}: neither beyond chance nor surely within {_margins(cell)}."
+    widths = " and ".join(_points(_width(cell, run, at)) for at in ("ua", "damage"))
+    return (
+        f"{_capital(both)}. {len(cell.seeds)} seeds cannot tell: the intervals are {widths} wide, "
+        f"and equal is what is within {_margins(cell)}."
+    )
 
 
 def _unknown(cell: CellTable, run: str) -> str:
-    ua = mean(cell.values(run, "ua")) - mean(cell.values(REFERENCE, "ua"))
-    damage = mean(cell.values(run, "damage", "retain"))
-    return (
-        f"UA is {_signed(ua)} points from Retrain's and damage {_signed(damage)} points; with "
-        "one seed nobody knows what chance does."
-    )
+    ua = cell.values(run, "ua") - cell.values(REFERENCE, "ua")
+    damage = cell.values(run, "damage", DAMAGED)
+    numbers = {"UA is {} points from Retrain's": ua, "damage is {} points": damage}
+    known = [text.format(_signed(mean(v))) for text, v in numbers.items() if not np.isnan(v).all()]
+    count = np.count_nonzero(~np.isnan(ua) & ~np.isnan(damage))
+    why = "with one seed" if len(cell.seeds) == 1 else f"with both in {count} of {len(ua)} seeds"
+    return f"{_capital('; '.join([*known, f'{why} nobody knows what chance does']))}."
 
 
 SENTENCES: dict[str, Callable[[CellTable, str], str]] = {
@@ -114,6 +123,11 @@ def _damage(cell: CellTable, run: str) -> str:
 def _with_interval(cell: CellTable, run: str, at: str) -> str:
     low, high = (cell.number(run, f"difference_{end}", at=at) for end in ("low", "high"))
     return f"{_signed(cell.number(run, 'difference', at=at))} [{_signed(low)}, {_signed(high)}]"
+
+
+def _width(cell: CellTable, run: str, at: str) -> float:
+    low, high = (cell.number(run, f"difference_{end}", at=at) for end in ("low", "high"))
+    return high - low
 
 
 def _margins(cell: CellTable) -> str:

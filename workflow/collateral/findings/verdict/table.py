@@ -3,22 +3,30 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.findings._shared.captions import joined
 from collateral.findings.verdict.picture import points
 from collateral.findings.verdict.sentences import said_of
-from collateral.results.table import CellTable
+from collateral.results.table import REFERENCE, CellTable
 
 CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
     "The first that holds. Collapsed: a seed diverged or collapsed, or TA is below half of "
-    "Retrain's. Did not forget: UA is above the midpoint of Original's and Retrain's (one-sided "
-    "t over seeds, Holm over methods), where these are further apart than the margin. Hurt the "
-    "neighbours: the interval of damage (loss near the forget set minus loss far from it, against "
-    "Retrain, on retained examples) lies above zero. Like Retrain: UA and damage are equivalent to "
-    "Retrain's (two one-sided tests). Unlike Retrain: one of them differs. Not distinguishable: "
-    "neither. In brackets: 95 % intervals over seeds, at levels by Holm over all methods and both "
-    "measures, so that at most 5 % of cells without any difference have a finding. Margin: 1.96 "
-    "times the root mean square difference between two retrainings."
+    "Retrain's. Did not forget: UA is above the midpoint of the base model's and Retrain's "
+    "(one-sided t over seeds, Holm over methods), where these are further apart than the margin. "
+    "Hurt the neighbours: the interval of damage (loss near the forget set minus loss far from it, "
+    "against Retrain, on retained examples) lies above zero. Like Retrain: UA and damage are "
+    "equivalent to Retrain's (two one-sided tests). Unlike Retrain: one of them differs. Not "
+    "distinguishable: neither; the seeds cannot tell. In brackets: 95 % intervals over seeds, at "
+    "levels by Holm over all methods and both measures, so that at most 5 % of cells without any "
+    "difference have a finding. Margin: 1.96 times the root mean square difference between two "
+    "retrainings, and no less than one forgotten example (UA) or one near example (damage)."
+)
+NO_BASE = (
+    "Whether a method forgot is not asked: without the control `original`, or a tracked run, the "
+    "base model's UA is not known."
 )
 TOO_FEW = "Verdicts of one seed: only a collapse can be told."
 
@@ -33,10 +41,18 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "verdict",
         "Verdicts",
         [Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)],
-        CAPTION.format(title=cell.title, n=len(cell.seeds)) if len(cell.seeds) > 1 else TOO_FEW,
+        _caption(cell),
         CONVENTIONS,
         _records(cell),
     )
+
+
+def _caption(cell: CellTable) -> str:
+    if len(cell.seeds) == 1:
+        return TOO_FEW
+    is_known = not np.isnan(cell.values(REFERENCE, "base_ua")).all()
+    told = CAPTION.format(title=cell.title, n=len(cell.seeds))
+    return joined(told, "" if is_known else NO_BASE)
 
 
 def _records(cell: CellTable) -> list[dict[str, Any]]:

@@ -60,6 +60,7 @@ class Opened:
         self.tab.on("dialog", lambda dialog: self.said.append(dialog.message))
         self.tab.on("request", lambda request: self.asked.append(request.url))
         self.tab.goto(file.as_uri())
+        self.tab.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         self.drawn(1)
 
     def drawn(self, count: int) -> None:

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from fake_results import RUNS, full_cell, read_cell
 
@@ -10,6 +11,7 @@ from collateral.findings._shared.charts import reach, rows_of
 from collateral.findings._shared.style import looks
 from collateral.findings.locality.chart import averaged, charts
 from collateral.findings.locality.prepared import MEASURES, SETS
+from collateral.findings.verdict.chart import heights_of_names
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +88,13 @@ def test_numbers_are_rounded_and_what_is_none_is_null(cell):
 
 def test_an_axis_reaches_a_little_beyond_what_it_shows():
     assert reach([0.0, 10.0, np.nan], (-10.0,)) == pytest.approx([-11, 11])
+
+
+def test_names_of_points_at_one_place_stand_above_each_other():
+    places = {"x": [1.0, 1.0, 1.1, 40.0], "y": [0.0, 0.0, 0.0, 0.0]}
+    rest = {"is_edge": False, "damage": 0.0, "forgetting_error": 40.0}
+    frame = pd.DataFrame({**places, **rest, "floor_damage": 1.0, "floor_error": 1.0})
+    first, second, third, alone = heights_of_names(frame)
+    assert first == alone == 0
+    assert second > first
+    assert third > second

@@ -86,6 +86,8 @@ rule report:
         plan=paths.PLAN,
         metrics=paths.METRICS,
         costs=paths.COSTS,
+        problems=paths.PROBLEMS,
+        gates=paths.GATES,
         tables=paths.TABLES,
         figures=paths.FIGURES,
     output:

@@ -86,6 +86,7 @@ rule tune:
 
 
 rule unlearn:
+    """One run of a method or control."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,
@@ -97,7 +98,6 @@ rule unlearn:
         **paths.run_files(paths.RUN),
     log:
         paths.log("unlearn", "benchmark", "cell", "seed", "run"),
-    """One run of a method or control."""
     wildcard_constraints:
         benchmark=paths.of_runs(GRID, tracked=False),
     conda:

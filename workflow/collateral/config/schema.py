@@ -151,7 +151,8 @@ class BenchmarkConfig(Strict):
         PAPER,
         description="How tuning chooses without Retrain. paper: the lowest UA with affected RA > "
         "70 % and RA > 90 %. interval: the same, where few kept examples speak against the 70 %. "
-        "teacher: the UA nearest to that of LTD's teacher, trained once a cell.",
+        "teacher: of these, the UA nearest to that of a teacher trained once a cell, as the entry "
+        "`ltd` says, or by LTD's defaults.",
     )
     support_size: SupportSizeConfig | None = Field(
         None, description="How large should LTD's support be? Teachers over a grid of sizes."

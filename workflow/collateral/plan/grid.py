@@ -221,9 +221,10 @@ def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
 
 
 def _teacher(specs: Mapping[str, MethodSpec]) -> RunSpec:
-    own = [spec for spec in specs.values() if spec.uses == TEACHER]
-    default = own[0] if own else MethodSpec(TEACHER, TEACHER, {}, {})
-    return RunSpec(TEACHER, specs.get(TEACHER, default))
+    """Return LTD's run whose teacher tuning asks: the entry of that name first, else defaults."""
+    own = {spec.name: spec for spec in specs.values() if spec.uses == TEACHER}
+    first = next(iter(own.values()), MethodSpec(TEACHER, TEACHER, {}, {}))
+    return RunSpec(TEACHER, own.get(TEACHER, first))
 
 
 def _tuned_by(spec: MethodSpec) -> str | None:

@@ -75,12 +75,10 @@ class BenchmarkPlan:
             name: CellPlan(
                 tuple(Sweep(**sweep) for sweep in cell["sweeps"]),
                 cell["trials"],
-                tuple(cell["paced"]),
+                tuple(cell.get("paced", ())),
             )
             for name, cell in content["cells"].items()
         }
-        # Plans from before these were told have neither.
-        data, model = content.get("data", {}), content.get("model", "")
-        return BenchmarkPlan(
-            content["labels"], content["sharing"], cells, data, model, content["select"]
-        )
+        # Plans from before these were told have none of them.
+        told = content.get("data", {}), content.get("model", ""), content.get("select", PAPER)
+        return BenchmarkPlan(content["labels"], content["sharing"], cells, *told)

@@ -32,8 +32,21 @@ def charts(cell: CellTable) -> Iterator[Chart]:
     frame = points(cell)
     drawn = frame[frame["run"].isin(looks(cell))].dropna(subset=["x", "y"])
     if len(drawn):
-        rows = drawn.drop(columns="sentence")
+        rows = drawn.drop(columns="sentence").assign(name_y=heights_of_names(drawn))
         yield Chart("verdict", draw(cell, rows), rows_of(rows), CAPTION)
+
+
+def heights_of_names(frame: pd.DataFrame) -> list[float]:
+    """Return where each name stands, above others that would be in its way."""
+    low, high, right = limits(frame)
+    width, height = 0.16 * right, 0.06 * (high - low)
+    placed: list[tuple[float, float]] = []
+    for x, y in zip(frame["x"], frame["y"], strict=True):
+        taken = sorted(other_y for other_x, other_y in placed if abs(other_x - x) < width)
+        for other_y in taken:
+            y = other_y + height if abs(other_y - y) < height else y
+        placed.append((x, y))
+    return [y for _, y in placed]
 
 
 def draw(cell: CellTable, frame: pd.DataFrame) -> dict[str, object]:
@@ -69,6 +82,8 @@ def draw(cell: CellTable, frame: pd.DataFrame) -> dict[str, object]:
         stroke=colour_of(cell, looks(cell)),
         tooltip=[alt.Tooltip(name, title=title, format=form) for name, title, form in TOOLTIP],
     )
-    names = of_runs.mark_text(align="left", dx=12, dy=-7, aria=False).encode(y=y, text="label:N")
+    names = of_runs.mark_text(align="left", dx=12, dy=-9, aria=False).encode(
+        y=alt.Y("name_y:Q"), text="label:N"
+    )
     chart = alt.layer(floor, zero, bars, marks, names).properties(**SIZE)
     return finished(chart, f"{cell.title}: forgetting error against damage of every run")

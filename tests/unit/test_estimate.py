@@ -345,7 +345,8 @@ def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
     ("seeds", "words"),
     [
         ([0, 1, 2], "with 3 seeds and 2 methods, a difference from Retrain of 9.3 standard dev"),
-        ([4], "tiny: one seed will tell nothing from chance"),
+        ([0, 1, 2], "is found in 80 % of cases"),
+        ([4], "tiny: one seed tells nothing from chance; three are few, five are fair"),
     ],
 )
 def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, words):

@@ -96,6 +96,12 @@ def test_candidates_without_a_support_are_refused():
         params(candidates=50)
 
 
+def test_fewer_candidates_than_neighbours_are_refused():
+    assert params(within="support", candidates=K).candidates == K
+    with pytest.raises(ValidationError, match=f"candidates: {K - 1} is fewer than k: {K}"):
+        params(within="support", candidates=K - 1)
+
+
 def test_more_neighbours_than_there_are_means_all(small):
     method = small.method("neighbor")
     soft = soft_labels(method, params(k=10_000))

@@ -10,6 +10,7 @@ from fake_cell import FakeRun
 from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
 
 from collateral.cli import main
+from collateral.contract.power import in_words
 from collateral.findings.gates.colours import GATES, edges, gates_of
 from collateral.findings.gates.copies import EXACT, LEAST_SIDE, MOST_BITS, copies, perceptual_hashes
 from collateral.findings.gates.numbers import numbers
@@ -23,6 +24,7 @@ from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split, ids_hash
 from collateral.results.table import BenchmarkTable
+from collateral.stages.check import RULES
 
 TRAIN, TEST = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1])
 PLAN = CellPlan(trials={"ga": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}]})
@@ -146,7 +148,7 @@ def test_copies_are_counted_by_kind(tmp_path):
     assert (found["exact_copies"], found["near_copies"], found["image_side"]) == (1, 2, 32)
 
 
-def good_cell(num_seeds: int = 3) -> FakeCell:
+def good_cell(num_seeds: int = 5) -> FakeCell:
     """Return a cell in which every gate is green; the tuned GA took the second of three rates."""
     cell = full_cell(num_seeds=num_seeds)
     cell.metrics = [r for r in cell.metrics if (r["run"], r["metric"]) != ("retrain", "ra")]
@@ -175,9 +177,11 @@ def changed(metric: str, *values: float, run: str = "retrain") -> FakeCell:
     return cell
 
 
-def asked(folder: Path, cell: FakeCell) -> dict[str, Gate]:
-    table = read_cell(folder, cell, BenchmarkPlan(RUNS, "matched", {cell.name: PLAN}))
-    return {gate.name: gate for gate in gates_of(BenchmarkTable(table.benchmark, (table,)))}
+def asked(folder: Path, cell: FakeCell, plan: CellPlan = PLAN) -> dict[str, Gate]:
+    table = read_cell(folder, cell, BenchmarkPlan(RUNS, "matched", {cell.name: plan}))
+    gates, problems = gates_of(BenchmarkTable(table.benchmark, (table,)))
+    assert problems == []
+    return {gate.name: gate for gate in gates}
 
 
 def test_all_gates_of_a_sound_cell_are_green(tmp_path):
@@ -191,18 +195,24 @@ def test_all_gates_of_a_sound_cell_are_green(tmp_path):
     [
         ("disjoint sets", "red", "split_faults", [2], "2 train examples"),
         ("disjoint sets", "amber", "split_faults", [], "cannot be said"),
-        ("trained on the split", "red", "trained_on_split", [1, 0, np.nan], "seed 1"),
-        ("trained on the split", "amber", "trained_on_split", [np.nan, 1, np.nan], "seeds 0, 2"),
-        ("Retrain learned", "red", "ra", [0.95, 0.89, 0.95], "89.0 %"),
-        ("Retrain learned", "red", "ra", [0.95, np.nan, 0.95], "undefined: seed 1"),
-        ("base differs", "red", "base_distance", [0.1, 0.1, 0], "seed 2"),
-        ("base differs", "amber", "base_distance", [0.1, 0.1, np.nan], "`original`"),
+        ("trained on the split", "red", "trained_on_split", [1, 0, np.nan, 1, 1], "seed 1"),
+        (
+            "trained on the split",
+            "amber",
+            "trained_on_split",
+            [np.nan, 1, np.nan, 1, 1],
+            "seeds 0, 2",
+        ),
+        ("Retrain learned", "red", "ra", [0.95, 0.89, 0.95, 0.95, 0.95], "89.0 %"),
+        ("Retrain learned", "red", "ra", [0.95, np.nan, 0.95, 0.95, 0.95], "undefined: seed 1"),
+        ("base differs", "red", "base_distance", [0.1, 0.1, 0, 0.1, 0.1], "seed 2"),
+        ("base differs", "amber", "base_distance", [0.1, 0.1, np.nan, 0.1, 0.1], "`original`"),
         ("exact copies", "red", "exact_copies", [3], "3 forgotten images"),
         ("exact copies", "amber", "exact_copies", [], "cannot be said"),
         ("near copies", "amber", "near_copies", [7], "7 forgotten images"),
         ("near copies", "amber", "near_copies", [], "cannot be said"),
         ("near copies", "green", "image_side", [8], "8 pixels"),
-        ("Retrain learned", "green", "ra", [0.95, 0.9, 0.95], "90.0 %"),
+        ("Retrain learned", "green", "ra", [0.95, 0.9, 0.95, 0.95, 0.95], "90.0 %"),
     ],
 )
 def test_a_number_of_retrain_changes_the_colour_of_its_gate_alone(
@@ -215,9 +225,14 @@ def test_a_number_of_retrain_changes_the_colour_of_its_gate_alone(
     assert others == {"green"}
 
 
+def took(trial: int) -> FakeCell:
+    """Return the good cell with another choice of GA's tuning."""
+    return changed("trial_chosen", trial, *[np.nan] * 4, run="ga")
+
+
 @pytest.mark.parametrize(("trial", "colour"), [(0, "amber"), (1, "green"), (2, "amber")])
 def test_a_tuned_value_at_an_end_of_its_grid_is_amber(tmp_path, trial, colour):
-    found = asked(tmp_path, changed("trial_chosen", trial, np.nan, np.nan, run="ga"))["tuning"]
+    found = asked(tmp_path, took(trial))["tuning"]
     assert found.colour == colour
     assert ("GA lr" in found.text) == (colour == "amber")
 
@@ -233,17 +248,72 @@ def test_words_and_single_values_have_no_ends():
     assert list(edges(trials, 0)) == []
 
 
-def test_fewer_than_three_seeds_are_amber(tmp_path):
-    assert asked(tmp_path, good_cell(2))["seeds"].colour == "amber"
+RATES = [{"lr": 0.2}, {"lr": 0.3}, {"lr": 0.4}]
+
+
+def test_the_defaults_that_are_tried_beside_a_grid_are_no_end_of_it(tmp_path):
+    plan = CellPlan(trials={"ga": [*RATES, {"lr": 0.1}]}, candidates={"ga": 3})
+    found = asked(tmp_path / "a", took(0), plan)["tuning"]
+    assert (found.colour, "GA lr 0.2 of 0.2 to 0.4" in found.text) == ("amber", True)
+    inside = CellPlan(trials={"ga": [*RATES, {"lr": 0.9}]}, candidates={"ga": 3})
+    assert asked(tmp_path / "b", took(1), inside)["tuning"].colour == "green"
+
+
+@pytest.mark.parametrize("trial", [0, 1])
+def test_of_two_values_none_is_inside_and_this_is_said(tmp_path, trial):
+    plan = CellPlan(trials={"ga": [*RATES[:2], {"lr": 0.1}]}, candidates={"ga": 2})
+    found = asked(tmp_path, took(trial), plan)["tuning"]
+    assert found.colour == "green"
+    assert found.text.endswith("two values have no inside: GA lr")
+
+
+@pytest.mark.parametrize(
+    ("num_seeds", "colour", "said"),
+    [
+        (3, "amber", "with 3 seeds and 3 methods, a difference from Retrain of 11 standard"),
+        (4, "amber", "may stay within chance; five seeds are fair"),
+        (5, "green", "may stay within chance"),
+    ],
+)
+def test_fewer_than_five_seeds_are_amber_and_what_they_show_is_said(
+    tmp_path, num_seeds, colour, said
+):
+    found = asked(tmp_path, good_cell(num_seeds))["seeds"]
+    assert (found.colour, said in found.text) == (colour, True)
+    assert found.text == in_words(num_seeds, 3)
+
+
+def test_a_share_that_was_held_out_of_training_is_not_called_trained_on(tmp_path):
+    found = asked(tmp_path, good_cell())["trained on the split"]
+    assert "trained on, or validated by, exactly the retained: 5 seeds" in found.text
+
+
+def broken(cell):
+    raise ZeroDivisionError("by\nzero")
+
+
+def test_a_gate_that_raises_is_amber_and_a_problem_and_stops_no_other(tmp_path, monkeypatch):
+    monkeypatch.setitem(GATES, "seeds", broken)
+    table = read_cell(tmp_path, good_cell(), BenchmarkPlan(RUNS, "matched", {"digit_3-50": PLAN}))
+    gates, (problem,) = gates_of(BenchmarkTable(table.benchmark, (table,)))
+    of_seeds = Gate(
+        "seeds", "digit_3-50", "amber", "could not be asked: ZeroDivisionError: by zero"
+    )
+    assert [gate for gate in gates if gate.colour != "green"] == [of_seeds]
+    assert [gate.name for gate in gates] == [*GATES]
+    assert str(problem).startswith("finding gates: its colours in digit_3-50 could not be made: ")
+    assert problem.part in RULES
 
 
 def test_a_run_that_diverged_is_amber_and_named(tmp_path):
     cell = good_cell()
     cell.metrics = [row for row in cell.metrics if row["run"] != "rl"]
-    cell.metrics += [row for row in full_cell(diverged=("rl",)).metrics if row["run"] == "rl"]
+    cell.metrics += [
+        row for row in full_cell(num_seeds=5, diverged=("rl",)).metrics if row["run"] == "rl"
+    ]
     found = asked(tmp_path, cell)["runs ended well"]
     assert found.colour == "amber"
-    assert "RL diverged (2 of 3 seeds)" in found.text
+    assert "RL diverged (4 of 5 seeds)" in found.text
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
+from collateral.contract.power import detectable, tail
 from collateral.findings._shared.inference.differences import p_value
-from collateral.plan.estimate.power import detectable, tail
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 4, 9, 30])

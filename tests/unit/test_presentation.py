@@ -34,8 +34,8 @@ def test_the_plan_says_labels_sharing_sweeps_and_trials():
     values, labels = {"ft@lr=0.5": 0.5, "ft": 0.01}, {"ft@lr=0.5": "0.5", "ft": "0.01"}
     trials = {"ga": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.0001}]}
     sweep = Sweep("s", "FT", "lr", "ft", values, labels)
-    assert plan.cells["digit_3-50"] == CellPlan((sweep,), trials)
-    assert plan.cells["digit_8-50"] == CellPlan((), trials)
+    assert plan.cells["digit_3-50"] == CellPlan((sweep,), trials, candidates={"ga": 2})
+    assert plan.cells["digit_8-50"] == CellPlan((), trials, candidates={"ga": 2})
 
 
 def test_the_plan_names_tracked_runs_of_which_no_epoch_is_a_shorter_run(tmp_path):

@@ -27,7 +27,7 @@ class Problem:
     """A part of a finding that raised."""
 
     finding: str
-    part: str  # numbers, across, table, figure or words
+    part: str  # numbers, across, colours, table, figure or words
     cell: str  # empty: all of them
     error: str
 

@@ -60,4 +60,6 @@ def _cell_plan(cell: Cell) -> CellPlan:
         for name, sweep in cell.sweeps.items()
     )
     paced = tuple(name for name in cell.tracked if cell.runs[name].is_paced)
-    return CellPlan(tuple(sweeps), {name: cell.runs[name].trials for name in cell.tuned}, paced)
+    trials = {name: cell.runs[name].trials for name in cell.tuned}
+    candidates = {name: len(method.trials()) for name, method in cell.tuned.items()}
+    return CellPlan(tuple(sweeps), trials, paced, candidates)

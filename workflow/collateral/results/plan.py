@@ -50,6 +50,12 @@ class CellPlan:
     trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Tracked runs of which an epoch depends on how many there are: none is a shorter run.
     paced: tuple[str, ...] = ()
+    # By tuned method: how many of the trials could be chosen; those after them are its defaults.
+    candidates: Mapping[str, int] = field(default_factory=dict)
+
+    def grid(self, run: str) -> list[dict[str, Any]]:
+        """Return the trials that could be chosen; of a plan that did not count them, all."""
+        return self.trials[run][: self.candidates.get(run)]
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,7 @@ class BenchmarkPlan:
                 tuple(Sweep(**sweep) for sweep in cell["sweeps"]),
                 cell["trials"],
                 tuple(cell.get("paced", ())),
+                cell.get("candidates", {}),
             )
             for name, cell in content["cells"].items()
         }

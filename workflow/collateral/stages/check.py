@@ -10,6 +10,7 @@ from collateral.results.chain import checked
 RULES = {
     "numbers": "metrics",
     "across": "gather",
+    "colours": "gather",
     "table": "tables",
     "figure": "figures",
     "words": "report",

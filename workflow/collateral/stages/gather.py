@@ -38,8 +38,9 @@ def run(args: Namespace) -> None:
     table = read(plan, args.out)
     rows, problems = numbers_across(table)
     write_benchmark(args.out, metrics, rows)
-    write_problems(args.problems, [*read_problems(known), *problems])
-    write_gates(args.gates, gates_of(table))
+    gates, unasked = gates_of(table)
+    write_problems(args.problems, [*read_problems(known), *problems, *unasked])
+    write_gates(args.gates, gates)
     of_metrics = (args.out, args.problems, args.gates), [*metrics, *known]
     for made, inputs in (of_metrics, ((args.costs,), costs)):
         about = {INPUTS: hashes([root / layout.PLAN, *inputs], root)}

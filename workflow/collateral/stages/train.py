@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> None:
     examples = session.train
     if args.split:
         examples = session.task(Split.load(args.split, session.folder)).retain
+    # With a held-out share among them, by which `best_validation` chooses the epoch.
     record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
     checkpoints = job_checkpoints(args, record)
     this = Run(session.device, seed_of(role, args.seed), checkpoints=checkpoints)

@@ -98,7 +98,7 @@ class Examples:
         """Return the examples with one augmented view of each as their images from now on."""
         # Some at a time: every window of an image is looked at, and a copy of them is padded.
         parts = [self.images.views(rows, generator) for rows in self.rows.split(VIEWED_AT_ONCE)]
-        pixels = torch.cat(parts) if parts else self.images.pixels[self.rows]
+        pixels = torch.cat(parts)
         rows = torch.arange(len(self), device=self.rows.device)
         return replace(self, images=Images(pixels, padding=0, flip=False), rows=rows)
 

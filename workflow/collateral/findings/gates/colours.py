@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.contract import power
 from collateral.contract.metrics import percent
 from collateral.findings.catalogue import metric_of
+from collateral.findings.compute import Problem, attempt
 from collateral.findings.gates.copies import LEAST_SIDE, MOST_BITS
 from collateral.results.gates import Colour, Gate
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable
 
 LEAST_RA = 0.9
-LEAST_SEEDS = 3
+PART = "colours"  # of the finding, where one cannot be told
 OLD = "the results are from before this was kept, so it cannot be said"
 
 Answer = tuple[Colour, str]
+Ask = Callable[[CellTable], Answer]
 
 
-def gates_of(table: BenchmarkTable) -> list[Gate]:
-    """Ask every question of every cell."""
-    return [
-        Gate(name, cell.name, *ask(cell)) for cell in table.cells for name, ask in GATES.items()
-    ]
+def gates_of(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
+    """Ask every question of every cell; one that raises is amber, and a problem."""
+    found = [_asked(name, ask, cell) for cell in table.cells for name, ask in GATES.items()]
+    return [gate for gate, _ in found], [problem for _, problem in found if problem]
+
+
+def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None]:
+    answer, problem = attempt(partial(ask, cell), "gates", PART, cell.name)
+    if problem:
+        said = " ".join(f"could not be asked: {problem.error}".split())
+        return Gate(name, cell.name, "amber", said), problem
+    assert answer
+    return Gate(name, cell.name, *answer), None
 
 
 def disjoint(cell: CellTable) -> Answer:
@@ -41,13 +53,14 @@ def disjoint(cell: CellTable) -> Answer:
 
 
 def trained_on(cell: CellTable) -> Answer:
-    """Was Retrain trained on exactly the retained examples?"""
+    """Was Retrain trained on, or validated by, exactly the retained examples?"""
     found = cell.values(REFERENCE, "trained_on_split")
     if wrong := _seeds(cell, found == 0):
-        return "red", f"by its records, Retrain was trained on others than the retained: {wrong}"
+        return "red", f"by its records, Retrain saw others than the retained: {wrong}"
     if unknown := _seeds(cell, np.isnan(found)):
         return "amber", f"what Retrain was trained on ({unknown}): {OLD}"
-    return "green", f"Retrain's records name exactly the retained examples: {_all(cell)}"
+    said = "by its records, Retrain was trained on, or validated by, exactly the retained"
+    return "green", f"{said}: {_all(cell)}"
 
 
 def learned(cell: CellTable) -> Answer:
@@ -94,36 +107,51 @@ def near_copies(cell: CellTable) -> Answer:
 
 def tuning(cell: CellTable) -> Answer:
     """Did tuning choose from within its grid, where both neighbours were tried?"""
-    found = {run: cell.values(run, "trial_chosen") for run in cell.plan.trials}
+    plan, labels = cell.plan, cell.benchmark.labels
+    found = {run: cell.values(run, "trial_chosen") for run in plan.trials}
     chosen = {run: int(np.nanmin(v)) for run, v in found.items() if not np.isnan(v).all()}
     at_edge = [
-        f"{cell.benchmark.labels.get(run, run)} {key} {value:g} of {low:g} to {high:g}"
+        f"{labels.get(run, run)} {key} {value:g} of {low:g} to {high:g}"
         for run, trial in chosen.items()
-        for key, value, low, high in edges(cell.plan.trials[run], trial)
+        for key, value, low, high in edges(plan.grid(run), trial)
     ]
     if at_edge:
         return "amber", f"tuning chose an end of its grid: {', '.join(at_edge)}"
-    if lost := [run for run in cell.plan.trials if run not in chosen]:
+    if lost := [run for run in plan.trials if run not in chosen]:
         return "amber", f"what tuning chose is not among the numbers: {', '.join(lost)}"
-    return "green", f"of {len(chosen)} tuned methods none has a value at an end of its grid"
+    said = f"of {len(chosen)} tuned methods none has a value at an end of its grid"
+    pairs = [f"{labels.get(run, run)} {key}" for run in chosen for key in in_pairs(plan.grid(run))]
+    return "green", said + (f"; two values have no inside: {', '.join(pairs)}" if pairs else "")
 
 
 def edges(
     trials: Sequence[Mapping[str, Any]], chosen: int
 ) -> Iterator[tuple[str, float, float, float]]:
-    """Yield the values of a trial that are the least or the largest that were tried."""
-    for key, value in trials[chosen].items():
-        tried = {trial[key] for trial in trials if key in trial}
-        if len(tried) > 1 and all(type(one) in (int, float) for one in tried):
-            low, high = min(tried), max(tried)
-            if value in (low, high):
-                yield key, value, low, high
+    """Yield the values of a trial that are the least or the largest of three or more."""
+    for key, tried in _numbers_tried(trials).items():
+        low, high, value = min(tried), max(tried), trials[chosen][key]
+        if len(tried) > 2 and value in (low, high):
+            yield key, value, low, high
+
+
+def in_pairs(trials: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what was tried at two values alone: whichever is chosen is an end."""
+    return [key for key, tried in _numbers_tried(trials).items() if len(tried) == 2]
+
+
+def _numbers_tried(trials: Sequence[Mapping[str, Any]]) -> dict[str, set[float]]:
+    tried = {key: {trial[key] for trial in trials} for key in trials[0]}
+    return {
+        key: values
+        for key, values in tried.items()
+        if all(type(value) in (int, float) for value in values)
+    }
 
 
 def seeds(cell: CellTable) -> Answer:
     """Are there enough seeds to tell a difference from chance?"""
-    said = f"{len(cell.seeds)} seeds, {LEAST_SEEDS} are the fewest that tell anything from chance"
-    return ("green" if len(cell.seeds) >= LEAST_SEEDS else "amber"), said
+    said = power.in_words(len(cell.seeds), len(cell.runs("method")))
+    return ("green" if len(cell.seeds) >= power.FAIR else "amber"), said
 
 
 def ended(cell: CellTable) -> Answer:
@@ -146,7 +174,7 @@ def _seeds(cell: CellTable, is_meant: NDArray[np.bool_]) -> str:
 
 
 # By name, as the page lists them.
-GATES: dict[str, Callable[[CellTable], Answer]] = {
+GATES: dict[str, Ask] = {
     "disjoint sets": disjoint,
     "trained on the split": trained_on,
     "Retrain learned": learned,

@@ -27,7 +27,7 @@ class Prepare(MethodParams):
     candidates: Whole | None = Field(
         None,
         ge=1,
-        description="How many `within: support` searches, at most all; null: k, which are then the "
+        description="How many `within: support` searches, k or more; null: k, which are then the "
         "neighbours of every example alike. Public code: set apart from k, 1000 if not given.",
     )
 
@@ -35,6 +35,8 @@ class Prepare(MethodParams):
     def _fits_together(self) -> "Prepare":
         if self.candidates is not None and self.within != "support":
             raise ValueError("candidates goes with within: support alone")
+        if self.candidates is not None and self.candidates < self.k:
+            raise ValueError(f"candidates: {self.candidates} is fewer than k: {self.k}")
         return self
 
     def asked_of_retained(self) -> dict[str, int]:

@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Iterator
 
+from collateral.contract import power
 from collateral.models._facts import Shape
 from collateral.plan.estimate.jobs import METRICS_SECONDS
-from collateral.plan.estimate.power import POWER, detectable
 from collateral.plan.estimate.total import START_SECONDS, Estimate, Sum
 from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
@@ -61,20 +61,14 @@ def _heading(workload: Workload) -> str:
 
 
 def _shown_by_seeds(workload: Workload) -> str:
-    name, num_seeds = workload.benchmark.name, len(workload.benchmark.seeds)
-    least, methods = _detectable(workload), len(workload.benchmark.config.methods)
-    if least is None:
-        return f"{name}: one seed will tell nothing from chance; three are few, five are fair"
-    return (
-        f"{name}: with {num_seeds} seeds and {methods} method{'s' * (methods != 1)}, a difference "
-        f"from Retrain of {least:.2g} standard deviations over seeds is found in {POWER:.0%} of "
-        "cases (paired t, 5 % by Holm); a smaller one may stay within chance"
-    )
+    benchmark = workload.benchmark
+    shown = power.in_words(len(benchmark.seeds), len(benchmark.config.methods))
+    return f"{benchmark.name}: {shown}"
 
 
 def _detectable(workload: Workload) -> float | None:
     benchmark = workload.benchmark
-    least = detectable(len(benchmark.seeds), len(benchmark.config.methods))
+    least = power.detectable(len(benchmark.seeds), len(benchmark.config.methods))
     return least if math.isfinite(least) else None
 
 

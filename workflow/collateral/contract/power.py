@@ -1,16 +1,35 @@
-"""What a number of seeds will be able to show: the smallest difference from Retrain that it finds.
+"""What a number of seeds is able to show: the smallest difference from Retrain that it finds.
 
 A paired t-test of two runs with the same spread over seeds, at the first of Holm's levels.
 """
 
 import math
 from collections.abc import Callable
+from functools import cache
+
+from collateral.contract.metrics import percent
 
 ALPHA, POWER = 0.05, 0.8
+FAIR = 5  # seeds; with fewer, only differences that leap to the eye are found
 MEASURES = 2  # of a verdict: forgetting and damage, each of every method
 STEPS = 2000  # of the integral
 
 
+def in_words(num_seeds: int, num_methods: int) -> str:
+    """Say what is found, and of few seeds how many would do."""
+    if num_seeds < 2:
+        return "one seed tells nothing from chance; three are few, five are fair"
+    least, ending = detectable(num_seeds, num_methods), "s" * (num_methods != 1)
+    return (
+        f"with {num_seeds} seeds and {num_methods} method{ending}, a difference from Retrain of "
+        f"{least:.2g} standard deviations over seeds is found in {percent(POWER)} of cases (paired "
+        "t, 5 % by Holm); a smaller one may stay within chance"
+        + "; five seeds are fair"
+        * (num_seeds < FAIR)
+    )
+
+
+@cache
 def detectable(num_seeds: int, num_methods: int) -> float:
     """Return it in standard deviations of a run's number over seeds; infinite for one seed."""
     if num_seeds < 2:

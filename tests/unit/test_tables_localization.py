@@ -8,13 +8,15 @@ import pytest
 from counted_cell import table_of
 from fake_results import FakeCell, read_cell, read_cells
 from figure_reading import labels_of, legend_of, note_of, points_of
+from matplotlib.collections import LineCollection
 from table_reading import lines_of, texts_of
 from test_finding_verdict import ALIKE, ENDS
 
 from collateral.cli import main
+from collateral.contract.rows import Row
 from collateral.findings.localization import CONTROLS, MEASURES, NEAREST, SETS
 from collateral.findings.localization.figure import draw, figures_across
-from collateral.findings.localization.numbers import across
+from collateral.findings.localization.numbers import across, excesses
 from collateral.findings.localization.table import tables, tables_across
 
 NAMES = ("digit_3-50", "digit_8-50")
@@ -40,6 +42,9 @@ def localized(name: str = NAMES[0], num_seeds: int = 3, factor: float = 1.0) -> 
                         known = reach if num_seeds > 1 or kind else np.nan
                         cell.add_overall(run, f"{metric}_{kind}low", value - known, of, control)
                         cell.add_overall(run, f"{metric}_{kind}high", value + known, of, control)
+                low = rise - factor * SLOPES["retrain"] - 0.05 if num_seeds > 2 else np.nan
+                if run in ("ft", "ga"):
+                    cell.add_overall(run, "locality_excess_low", low, of, control)
     return cell
 
 
@@ -77,8 +82,31 @@ def test_over_cells_there_is_a_line_a_method(both):
     assert texts_of(plain)["GA"][:2] == ["1.51", "0.15"]
     assert texts_of(plain)["GA"][-2:] == ["2 of 2", "2 of 2"]
     assert texts_of(plain)["FT"][-2:] == ["0 of 2", "0 of 2"]
-    assert texts_of(hard)["GA"][-1] == "1 of 2"  # of half a slope of 0.1 the interval begins at 0
+    assert texts_of(hard)["GA"][-1] == "1 of 2"  # half a slope of 0.1 is not 0.05 above Retrain's
     assert len(table.records) == 2 * 2 * 2 * 6
+
+
+def over(table):
+    rows = {(r.run, r.metric, r.set, str(r.at or "")): r.value for r in across(table)}
+    [made] = tables_across(replace(table, _over_cells=rows))
+    return texts_of(made.grids[0])
+
+
+def test_a_cell_where_nothing_is_known_is_not_counted(tmp_path):
+    table = read_cells(tmp_path, localized(NAMES[0]), localized(NAMES[1], num_seeds=2))
+    assert over(table)["GA"][-2:] == ["1 of 1", "1 of 1"]
+
+
+def test_a_cell_where_a_run_collapsed_is_left_out_as_in_the_figure(tmp_path):
+    broken = localized(NAMES[1], factor=0.5)
+    for row in broken.metrics:
+        row["status"] = "collapsed" if row["run"] == "ga" else row["status"]
+    table = read_cells(tmp_path, localized(NAMES[0]), broken)
+    assert over(table)["GA"][0] == "2.01"
+    assert over(table)["GA"][-1] == "1 of 1"
+    assert over(table)["FT"][-1] == "0 of 2"
+    shares, heights = points_of(draw(table).axes[0], "GA")
+    assert heights[list(shares).index(1)] == pytest.approx(100 * (0.2 + 0.001))
 
 
 def test_one_cell_has_no_table_over_cells(tmp_path):
@@ -102,6 +130,8 @@ def test_lines_go_from_far_to_near_in_points_and_are_means_over_cells(both):
 def test_a_single_cell_is_drawn_with_its_seeds(tmp_path):
     [picture] = figures_across(read_cells(tmp_path, localized()))
     assert "standard error over seeds" in note_of(picture.figure)
+    bars = [c for c in picture.figure.axes[0].collections if isinstance(c, LineCollection)]
+    assert len(bars) == 2  # FT's and GA's: pairs of retrainings are no sample
 
 
 def test_without_numbers_nothing_is_shown(tmp_path):
@@ -137,3 +167,44 @@ def test_the_numbers_of_made_up_outputs_are_as_counted(tmp_path):
     assert np.isnan(cell.values("ga", "near_far_ratio", "retain")).all()  # nothing far differs
     assert cell.values("ft", "locality_slope", "retain") == pytest.approx(0)
     assert set(MEASURES) <= set(cell.metrics("retrain"))
+    assert cell.number("ga", "locality_excess_low", "retain") > 0
+
+
+def test_pairs_of_retrainings_have_no_interval_over_seeds(tmp_path):
+    cell = table_of(tmp_path, {**ENDS, "ft": ALIKE})
+    assert not np.isnan(cell.values("retrain", "locality_slope", "retain")).any()
+    assert np.isnan(cell.number("retrain", "locality_slope_low", "retain"))
+    [table] = tables(cell)
+    assert "[" not in texts_of(table.grids[0])["Retrain, next seed"][0]
+    assert "it has no interval over seeds" in table.conventions
+
+
+def slopes(**by_run):
+    """Return rows of slopes, one a seed."""
+    return [
+        Row(run, "locality_slope", value, seed, "retain")
+        for run, values in by_run.items()
+        for seed, value in enumerate(values)
+    ]
+
+
+def test_what_rises_no_more_than_between_retrainings_does_not_rise():
+    rows = slopes(retrain=(0.3, 0.32, 0.31), ft=(0.31, 0.31, 0.32), ga=(0.5, 0.53, 0.51))
+    found = {(r.run, r.metric): r.value for r in excesses(rows, ["ft", "ga"], "retain", None)}
+    assert found["ga", "locality_excess"] == pytest.approx((0.2 + 0.21 + 0.2) / 3)
+    assert found["ft", "locality_excess_low"] < 0 < found["ga", "locality_excess_low"]
+
+
+def test_more_methods_need_a_larger_slope():
+    rows = slopes(retrain=(0.0, 0.0, 0.0), ga=(0.5, 0.6, 0.7), ft=(0.0, 0.1, -0.1))
+    alone, together = (
+        next(r.value for r in excesses(rows, runs, "retain", None) if r.metric.endswith("low"))
+        for runs in (["ga"], ["ga", "ft"])
+    )
+    assert together < alone
+
+
+def test_of_two_seeds_nobody_knows_whether_it_rises():
+    rows = slopes(retrain=(0.0, 0.0), ga=(0.5, 0.6))
+    [_, low] = excesses(rows, ["ga"], "retain", None)
+    assert np.isnan(low.value)

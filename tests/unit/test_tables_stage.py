@@ -10,6 +10,7 @@ from plug_ins import forgotten_after
 from collateral.cli import main
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import presented, read_problems
+from collateral.findings.summary import STANDINGS
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 ALWAYS = ("affected", "costs", "main", "membership", "near-and-far")
@@ -84,12 +85,12 @@ def test_findings_follow_each_other_by_their_order():
 
 def test_over_cells_stands_beside_their_folders(tmp_path):
     cell = full_cell()
-    for metric in ("ranked_cells", "lowest_cells", "tied_cells", "mean_rank", "mean_gap"):
+    for metric in STANDINGS:
         cell.add_overall("ft", metric, 1.0, at="avg_gap")
-    for row in cell.metrics[-5:]:
+    for row in cell.metrics[-len(STANDINGS) :]:
         row["cell"] = ""
     out = make_tables(tmp_path, cell)
-    assert "| FT | 1 of 1 | 1 | 1 | 1.0 | 100.0 |" in (out / "summary.md").read_text()
+    assert "| FT | 1 of 1 | 1 | 1 | 1.0 | 1.0 | 100.0 |" in (out / "summary.md").read_text()
 
 
 MINE = """

@@ -22,14 +22,16 @@ from collateral.findings._shared.style import (
 )
 from collateral.findings.catalogue import metric_of
 from collateral.findings.localization import NEAREST, SETS
+from collateral.findings.localization.numbers import sound_cells
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean
 
 TITLES = {"retain": "Retained examples", "test": "Test examples"}
 CAPTION = (
     "Mean |difference| of the true-class confidence from Retrain's, by rank of similarity to the "
     "forget set: left all but the nearer half, right the nearest 1 %. A line a method, the mean "
-    "over cells; bars: standard error over cells (over seeds, where there is one cell). Dashed: "
-    "Retrain against Retrain of the next seed."
+    "over cells; bars: standard error over cells (over seeds, where there is one cell; Retrain's "
+    "pairs share retrainings, and then have none). Dashed: Retrain against Retrain of the next "
+    "seed."
 )
 READING = "A line that rises to the right: what is near the forget set changes more."
 FLOOR = Look(GREY, "", "--", control=True)
@@ -66,8 +68,7 @@ def _draw_panel(axes: Axes, table: BenchmarkTable, name: str) -> None:
     axes.grid(axis="y")
     runs = dict.fromkeys(run for cell in table.cells for run in cell.runs("method"))
     for run in runs:
-        cells = [cell for cell in table.cells if run in cell.labels and not cell.trouble(run)]
-        if cells:
+        if cells := sound_cells(table, run):
             label = table.plan.labels[run]
             _draw_run(axes, cells, run, name, look_of(cells[0], run), label)
     _draw_run(axes, list(table.cells), REFERENCE, name, FLOOR, "Retrain, next seed")
@@ -89,4 +90,6 @@ def _draw_run(
         by_place.append(of_cells[0] if len(cells) == 1 else np.array([mean(v) for v in of_cells]))
     values = [factor * found for found in by_place]
     if not all(np.isnan(found).all() for found in values):
-        draw_line(axes, list(reversed(NEAREST)), values, look, label, BARS)
+        is_sample = len(cells) > 1 or run != REFERENCE
+        spread = BARS if is_sample else {"errorbar": None}
+        draw_line(axes, list(reversed(NEAREST)), values, look, label, spread)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
+from collateral.findings._shared.inference.differences import compare
 from collateral.findings._shared.inference.examples import Resamples, percentiles
 from collateral.findings._shared.near import near_by_seed
 from collateral.findings.localization import CONTROLS, HARDNESS, NEAREST, SETS
@@ -27,31 +28,74 @@ from collateral.findings.localization.strength import (
     tenths_of,
 )
 from collateral.results.layout import RETRAIN
-from collateral.results.table import BenchmarkTable
+from collateral.results.table import BenchmarkTable, CellTable
+
+LEAST_PAIRS = 3  # seeds: the two pairs of two retrainings are the same
+UNKNOWN = (np.nan, np.nan)
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the numbers of every run but sweeps', on retained and on test examples."""
     runs = [run for run in cell.runs if "@" not in run]
+    kinds = {result.run: result.kind for result in cell.results()}
+    methods = [run for run in runs if kinds[run] == "method"]
     for name in SETS:
-        landscape = Landscape(cell, name)
+        landscape, rows = Landscape(cell, name), []
         for run in (RETRAIN, *runs):
             pairs = _pairs(cell, run)
             differences = [landscape.difference(*pair) if pair else None for pair in pairs]
             yield from landscape.by_share(run, differences)
             for control in CONTROLS:
-                yield from landscape.strength(run, differences, control)
+                rows += landscape.strength(run, differences, control)
+        yield from rows
+        for control in CONTROLS:
+            yield from excesses(rows, methods, name, control)
+
+
+def excesses(
+    rows: Iterable[Row], methods: Sequence[str], name: str, control: str | None
+) -> Iterator[Row]:
+    """Yield how much steeper each method's slope is than Retrain's, by seed; all are one family."""
+    slopes: dict[str, list[float]] = {}
+    for row in rows:
+        if (row.metric, row.at) == ("locality_slope", control):
+            slopes.setdefault(row.run, []).append(row.value)
+    beyond = {run: np.subtract(slopes[run], slopes[RETRAIN]) for run in methods}
+    # As a gap, it is undefined for a run that diverged in one seed.
+    whole = {run: v for run, v in beyond.items() if not np.isnan(v).any()}
+    has_seeds = len(slopes[RETRAIN]) >= LEAST_PAIRS
+    found = compare(whole if has_seeds else {})
+    for run, values in beyond.items():
+        low = found[run].low if run in found else np.nan
+        yield Row(run, "locality_excess", float(values.mean()), set=name, at=control)
+        yield Row(run, "locality_excess_low", low, set=name, at=control)
 
 
 def across(table: BenchmarkTable) -> Iterator[Row]:
-    """Yield in how many cells each method's difference rises with similarity beyond chance."""
+    """Yield in how many cells each method's difference rises more than Retrain's does."""
     for run in dict.fromkeys(run for cell in table.cells for run in cell.runs("method")):
         for name in SETS:
             for control in CONTROLS:
-                lows = [c.number(run, "locality_slope_low", name, control) for c in table.cells]
-                if not np.isnan(lows).all():
-                    count = float(np.count_nonzero(np.array(lows) > 0))
+                if len(lows := known_lows(table, run, name, control)):
+                    count = float(np.count_nonzero(lows > 0))
                     yield Row(run, "rising_cells", count, set=name, at=control)
+
+
+def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) -> Floats:
+    """Return the ends of the intervals that are known, of cells where the run ended well."""
+    cells = sound_cells(table, run)
+    lows = np.array([cell.number(run, "locality_excess_low", name, control) for cell in cells])
+    known: Floats = lows[~np.isnan(lows)]
+    return known
+
+
+def sound_cells(table: BenchmarkTable, run: str) -> list[CellTable]:
+    """Return the cells where no seed of a run diverged or collapsed; of Retrain, all."""
+    return [
+        cell
+        for cell in table.cells
+        if run == RETRAIN or (run in cell.labels and not cell.trouble(run))
+    ]
 
 
 def _pairs(cell: CellResults, run: str) -> list[tuple[Result, Result] | None]:
@@ -136,7 +180,8 @@ class Landscape:
             for seed, value in zip(self.cell.seeds, by_seed, strict=True):
                 yield Row(run, name, shown(name, value), seed, self.name, control)
             ends = {
-                "": over_seeds(by_seed) if drawn is whole else (np.nan, np.nan),
+                # Two pairs of retrainings share one: they are no sample.
+                "": over_seeds(by_seed) if drawn is whole and run != RETRAIN else UNKNOWN,
                 "examples_": percentiles(
                     np.mean([statistic(s) for s in drawn], axis=0), self.num_examples
                 ),

@@ -11,6 +11,7 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, joined
 from collateral.findings.localization import CONTROLS, HARDNESS, MEASURES, METRICS, SETS
+from collateral.findings.localization.numbers import known_lows, sound_cells
 from collateral.findings.localization.strength import middle
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable
 
@@ -22,12 +23,16 @@ OVER_EXAMPLES = (
     "One seed: in brackets are 95 % intervals over examples, of these very models; other seeds may "
     "differ by more."
 )
-ACROSS = "|Difference| from Retrain by similarity to the forget set: means over {count} cells."
+ACROSS = (
+    "|Difference| from Retrain by similarity to the forget set: means over {count} cells, those "
+    "left out where a method diverged or collapsed."
+)
 CONVENTIONS = joined(
     "|Difference|: of an example's true-class confidence, seed i against seed i.",
     described(MEASURES),
     "Equally hard ones: the same within tenths of Retrain's margin (true logit minus the largest "
-    "other), so that near is not only hard. “Retrain, next seed” is what retraining again gives.",
+    "other), so that near is not only hard. “Retrain, next seed” is what retraining again gives; "
+    "its pairs share retrainings, so it has no interval over seeds.",
 )
 FLOOR = "Retrain, next seed"
 
@@ -93,8 +98,9 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
 
 
 def over_cells(table: BenchmarkTable, run: str, name: str, of: str, control: str | None) -> float:
-    """Return the mean over cells of a run's mean over seeds."""
-    means = [middle(name, cell.values(run, name, of, control)) for cell in table.cells]
+    """Return the mean of a run's mean over seeds, over the cells where it ended well."""
+    cells = sound_cells(table, run)
+    means = [middle(name, cell.values(run, name, of, control)) for cell in cells]
     return middle(name, np.array(means))
 
 
@@ -127,8 +133,8 @@ def _across(table: BenchmarkTable, run: str, control: str | None) -> Iterator[Fi
         yield Field(MEASURES[name].text(value), value)
     for of in SETS:
         count = table.number(run, "rising_cells", of, control)
-        text = METRICS["rising_cells"].text(count)
-        yield Field(text if text == EMPTY else f"{text} of {len(table.cells)}", count)
+        text, known = METRICS["rising_cells"].text(count), len(known_lows(table, run, of, control))
+        yield Field(text if text == EMPTY else f"{text} of {known}", count)
 
 
 def _record(cell: CellTable, run: str, name: str, of: str, control: str | None) -> dict[str, Any]:

@@ -20,6 +20,14 @@ STANDINGS = {
         "low",
         digits=1,
     ),
+    "complete_rank": Metric(
+        "Rank, complete cells",
+        "mean rank over the cells where every method is ranked, to be held against the critical "
+        "difference",
+        "",
+        "low",
+        digits=1,
+    ),
     "mean_gap": Metric("Mean gap", "over the cells where it is ranked, in points", "points"),
 }
 # Of Retrain's row: whether ranks differ at all, and by how much two of them must.

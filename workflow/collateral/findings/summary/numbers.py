@@ -34,6 +34,7 @@ def standings(
     floors = np.array([cell.number(REFERENCE, "floor", at=gap) for cell in cells])
     above = np.array([row - (np.nanmin(row) if not np.isnan(row).all() else 0) for row in gaps])
     ranks = np.array([rankdata(row, nan_policy="omit") for row in gaps])
+    is_complete = ~np.isnan(gaps).any(axis=1)
     is_tied = above <= floors[:, None]
     return {
         run: {
@@ -41,6 +42,7 @@ def standings(
             "lowest_cells": float(np.count_nonzero(above[:, i] == 0)),
             "tied_cells": math.nan if np.isnan(floors).any() else float(is_tied[:, i].sum()),
             "mean_rank": mean(ranks[:, i]),
+            "complete_rank": mean(ranks[is_complete, i]),
             "mean_gap": mean(gaps[:, i]),
         }
         for i, run in enumerate(methods)

@@ -69,8 +69,8 @@ def _ranks(table: BenchmarkTable, gap: str) -> str:
     p, least = (RANKS[n].text(found[n]) for n in ("friedman_p", "critical_difference"))
     friedman = "" if p == EMPTY else f"; Friedman p = {p}"
     return (
-        f"By {metric_of(gap).label}, mean ranks less than {least} apart cannot be told apart "
-        f"(Nemenyi, 95 %, {found['complete_cells']:.0f} cells where all are ranked{friedman})."
+        f"By {metric_of(gap).label}, ranks over complete cells less than {least} apart cannot be "
+        f"told apart (Nemenyi, 95 %, {found['complete_cells']:.0f} cells{friedman})."
     )
 
 

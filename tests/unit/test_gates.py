@@ -18,6 +18,7 @@ from collateral.plan import paths
 from collateral.plan.gates import last_lines
 from collateral.results import layout
 from collateral.results.dataset import Labels
+from collateral.results.files import Unsound
 from collateral.results.gates import Gate, read_gates, write_gates
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -316,19 +317,22 @@ def test_a_run_that_diverged_is_amber_and_named(tmp_path):
     assert "RL diverged (4 of 5 seeds)" in found.text
 
 
-@pytest.fixture
-def project(tmp_path, monkeypatch) -> Path:
-    """Return a project whose results have a benchmark with a forget set of a copied image."""
-    monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "results" / "b"
-    plan = BenchmarkPlan(RUNS, "matched", {"digit_3-50": PLAN})
-    write_cells(folder, plan, changed("exact_copies", 3))
+def gathered(folder: Path, cell: FakeCell) -> None:
+    """Write a benchmark of one cell as `gather` leaves it."""
+    write_cells(folder, BenchmarkPlan(RUNS, "matched", {cell.name: PLAN}), cell)
     (folder / layout.PROBLEMS).unlink()
     names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
     names["gates"] = layout.GATES
     words = [word for option, name in names.items() for word in (f"--{option}", folder / name)]
     main(["gather", "--folder", str(folder), *map(str, words)])
     (folder / layout.DATA_RECORD).write_text("{}")
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """Return a project whose results have a benchmark with a forget set of a copied image."""
+    monkeypatch.chdir(tmp_path)
+    gathered(tmp_path / "results" / "b", changed("exact_copies", 3))
     return tmp_path
 
 
@@ -345,8 +349,27 @@ def test_a_run_ends_with_its_red_gates(project):
     assert "do not mean" in last
 
 
-def test_a_run_without_red_gates_ends_with_nothing(project):
+def test_a_run_without_red_gates_ends_with_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gathered(tmp_path / "results" / "b", good_cell())
+    assert read_gates(Path(paths.GATES.format(benchmark="b")))
+    assert last_lines(["b"]) == []
+
+
+def test_gates_that_were_edited_are_not_believed_at_the_end_of_a_run(project):
     path = project / paths.GATES.format(benchmark="b")
     write_gates(path, [gate for gate in read_gates(path) if gate.colour != "red"])
-    assert read_gates(path)
-    assert last_lines(["b"]) == []
+    (line,) = last_lines(["b"])
+    assert line.startswith("results/b/gates.json: its content is not the one that metrics.json")
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"gates": [{"name": "seeds"}]}', "[]"])
+def test_gates_that_cannot_be_read_are_named_and_stop_nothing(project, text):
+    path = project / paths.GATES.format(benchmark="b")
+    path.write_text(text)
+    with pytest.raises(Unsound, match=r"gates\.json: broken"):
+        read_gates(path)
+    gathered(project / "results" / "good", changed("exact_copies", 1))
+    broken, red, _ = last_lines(["b", "good"])
+    assert broken.startswith("results/b/gates.json: ")
+    assert red.startswith("results/good/gates.json: red: ")

@@ -215,6 +215,14 @@ def test_gates_that_are_not_sound_are_not_believed(verify, results):
     assert last.endswith("1 not sound")
 
 
+def test_gates_whose_record_is_broken_are_left_to_it(verify, results):
+    close(results)
+    flip(results / "digits" / layout.METRICS_RECORD)
+    code, lines = verify()
+    assert code == 1
+    assert not any(": red: " in line for line in lines)
+
+
 def test_results_without_gates_are_older_and_sound(verify, results):
     record = results / "digits" / layout.METRICS_RECORD
     (results / "digits" / layout.GATES).unlink()

@@ -4,10 +4,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from collateral.plan import paths
+from collateral.results.files import Unsound
 from collateral.results.gates import red
 
 
 def last_lines(benchmarks: Iterable[str]) -> list[str]:
-    """Return a line for each red gate of these benchmarks, and what it means."""
-    found = red(Path(paths.GATES.format(benchmark=name)) for name in benchmarks)
-    return [*found, "Numbers of these cells do not mean what they say."] if found else []
+    """Return a line for each red gate of these benchmarks, and what it means.
+
+    A file that is not what its record says is named in place of its gates: the run was good.
+    """
+    found, unsound = [], []
+    for name in benchmarks:
+        try:
+            found += red(Path(paths.GATES.format(benchmark=name)))
+        except Unsound as error:
+            unsound.append(str(error))
+    meaning = ["Numbers of these cells do not mean what they say."] if found else []
+    return [*unsound, *found, *meaning]

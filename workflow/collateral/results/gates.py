@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from collateral.results.files import read_json, write_json
+from collateral.results.chain import checked
+from collateral.results.files import Unsound, read_json, write_json
 
 Colour = Literal["green", "amber", "red"]
 
@@ -31,15 +32,15 @@ def write_gates(path: Path, gates: Iterable[Gate]) -> None:
 
 def read_gates(path: Path) -> list[Gate]:
     """Read the gates of a benchmark."""
-    return [Gate(**one) for one in read_json(path)["gates"]]
+    try:
+        return [Gate(**one) for one in read_json(path)["gates"]]
+    except (KeyError, TypeError) as error:
+        raise Unsound(path, f"broken: {error}") from None
 
 
-def red(paths: Iterable[Path]) -> list[str]:
+def red(path: Path) -> list[str]:
     """Return a line for each red gate; results from before there were gates have none."""
-    return [
-        f"{path}: {gate}"
-        for path in paths
-        if path.exists()
-        for gate in read_gates(path)
-        if gate.colour == "red"
-    ]
+    if not path.exists():
+        return []
+    gates = read_gates(checked(path, path.parent))
+    return [f"{path}: {gate}" for gate in gates if gate.colour == "red"]

@@ -40,7 +40,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     kinds = {result.run: result.kind for result in cell.results()}
     methods = [run for run in runs if kinds[run] == "method"]
     for name in SETS:
-        landscape, rows = Landscape(cell, name), []
+        landscape = Landscape(cell, name)
+        rows: list[Row] = []
         for run in (RETRAIN, *runs):
             pairs = _pairs(cell, run)
             differences = [landscape.difference(*pair) if pair else None for pair in pairs]

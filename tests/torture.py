@@ -20,12 +20,11 @@ from argparse import ArgumentParser
 from collections.abc import Callable
 from pathlib import Path
 
+from timed_files import has_times
+
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(sys.executable).parent
 COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
-# What is never the same twice: times, what shows them, and what has hashes of these.
-TIMES = {"cost.json", "costs.csv", "costs.json", "report.html", "glance.json", "check.done"}
-TABLES_WITH_TIMES = ("main.", "costs.", "sweep-", "trajectory.", "verdict.")
 
 
 class NotHere(Exception):
@@ -91,10 +90,8 @@ class Project:
 
 
 def _is_always_alike(path: Path) -> bool:
-    is_of_times = path.name in TIMES or path.name.startswith(TABLES_WITH_TIMES)
     is_hidden = any(part.startswith(".") for part in path.parts)
-    is_of_folder = path.name == "record.json" and path.parent.name in ("tables", "figures")
-    return not (is_of_times or is_hidden or is_of_folder)
+    return not (is_hidden or has_times(path))
 
 
 def kill(process: subprocess.Popen[str]) -> None:

@@ -356,17 +356,66 @@ def test_who_is_lowest_is_named_first_with_all_numbers(good):
     assert found.startswith("lowest Avg. Gap: IU 1.0, LTD 2.4, GA 7.7, ")
 
 
-def test_a_difference_within_the_noise_floor_is_called_a_tie(good):
+def noisy(good, **floors: float):
+    """Return couch-50 alone, with noise floors."""
     cell = next(c for c in good["cifar100"].cells if c.name == "couch-50")
-    noisy = replace(cell, _overall=dict(cell._overall) | {("retrain", "floor", "", GAP): 0.05})
-    results = {"b": replace(good["cifar100"], cells=(noisy,))}
-    (found,) = texts(1, results)
-    assert found.endswith("(floor 5.0: LTD ties with IU)")
+    sizes = {("retrain", "floor", "", metric): size for metric, size in floors.items()}
+    cell = replace(cell, _overall=dict(cell._overall) | sizes)
+    return {"b": replace(good["cifar100"], cells=(cell,))}
 
 
-def test_a_slope_whose_interval_has_both_signs_says_nothing(good):
-    results = altered(good, ("mnist", "digit_9-100", "ga", "class_slope_low"), -0.1)
-    assert verdicts(58, results) == {"cannot be said"}
+def test_a_tie_within_the_noise_floor_that_decides_the_place_cannot_be_said(good):
+    (found,) = answers_to(1, noisy(good, avg_gap=0.05))
+    assert found.verdict == "cannot be said"
+    assert found.text.startswith("lowest Avg. Gap: LTD 2.4, IU 6.6, ")
+    assert found.text.endswith("(floor 5.0: LTD ties with IU)")
+    assert verdicts(1, noisy(good, avg_gap=0.04)) == {"holds"}
+
+
+def test_a_tie_that_cannot_lift_a_run_to_its_place_changes_nothing(good):
+    results = altered(noisy(good, avg_gap=0.005), ("b", "couch-50", "iu", GAP), 0.001)
+    assert verdicts(1, results) == {"does not hold"}  # by 2.3 points
+    results = altered(noisy(good, avg_gap=0.005), ("b", "couch-50", "iu", GAP), 0.022)
+    assert verdicts(1, results) == {"cannot be said"}  # by 0.2
+
+
+@pytest.mark.parametrize(
+    ("claim", "metric"),
+    [(3, GAP), (12, "ua_affected"), (13, AFFECTED), (21, GAP)],
+)
+def test_an_order_within_the_noise_floor_cannot_be_said(good, claim, metric):
+    assert verdicts(claim, noisy(good, **{metric: 0.001})) == {"holds"}
+    (found,) = answers_to(claim, noisy(good, **{metric: 0.9}))
+    assert found.verdict == "cannot be said"
+
+
+def test_a_number_that_is_missing_does_not_save_a_claim_that_another_ends(good):
+    results = altered(good, (C, "couch-50", "ltd", "delta_acc", "retain", 9), 0.9)
+    results = altered(results, (C, "couch-50", "ltd", "delta_conf", "test", 3), None)
+    assert verdicts(11, results) == {"does not hold"}  # a baseline is lower in the first panel
+
+
+def test_baselines_that_are_not_local_end_a_claim_without_ltd(good):
+    spot, value = spot_of(57)
+    results = altered(altered(good, spot, value), (S, "digit_9-90", "ltd", *spot[3:]), None)
+    (found,) = [a for a in answers_to(57, results) if a.case == "digit_9-90"]
+    assert found.verdict == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("slope", "low", "high", "verdict"),
+    [
+        (0.4, -0.1, 0.7, "cannot be said"),
+        (-0.01, -0.3, 0.2, "cannot be said"),
+        (-0.2, -0.3, -0.1, "does not hold"),
+    ],
+)
+def test_a_slope_whose_interval_has_both_signs_says_nothing(good, slope, low, high, verdict):
+    results = good
+    for name, value in {"": slope, "_low": low, "_high": high}.items():
+        spot = ("mnist", "digit_9-100", "ga", f"class_slope{name}")
+        results = altered(results, spot, value)
+    assert verdicts(58, results) == {verdict}
 
 
 @pytest.mark.parametrize(
@@ -413,6 +462,14 @@ def test_a_table_has_what_can_be_said_and_names_the_rest(good):
     rows = [line for line in text.splitlines() if line.startswith("| 3")]
     assert [row.split()[1] for row in rows] == ["35", "36", "37", "38", "39"]
     assert "Cannot be said here: 1 to 34, 40 to 49, 51 to 62." in text
+
+
+def test_rows_of_two_benchmarks_can_be_told_apart(good):
+    (table,) = cells_of(good, "couch-90").values()
+    text = markdown(judge({"small": table, "more": table}))
+    assert "| small/couch-90: lowest Avg. Gap" in text
+    assert "| more/couch-90: lowest Avg. Gap" in text
+    assert "small" not in markdown(judge({"small": table, "theory": THEORY}))
 
 
 def test_bars_in_a_table_are_escaped():

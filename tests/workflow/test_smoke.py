@@ -8,17 +8,12 @@ from pathlib import Path
 
 import pytest
 from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
+from timed_files import has_times
 
 from collateral.contract.plugins import CONTROL, METHOD
 from collateral.warm import ADDRESS, OFF
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-# What is never the same twice: costs, what shows them, and the records of these.
-COSTS = {
-    f"{name}.{suffix}" for name in ("costs", "main", "verdict") for suffix in ("csv", "md", "tex")
-}
-COSTS |= {"cost.json", "report.html", "costs.json", "glance.json", "verdict.pdf", "verdict.png"}
-FOLDERS = ("tables", "figures")
 SWEPT = "ltd@beta=1"
 # The rules that `make figures` considers.
 PRESENT = re.search(r"^PRESENT = (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)[1].split()
@@ -35,9 +30,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in COSTS
-        if not path.name.startswith(("sweep-", "trajectory."))
-        if not (path.name == "record.json" and path.parent.name in FOLDERS)
+        if path.is_file() and not has_times(path)
     }
 
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from collateral.claims.claim import Claim, Found, Unsaid, all_of, joined
+from collateral.claims.claim import Claim, Found, Unsaid, all_of, every, joined
 from collateral.claims.figures import FEWEST, rank
 from collateral.claims.numbers import (
     BASELINES,
     deviation,
     floor,
+    floor_said,
     in_order,
+    is_lower,
     listed,
     name_of,
     number,
@@ -80,9 +82,10 @@ def closest_is_nearest(metric: str, *, is_gap: bool = False) -> Any:
         measure = number if is_gap else deviation
         found = {name: measure(cell, run, metric) for name, run in runs.items()}
         text = ", ".join(f"{n} {said(metric, v, sign=not is_gap)}" for n, v in found.items())
-        others = [abs(found[name]) for name in SUPPORTS[1:]]
-        is_nearest = abs(found["closest"]) < min(others)
-        return Found(is_nearest, f"{'' if is_gap else 'Δ '}{metric_of(metric).label}: {text}")
+        size, own = floor(cell, metric), abs(found["closest"])
+        is_nearest = every([is_lower(own, abs(found[name]), size) for name in SUPPORTS[1:]])
+        label = f"{'' if is_gap else 'Δ '}{metric_of(metric).label}"
+        return Found(is_nearest, f"{label}: {text}{floor_said(cell, metric)}")
 
     return test
 
@@ -182,7 +185,9 @@ def _lowered(cell: CellTable, runs: dict[float, str], gap: str) -> Found:
     (few, first), *_, (many, last) = runs.items()
     before, after, ltd = (number(cell, run, gap) for run in (first, last, "ltd"))
     text = f"{metric_of(gap).label}: k {few:g} {said(gap, before)}, k {many:g} {said(gap, after)}"
-    return Found(ltd < after < before, f"{text}, LTD {said(gap, ltd)}")
+    size = floor(cell, gap)
+    is_so = every([is_lower(ltd, after, size), is_lower(after, before, size)])
+    return Found(is_so, f"{text}, LTD {said(gap, ltd)}{floor_said(cell, gap)}")
 
 
 def stable_threshold(cell: CellTable) -> Found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -70,9 +70,12 @@ def asked(test: Test, *cells: Any) -> Found:
 def joined(found: Iterable[Found]) -> Found:
     """Return whether all hold: not if one does not; unknown if one is."""
     parts = list(found)
-    said = [part.holds for part in parts]
-    holds = False if False in said else (None if None in said else True)
-    return Found(holds, "; ".join(part.text for part in parts))
+    return Found(every([part.holds for part in parts]), "; ".join(part.text for part in parts))
+
+
+def every(said: Sequence[bool | None]) -> bool | None:
+    """Return whether all are so: not if one is not; unknown if one is."""
+    return False if False in said else (None if None in said else True)
 
 
 def all_of(*tests: Test) -> Test:

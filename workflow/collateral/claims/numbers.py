@@ -68,6 +68,23 @@ def floor(cell: CellTable, metric: str) -> float:
     return 0.0 if math.isnan(found) else found
 
 
+def floor_said(cell: CellTable, metric: str) -> str:
+    """Return the floor as a sentence ends with it; nothing where there is none."""
+    size = floor(cell, metric)
+    return f" (floor {said(metric, size)})" if size else ""
+
+
+def is_lower(one: float, other: float, size: float) -> bool | None:
+    """Tell whether a number is below another; None where no more than the floor is between them."""
+    return None if size and abs(one - other) <= size else one < other
+
+
+def places(found: Mapping[str, float], run: str, size: float) -> tuple[int, int]:
+    """Return the first and the last place, from the lowest on, that a run may have by chance."""
+    said = [is_lower(value, found[run], size) for other, value in found.items() if other != run]
+    return 1 + said.count(True), 1 + said.count(True) + said.count(None)
+
+
 def said(metric: str, value: float, *, sign: bool = False) -> str:
     """Return a number as tables show it."""
     return metric_of(metric).text(value, sign=sign)

@@ -19,6 +19,7 @@ from collateral.claims.numbers import (
     listed,
     name_of,
     number,
+    places,
     said,
     value_of,
 )
@@ -53,13 +54,14 @@ def _placed(
         if run not in found:
             raise Unsaid(f"no {metric_of(metric).label} of {name_of(cell, run)}")
         ranked = in_order(found)
-        num_lower = sum(value < found[run] for value in found.values())
+        first, last = places(found, run, floor(cell, metric))
         text = f"{label}: {listed(cell, ranked, metric)}{_noise(cell, metric, run, found)}"
-        if num_lower >= wanted:
+        if first > wanted:
             return Found(False, text)
         if missing:
             return Found(None, f"{text}; not here: {', '.join(missing)}")
-        return Found(num_lower == wanted - 1, text)
+        # A tie that decides the place is no finding.
+        return Found(None if first < last and wanted <= last else last == wanted, text)
 
     return test
 

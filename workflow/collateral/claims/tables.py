@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from collateral.claims.claim import Claim, Found, Test, Unsaid, all_of, asked, joined
-from collateral.claims.numbers import BASELINES, deviation, known, listed, number, said, value_of
+from collateral.claims.numbers import (
+    BASELINES,
+    deviation,
+    floor,
+    known,
+    listed,
+    number,
+    places,
+    said,
+    value_of,
+)
 from collateral.claims.predicates import (
     against,
     lowest,
@@ -50,14 +60,17 @@ def is_between(low: float, high: float) -> Callable[[float], bool]:
 
 def better_on_average(cell: CellTable) -> Found:
     """Ask whether IU stands better by the aggregate than by the affected gap."""
-    places = []
+    found_at = []
     for gap in (GAP, AFFECTED):
         found, missing = known(cell, (*BASELINES, "ltd"), value_of(gap))
         if missing:
             raise Unsaid(f"not here: {', '.join(missing)}")
-        places.append(1 + sum(other < found["iu"] for other in found.values()))
-    text = f"IU is number {places[0]} by the average and {places[1]} on the affected class"
-    return Found(places[0] < places[1], text)
+        found_at.append(places(found, "iu", floor(cell, gap)))
+    average, affected = found_at
+    shown = [f"{a} to {b}" if a < b else f"{a}" for a, b in found_at]
+    text = f"IU is number {shown[0]} by the average and {shown[1]} on the affected class"
+    is_open = average[0] < affected[1] and average[1] >= affected[0]  # chance decides
+    return Found(None if is_open else average[1] < affected[0], text)
 
 
 def hidden_by_average(cell: CellTable) -> Found:

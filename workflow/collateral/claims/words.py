@@ -32,16 +32,24 @@ def markdown(answers: Sequence[Answer]) -> str:
     """Return a table of what can be said, and a line with the numbers of the other claims."""
     said = [answer for answer in answers if answer.verdict != UNSAID]
     is_one = len({(answer.benchmark, answer.case) for answer in said}) == 1
-    rows = "".join(_row(answer, with_case=not is_one) for answer in said)
+    num_benchmarks = len({answer.benchmark for answer in said if answer.case})
+    places = [("" if is_one else _place(answer, num_benchmarks)) for answer in said]
+    rows = "".join(_row(answer, place) for answer, place in zip(said, places, strict=True))
     open_ids = sorted({a.claim.id for a in answers} - {answer.claim.id for answer in said})
     rest = f"\nCannot be said here: {ranges(open_ids)}.\n" if open_ids else ""
     return f"{HEAD if rows else ''}{rows}{rest}"
 
 
-def _row(answer: Answer, *, with_case: bool) -> str:
-    case = f"{answer.case}: " if with_case and answer.case else ""
+def _place(answer: Answer, num_benchmarks: int) -> str:
+    """Name the case, and its benchmark where there are several."""
+    if not answer.case:
+        return ""
+    return f"{answer.benchmark}/{answer.case}: " if num_benchmarks > 1 else f"{answer.case}: "
+
+
+def _row(answer: Answer, place: str) -> str:
     claim = f"{answer.claim.id} {answer.claim.sentence}"
-    fields = [field.replace("|", "\\|") for field in (claim, answer.verdict, case + answer.text)]
+    fields = [field.replace("|", "\\|") for field in (claim, answer.verdict, place + answer.text)]
     return f"| {' | '.join(fields)} |\n"
 
 

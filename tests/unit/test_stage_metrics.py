@@ -192,11 +192,16 @@ def test_rows_are_sorted_and_complete(cell_folder):
     # sets; 4 over all seeds. Of Retrain, 2 by seed and 4 over all that gates look at, and the
     # base's UA.
     numbers = 3 * (11 + 24 + 2 + 1) + 6 * (11 + 48) + 86 + 4 + 2 * 4 + 3 * (1 + 6 + 15) + 3 * 4
+    # Against Retrain, and Retrain's too: by seed 2 products, 3 measures of 3 sets, AUC and TPR;
+    # over all 4 ends of intervals and 3 divergences of laws, and how many non-members there are.
+    numbers += 9 * (2 + 9 + 2) + 3 * (4 + 3) + 1
     # Locality, Retrain's too, of two sets: 7 slices and 3 measures by seed, 12 ends of intervals;
     # of a run its slope beyond Retrain's, and the least of it.
     assert len(keys) == numbers + 2 * (9 * (7 + 3) + 3 * 12 + 2 * 2)
-    # By name: measures among hard ones; 2 margins, and of a run 12 numbers of its tests.
-    assert len(rows) == len(keys) + 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 2 + 2 * 12
+    # By name: measures among hard ones; 2 margins, and of a run 12 numbers of its tests; near and
+    # far of two sets, 3 measures by seed and one of laws.
+    by_name = 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 2 + 2 * 12 + 4 * (9 * 3 + 3)
+    assert len(rows) == len(keys) + by_name
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")
     }

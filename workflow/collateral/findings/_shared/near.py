@@ -7,6 +7,16 @@ from collateral.contract.protocols import CellResults
 from collateral.results.layout import RETRAIN
 
 Mask = NDArray[np.bool_]
+NEAR, FAR = "near", "far"
+# The sets, and the parts of them that `at` names; None is the whole.
+PARTS = {"forget": (None,), "retain": (None, NEAR, FAR), "test": (None, NEAR, FAR)}
+PART_HEADINGS = {
+    ("forget", None): "Forgotten",
+    ("retain", NEAR): "Near, retained",
+    ("retain", FAR): "Far, retained",
+    ("test", NEAR): "Near, test",
+    ("test", FAR): "Far, test",
+}
 
 
 def near_by_seed(cell: CellResults, name: str) -> list[Mask]:

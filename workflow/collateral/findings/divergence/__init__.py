@@ -1,0 +1,27 @@
+"""How far are a model's class probabilities from Retrain's, near the forget set and far from it?
+
+Means over examples, seed i against seed i; Retrain's own numbers are of Retrain of the next seed
+against it. Near and far are those of `locality`.
+"""
+
+from collateral.contract.metrics import Metric
+
+AFTER = ("locality",)
+PLACE = "details"
+ORDER = 8
+METRICS = {
+    "js_divergence": Metric(
+        "JS",
+        "Jensen-Shannon divergence of a model's class probabilities and Retrain's",
+        "nats",
+        "low",
+    ),
+    "kl_divergence": Metric(
+        "KL",
+        "Kullback-Leibler divergence of Retrain's class probabilities from a model's, Retrain's "
+        "being the law",
+        "nats",
+        "low",
+    ),
+    "agreement": Metric("Agreement", "share of examples predicted as Retrain does", "%", "high"),
+}

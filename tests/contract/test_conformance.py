@@ -1,7 +1,7 @@
 """Whom the contract tests pass, and whom they fail: plug-ins of every kind, right and at fault.
 
 They run in processes of their own over tests/contract/plugins, over what the guides in docs show,
-and over copies of SCRUB and of the other plug-ins with one fault each.
+and over copies of the package's SCRUB and of the plug-ins with one fault each.
 """
 
 import re
@@ -15,10 +15,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import collateral
+
 HERE = Path(__file__).parent
+PACKAGE = Path(collateral.__file__).parent
 DOCS = Path(__file__).parents[2] / "docs"
 SUITES = ("test_methods.py", "test_datasets.py", "test_forget_sets.py", "test_models.py")
-RIGHT = ("scrub", "neggrad", "stripes", "every_other", "softmax")
+RIGHT = ("last_layer", "stripes", "every_other", "softmax")
 LOOP = "for epoch in run.epochs(params.epochs, model, optimizer):"
 TEACHER = "copy.deepcopy(model).eval()"
 
@@ -60,9 +63,9 @@ def write_plugins(folder: Path) -> None:
     shutil.copytree(HERE / "plugins", folder, dirs_exist_ok=True)
     block = r"```python\n(.*?)```"
     guide = (DOCS / "add-a-method.md").read_text()
-    found = re.findall(rf"`my_methods/(neggrad/\w+\.py)`[^\n]*\n\n{block}", guide, re.S)
+    found = re.findall(rf"`my_methods/(last_layer/\w+\.py)`[^\n]*\n\n{block}", guide, re.S)
     assert len(found) == 2
-    (folder / "methods/neggrad").mkdir()
+    (folder / "methods/last_layer").mkdir(parents=True)
     for name, code in found:
         (folder / "methods" / name).write_text(code)
     blocks = re.findall(block, (DOCS / "add-a-dataset.md").read_text(), re.S)
@@ -74,11 +77,10 @@ def write_plugins(folder: Path) -> None:
 
 def write_fault(folder: Path, name: str, file: str, changes: dict[str, str]) -> None:
     """Write a copy of a plug-in with one fault."""
-    right = folder / file
-    wrong = right.with_stem(name)
+    right, wrong = folder / file, (folder / file).with_stem(name)
     if file == SCRUB:
-        shutil.copytree(right.parent, right.parents[1] / name)
-        wrong = right.parents[1] / name / right.name
+        right, wrong = PACKAGE / file, folder / "methods" / name / "method.py"
+        shutil.copytree(right.parent, wrong.parent)
         changes = {"methods.scrub.": f"methods.{name}.", **changes}
     code = right.read_text()
     for old, new in changes.items():

@@ -13,7 +13,7 @@ from collateral.methods._shared.gradients import (
     summed_gradient,
     trainable,
 )
-from collateral.methods.iu.per_sample import per_sample_gradients
+from collateral.methods._shared.per_sample import per_sample_gradients
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.training.examples import Examples, Images

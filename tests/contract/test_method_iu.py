@@ -9,10 +9,10 @@ torch = pytest.importorskip("torch")
 from torch import nn
 
 from collateral.methods._shared.gradients import trainable
+from collateral.methods._shared.per_sample import per_sample_gradients
 from collateral.methods.iu.fisher import gram_and_products, solved
 from collateral.methods.iu.method import prepare, removal_gradient, unlearn
 from collateral.methods.iu.params import Params, Prepare
-from collateral.methods.iu.per_sample import per_sample_gradients
 from collateral.models._classifier import Classifier
 from collateral.training.execution import Prepared
 from collateral.training.run import Run

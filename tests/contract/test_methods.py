@@ -53,6 +53,8 @@ DATA = ("retain", "forget images", "forget labels")
 MOST = 40  # of any whole number among the parameters
 ABSURD = 1e38  # close to the largest float32
 STEP_LENGTHS = {"iu": "alpha"}  # where it is not called `lr`
+# What defaults would do nothing here: SSD's alpha is above n / n_f.
+STRONGER = {"ssd": {"alpha": 1.0}}
 # What a parameter may be set to instead, by its type in JSON; values that it refuses are left out.
 OTHERS = {
     "boolean": (True, False),
@@ -89,11 +91,11 @@ def tiny(name: str, **changes) -> MethodParams:
 
     So where only the first epochs are special, the last one is not.
     """
-    values = {}
+    values = {**STRONGER.get(name, {})}
     for field, info in fields_of(name).items():
         if type(info.default) is int:
-            most = 3 if field == "epochs" else 2 if field.endswith("epochs") else MOST
-            values[field] = min(info.default, most)
+            most = 2 if field.endswith("epochs") else MOST
+            values[field] = 3 if field == "epochs" else min(info.default, most)
     return params_class(name).model_validate({**values, **changes})
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 from collateral.contract.data import ImageInfo
 from collateral.methods._shared.gradients import trainable
-from collateral.methods.iu.per_sample import per_sample_gradients
+from collateral.methods._shared.per_sample import per_sample_gradients
 from collateral.methods.iu.products import is_known, products
 from collateral.models import NAMES
 from collateral.models._build import build_model

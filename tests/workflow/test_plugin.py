@@ -13,7 +13,7 @@ GUIDE = REPOSITORY / "docs/add-a-method.md"
 def code_in_guide() -> dict[str, str]:
     """Return the guide's files by name: each code block follows the line that names it."""
     found = re.findall(
-        r"`my_methods/neggrad/(\w+\.py)`[^\n]*\n\n```python\n(.*?)```", GUIDE.read_text(), re.S
+        r"`my_methods/last_layer/(\w+\.py)`[^\n]*\n\n```python\n(.*?)```", GUIDE.read_text(), re.S
     )
     return dict(found)
 
@@ -24,13 +24,13 @@ def test_the_guides_method_is_short():
 
 
 def test_a_dropped_in_folder_appears_in_tables_and_figures(project):
-    folder = project.folder / "my_methods/neggrad"
+    folder = project.folder / "my_methods/last_layer"
     folder.mkdir(parents=True)
     for name, code in code_in_guide().items():
         (folder / name).write_text(code)
     config = project.folder / "configs/smoke.yaml"
     text = config.read_text().replace(
-        "    methods:\n", "    methods:\n      neggrad: {epochs: 1, batch_size: 32}\n"
+        "    methods:\n", "    methods:\n      last_layer: {epochs: 1, batch_size: 32}\n"
     )
     config.write_text(f"plugins: [my_methods]\n{text}")
     planned = project.planned(*SMOKE)
@@ -38,5 +38,5 @@ def test_a_dropped_in_folder_appears_in_tables_and_figures(project):
     done = project.snakemake(*SMOKE)
     assert done.returncode == 0, done.stdout + done.stderr
     table = Path(project.folder / "results/smoke/tables/digit_3-50/main.md").read_text()
-    assert "| NegGrad+ |" in table
-    assert "NegGrad+" in (project.folder / "results/smoke/report.html").read_text()
+    assert "| CF-1 |" in table
+    assert "CF-1" in (project.folder / "results/smoke/report.html").read_text()

@@ -5,8 +5,8 @@ from torch import Tensor, nn
 
 from collateral.contract.protocols import Examples
 from collateral.methods._shared.gradients import summed_gradient
+from collateral.methods._shared.per_sample import CHUNK_SIZE, per_sample_gradients
 from collateral.methods.iu.params import Prepare
-from collateral.methods.iu.per_sample import CHUNK_SIZE, per_sample_gradients
 from collateral.methods.iu.products import is_known, products
 
 # Gradients kept at a time: 1000 of ResNet-56 are 3.4 GB, and two jobs may run side by side.

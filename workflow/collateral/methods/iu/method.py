@@ -7,13 +7,13 @@ examples are in data-set order, where that code puts those of the affected class
 """
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 
 import torch
 from torch import Tensor, nn
 
 from collateral.contract.protocols import Examples, Run, Task
 from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
+from collateral.methods._shared.per_sample import import_ahead
 from collateral.methods.iu.fisher import corrected_by_first, solved
 from collateral.methods.iu.params import Params, Prepare
 from collateral.methods.iu.products import is_known
@@ -27,8 +27,7 @@ Seen = Callable[[Examples], Examples]  # from examples to these as a gradient ta
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
     """Return the direction of the step, which every alpha shares."""
     if params.mode == "exact" or not is_known(model):
-        with run.phase(None):
-            import_module("torch._dynamo")  # torch.func does, with its first gradient, for seconds
+        import_ahead(run)
     seen = _in_views(run) if params.augment else _as_they_are
     v = removal_gradient(model, task, seen)
     if params.mode == "exact":

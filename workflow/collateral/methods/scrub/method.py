@@ -1,13 +1,18 @@
-"""SCRUB: in the first epochs away from the teacher on the forget set, in all near it elsewhere."""
+"""SCRUB: in the first epochs away from the teacher on the forget set, in all near it elsewhere.
+
+Written from the formulas. One optimiser serves both passes. At the start student and teacher are
+one, where the divergence has no slope: the ascent begins because batch norm has another mode in the
+student, and where it has none (`batchnorm: frozen`), after the first pass over retained examples.
+"""
 
 import copy
 
 import torch
-from collateral.methods.scrub.params import Params
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.protocols import Run, Task
+from collateral.methods.scrub.params import Params
 from collateral.training.optimizers import descend, set_rate, start_training
 
 

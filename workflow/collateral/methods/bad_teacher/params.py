@@ -1,0 +1,48 @@
+"""Parameters of unlearning by a bad teacher."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.contract.params import Epochs, TrainedParams
+from collateral.contract.published import Published
+from collateral.contract.work import Sizes, Work, looking, training
+
+
+class Params(TrainedParams):
+    """Bad Teacher (Chundawat et al., AAAI 2023): distil the forget set from an untrained network.
+
+    A share of the retained examples, drawn once, is distilled from the base model meanwhile. No
+    label is read. Defaults are those of its copy in SSD's repository: we found none of the authors'
+    for part of a class.
+    """
+
+    label: ClassVar[str] = "Bad Teacher"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
+    published: ClassVar[Published] = {
+        "SSD's code": {
+            "epochs": 1,
+            "optimizer": "adam",
+            "lr": 1e-4,
+            "batch_size": 256,
+            "share": 0.3,
+            "temperature": 1,
+            "augment": False,
+            "batchnorm": "train",
+        },
+    }
+
+    epochs: Epochs = Field(1, ge=0, description="Passes over what is distilled; SSD's code: 1.")
+    lr: float = Field(1e-4, ge=0, description="Learning rate, constant; SSD's code: 1e-4.")
+    share: float = Field(
+        0.3, ge=0, le=1, description="Of the retained examples, are distilled too; SSD's code: 0.3."
+    )
+    temperature: float = Field(1.0, gt=0, description="Of all predictions; SSD's code: 1.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field("adam", description="SSD's code: Adam.")
+    weight_decay: float = Field(0.0, ge=0, description="None is stated.")
+    augment: bool = Field(False, description="Augment as the data set does; SSD's code: no.")
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count the share; both teachers look at every image."""
+        images = self.epochs * (sizes.forget + int(self.share * sizes.retain))
+        return training(images) + looking(2 * images)

@@ -1,0 +1,47 @@
+"""Parameters of l1-sparse unlearning."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.contract.params import Epochs, TrainedParams
+from collateral.contract.published import OPTML, Published
+
+
+class Params(TrainedParams):
+    """L1-sparse (Jia et al., NeurIPS 2023): fine-tuning with an l1 penalty that falls to nothing.
+
+    The penalty is on all weights, batch norm's and biases too. Which gamma the authors used is not
+    known: their code's default belongs to another method. It has to be tuned.
+    """
+
+    label: ClassVar[str] = "L1-sparse"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain"})
+    published: ClassVar[Published] = {
+        "Unlearn-Sparse": {**OPTML, "momentum": 0.9, "plain_epochs": 0, "schedule": "linear"},
+        "torchunlearn": {"gamma": 1e-5, "schedule": "constant"},
+        "RFE": {"gamma": 5e-4, "lr": 1e-3},
+    }
+
+    epochs: Epochs = Field(10, ge=0, description="Passes over the retained examples; authors: 10.")
+    lr: float = Field(0.01, ge=0, description="Learning rate, constant; authors: 0.01.")
+    gamma: float = Field(
+        5e-4,
+        ge=0,
+        description="Weight of the sum of the weights' sizes, in the first epoch; the authors "
+        "leave it open, torchunlearn: 1e-5, RFE's authors: 5e-4 at a rate of 1e-3.",
+    )
+    schedule: Literal["linear", "constant"] = Field(
+        "linear",
+        description="Of gamma. `linear`: in epoch e of E, from 0, and n of them plain, it is "
+        "gamma (1 - e / (E - n)); so if none is plain, the last one has gamma / E.",
+    )
+    plain_epochs: Epochs = Field(
+        0, ge=0, description="n, last epochs without the penalty; authors: 0."
+    )
+    weight_decay: float = Field(5e-4, ge=0, description="Authors: 5e-4.")
+
+    @property
+    def is_paced(self) -> bool:
+        """Tell whether what an epoch does depends on how many there are: of plain ones, always."""
+        return super().is_paced or self.plain_epochs > 0

@@ -1,0 +1,36 @@
+"""NegGrad+: down the loss of the retained examples and up that of the forget set, in one step.
+
+Once its batches are used up, the forget set is shuffled anew; public code repeats them.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from collateral.contract.protocols import Run, Task
+from collateral.methods.neggrad_plus.params import Params
+from collateral.training.optimizers import descend, start_training
+
+
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
+    """Return `model`, updated in place."""
+    base = [weight.detach().clone() for weight in model.parameters()]
+    optimizer = start_training(model, params)
+    augment = params.augment
+    for epoch in run.epochs(params.epochs, model, optimizer):
+        forget = task.forget.cycle(params.forget_batch_size, run.generator, augment=augment)
+        for x, y in task.retain.batches(params.batch_size, run.generator, augment=augment):
+            x_forget, y_forget = next(forget)
+            keep = F.cross_entropy(model(x), y)
+            drop = F.cross_entropy(model(x_forget), y_forget)
+            if params.proximal:
+                keep = keep + 0.5 * params.proximal * squared_distance(model, base)
+            descend(optimizer, params.alpha * keep - (1 - params.alpha) * drop)
+        run.log(epoch=epoch, keep=keep.item(), drop=drop.item())
+    return model
+
+
+def squared_distance(model: nn.Module, base: list[Tensor]) -> Tensor:
+    """Return how far the weights have moved, as the square of the Euclidean distance."""
+    pairs = zip(model.parameters(), base, strict=True)
+    return torch.stack([(weight - start).square().sum() for weight, start in pairs]).sum()

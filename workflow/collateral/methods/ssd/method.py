@@ -1,0 +1,93 @@
+"""SSD: multiply the weights that matter much more to the forget set than to all examples.
+
+Importances are taken in eval mode, of clean images. With `gradients: batch` they are the authors'
+code's: unshuffled batches of the retained examples and then of the forget set, a short one at the
+end counting as much as the others.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from collateral.contract.protocols import Examples, Run, Task
+from collateral.methods._shared.gradients import by_parameter, trainable
+from collateral.methods._shared.per_sample import (
+    CHUNK_SIZE,
+    Loss,
+    import_ahead,
+    per_sample_gradients,
+)
+from collateral.methods.ssd.params import Params, Prepare
+from collateral.training.inference import evaluating
+
+
+def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
+    """Return the importances of every weight, to the forget set and to all examples."""
+    if params.gradients == "example":
+        import_ahead(run)
+    parts = {"forget": task.forget, "all": task.retain.joined(task.forget)}
+    return {
+        f"{part}.{name}": value
+        for part, examples in parts.items()
+        for name, value in by_parameter(model, importance(model, examples, params)).items()
+    }
+
+
+@torch.no_grad()
+def unlearn(
+    model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
+) -> nn.Module:
+    """Return `model`, updated in place; no example is read."""
+    chosen, weights = 0, trainable(model)
+    for name, weight in weights.items():
+        forget, everyone = prepared[f"forget.{name}"], prepared[f"all.{name}"]
+        scale = factors(forget, everyone, params)
+        chosen += int((scale < 1).sum())
+        weight.mul_(scale.to(weight))
+    run.report(dampened_share=chosen / sum(weight.numel() for weight in weights.values()))
+    return model
+
+
+def factors(forget: Tensor, everyone: Tensor, params: Params) -> Tensor:
+    """Return by what each weight is multiplied; 1 where it is not chosen."""
+    damped = (params.dampening * everyone / forget).clamp(max=1)
+    # What is chosen is above zero: the division is sound there.
+    return torch.where(forget > params.alpha * everyone, damped, torch.ones_like(damped))
+
+
+def importance(model: nn.Module, examples: Examples, params: Prepare) -> Tensor:
+    """Return the mean square, or where no label is read the mean size, of gradients, (P,)."""
+    loss_of = F.cross_entropy if params.loss == "cross_entropy" else output_norm
+    if params.gradients == "example":
+        rows = example_gradients(model, examples, loss_of)
+    else:
+        rows = batch_gradients(model, examples, params.batch_size, loss_of)
+    total, count = torch.zeros(()), 0
+    for some in rows:
+        sizes = some.square() if params.loss == "cross_entropy" else some.abs()
+        total, count = total.to(sizes) + sizes.sum(0), count + len(some)
+    return total / count
+
+
+def output_norm(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return the squared norm of the logits, the mean over examples; labels are not read."""
+    return logits.square().sum(1).mean()
+
+
+def example_gradients(model: nn.Module, examples: Examples, loss_of: Loss) -> Iterator[Tensor]:
+    """Yield the gradients of single examples, (b, P), a chunk at a time."""
+    for places in torch.arange(len(examples)).split(CHUNK_SIZE):
+        yield per_sample_gradients(model, examples.select(places), loss_of=loss_of)
+
+
+def batch_gradients(
+    model: nn.Module, examples: Examples, size: int, loss_of: Loss
+) -> Iterator[Tensor]:
+    """Yield the gradient of each batch's mean loss, (1, P)."""
+    weights = list(trainable(model).values())
+    for x, y in examples.in_order(size):
+        with evaluating(model), torch.enable_grad():
+            parts = torch.autograd.grad(loss_of(model(x), y), weights, materialize_grads=True)
+        yield torch.cat([part.flatten() for part in parts])[None]

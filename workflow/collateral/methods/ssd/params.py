@@ -1,0 +1,72 @@
+"""Parameters of selective synaptic dampening."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.contract.params import MethodParams, Whole
+from collateral.contract.published import Published
+from collateral.contract.work import NOTHING, Sizes, Work, training
+
+# A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
+PER_SAMPLE = 2
+
+
+class Prepare(MethodParams):
+    """How a weight's importance to the forget set, and to all examples, is measured."""
+
+    label: ClassVar[str] = "SSD"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+    loss: Literal["cross_entropy", "output_norm"] = Field(
+        "cross_entropy",
+        description="`cross_entropy`: importance is the mean squared gradient; `output_norm`: the "
+        "label-free form, the mean size of the gradient of the logits' squared norm.",
+    )
+    gradients: Literal["example", "batch"] = Field(
+        "example",
+        description="Whose gradients are squared: every `example`'s, as in the text, or those of "
+        "the mean loss of a `batch`, as in the authors' code, where its size changes the result.",
+    )
+    batch_size: Whole = Field(
+        128, ge=1, description="Examples in a `batch`; authors: 128, whole classes 64."
+    )
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Count the forget set twice: it is among all examples."""
+        seen = sizes.examples + sizes.forget
+        return training(seen * (PER_SAMPLE if self.gradients == "example" else 1))
+
+    def prepared_numbers(self, sizes: Sizes) -> int:
+        """Count two importances of each weight."""
+        return 2 * sizes.weights
+
+
+class Params(Prepare):
+    """SSD, selective synaptic dampening (Foster et al., AAAI 2024): shrink weights D_f relies on.
+
+    No training. A weight whose importance to the forget set, I_f, is above alpha times that to all
+    examples, I, is multiplied by min(dampening I / I_f, 1). I is n_f I_f / n at least, so that an
+    alpha of n / n_f or more does nothing. For the label-free form (Foster et al., ICLR 2024, tiny
+    papers) no values are published.
+    """
+
+    published: ClassVar[Published] = {
+        "text": {"gradients": "example"},
+        "authors' code": {
+            "alpha": 10,
+            "dampening": 1,
+            "gradients": "batch",
+            "batch_size": [128, 64],
+        },
+        "authors' code, ViT": {"alpha": [25, 5], "dampening": 1},
+    }
+
+    alpha: float = Field(
+        10.0, ge=0, description="How much more important to the forget set; authors: 10."
+    )
+    dampening: float = Field(1.0, ge=0, description="lambda; authors: 1.")
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count nothing: no example is read."""
+        return NOTHING

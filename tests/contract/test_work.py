@@ -68,7 +68,7 @@ def test_unlearning_is_as_much_work_as_the_method_says(small, monkeypatch, name,
         unflipped = len(method.task.forget) - len(inputs[0]["images"])
         count["trained"] += params.epochs * unflipped
     assert count["trained"] == sum(said.trained.values())
-    assert count["seen"] == sum(said.seen.values()) == 0
+    assert count["seen"] == sum(said.seen.values())
 
 
 @pytest.mark.parametrize(("name", "values"), EXACT)

@@ -18,7 +18,9 @@ from collateral.contract.plugins import (
     prepare_class,
     prepared_name,
 )
+from collateral.contract.skipping import Skipped
 from collateral.findings.accuracy.numbers import accuracies
+from collateral.methods.ft import method as ft
 from collateral.methods.ltd.params import Prepare
 from collateral.results.chain import file_hash, hashes
 from collateral.results.dataset import Labels
@@ -92,6 +94,27 @@ def test_the_record_of_a_training_names_what_was_trained_on(workshop):
     assert read(workshop, "retrain", "record.json")["trained_on"] == split.retain_hash
     everyone = ids_hash(np.arange(split.num_train))
     assert read(workshop, "base", "record.json")["trained_on"] == everyone != split.retain_hash
+
+
+def cannot_work(*_) -> None:
+    raise Skipped("no convolutions")
+
+
+def test_a_skipped_method_leaves_the_bases_outputs_and_its_reason(workshop, monkeypatch):
+    monkeypatch.setattr(ft, "unlearn", cannot_work)
+    main([*workshop.method("unlearn", "skipped", "ft", FT, run="ft"), "--track"])
+    record = read(workshop, "skipped", "record.json")
+    assert (record["status"], record["reason"]) == ("skipped", "no convolutions")
+    skipped, base = workshop.results("skipped"), workshop.results("base")
+    assert skipped["outputs.npz"] == base["outputs.npz"]
+    assert len(Epochs.load(workshop.folder / "skipped" / "epochs.npz")) == 2
+
+
+def test_trials_of_a_skipped_method_have_no_numbers(workshop, monkeypatch):
+    monkeypatch.setattr(ft, "unlearn", cannot_work)
+    main(workshop.method("tune", "skipped-tune", "ft", FT, trials=GRID, default=DEFAULT))
+    rows = trials(workshop, "skipped-tune")
+    assert {(row["ua"], row["ra"], row["mia"]) for row in rows} == {("", "", "")}
 
 
 def test_finished_jobs_leave_no_checkpoints(workshop):

@@ -74,6 +74,19 @@ def test_a_run_that_broke_in_one_seed_has_collapsed(tmp_path, status):
     assert ga.startswith(f"{status.capitalize()} (1 of 5 seeds); TA is ")
 
 
+def test_a_skipped_method_has_no_numbers_no_verdict_and_no_part_in_the_family(tmp_path):
+    skipped = replace(ALIKE, status=("skipped",) * 5)
+    others = {**ENDS, "ft": CASES["unlike Retrain"]}
+    made = table_of(tmp_path / "with", {**others, "msg": skipped})
+    alone = table_of(tmp_path / "without", others)
+    assert (verdict_of(made, "msg"), verdict_of(made, "ft")) == ("", "unlike Retrain")
+    assert np.isnan(made.values("msg", "ua")).all()
+    assert made.trouble("msg") == "skipped (5 of 5 seeds)"
+    p = "difference_p"
+    assert made.number("ft", p, at="ua") == alone.number("ft", p, at="ua") > 0
+    assert "msg" in made.labels and len(list(said_of(made))) == 1
+
+
 def test_what_was_not_learnt_by_heart_cannot_be_unforgotten(tmp_path):
     # Original is where Retrain is: above their midpoint by a hair, in every seed, is nothing.
     hair = replace(RETRAIN, forget=tuple(count - 1 for count in RETRAIN.forget))

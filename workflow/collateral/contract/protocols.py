@@ -178,7 +178,7 @@ class Result(Protocol):
 
     @property
     def is_diverged(self) -> bool:
-        """Whether its answers mean nothing."""
+        """Whether its answers mean nothing, because it diverged or was skipped."""
 
     @property
     def record(self) -> dict[str, Any]:

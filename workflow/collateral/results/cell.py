@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import At, Row
+from collateral.contract.skipping import SKIPPED
 from collateral.results import layout
 from collateral.results.chain import checked, read_cost, read_sealed
 from collateral.results.dataset import Labels
@@ -49,8 +50,8 @@ class Result:
 
     @property
     def is_diverged(self) -> bool:
-        """Whether the outputs mean nothing."""
-        return self.status == "diverged"
+        """Whether the outputs mean nothing: they are undefined, or the method was skipped."""
+        return self.status in ("diverged", SKIPPED)
 
     @cached_property
     def train(self) -> StoredOutputs:
@@ -241,4 +242,4 @@ class CellResults:
         return self.result(run, self.seeds[0]).kind
 
 
-STATUSES = ("ok", "collapsed", "diverged")  # from good to bad
+STATUSES = ("ok", "collapsed", "diverged", SKIPPED)  # from good to bad

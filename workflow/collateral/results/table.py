@@ -78,7 +78,7 @@ class CellTable:
         return self.with_labels(self.benchmark.labels)
 
     def trouble(self, run: str) -> str:
-        """Say how many seeds diverged or collapsed; empty where none did."""
+        """Say how many seeds diverged, collapsed or were skipped; empty where none."""
         counts = self.troubles[run].items()
         return ", ".join(f"{status} ({n} of {len(self.seeds)} seeds)" for status, n in counts)
 

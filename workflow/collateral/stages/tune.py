@@ -145,7 +145,7 @@ def measure(
     numbers = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
     drawn = draw(split, len(labels.test), method.seed)
     numbers |= scores(outputs.train, outputs.test, labels, split, drawn, (MIA,))
-    if status_of(outputs, labels) == "diverged":
+    if run.skipped or status_of(outputs, labels) == "diverged":
         numbers = dict.fromkeys(numbers, math.nan)
     retained = labels.train[split.retain]
     numbers["num_affected"] = int(np.isin(retained, split.affected).sum())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import kind_of, prepare_class, prepare_values, prepared_name
 from collateral.contract.seeds import seed_of
+from collateral.contract.skipping import Skipped
 from collateral.results import layout
 from collateral.results.chain import checked, read_cost, write_record
 from collateral.results.files import read_json, write_json
@@ -22,6 +24,8 @@ from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task
 from collateral.training.run import Run, Tracker
 from collateral.training.session import Session, read_tensors, write_cost, write_tensors
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,11 @@ class Method:
         model = self.load_base()
         run.track(model)
         with run.phase("unlearn"):
-            model = self.module.unlearn(model, self.task, params, run, *inputs)
+            try:
+                model = self.module.unlearn(model, self.task, params, run, *inputs)
+            except Skipped as skipped:
+                model, run.skipped = self.load_base(), str(skipped)
+                LOG.warning("skipped: %s", skipped)
         if len(run.tracked) == 1:  # it has no epochs: its end is all there is to see
             run.track(model, epoch=0)
         return model, run

@@ -39,6 +39,7 @@ class Run:
         self.clock = Clock(device)
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
+        self.skipped = ""  # why the method could not work here
         self.tracked: list[dict[str, Tensor]] = []  # kept of the base and of every epoch
         self.tracked_seconds: list[float] = []  # on the clock by then
         self._checkpoints = checkpoints

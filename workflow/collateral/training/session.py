@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
+from collateral.contract.skipping import SKIPPED
 from collateral.models._build import build_model
 from collateral.results import chain, layout
 from collateral.results.chain import checked, write_record
@@ -94,8 +95,10 @@ def write_results(
         parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
         Epochs.of(parts).save(out / layout.EPOCHS)
         names.append(layout.EPOCHS)
-    status = status_of(outputs, session.data.labels)
-    about = {"status": status, "numerics": numerics_of(run.devices), "extra": run.reported}
+    ended = {"status": status_of(outputs, session.data.labels)}
+    if run.skipped:
+        ended = {"status": SKIPPED, "reason": run.skipped}
+    about = {**ended, "numerics": numerics_of(run.devices), "extra": run.reported}
     files = [out / name for name in names]
     write_record(out / layout.RECORD, {**record, **about}, root=session.folder, files=files)
     write_cost(out, run.clock.seconds, session.device, session.folder, run.tracked_seconds)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
+from collateral.contract.skipping import SKIPPED
 from collateral.contract.tracking import TRACKED
 from collateral.findings._shared.gaps import FORGETTING, forgetting_error
 from collateral.findings._shared.inference.differences import (
@@ -40,7 +41,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         yield Row(RETRAIN, "margin", margin, at=at)
     for seed, value in zip(cell.seeds, held.base_ua, strict=True):
         yield Row(RETRAIN, "base_ua", float(value), seed)
-    kinds = {result.run: result.kind for result in cell.results() if "@" not in result.run}
+    kinds = {result.run: result.kind for result in cell.results() if _is_judged(result)}
     methods = [run for run, kind in kinds.items() if kind == "method"]
     # A control is tested by itself: it does not make the methods' tests stricter.
     for family in (methods, *([run] for run in kinds if run not in methods)):
@@ -50,6 +51,11 @@ def numbers(cell: CellResults) -> Iterator[Row]:
             if run in methods:
                 verdict = decide(held.evidence(run, found[run]))
                 yield Row(run, "verdict", float(VERDICTS.index(verdict)))
+
+
+def _is_judged(result: Result) -> bool:
+    """Tell whether a run is neither of a sweep nor of a method that could not work here."""
+    return "@" not in result.run and result.record["status"] != SKIPPED
 
 
 @dataclass(frozen=True)

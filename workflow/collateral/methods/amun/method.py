@@ -4,16 +4,15 @@ The adversarial images stay floats and are not augmented, as in the public code:
 the boundary, and rounding to 256 levels alone puts some back (15 of 62 on a cut of CIFAR-100).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Batch, Examples, Run, Task
+from collateral.contract.protocols import Run, Task
+from collateral.methods._shared.mixing import mixed
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
-from collateral.training.examples import moved
 from collateral.training.optimizers import descend, set_rate, start_training
 
 
@@ -38,22 +37,8 @@ def unlearn(
     for epoch in run.epochs(params.epochs, model, optimizer):
         if params.lr_decay_epochs:
             set_rate(optimizer, params.lr * 0.1 ** (epoch // params.lr_decay_epochs))
-        for x, y in _mixed(clean, adversarial, params, run.generator):
+        for x, y in mixed(clean, adversarial, params, run.generator):
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())
     return model
-
-
-def _mixed(
-    clean: Examples, adversarial: Batch, params: Params, generator: torch.Generator
-) -> Iterator[Batch]:
-    """Yield batches shuffled over both, each example once; only the clean ones are augmented."""
-    images, labels = adversarial
-    order = torch.randperm(len(clean) + len(labels), generator=generator)
-    for index in order.split(params.batch_size):
-        is_clean = index < len(clean)
-        some = clean.select(moved(index[is_clean], labels.device))
-        places = moved(index[~is_clean] - len(clean), labels.device)
-        x = some.augmented(generator) if params.augment else some.pixels()
-        yield torch.cat([x, images[places]]), torch.cat([some.labels, labels[places]])

@@ -1,0 +1,89 @@
+"""MUNBa: the bargain by hand, where there is none, and who is seen when."""
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn
+
+from collateral.methods.munba.method import FALLBACK, bargain, shares
+from collateral.methods.munba.params import Params
+from collateral.training.optimizers import Sgd
+
+
+def weights_of(r: list[float], u: list[float]) -> list[float]:
+    """Return both sides' weights of gradients that lie in two tensors."""
+    sides = ([torch.tensor(side[:1]).float(), torch.tensor(side[1:]).float()] for side in (r, u))
+    return [share.item() for share in shares(*sides)]
+
+
+def public_form(r: list[float], u: list[float]) -> list[float]:
+    """Return the weights by the closed form as it was published, in double precision."""
+    g1, g2, g3 = (
+        sum(a * b for a, b in zip(x, y, strict=True)) for x, y in ((r, r), (r, u), (u, u))
+    )
+    a = math.sqrt((g1 * g3 - g2 * math.sqrt(g1 * g3)) / (g1**2 * g3 - g1 * g2**2))
+    return [a, (1 - g1 * a**2) / (g2 * a)]
+
+
+def test_the_weights_of_a_pair_by_hand():
+    assert weights_of([1, 0], [1, 1]) == pytest.approx([0.765367, 0.541196], abs=1e-6)
+
+
+@pytest.mark.parametrize(("r", "u"), [([1, 0], [1, 1]), ([3, -1], [0.1, 2]), ([5, 1], [-4, 3])])
+def test_they_are_those_of_the_published_closed_form(r, u):
+    assert weights_of(r, u) == pytest.approx(public_form(r, u), rel=1e-5)
+
+
+@pytest.mark.parametrize(("r", "u"), [([1, 0], [0, 7]), ([3, -1], [0.1, 2]), ([2, 2], [1, 1])])
+def test_the_sum_is_the_bisector_of_norm_sqrt_two(r, u):
+    a_r, a_u = weights_of(r, u)
+    total = torch.tensor([a_r * x + a_u * y for x, y in zip(r, u, strict=True)])
+    assert total.norm().item() == pytest.approx(math.sqrt(2), rel=1e-5)
+    ends = [
+        nn.functional.cosine_similarity(total, torch.tensor(side).float(), dim=0) for side in (r, u)
+    ]
+    torch.testing.assert_close(*ends)
+
+
+@pytest.mark.parametrize(("r", "u"), [([1, 2], [-2, -4]), ([0, 0], [1, 1]), ([1, 1], [0, 0])])
+def test_without_a_bisector_the_fixed_weights_hold(r, u):
+    assert weights_of(r, u) == pytest.approx([1, FALLBACK])
+
+
+def test_a_step_is_as_long_as_the_rate_whatever_the_gradients_are():
+    start = torch.tensor([1.0, 2.0])
+    for size in (1e-3, 1e3):
+        weight = nn.Parameter(start.clone())
+        optimizer = Sgd([weight], lr=0.5, weight_decay=0, momentum=0)
+        bargain([weight], optimizer, (size * weight[0], 7 * weight[1]), 1.0)
+        step = 0.5 / math.sqrt(2)
+        torch.testing.assert_close(weight.detach(), start - torch.tensor([step, step]))
+
+
+def test_a_short_gradient_is_not_stretched_by_the_clip():
+    weight = nn.Parameter(torch.tensor([1.0]))
+    # Opposed: 1 and 0.1 are their weights.
+    bargain([weight], Sgd([weight], 1.0, 0, 0), (0.5 * weight[0], -0.5 * weight[0]), 1.0)
+    assert weight.item() == pytest.approx(1 - 0.45)
+
+
+def test_batches_that_are_left_are_plain_steps(small, monkeypatch):
+    """Nine batches of retained examples, two of forget ones."""
+    module, paired = small.method("munba").module, []
+    monkeypatch.setattr(module, "bargain", lambda *of: paired.append(bargain(*of)))
+    small.method("munba").unlearn(Params(epochs=3, batch_size=16))
+    assert len(paired) == 3 * 2
+
+
+def test_ascent_reads_true_labels_and_random_ones_do_not(small):
+    def head(forgetting: str, shift: int) -> torch.Tensor:
+        method = small.method("munba")
+        labels = (method.task.forget.labels + shift) % method.task.num_classes
+        object.__setattr__(method.task, "forget", method.task.forget.relabelled(labels))
+        return method.unlearn(Params(epochs=1, forgetting=forgetting))[0].head.weight
+
+    assert torch.equal(head("random", 0), head("random", 1))
+    assert not torch.equal(head("ascent", 0), head("ascent", 1))

@@ -1,0 +1,38 @@
+"""Parameters of DELETE."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from collateral.contract.params import Epochs, TrainedParams, Whole
+from collateral.contract.published import Published
+from collateral.contract.work import Sizes, Work, looking, training
+
+CODE = {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0, "augment": True}
+
+
+class Params(TrainedParams):
+    """DELETE (Zhou et al., CVPR 2025): the base's own answer on D_f, without the true class.
+
+    A forget example's target is the base model's softmax with the true class's logit at minus
+    infinity, on the same view of the image. No retained example is seen. Made for whole classes:
+    of a part of a class, the kept classmates get no word.
+    """
+
+    label: ClassVar[str] = "DELETE"
+    touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
+    published: ClassVar[Published] = {
+        "DELETE": {**CODE, "lr": 5e-5, "batch_size": 128},
+        "DELETE, CIFAR-10": {"lr": 1e-4},
+        "DELETE, Tiny ImageNet": {"lr": 5e-5, "batch_size": 64, "batchnorm": ["train", "frozen"]},
+    }
+
+    epochs: Epochs = Field(20, ge=0, description="Passes over the forget set; public code: 20.")
+    lr: float = Field(5e-5, ge=0, description="Public code, CIFAR-100: 5e-5; CIFAR-10: 1e-4.")
+    batch_size: Whole = Field(128, ge=1, description="Forget examples a step; public code: 128.")
+    weight_decay: float = Field(0, ge=0, description="Public code: none.")
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count the base's answers too."""
+        images = self.epochs * sizes.forget
+        return training(images) + looking(images)

@@ -1,0 +1,107 @@
+"""MSG and CT: spoil the convolutions, by a mask or by a transposition, and train on.
+
+Public code (DeepUnlearn) sums the gradients of batches' mean losses in train mode, and redraws the
+convolutions' biases with their weights, unasked; here gradients are of clean images in eval mode,
+every example counts the same, and biases are kept.
+"""
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from collateral.contract.protocols import Run, Task
+from collateral.contract.skipping import Skipped
+from collateral.methods._shared.gradients import by_parameter, summed_gradient
+from collateral.methods._shared.steps import descend_changed
+from collateral.methods.msg.params import Params
+from collateral.training.optimizers import cosine, set_rate, start_training
+
+
+def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
+    """Return `model`, updated in place."""
+    kernels = convolutions(model)
+    if not kernels:
+        raise Skipped("the model has no convolutions")
+    redrawn = masks(model, task, params, run) if params.variant == "msg" else {}
+    factors = {name: torch.where(redrawn[name], 1.0, params.kept_rate) for name in redrawn}
+    optimizer = start_training(model, params)
+
+    def damp() -> None:
+        for name, factor in factors.items():
+            gradient = kernels[name].grad
+            assert gradient is not None
+            gradient *= factor
+
+    for epoch in run.epochs(params.epochs, model, optimizer):
+        if epoch == 0 and params.variant == "msg":
+            redraw(kernels, redrawn, run.generator)
+        elif epoch == 0:
+            transpose(kernels)
+        factor = rate_factor(epoch, params.epochs, params.variant)
+        set_rate(optimizer, params.lr * factor)
+        for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
+            loss = F.cross_entropy(model(x), y)
+            descend_changed(optimizer, loss, damp)
+        run.log(epoch=epoch, loss=loss.item())
+    return model
+
+
+def convolutions(model: nn.Module) -> dict[str, Tensor]:
+    """Return the weights of all two-dimensional convolutions by their names."""
+    modules = model.named_modules()
+    found = ((name, module) for name, module in modules if isinstance(module, nn.Conv2d))
+    return {f"{name}.weight": module.weight for name, module in found}
+
+
+def masks(model: nn.Module, task: Task, params: Params, run: Run) -> dict[str, Tensor]:
+    """Mark the weights of each convolution that are to be drawn anew."""
+    with run.phase("mask"):
+        order = torch.randperm(len(task.retain), generator=run.generator)
+        some = order[: len(task.forget)].to(run.device)
+        retained = summed_gradient(model, task.retain.select(some))
+        difference = retained - summed_gradient(model, task.forget)
+        scores = by_parameter(model, difference.abs())
+        return {name: smallest(scores[name], params.ratio) for name in convolutions(model)}
+
+
+def smallest(scores: Tensor, ratio: float) -> Tensor:
+    """Mark the share `ratio` of the smallest entries, rounded to a number; of equals the first."""
+    order = scores.flatten().argsort(stable=True)
+    marks = torch.zeros_like(order, dtype=torch.bool)
+    marks[order[: round(ratio * len(order))]] = True
+    return marks.view(scores.shape)
+
+
+@torch.no_grad()
+def redraw(
+    kernels: Mapping[str, Tensor], marked: Mapping[str, Tensor], generator: torch.Generator
+) -> None:
+    """Draw the marked weights anew, in place."""
+    for name, kernel in kernels.items():
+        kernel.copy_(torch.where(marked[name], drawn(kernel, generator), kernel))
+
+
+def drawn(kernel: Tensor, generator: torch.Generator) -> Tensor:
+    """Return weights as He's initialisation by fan out draws them: of variance 2 / (out k k)."""
+    fan_out = kernel.shape[0] * math.prod(kernel.shape[2:])
+    return (torch.randn(kernel.shape, generator=generator) * (2 / fan_out) ** 0.5).to(kernel)
+
+
+@torch.no_grad()
+def transpose(kernels: Mapping[str, Tensor]) -> None:
+    """Swap height and width of all kernels (out, in, k, k), in place; leave those not square."""
+    for kernel in kernels.values():
+        if kernel.shape[2] == kernel.shape[3]:
+            kernel.copy_(kernel.transpose(2, 3).clone())
+
+
+def rate_factor(epoch: int, epochs: int, variant: str) -> float:
+    """Return the factor of the rate in an epoch from 0: a triangle for `msg`, a cosine for `ct`."""
+    if variant == "ct":
+        return cosine(epoch, epochs)
+    half = (epochs + 1) // 2
+    step = epoch + 1
+    return step / half if step <= half else (epochs + 1 - step) / (epochs + 1 - half)

@@ -1,0 +1,59 @@
+"""Parameters of MSG and CT."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.contract.params import Epochs, TrainedParams, Whole
+from collateral.contract.published import Published
+from collateral.contract.work import Sizes, Work, training
+
+CODE = {"lr": 1e-3, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 64, "augment": False}
+
+
+class Params(TrainedParams):
+    """MSG, masked small gradients (NeurIPS 2023 challenge; Cadet et al., 2024): redraw, then train.
+
+    In every convolution, the share `ratio` of weights with the smallest difference between the
+    gradients of retained and of forget examples is drawn anew; then the model trains on the
+    retained examples, with the gradients of the convolutions' other weights times `kept_rate`. `ct`
+    is the challenge's convolution transpose: every kernel's height and width are swapped, and the
+    model trains on. Skipped where a model has no convolutions. There is no paper but DeepUnlearn's.
+    """
+
+    label: ClassVar[str] = "MSG"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    published: ClassVar[Published] = {
+        "DeepUnlearn": {**CODE, "variant": "msg", "epochs": 5, "ratio": 0.3, "kept_rate": 0.1},
+        "DeepUnlearn, CT": {**CODE, "variant": "ct", "epochs": 3},
+    }
+
+    variant: Literal["msg", "ct"] = Field(
+        "msg", description="`ct`: swap the kernels' sides instead; the forget set is not seen."
+    )
+    ratio: float = Field(
+        0.3, ge=0, le=1, description="Of `msg`: share of weights drawn anew; public code: 0.3."
+    )
+    kept_rate: float = Field(
+        0.1, ge=0, description="Of `msg`: factor of the others' gradients; public code: 0.1."
+    )
+    epochs: Epochs = Field(5, ge=0, description="Over the retained ones; public code: 5, `ct` 3.")
+    lr: float = Field(
+        1e-3,
+        ge=0,
+        description="Highest rate; `msg` rises to it until the middle epoch and falls again, `ct` "
+        "falls as a cosine. Public code: 1e-3.",
+    )
+    batch_size: Whole = Field(64, ge=1, description="Examples a step; public code: 64.")
+    weight_decay: float = Field(5e-4, ge=0, description="Public code: 5e-4.")
+    augment: bool = Field(False, description="Augment as the data set does; public code: no.")
+
+    @property
+    def is_paced(self) -> bool:
+        """The rate of an epoch depends on how many there are."""
+        return True
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count the gradients of both sides too."""
+        scored = sizes.forget + min(sizes.forget, sizes.retain) if self.variant == "msg" else 0
+        return training(self.epochs * sizes.retain + scored)

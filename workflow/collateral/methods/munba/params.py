@@ -1,0 +1,44 @@
+"""Parameters of MUNBa."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.contract.params import Epochs, TrainedParams
+from collateral.contract.published import OPTML, Published
+from collateral.contract.work import Sizes, Work, training
+
+
+class Params(TrainedParams):
+    """MUNBa (Wu and Harandi, ICCV 2025): Nash bargaining between keeping and forgetting.
+
+    A step pairs a batch of retained and one of forget examples. The bargain weighs their
+    gradients so that the sum is along the bisector of the two and of norm sqrt 2, whatever their
+    lengths; where they are opposed there is none, and 1 and 0.1 take their place. Batches of
+    retained examples that are left when the forget set has been seen are plain steps. Where the
+    forget set has more batches, the rest of it is not seen in that epoch.
+    """
+
+    label: ClassVar[str] = "MUNBa"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+    published: ClassVar[Published] = {
+        "MUNBa": {**OPTML, "momentum": 0.9, "forgetting": "random", "clip": 1},
+        "RFE's authors": {"epochs": 5},
+    }
+
+    epochs: Epochs = Field(10, ge=0, description="Over the retained ones; public code: 10.")
+    lr: float = Field(0.01, ge=0, description="Public code: 0.01.")
+    weight_decay: float = Field(5e-4, ge=0, description="Public code: 5e-4.")
+    forgetting: Literal["random", "ascent"] = Field(
+        "random",
+        description="What forgetting descends on: labels of any class drawn anew in every step "
+        "(public code), or minus the loss of the true ones (there, commented out).",
+    )
+    clip: float = Field(
+        1.0, gt=0, description="Longest gradient of a bargain; public code: 1, so that each is it."
+    )
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count the forget examples that the retained ones' batches have room for."""
+        room = -(-sizes.retain // self.batch_size) * self.batch_size
+        return training(self.epochs * (sizes.retain + min(sizes.forget, room)))

@@ -1,0 +1,81 @@
+"""Parameters of NatMU."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
+from collateral.contract.published import Published
+from collateral.contract.work import Sizes, Work, looking, training
+
+CODE = {"optimizer": "adamw", "epochs": 5, "batch_size": 128, "blends": 4, "augment": True}
+
+
+class Prepare(MethodParams):
+    """How the forget images are blended with retained ones."""
+
+    label: ClassVar[str] = "NatMU"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+    blends: Whole = Field(
+        4,
+        ge=1,
+        le=4,
+        description="Blends of an image, with as many wrong classes, at most all; public code: 4.",
+    )
+    delta: float = Field(
+        -0.03,
+        ge=-1,
+        le=1,
+        description="Added to the share of the forget image in every pixel; public code, "
+        "CIFAR-100: -0.03, CIFAR-10: -0.19, Tiny ImageNet: 0.045.",
+    )
+
+    def blends_of(self, sizes: Sizes) -> int:
+        """Return how many blends there are, where no class runs short."""
+        return min(self.blends, sizes.classes - 1) * sizes.forget
+
+    def prepare_work(self, sizes: Sizes) -> Work:
+        """Count the base's answers on the forget set."""
+        return looking(sizes.forget)
+
+    def prepared_numbers(self, sizes: Sizes) -> int:
+        """Count the blends: a byte a number, and so a quarter of a float."""
+        return self.blends_of(sizes) * sizes.pixels // 4
+
+
+class Params(TrainedParams, Prepare):
+    """NatMU, natural unlearning (He et al., 2024): blend D_f's images with those of other classes.
+
+    A forget image is blended, by a mask that rises or falls from the edges, with a retained image
+    of each of the classes that the base takes it for next, and labelled so. No retained image is
+    used twice; where a class has none left, the next one in rank takes its place, and where none
+    has, blends are fewer. The model trains on the retained examples and the blends. Public code
+    needs five classes and squares of 32 or 64 pixels; here any number and size will do.
+    """
+
+    published: ClassVar[Published] = {
+        "NatMU": {**CODE, "delta": -0.03, "lr": 1.1e-3, "weight_decay": 5e-4},
+        "NatMU, CIFAR-10": {"delta": -0.19, "lr": 1e-3, "weight_decay": 0.002},
+        "NatMU, Tiny ImageNet": {"delta": 0.045, "lr": 8.3e-4, "weight_decay": 7e-5}
+        | {"batch_size": 256},
+    }
+
+    epochs: Epochs = Field(5, ge=0, description="Over all that is trained on; public code: 5.")
+    lr: float = Field(
+        1.1e-3,
+        ge=0,
+        description="First rate, falling as a cosine step by step; public code, CIFAR-100: 1.1e-3.",
+    )
+    optimizer: Literal["sgd", "adam", "adamw"] = Field("adamw", description="Public code: AdamW.")
+    batch_size: Whole = Field(128, ge=1, description="Examples a step; public code: 128.")
+    weight_decay: float = Field(5e-4, ge=0, description="Public code, CIFAR-100: 5e-4.")
+
+    @property
+    def is_paced(self) -> bool:
+        """The rate depends on how many steps there are."""
+        return True
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count the retained examples and the blends."""
+        return training(self.epochs * (sizes.retain + self.blends_of(sizes)))

@@ -1,0 +1,80 @@
+"""Parameters of SFRon."""
+
+from itertools import pairwise
+from typing import ClassVar
+
+from pydantic import Field
+
+from collateral.contract.params import MethodParams, TrainedParams, Whole
+from collateral.contract.published import Published
+from collateral.contract.work import Sizes, Work, training
+
+CODE = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 128}
+
+
+class Prepare(MethodParams):
+    """How the importance of the weights is measured; the images are clean, in eval mode."""
+
+    label: ClassVar[str] = "SFRon"
+    touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
+
+    importance_batch: Whole = Field(
+        128,
+        ge=1,
+        description="Importance is the mean over batches of so many of the squared gradient of "
+        "the mean loss; public code: 128. 1 is the diagonal of the Fisher matrix.",
+    )
+
+
+class Params(TrainedParams, Prepare):
+    """SFRon (Huang et al., NeurIPS 2024): ascend where weights matter to D_f, repair on D_r.
+
+    Every fifth step first climbs the forget set's loss, in which an example weighs less the larger
+    its loss is, on the weights alone that matter at least as much to the forget set as to the
+    retained examples; every step then descends on the retained ones. Climbing and rate fall as
+    cosines. One optimiser takes both steps: its momentum and weight decay move all weights. The
+    public code's moving average of the weights does nothing at its default and is not here.
+    """
+
+    published: ClassVar[Published] = {
+        "SFRon": {**CODE, "steps": 1500, "every": 5, "strength": 25, "power": 0.5, "clip": 7}
+        | {"threshold": 1, "importance_batch": 128},
+        "SFRon, Tiny ImageNet": {"optimizer": "adamw", "lr": 2e-5, "weight_decay": 0.05}
+        | {"steps": 500, "every": 1, "strength": 500},
+    }
+
+    steps: Whole = Field(
+        1500, ge=0, description="Steps on the retained examples; public code: 1500."
+    )
+    every: Whole = Field(5, ge=1, description="Steps from one climb to the next; public code: 5.")
+    strength: float = Field(25.0, ge=0, description="Of the climb, at first; public code: 25.")
+    power: float = Field(
+        0.5, ge=0, description="An example's weight is its loss to minus this; public code: 0.5."
+    )
+    threshold: float = Field(
+        1.0, ge=0, description="Least ratio of importances of weights that climb; public code: 1."
+    )
+    clip: float = Field(7.0, gt=0, description="Longest gradient of a climb; public code: 7.")
+    lr: float = Field(0.01, ge=0, description="First rate; public code: 0.01.")
+    batch_size: Whole = Field(128, ge=1, description="Examples a step; public code: 128.")
+    weight_decay: float = Field(5e-4, ge=0, description="Public code: 5e-4.")
+
+    @property
+    def is_paced(self) -> bool:
+        """Rate and climb depend on how many steps there are."""
+        return True
+
+    def unlearn_work(self, sizes: Sizes) -> Work:
+        """Count the steps on either side; each pass over the retained examples begins D_f anew."""
+        batches = -(-sizes.retain // self.batch_size)
+        ends = [*range(batches, self.steps, batches), self.steps]
+        climbs = [-(-end // self.every) for end in (0, *ends)]
+        by_pass = [after - before for before, after in pairwise(climbs)]
+        forgotten = sum(_cycled(count, sizes.forget, self.batch_size) for count in by_pass)
+        return training(_cycled(self.steps, sizes.retain, self.batch_size) + forgotten)
+
+
+def _cycled(batches: int, examples: int, size: int) -> int:
+    """Return how many images so many batches of repeated passes have."""
+    passes, rest = divmod(batches, -(-examples // size))
+    return passes * examples + min(rest * size, examples)

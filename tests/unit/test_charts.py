@@ -100,9 +100,8 @@ def test_what_collapsed_does_not_set_the_scale_and_is_named(counted, tmp_path):
 def test_a_collapsed_run_is_in_the_picture_and_one_without_a_price_too(counted):
     [chart] = verdict_charts(counted)
     assert {row["run"] for row in chart.rows} == {"ga", "iu"}
-    without = points(counted).assign(price=np.nan)
-    rows = in_words(without)
-    assert (rows["area"] == 0).all()  # a size that Vega draws
+    rows = in_words(points(counted).assign(price=np.nan))
+    assert (rows["area"] > 0).all()  # a size that Vega draws
     assert (rows["time"] == "–").all()
 
 

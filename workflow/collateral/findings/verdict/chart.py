@@ -17,8 +17,8 @@ from collateral.findings._shared.charts import (
     said,
     tooltip,
 )
-from collateral.findings.verdict.figure import CAPTION, MOST_SHARE
-from collateral.findings.verdict.picture import limits, points
+from collateral.findings.verdict.figure import CAPTION
+from collateral.findings.verdict.picture import AREA, limits, points
 from collateral.results.table import CellTable
 
 SIZE = {"width": 560, "height": 360}
@@ -39,7 +39,6 @@ def in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what is drawn and what hovering says, a row a run."""
     return frame.assign(
         name_y=heights_of_names(frame),
-        area=frame["price"].fillna(0.0),
         error=said(frame["forgetting_error"], ".1f", " points"),
         damage_said=intervals(frame, "damage", "damage_low", "damage_high"),
         floor=said(frame["floor_damage"], ".1f", " points"),
@@ -67,7 +66,7 @@ def draw(cell: CellTable, frame: pd.DataFrame) -> dict[str, object]:
 
 
 def _floor() -> alt.Chart:
-    sides = alt.Chart(ROWS).transform_aggregate(e="max(floor_error)", d="max(floor_damage)")
+    sides = alt.Chart(ROWS).transform_aggregate(e="max(box_error)", d="max(box_damage)")
     box = sides.transform_calculate(zero="0", down="-datum.d")
     mark = box.mark_rect(color=NEUTRAL, opacity=0.22, clip=True, aria=False)
     floor: alt.Chart = mark.encode(x=alt.X("zero:Q"), x2="e:Q", y=alt.Y("down:Q"), y2="d:Q")
@@ -84,7 +83,7 @@ def _runs(cell: CellTable, frame: pd.DataFrame) -> Iterator[alt.Chart]:
     base = alt.Chart(ROWS).encode(x=x, color=colour_of(cell))
     bars = base.transform_filter("!datum.is_edge").mark_rule(clip=True, aria=False)
     yield bars.encode(y=alt.Y("damage_low:Q"), y2="damage_high:Q")
-    areas = alt.Scale(domain=[0, MOST_SHARE], range=AREAS, clamp=True)
+    areas = alt.Scale(domain=[0, AREA], range=AREAS)
     is_solid = "datum.kind == 'method' && !datum.is_edge"
     hover = tooltip(
         label="method",

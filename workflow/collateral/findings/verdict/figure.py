@@ -23,7 +23,6 @@ from collateral.findings._shared.style import (
     put_notes,
     style,
 )
-from collateral.findings.verdict.picture import MOST_SHARE as MOST_SHARE
 from collateral.findings.verdict.picture import limits, points
 from collateral.findings.verdict.words import words
 from collateral.results.table import REFERENCE, CellTable

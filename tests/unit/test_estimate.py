@@ -29,7 +29,7 @@ from collateral.plan.jobs import BaseJob, RetrainJob
 from collateral.plan.limits import memory_mb, minutes
 from collateral.plan.method_jobs import UnlearnJob
 from collateral.plan.rates import A100, CPU, Rate, Rates, read_rates
-from collateral.plan.workload import SizeUnknownError, WorkError, Workload
+from collateral.plan.workload import SizeUnknownError, WorkError, Workload, num_tracked
 from collateral.stages import neighbours
 
 ROOT = Path(__file__).parents[2]
@@ -170,6 +170,26 @@ def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():
     assert taken["track"] == 3 * (run_bytes(plain) + kept)
     assert taken["track"] + taken["unlearn"] == before["unlearn"] + 3 * kept
     assert checkpoint_bytes(tracked) == checkpoint_bytes(plain) + kept
+
+
+# A batch has 25: the 30 forgotten are two, with the 210 retained ten.
+@pytest.mark.parametrize(
+    ("method", "params", "expected"),
+    [
+        ("ft", {"epochs": [2, 5, 3]}, 5),  # the longest that tuning may choose
+        ("ga", {"steps": 5}, 3),
+        ("ga", {"steps": 4, "epochs": 20}, 2),
+        ("rl", {"steps": 11}, 2),
+        ("rl", {"steps": 11, "retain": False}, 6),
+        ("amun", {"epochs": 2, "steps": 50}, 2),  # of its attack
+    ],
+)
+def test_a_tracked_run_has_as_many_epochs_as_its_steps_fill(method, params, expected):
+    batch = {"batch_size": 25, **params}
+    work = workload(methods={method: batch}, track=[method])
+    cell = cell_of(work)
+    assert num_tracked(cell.runs[method], work.sizes(cell)) == expected + 1
+    assert checkpoint_bytes(work) - checkpoint_bytes(workload()) == ALL * (expected + 1) * (4 + 2)
 
 
 def test_the_images_beside_similarities_are_the_most_that_the_stage_keeps():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, cached_property
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 from collateral.contract.data import DatasetSize
-from collateral.contract.params import MethodParams
+from collateral.contract.params import MethodParams, TrainedParams
 from collateral.contract.plugins import DATA, FORGET
 from collateral.contract.work import NOTHING, Sizes, Work, looking, training
 from collateral.data._facts import size_of
@@ -99,7 +99,7 @@ class Workload:
     def _run(self, cell: Cell, run: RunSpec, *, is_first_seed: bool) -> Work:
         work = self._unlearn(cell, run.choices) * (1 / len(run.choices)) + self._evaluation
         if run.tracked:
-            work += self._evaluation * num_tracked(run)
+            work += self._evaluation * num_tracked(run, self.sizes(cell))
         made = preparations_of(cell).of_run(run, is_first_seed=is_first_seed).made
         return self._named(work + self._prepare(cell, made) * (1 / max(1, len(run.preparations))))
 
@@ -139,9 +139,26 @@ class Workload:
         return work.of(self.benchmark.config.model)
 
 
-def num_tracked(run: RunSpec) -> int:
-    """Return how many models of a tracked run are looked at: the base, and each epoch's."""
-    return int(getattr(run.params, "epochs", 1)) + 1
+def num_tracked(run: RunSpec, sizes: Sizes) -> int:
+    """Return how many models of a tracked run are looked at, at most: the base, and each epoch's.
+
+    Tuning may choose the longest.
+    """
+    return 1 + max(_num_epochs(params, sizes) for params in run.choices)
+
+
+def _num_epochs(params: MethodParams, sizes: Sizes) -> int:
+    steps = getattr(params, "steps", None)
+    # Steps that may be null stand in for epochs; those of an attack do not.
+    if not isinstance(params, TrainedParams) or steps is None or not _may_be_null(params, "steps"):
+        return int(getattr(params, "epochs", 1))
+    epoch = _asked(params.model_copy(update={"epochs": 1, "steps": None}), "unlearn_work", sizes)
+    batches = ceil(sum(epoch.trained.values()) / params.batch_size)
+    return ceil(int(steps) / max(1, batches))
+
+
+def _may_be_null(params: MethodParams, key: str) -> bool:
+    return type(params).model_fields[key].default is None
 
 
 @cache

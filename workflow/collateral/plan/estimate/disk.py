@@ -54,15 +54,16 @@ def run_bytes(workload: Workload) -> int:
     return workload.facts.bytes(size.num_classes) + outputs + RUN_BLOCKS * BLOCK
 
 
-def tracked_bytes(workload: Workload, run: RunSpec) -> int:
+def tracked_bytes(workload: Workload, cell: Cell, run: RunSpec) -> int:
     """Return the bytes of what a tracked run keeps of every epoch."""
-    return TRACKED_BYTES * workload.size.num_examples * num_tracked(run)
+    return TRACKED_BYTES * workload.size.num_examples * num_tracked(run, workload.sizes(cell))
 
 
 def checkpoint_bytes(workload: Workload) -> int:
     """Return the bytes of a checkpoint: weights, those of the best epoch, two for AdamW, epochs."""
-    runs = (run for cell in workload.benchmark.cells.values() for run in cell.unlearned)
-    tracked = (tracked_bytes(workload, run) for run in runs if run.tracked)
+    cells = workload.benchmark.cells.values()
+    runs = ((cell, run) for cell in cells for run in cell.unlearned if run.tracked)
+    tracked = (tracked_bytes(workload, *one) for one in runs)
     return 4 * workload.facts.bytes(workload.size.num_classes) + max(tracked, default=0)
 
 
@@ -75,7 +76,7 @@ def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
         made = preparations.of_tuning(cell.runs[name]).made
         yield "tune", FLOAT_BYTES * sum(params.prepared_numbers(sizes) for params in made)
     for run in cell.unlearned:
-        tracked = tracked_bytes(workload, run) if run.tracked else 0
+        tracked = tracked_bytes(workload, cell, run) if run.tracked else 0
         yield run.rule, num_seeds * (run_bytes(workload) + tracked)
         for is_first_seed, count in ((True, 1), (False, num_seeds - 1)):
             made = preparations.of_run(run, is_first_seed=is_first_seed).made

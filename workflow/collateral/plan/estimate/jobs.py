@@ -62,7 +62,8 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
     seeds = workload.benchmark.seeds
     yield from map(_small, ("split", "neighbours"))
     outputs = len(seeds) * (len(cell.runs) + 1) * workload.size.num_examples
-    epochs = len(seeds) * sum(num_tracked(cell.runs[name]) for name in cell.tracked)
+    sizes = workload.sizes(cell)
+    epochs = len(seeds) * sum(num_tracked(cell.runs[name], sizes) for name in cell.tracked)
     attacks = METRICS_SECONDS * outputs + TRACKED_SECONDS * epochs
     yield Jobs("metrics", 1, seconds=METRICS_START + attacks)
     yield Jobs("retrain", len(seeds), workload.retrain(cell))

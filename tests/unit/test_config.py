@@ -150,6 +150,21 @@ def test_a_config_that_is_no_mapping_says_so():
     assert complaints(["benchmarks"]) == ["config: ['benchmarks']: should be a mapping"]
 
 
+def test_a_model_of_timm_is_known_by_name():
+    assert load(config(model="timm/resnet18")).benchmarks["b"].model == "timm/resnet18"
+
+
+def test_an_unknown_model_of_timm_is_named_with_the_nearest_ones():
+    said = complaint(model="timm/resnt18")
+    assert said.startswith("model: no model 'timm/resnt18' among the ")
+    assert "; nearest: timm/resnet18, timm/" in said
+
+
+def test_a_model_of_timm_whose_head_will_not_do_is_told_so():
+    said = complaint(model="timm/levit_128")
+    assert said == "model: 'timm/levit_128': its head is not one linear layer; choose another"
+
+
 def test_an_unknown_model_is_named_with_its_nearest_spelling():
     said = complaint(model="resnet21")
     assert said.startswith("model: no model 'resnet21'; known: mlp, mnist_cnn,")

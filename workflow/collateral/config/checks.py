@@ -21,7 +21,7 @@ TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Yield a message for each thing that is wrong with a benchmark."""
     yield from _name_errors(where)
-    if benchmark.model not in MODEL.names():
+    if not MODEL.has(benchmark.model):
         yield _no_such(MODEL, benchmark.model, (*where, "model"))
     messages, classes = _data_errors(benchmark, (*where, "data"))
     yield from messages

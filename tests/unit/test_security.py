@@ -21,7 +21,7 @@ from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.findings._shared.write import escape, escape_markdown
 from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.jobs import DataJob, SplitJob
+from collateral.plan.jobs import BaseJob, DataJob, SplitJob
 from collateral.results import layout
 from collateral.results.chain import write_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
@@ -163,7 +163,10 @@ def test_a_tag_of_python_in_a_config_makes_nothing(tmp_path):
 
 PLACES = re.compile(r"(?<!{){([^{}]+)}(?!})")
 # Words that the plan has joined for the shell, which the next tests try.
-JOINED = {"params.plugins", "params.forget", "params.method", "params.run", "params.cell"}
+JOINED = {
+    *("params.plugins", "params.forget", "params.method", "params.run", "params.cell"),
+    "params.start",
+}
 # A number, a list of numbers, a hash.
 PLAIN = {"threads", "wildcards.seed", "params.seed", "params.seeds", "params.runs", "params.code"}
 
@@ -185,6 +188,15 @@ def test_every_value_on_a_command_line_is_quoted():
 
 HOSTILE = r"""<script>alert('1')</script> "$(touch x)" `touch x`; x & | > x _%#{b}~^\ ../../x"""
 OWN = {"data": {"name": "arrays", "path": "own.npz"}}  # whose classes may be called anything
+
+
+@pytest.mark.parametrize("key", ["init", "base"])
+def test_a_file_of_weights_of_any_name_is_one_word_to_a_shell(key):
+    name = f"{HOSTILE[-60:]}.pt".replace("{b}", "b")
+    job = BaseJob(grid(**{key: {"weights": name, "rename": {HOSTILE: ""}}}))
+    option, file, rename, renamed = shlex.split(job.start_of(3))
+    assert (option, rename) == ({"init": "--init", "base": "--weights"}[key], "--rename")
+    assert file == str(Path(name)) and yaml.safe_load(renamed) == {HOSTILE: ""}
 
 
 def test_a_class_of_any_name_is_one_word_to_a_shell():

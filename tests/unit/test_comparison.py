@@ -11,6 +11,7 @@ from collateral.results.chain import read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
 
 CELL = "digit_3-50"
+NOT_TRAINING = {"sharing", "weights", "rename"}  # of `base:`
 SMALL = {"classes": ["digit_3"], "fractions": [0.5], "seeds": [3]}
 TUNED = {**SMALL, "methods": {"ft": {"lr": [0.01, 0.1], "epochs": 3}}}
 INPUTS = ["dataset.npz", f"{CELL}/split.json", "base/seed-3/model.safetensors"]
@@ -23,7 +24,7 @@ def finished(tmp_path):
     cell = benchmark.cells[CELL]
     run, data = cell.runs["ft"], DataJob(benchmark)
     retrain, tune = RetrainJob(benchmark, cell), tune_job(benchmark, cell, "ft")
-    training = benchmark.config.base.model_dump(mode="json", exclude={"sharing"})
+    training = benchmark.config.base.model_dump(mode="json", exclude=NOT_TRAINING)
     trained = {"model": "resnet8", "seed": 3, "code": retrain.training_code, "params": training}
     method = {"model": "resnet8", "seed": 3, "method": "ft"}
     values = {**run.params.model_dump(mode="json"), "lr": 0.1}
@@ -130,6 +131,19 @@ def test_another_base_is_named(finished):
     changed(finished, name, inputs=dict.fromkeys(inputs, "a hash"))
     [line] = compare(grid(**TUNED), finished).different[name]
     assert line.startswith('inputs: ["base/seed-0/model.safetensors", ')
+
+
+def test_another_start_is_named(finished, tmp_path):
+    (tmp_path / "mine.pt").write_bytes(b"weights")
+    plan = grid(**TUNED, init={"weights": str(tmp_path / "mine.pt")})
+    found = compare(plan, finished).different
+    assert set(found) == {"base/seed-3/record.json", f"{CELL}/seed-3/retrain/record.json"}
+    assert all(line.startswith("init") for lines in found.values() for line in lines)
+
+
+def test_a_base_of_ones_own_in_place_of_a_trained_one_is_named(finished):
+    found = compare(grid(**TUNED, base={"weights": "mine.pt"}), finished).different
+    assert set(found) == {"base/seed-3/record.json"}
 
 
 def test_other_training_is_named(finished):

@@ -113,7 +113,9 @@ def test_where_only_the_data_know_the_classes_any_is_taken():
 
 def test_an_unknown_key_is_named_with_its_nearest_spelling():
     said = complaint(seedz=[1])
-    assert said.startswith("seedz: unknown key (value [1]); allowed: data, model, base, seeds,")
+    assert said.startswith(
+        "seedz: unknown key (value [1]); allowed: data, model, init, base, seeds,"
+    )
     assert said.endswith("; did you mean seeds?")
 
 
@@ -150,10 +152,69 @@ def test_a_config_that_is_no_mapping_says_so():
     assert complaints(["benchmarks"]) == ["config: ['benchmarks']: should be a mapping"]
 
 
+def test_a_model_of_timm_is_known_by_name():
+    assert load(config(model="timm/resnet18")).benchmarks["b"].model == "timm/resnet18"
+
+
+def test_an_unknown_model_of_timm_is_named_with_the_nearest_ones():
+    said = complaint(model="timm/resnt18")
+    assert said.startswith("model: no model 'timm/resnt18' among the ")
+    assert "; nearest: timm/resnet18, timm/" in said
+
+
+def test_a_model_of_timm_whose_head_will_not_do_is_told_so():
+    said = complaint(model="timm/levit_128")
+    assert said == "model: 'timm/levit_128': its head is not one linear layer; choose another"
+
+
 def test_an_unknown_model_is_named_with_its_nearest_spelling():
     said = complaint(model="resnet21")
     assert said.startswith("model: no model 'resnet21'; known: mlp, mnist_cnn,")
     assert said.endswith("; did you mean resnet20?")
+
+
+# Weights of one's own.
+
+
+@pytest.mark.parametrize(
+    ("file", "sharing"), [("mine.safetensors", "shared"), ("mine-{seed}.pt", "matched")]
+)
+def test_the_name_of_a_base_of_ones_own_tells_who_shares_it(file, sharing):
+    base = load(config(base={"weights": file})).benchmarks["b"].base
+    assert base.sharing == sharing
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"base": {"weights": "a.pt", "sharing": "matched"}},
+            "sharing: 'matched': weights without {seed} in their name are shared",
+        ),
+        (
+            {"base": {"weights": "a-{seed}.pt", "sharing": "shared"}},
+            "sharing: 'shared': weights with {seed} in their name are matched",
+        ),
+        (
+            {"base": {"weights": "a.ckpt"}},
+            "base.weights: 'a.ckpt': should end with one of .safetensors, .pt, .pth",
+        ),
+        (
+            {"init": {"weights": "a.npz"}},
+            "init.weights: 'a.npz': should end with one of .safetensors, .pt, .pth",
+        ),
+        (
+            {"init": {"weights": "a-{seed}.pt"}},
+            "init.weights: 'a-{seed}.pt': one file for all seeds, so without {seed}",
+        ),
+        ({"base": {"rename": {"a.": ""}}}, "base.rename: goes with `weights`, which is not given"),
+        ({"init": {"weights": "a.pt", "renam": {}}}, "did you mean rename?"),
+        ({"data": {"name": "digits", "mean": [0.5]}}, "`mean` and `std` go together"),
+        ({"data": {"name": "digits", "mean": [0.5], "std": [0]}}, "greater than 0"),
+    ],
+)
+def test_what_is_wrong_with_weights_of_ones_own_is_named(changes, said):
+    assert said in complaint(**changes)
 
 
 @pytest.mark.parametrize(
@@ -276,8 +337,8 @@ def test_a_data_set_without_a_name_is_told_those_there_are():
 
 def test_an_unknown_option_of_a_data_set_is_named():
     assert complaint(data={"name": "digits", "per_clas": 3}) == (
-        "data.per_clas: unknown key (value 3); allowed: classes, per_class, test_per_class; "
-        "did you mean per_class?"
+        "data.per_clas: unknown key (value 3); allowed: classes, per_class, test_per_class, mean, "
+        "std; did you mean per_class?"
     )
 
 

@@ -61,6 +61,16 @@ def test_per_class_counts_only_the_classes_that_stay():
     assert pixels(result.train_images) == [0, 2, 3, 5, 6, 7]
 
 
+def test_a_normalisation_of_ones_own_replaces_the_data_sets():
+    result = cut(SMALL, DataOptions(mean=(0.5,), std=(0.125,)))
+    assert (result.mean, result.std) == ((0.5,), (0.125,))
+
+
+def test_a_normalisation_has_a_number_for_each_channel():
+    with pytest.raises(ValueError, match=r"data\.mean: 3 numbers for 1 channels"):
+        cut(SMALL, DataOptions(mean=(0.5,) * 3, std=(0.5,) * 3))
+
+
 def test_statistics_and_augmentation_stay():
     result = cut(SMALL, DataOptions(classes=("owl", "cat"), per_class=1))
     assert (result.mean, result.std, result.padding, result.flip) == ((0.25,), (0.5,), 2, True)

@@ -257,6 +257,25 @@ def test_a_model_of_ones_own_is_taken_for_a_large_one(tmp_path):
         assert A100.of("resnet_wide", IMAGES).training == A100.of("resnet56", IMAGES).training
 
 
+def test_a_model_of_ones_own_may_say_its_work(tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/says_work.py").write_text(
+        "MULTIPLY_ADDS = 1_000\ndef build(info): ...", encoding="utf-8"
+    )
+    with forgotten_after():
+        add_plugins([tmp_path])
+        assert facts_of("says_work", IMAGES).multiply_adds == 1_000
+        assert facts_of("says_work", IMAGES).numbers == facts_of("resnet56", IMAGES).numbers
+
+
+def test_the_work_of_a_model_of_timm_grows_with_its_images():
+    small, large = (facts_of("timm/resnet18", (side, side, 3)) for side in (32, 64))
+    assert large.multiply_adds == pytest.approx(4 * small.multiply_adds, rel=1e-6)
+    rates = Rates("a", False, "", (Rate("resnet56", IMAGES, 100.0, 400.0),))
+    few, many = (rates.of("timm/resnet18", (side, side, 3)).training for side in (64, 32))
+    assert many == pytest.approx(4 * few, rel=1e-6)
+
+
 def test_a_default_trial_that_prepares_is_counted():
     """LTD's default k is 1000; its teacher takes all 210 that are retained."""
     ltd = {"teacher_epochs": 2, "epochs": 1, "k": [20, 60]}

@@ -85,19 +85,25 @@ def test_the_hash_of_ids_is_of_which_and_not_of_their_order():
     assert ids_hash(np.array([12])) != ids_hash(np.array([1, 2]))
 
 
-def outputs(confidence: float) -> FakeRun:
+def outputs(confidence: float, wrong=()) -> FakeRun:
+    """Return what a model says that is right but for examples of the classes `wrong`."""
+
     def of(labels: np.ndarray) -> Outputs:
-        logits = np.eye(2)[labels].astype(np.float16)
-        return Outputs(logits, np.full(len(labels), confidence, np.float32), labels)
+        said = np.where(np.isin(labels, wrong), 1 - labels, labels)
+        logits = np.eye(2)[said].astype(np.float16)
+        return Outputs(logits, np.full(len(labels), confidence, np.float32), said)
 
     return FakeRun(of(TRAIN), of(TEST))
 
 
-def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, trained_on=None) -> dict:
-    """Return what the gates' numbers say of a cell of one seed whose Retrain is sure by 0.9."""
+def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, trained_on=None, given=None) -> dict:
+    """Return what the gates' numbers say of a cell of one seed whose Retrain is sure by 0.9.
+
+    `given`: the base is the user's own, and wrong about these classes.
+    """
     runs = {("retrain", 0): outputs(0.9)}
     if base is not None:
-        runs["original", 0] = outputs(base)
+        runs["original", 0] = outputs(base, given or ())
     cell = CellOfOutputs(
         labels=Labels(TRAIN, TEST, ("three", "eight")),
         split=Split(np.array(forget), 6, (0,), {}),
@@ -114,6 +120,8 @@ def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, trained_on=None) 
         runs=runs,
     ).write(folder)
     cell.retrain(0).record.update({} if trained_on is None else {"trained_on": trained_on})
+    for result in cell.results():
+        result.record.update({"weights": {"name": "mine.pt"}} if given is not None else {})
     return {row.metric: row.value for row in numbers(cell)}
 
 
@@ -144,6 +152,18 @@ def test_the_base_is_as_far_from_retrain_as_their_confidences(tmp_path, base, ex
     assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)  # float32
 
 
+def test_only_a_base_that_was_given_is_held_against_retrain(tmp_path):
+    assert "base_ta_gap" not in facts(tmp_path / "own")
+    # Of the two test examples, the one of the class that is not affected counts: both know it.
+    assert facts(tmp_path / "given", given=())["base_ta_gap"] == 0
+    assert facts(tmp_path / "wrong", given=(1,))["base_ta_gap"] == 1
+    assert facts(tmp_path / "affected", given=(0,))["base_ta_gap"] == 0
+
+
+def test_a_base_that_was_trained_here_has_no_gate_for_its_recipe(tmp_path):
+    assert "Retrain as the base" not in asked(tmp_path, changed("base_ta_gap"))
+
+
 def test_copies_are_counted_by_kind(tmp_path):
     found = facts(tmp_path, copied=np.array([[0, 1, EXACT], [2, 3, 0], [4, 5, MOST_BITS]]))
     assert (found["exact_copies"], found["near_copies"], found["image_side"]) == (1, 2, 32)
@@ -159,6 +179,7 @@ def good_cell(num_seeds: int = 5) -> FakeCell:
     cell.add_overall("retrain", "image_side", 32)
     cell.add("retrain", "trained_on_split", *[1.0] * num_seeds)
     cell.add("retrain", "base_distance", *[0.02] * num_seeds)
+    cell.add("retrain", "base_ta_gap", *[-0.02] * num_seeds)
     cell.add("ga", "trial_chosen", 1.0, *[np.nan] * (num_seeds - 1))
     cell.add_overall("retrain", "forget_count", 5, at="three")
     cell.add_overall("retrain", "train_count", 10, at="three")
@@ -208,6 +229,14 @@ def test_all_gates_of_a_sound_cell_are_green(tmp_path):
         ("Retrain learned", "red", "ra", [0.95, np.nan, 0.95, 0.95, 0.95], "undefined: seed 1"),
         ("base differs", "red", "base_distance", [0.1, 0.1, 0, 0.1, 0.1], "seed 2"),
         ("base differs", "amber", "base_distance", [0.1, 0.1, np.nan, 0.1, 0.1], "`original`"),
+        (
+            "Retrain as the base",
+            "amber",
+            "base_ta_gap",
+            [-0.04, -0.02, -0.04, -0.04, -0.03],
+            "−3.4 points",
+        ),
+        ("Retrain as the base", "amber", "base_ta_gap", [0.05, 0.05, np.nan, 0.05, 0.05], "5.0 p"),
         ("exact copies", "red", "exact_copies", [3], "3 forgotten images"),
         ("exact copies", "amber", "exact_copies", [], "cannot be said"),
         ("near copies", "amber", "near_copies", [7], "7 forgotten images"),

@@ -119,7 +119,30 @@ def test_base_and_retrained_models_are_trained_alike():
     assert base.training_code == retrain.training_code
     values = json.loads(base.training)
     assert values["epochs"] == 7
-    assert "sharing" not in values
+    assert not {"sharing", "weights", "rename"} & values.keys()
+
+
+def test_base_and_retrain_start_from_one_file(tmp_path):
+    file = tmp_path / "my weights.pt"
+    benchmark = grid(init={"weights": str(file), "rename": {"module.": ""}})
+    base, retrain = BaseJob(benchmark), RetrainJob(benchmark, benchmark.cells["digit_3-50"])
+    assert shlex.split(base.start_of(3)) == ["--init", str(file), "--rename", '{"module.": ""}']
+    assert retrain.start == base.start_of(3)
+    assert base.files_of(3) == retrain.start_files == []
+    file.touch()
+    assert base.files_of(3) == retrain.start_files == [str(file)]
+
+
+def test_a_base_of_ones_own_is_not_trained_and_retrain_does_not_start_from_it(tmp_path):
+    files = [tmp_path / f"own-{seed}.pt" for seed in (3, 1, 2)]
+    benchmark = grid(base={"weights": str(tmp_path / "own-{seed}.pt"), "epochs": 7})
+    base, retrain = BaseJob(benchmark), RetrainJob(benchmark, benchmark.cells["digit_3-50"])
+    files[1].touch()
+    assert [base.start_of(seed) for seed in (3, 1, 2)] == [f"--weights {file}" for file in files]
+    assert [base.files_of(seed) for seed in (3, 1, 2)] == [[], [str(files[1])], []]
+    assert (retrain.start, retrain.start_files) == ("", [])
+    assert base.training == "{}" and json.loads(retrain.training)["epochs"] == 7
+    assert base.work.trained == {} and retrain.work.trained["resnet8"] > 0
 
 
 # Methods.

@@ -74,7 +74,7 @@ LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),
     *(PACKAGE / f"results/{name}.py" for name in ("chain", "files", "layout", "plan", "record")),
     *(PACKAGE / f"data/{name}.py" for name in ("__init__", "_facts", *DATA.names())),
-    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_facts")),
+    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_facts", "_timm_facts")),
     *(PACKAGE / f"data/forget/{name}.py" for name in FORGET.names()),
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),

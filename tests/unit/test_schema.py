@@ -166,5 +166,5 @@ def test_data_sets_models_and_controls_are_there_by_name():
     benchmark = schema()["$defs"]["BenchmarkConfig"]["properties"]
     data_sets = [part["properties"]["name"]["const"] for part in benchmark["data"]["anyOf"]]
     assert data_sets == DATA.names()
-    assert benchmark["model"]["enum"] == MODEL.names()
+    assert benchmark["model"]["anyOf"][0]["enum"] == MODEL.names()
     assert benchmark["controls"]["items"]["enum"] == CONTROL.names()

@@ -21,7 +21,7 @@ from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.findings._shared.write import escape, escape_markdown
 from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.jobs import DataJob, SplitJob
+from collateral.plan.jobs import BaseJob, DataJob, SplitJob
 from collateral.results import layout
 from collateral.results.chain import write_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
@@ -53,10 +53,10 @@ NEVER_WITH = {"shell": "True", "allow_pickle": "True"}
 
 
 def dotted(node):
-    """Return the name of what is called: `np.load`; of what is no name, its end."""
+    """Return the name of what is called: `np.load`; a method of no name, `?.load`."""
     if isinstance(node, ast.Attribute):
-        return f"{dotted(node.value)}.{node.attr}".lstrip(".")
-    return node.id if isinstance(node, ast.Name) else ""
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else "?"
 
 
 def wrongs(code):
@@ -123,6 +123,7 @@ def test_what_is_forbidden_is_found(code):
     "code",
     [
         "model.eval()",
+        "copy.deepcopy(model).eval()",
         "yaml.safe_load(text)",
         "np.load(path)",
         "np.load(path, allow_pickle=False)",
@@ -163,7 +164,10 @@ def test_a_tag_of_python_in_a_config_makes_nothing(tmp_path):
 
 PLACES = re.compile(r"(?<!{){([^{}]+)}(?!})")
 # Words that the plan has joined for the shell, which the next tests try.
-JOINED = {"params.plugins", "params.forget", "params.method", "params.run", "params.cell"}
+JOINED = {
+    *("params.plugins", "params.forget", "params.method", "params.run", "params.cell"),
+    "params.start",
+}
 # A number, a list of numbers, a hash.
 PLAIN = {"threads", "wildcards.seed", "params.seed", "params.seeds", "params.runs", "params.code"}
 
@@ -185,6 +189,15 @@ def test_every_value_on_a_command_line_is_quoted():
 
 HOSTILE = r"""<script>alert('1')</script> "$(touch x)" `touch x`; x & | > x _%#{b}~^\ ../../x"""
 OWN = {"data": {"name": "arrays", "path": "own.npz"}}  # whose classes may be called anything
+
+
+@pytest.mark.parametrize("key", ["init", "base"])
+def test_a_file_of_weights_of_any_name_is_one_word_to_a_shell(key):
+    name = f"{HOSTILE[-60:]}.pt".replace("{b}", "b")
+    job = BaseJob(grid(**{key: {"weights": name, "rename": {HOSTILE: ""}}}))
+    option, file, rename, renamed = shlex.split(job.start_of(3))
+    assert (option, rename) == ({"init": "--init", "base": "--weights"}[key], "--rename")
+    assert file == str(Path(name)) and yaml.safe_load(renamed) == {HOSTILE: ""}
 
 
 def test_a_class_of_any_name_is_one_word_to_a_shell():

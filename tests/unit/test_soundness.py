@@ -22,6 +22,29 @@ def complaints(benchmark, **options) -> list[str]:
     return str(error.value).splitlines()
 
 
+# Weights of the user's own.
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"base": {"weights": "mine.pt"}}, "base.weights: 'mine.pt'"),
+        ({"base": {"weights": "mine-{seed}.pt"}, "seeds": [4]}, "base.weights: 'mine-4.pt'"),
+        ({"init": {"weights": "mine.pt"}}, "init.weights: 'mine.pt'"),
+    ],
+)
+def test_weights_that_are_missing_are_named_unless_all_is_trained(
+    tmp_path, monkeypatch, changes, said
+):
+    monkeypatch.chdir(tmp_path)
+    benchmark = grid(classes=["digit_3"], fractions=[0.5], **{"seeds": [4], **changes})
+    assert complaints(benchmark) == [f"benchmarks.b.{said}: there is no such file"]
+    for place in ("base/seed-4", "digit_3-50/seed-4/retrain"):
+        (tmp_path / "results/b" / place).mkdir(parents=True)
+        (tmp_path / "results/b" / place / "outputs.npz").touch()
+    check_plan({"b": benchmark})
+
+
 # More than is retained: of 1,347 digits, 137 are threes.
 
 
@@ -212,6 +235,16 @@ def test_a_model_is_looked_at_too(tmp_path):
         assert line == f"plugins: '{folder / 'models/line.py'}': has no function build"
         assert complaints(grid(folder, methods={"ltd": {"teacher": "line"}})) == [line]
         check_plan({"b": grid(folder, model="right")})
+    find_module.cache_clear()
+
+
+@pytest.mark.parametrize("work", ["0", "1.5", "12 * 10**6", "'many'", "True"])
+def test_a_model_whose_work_is_no_number_is_named(tmp_path, work):
+    with forgotten_after():
+        folder = write_files(tmp_path, {"models/line.py": f"{LINE}\nMULTIPLY_ADDS = {work}\n"})
+        (line,) = complaints(grid(folder, model="line"))
+        assert line.startswith(f"plugins: '{folder / 'models/line.py'}': MULTIPLY_ADDS: ")
+        assert line.endswith(": should be one whole number, at least 1")
     find_module.cache_clear()
 
 

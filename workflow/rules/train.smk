@@ -1,14 +1,16 @@
-"""Training from scratch.
+"""Training from scratch, or from weights of the user's own.
 
-In: dataset.npz, and for Retrain split.json. Out: the base model of a seed with its embeddings,
-and the reference, retrained without the forget set. A killed job goes on from its checkpoint.
+In: dataset.npz, the weights, and for Retrain split.json. Out: the base model of a seed with its
+embeddings, and the reference, retrained without the forget set. A killed job goes on from its
+checkpoint.
 """
 
 
 rule base:
-    """A model trained on everything."""
+    """A model trained on everything, or the user's own."""
     input:
         data=paths.DATA,
+        weights=lambda w: base_job(w).files_of(int(w.seed)),
     output:
         **paths.run_files(paths.BASE),
         embeddings=paths.EMBEDDINGS,
@@ -25,13 +27,14 @@ rule base:
         plugins=plugins,
         model=lambda w: base_job(w).model,
         training=lambda w: base_job(w).training,
+        start=lambda w: base_job(w).start_of(int(w.seed)),
         out=paths.BASE,
         checkpoints=paths.checkpoints(paths.BASE),
         code=lambda w: base_job(w).training_code,
     shell:
         """
         collateral train {params.plugins} --data {input.data:q} \
-            --model {params.model:q} --params {params.training:q} \
+            --model {params.model:q} --params {params.training:q} {params.start} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """
@@ -42,6 +45,7 @@ rule retrain:
     input:
         data=paths.DATA,
         split=paths.SPLIT,
+        weights=lambda w: retrain_job(w).start_files,
     output:
         **paths.run_files(paths.RETRAIN),
     log:
@@ -57,13 +61,14 @@ rule retrain:
         plugins=plugins,
         model=lambda w: retrain_job(w).model,
         training=lambda w: retrain_job(w).training,
+        start=lambda w: retrain_job(w).start,
         out=paths.RETRAIN,
         checkpoints=paths.checkpoints(paths.RETRAIN),
         code=lambda w: retrain_job(w).training_code,
     shell:
         """
         collateral train {params.plugins} --data {input.data:q} --split {input.split:q} \
-            --model {params.model:q} --params {params.training:q} \
+            --model {params.model:q} --params {params.training:q} {params.start} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
         """

@@ -10,19 +10,21 @@ from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
 from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.names import LONGEST, LONGEST_RUN, RESERVED, is_slug, short, varied
-from collateral.config.schema import ALL, BenchmarkConfig, SweepConfig
+from collateral.config.schema import ALL, SEED, BenchmarkConfig, SweepConfig
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
 from collateral.contract.spelling import nearest, shown, unknown
 from collateral.data._facts import known_classes
 
+WEIGHTS = (".safetensors", ".pt", ".pth")
 TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
 
 
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Yield a message for each thing that is wrong with a benchmark."""
     yield from _name_errors(where)
-    if benchmark.model not in MODEL.names():
+    if not MODEL.has(benchmark.model):
         yield _no_such(MODEL, benchmark.model, (*where, "model"))
+    yield from _weights_errors(benchmark, where)
     messages, classes = _data_errors(benchmark, (*where, "data"))
     yield from messages
     if classes is not None:
@@ -46,6 +48,20 @@ def _name_errors(where: Place) -> Iterator[str]:
         yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the " + (
             f"second letter . and -, at most {LONGEST}; taken are {', '.join(sorted(RESERVED))}"
         )
+
+
+def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check what files of weights are called; what is in them, the job that reads them checks."""
+    for key, given in (("init", benchmark.init), ("base", benchmark.base)):
+        file = given.weights if given else None
+        place = key_of((*where, key, "weights"))
+        if file is not None and file.suffix not in WEIGHTS:
+            known = ", ".join(WEIGHTS)
+            yield f"{place}: {shown(str(file))}: should end with one of {known}"
+        if file is not None and key == "init" and SEED in str(file):
+            yield f"{place}: {shown(str(file))}: one file for all seeds, so without {SEED}"
+    if benchmark.base.rename and benchmark.base.weights is None:
+        yield f"{key_of((*where, 'base', 'rename'))}: goes with `weights`, which is not given"
 
 
 def _data_errors(

@@ -34,7 +34,8 @@ def json_schema() -> Schema:
     parts |= {f"method-{name}": _method(name) for name in METHOD.names()}
     benchmark = parts["BenchmarkConfig"]["properties"]
     benchmark["data"]["anyOf"] = [_data_set(name) for name in DATA.names()]
-    benchmark["model"]["enum"] = MODEL.names()
+    families = [{"pattern": f"^{prefix}"} for prefix in MODEL.families]
+    benchmark["model"]["anyOf"] = [{"enum": MODEL.names()}, *families]
     benchmark["controls"]["items"]["enum"] = CONTROL.names()
     benchmark["methods"] |= {
         "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in METHOD.names()},

@@ -42,14 +42,46 @@ Tracked = Annotated[
 ]
 
 
+SEED = "{seed}"  # in a file's name: each seed has its own
+RENAME = "Beginnings of names in the file, and what they are in the model."
+
+
+class InitParams(Strict):
+    """Weights that base and retrained models start from."""
+
+    weights: UserPath = Field(description="A .safetensors file, or a .pt with a state dict.")
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
+
+
 class BaseParams(TrainingParams):
     """Training of base and retrained models, and how runs share a base."""
+
+    weights: UserPath | None = Field(
+        None,
+        description="A model of your own that is trained already and is the base: a .safetensors "
+        "file, or a .pt with a state dict. The recipe beside it is Retrain's. {seed} in its name: "
+        "one for each seed.",
+    )
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
 
     sharing: Literal["matched", "shared"] = Field(
         "matched",
         description="matched: every seed has a base of its own. shared: the first seed's base "
-        "serves all (the paper's protocol).",
+        "serves all (the paper's protocol). With `weights`, the file's name tells.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shared_where_there_is_one_file(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("weights") is None:
+            return given
+        told = "matched" if SEED in str(given["weights"]) else "shared"
+        if given.get("sharing", told) != told:
+            raise ValueError(
+                f"sharing: {shown(given['sharing'])}: weights "
+                f"{'with' if told == 'matched' else 'without'} {SEED} in their name are {told}"
+            )
+        return {**given, "sharing": told}
 
 
 class CellConfig(Strict):
@@ -118,6 +150,9 @@ class BenchmarkConfig(Strict):
 
     data: dict[str, Any] = Field(description="`name:` of a data set, and its options.")
     model: str = Field(description="An architecture.")
+    init: InitParams | None = Field(
+        None, description="Weights that base and Retrain both start from: fine-tuning."
+    )
     base: BaseParams = Field(default_factory=BaseParams)
     seeds: tuple[Seed, ...] = Field(min_length=1, description="One run of everything per seed.")
     classes: tuple[ClassLabel, ...] = Field(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from collateral.contract.params import ClassLabel, Strict, Whole
 
@@ -66,3 +67,18 @@ class DataOptions(Strict):
     test_per_class: Whole | None = Field(
         None, ge=1, description="Keep the first so many test examples of each class."
     )
+    mean: tuple[float, ...] | None = Field(
+        None,
+        min_length=1,
+        description="Of each channel, for images in [0, 1], where a model of your own was trained "
+        "with another normalisation than the data set's.",
+    )
+    std: tuple[Annotated[float, Field(gt=0)], ...] | None = Field(
+        None, min_length=1, description="Of each channel; goes with `mean`."
+    )
+
+    @model_validator(mode="after")
+    def _mean_and_std_go_together(self) -> DataOptions:
+        if len(self.mean or ()) != len(self.std or ()):
+            raise ValueError("`mean` and `std` go together: a number of each for every channel")
+        return self

@@ -50,16 +50,30 @@ class Kind:
         """What no plug-in may be called: the package's own, and its files and folders."""
         return {*self.own, *(path.stem for path in Path(self.paths[0]).iterdir())}
 
+    @cached_property
+    def families(self) -> dict[str, tuple[str, str]]:
+        """Names that are too many to list, by prefix: the files that build and that know them."""
+        found: dict[str, tuple[str, str]] = getattr(import_module(self.package), "FAMILIES", {})
+        return found
+
+    def has(self, name: Any) -> bool:
+        """Tell whether there is one of that name."""
+        family = self._family(name)
+        known: list[str] = self._knowing(family).names() if family else self.names()
+        return name in known
+
     def names(self) -> list[str]:
-        """Return the names of all there are, the package's own first."""
+        """Return the names of all there are, the package's own first, families apart."""
         plugged = (name for path in self.paths[1:] for name in _found(path, self.pattern))
         return [*self.own, *sorted(plugged)]
 
     def module(self, name: str, part: str = "") -> str:
         """Return the import name of a plug-in, or of a part of its folder."""
-        if name not in self.names():
+        if not self.has(name):
             raise ValueError(self.no_such(name))
-        return ".".join(filter(None, (self.package, self.own.get(name, name), part)))
+        family = self._family(name)
+        file = self.families[family][0] if family else self.own.get(name, name)
+        return ".".join(filter(None, (self.package, file, part)))
 
     def load(self, name: str, part: str = "") -> Any:
         """Import a plug-in, or a part of it."""
@@ -67,7 +81,7 @@ class Kind:
         try:
             return import_module(module)
         except Exception as error:
-            if name in self.own:
+            if not self.is_plugged_in(name):
                 raise
             raise PluginError(f"plugins: {told(error, self.paths[1:])}") from error
 
@@ -77,10 +91,19 @@ class Kind:
 
     def no_such(self, name: Any) -> str:
         """Return "no method 'sdd'; known: ...", and what a folder of that name lacks to be one."""
+        if family := self._family(name):
+            return str(self._knowing(family).no_such(name))
         folders = [Path(path) / str(name) for path in self.paths[1:] if "/" in self.pattern]
         lacking = [folder for folder in folders if folder.is_dir()]
         hint = f"; '{lacking[0]}' has no {Path(self.pattern).name}" if lacking else ""
         return unknown(self.what, name, self.names()) + hint
+
+    def _family(self, name: Any) -> str:
+        """Return the prefix of a name, or nothing."""
+        return next((prefix for prefix in self.families if str(name).startswith(prefix)), "")
+
+    def _knowing(self, family: str) -> Any:
+        return import_module(f"{self.package}.{self.families[family][1]}")
 
     def parts(self, part: str) -> list[str]:
         """Return the import names of a part of all folders that have it."""

@@ -9,9 +9,15 @@ SHOWN_LENGTH = 60
 
 def nearest(word: str | int, known: Iterable[str]) -> str:
     """Return "; did you mean X?" for the nearest spelling, or nothing."""
+    close = closest(word, known, count=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def closest(word: str | int, known: Iterable[str], count: int = 3) -> list[str]:
+    """Return the nearest spellings, the best first."""
     spelling = {name.lower(): name for name in known}
-    close = get_close_matches(str(word)[:SHOWN_LENGTH].lower(), spelling, n=1)
-    return f"; did you mean {plain(spelling[close[0]])}?" if close else ""
+    close = get_close_matches(str(word)[:SHOWN_LENGTH].lower(), spelling, n=count)
+    return [plain(spelling[name]) for name in close]
 
 
 def unknown(what: str, word: Any, known: Iterable[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,18 @@ def cut(dataset: Dataset, options: DataOptions) -> Dataset:
         train_images=dataset.train_images[train],
         test_images=dataset.test_images[test],
         labels=Labels(train_labels[train], test_labels[test], kept_names),
+        **_normalisation(dataset, options),
     )
+
+
+def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
+    """Return what replaces the data set's own statistics."""
+    if options.mean is None:
+        return {}
+    channels = dataset.train_images.shape[3]
+    if len(options.mean) != channels:
+        raise ValueError(f"data.mean: {len(options.mean)} numbers for {channels} channels")
+    return {"mean": options.mean, "std": options.std}
 
 
 def _kept(options: DataOptions, names: tuple[str, ...]) -> list[int]:

@@ -10,3 +10,5 @@ NAMES = {
     "small_cnn": "small_cnn",
     "vit_tiny": "vit",
 }
+# Names that are too many to list: by their prefix, the file that builds, and the one that knows.
+FAMILIES = {"timm/": ("_timm", "_timm_facts")}

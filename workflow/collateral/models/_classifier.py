@@ -1,9 +1,18 @@
 """What every model is: a body that embeds normalised images, and a linear head."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from collateral.contract.data import ImageInfo
+
+Names = Callable[[str], str]
+
+
+def as_they_are(name: str) -> str:
+    """Return the name of a weight of a model that has the names of its file."""
+    return name
 
 
 class Classifier(nn.Module):
@@ -12,9 +21,12 @@ class Classifier(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, info: ImageInfo, body: nn.Module, head: nn.Linear) -> None:
+    def __init__(
+        self, info: ImageInfo, body: nn.Module, head: nn.Linear, names: Names = as_they_are
+    ) -> None:
         """Put the normalisation of `info` before `body`, and `head` after it."""
         super().__init__()
+        self.names = names  # from a weight's name in a model that was taken apart to its name here
         # Constants of the data set, which every build sets from `info`: kept out of the state
         # dict, so that it holds the learned state alone and nothing that edits weights meets them.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)

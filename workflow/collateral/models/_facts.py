@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from math import prod
+from pathlib import Path
 
+from collateral.contract.plugins import MODEL
+from collateral.contract.spelling import shown
 from collateral.models import NAMES
+from collateral.models._timm_facts import PREFIX, timm_facts
 
 Shape = tuple[int, int, int]  # H, W, C
 BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # numbers kept for each channel
 UNKNOWN = "resnet56"  # what a model of the user's own is taken for: a large one
+WORK = "MULTIPLY_ADDS"  # what its file calls the multiply-adds of one image
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 
@@ -42,13 +48,45 @@ class Facts:
 @cache
 def facts_of(model: str, shape: Shape) -> Facts:
     """Return the facts of a model that a config may name, on images of a shape."""
-    model = model if model in NAMES else UNKNOWN
+    if model.startswith(PREFIX):
+        return _timm(model, shape)
+    if model not in NAMES:
+        return _plugged(model, shape)
     family = model.rstrip("0123456789")
     if family == "resnet":
         return _sum(_resnet(int(model.removeprefix(family)), shape))
     if family == "vit_tiny":
         return _vit(shape)
     return _sum(FAMILIES[family](shape))
+
+
+def declared_work(model: str) -> int | None:
+    """Return what the file of a model of the user's own says; it is read, and not imported."""
+    files = [Path(folder) / f"{model}.py" for folder in MODEL.paths[1:]]
+    file = next((file for file in files if file.exists()), None)
+    if file is None:
+        return None
+    for node in ast.parse(file.read_bytes()).body:
+        if isinstance(node, ast.Assign) and WORK in map(ast.unparse, node.targets):
+            return _whole(node.value, file)
+    return None
+
+
+def _whole(node: ast.expr, file: Path) -> int:
+    value = node.value if isinstance(node, ast.Constant) else None
+    if type(value) is not int or value < 1:
+        found = shown(ast.unparse(node))
+        raise ValueError(f"'{file}': {WORK}: {found}: should be one whole number, at least 1")
+    return value
+
+
+def _plugged(model: str, shape: Shape) -> Facts:
+    facts = facts_of(UNKNOWN, shape)
+    try:
+        work = declared_work(model)
+    except (SyntaxError, ValueError):
+        return facts  # said where plugged-in code is looked at
+    return replace(facts, multiply_adds=work or facts.multiply_adds)
 
 
 def _sum(layers: Iterator[Layer]) -> Facts:
@@ -88,6 +126,13 @@ def _vit(shape: Shape) -> Facts:
     embeddings = (tokens + 1) * VIT_WIDTH  # of places, and the class token itself
     attention = 2 * VIT_BLOCKS * tokens**2 * VIT_WIDTH
     return Facts(plain.numbers + embeddings, VIT_WIDTH, plain.multiply_adds + attention)
+
+
+def _timm(model: str, shape: Shape) -> Facts:
+    """Scale the work at a model's own size of images by their pixels."""
+    own = timm_facts(model)
+    multiply_adds = own.multiply_adds * shape[0] * shape[1] // own.pixels
+    return Facts(own.numbers, own.features, max(1, multiply_adds))
 
 
 def _small_cnn(shape: Shape) -> Iterator[Layer]:

@@ -25,7 +25,7 @@ from collateral.plan.method_jobs import (
     tune_job,
 )
 from collateral.results import layout
-from collateral.results.chain import INPUTS, read_sealed
+from collateral.results.chain import INPUTS, content_hash, read_sealed
 from collateral.results.fields import differing
 from collateral.results.files import read_json
 
@@ -111,7 +111,7 @@ def _planned(job: BenchmarkJob, name: str, said: Said, folder: Path) -> Said:
         case SplitJob():
             return {"kind": job.kind, **_comparable(job.cell.forget.params, said)}
         case BaseJob() | RetrainJob():
-            return _trained(job, name)
+            return _trained(job, name, said)
         case MethodJob():
             return _of_kind(job, said, folder)
     raise AssertionError(job)
@@ -149,16 +149,33 @@ def _comparable(params: Mapping[str, Any], chosen: Said) -> Said:
     return {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
 
 
-def _trained(job: BaseJob | RetrainJob, name: str) -> Said:
+def _trained(job: BaseJob | RetrainJob, name: str, said: Said) -> Said:
+    seed = _seed_in(name)
     split = [layout.SPLIT.format(cell=job.cell.name)] if isinstance(job, RetrainJob) else []
     return {
         "run": layout.RETRAIN if split else "base",
         "model": job.model,
         "code": job.training_code,
-        "seed": _seed_in(name),
+        "seed": seed,
         "params": TrainingParams.model_validate_json(job.training).model_dump(mode="json"),
         INPUTS: sorted([layout.DATA, *split]),
+        **_weights(job, seed, said),
     }
+
+
+def _weights(job: BaseJob | RetrainJob, seed: int, said: Said) -> Said:
+    """Return what a record says of a user's file of weights; one that is gone is not asked."""
+    config = job.benchmark.config
+    own = job.weights_of(seed) if isinstance(job, BaseJob) else None
+    file, rename = own, config.base.rename
+    if file is None and config.init:
+        file, rename = config.init.weights, config.init.rename
+    if file is None:
+        return {"init": None, "weights": None}
+    key, path = ("init" if own is None else "weights"), file.expanduser()
+    digest = content_hash(path) if path.exists() else said.get(key, {}).get("hash")
+    about = {key: {"name": file.name, "hash": digest, "rename": rename}}
+    return about if own is None else {**about, "params": {}}
 
 
 def _seed_in(name: str) -> int:

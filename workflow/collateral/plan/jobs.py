@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError
+from collateral.config.schema import SEED
+from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import DATA, FORGET, MODEL
 from collateral.contract.work import Work
 from collateral.plan import paths
@@ -41,7 +44,20 @@ class BenchmarkJob:
     @property
     def training(self) -> str:
         """How base and retrained models are trained, as JSON."""
-        return self.benchmark.config.base.model_dump_json(exclude={"sharing"})
+        base = self.benchmark.config.base
+        return base.model_dump_json(include={*TrainingParams.model_fields})
+
+    @property
+    def start(self) -> str:
+        """Options with the weights that training starts from; none where from scratch."""
+        init = self.benchmark.config.init
+        return weights_options("--init", init.weights, init.rename) if init else ""
+
+    @property
+    def start_files(self) -> list[str]:
+        """The same file as an input; one that is missing is named before any job."""
+        init = self.benchmark.config.init
+        return existing([init.weights]) if init else []
 
     @property
     def training_code(self) -> str:
@@ -94,7 +110,28 @@ class DataJob(BenchmarkJob):
 
 
 class BaseJob(BenchmarkJob):
-    """A model trained on everything."""
+    """A model trained on everything, or the user's own."""
+
+    @property
+    def training(self) -> str:
+        """How it is trained; where it is the user's own, nobody here knows."""
+        return super().training if self.benchmark.config.base.weights is None else "{}"
+
+    def start_of(self, seed: int) -> str:
+        """Return options with the weights that it has, or starts from."""
+        if (file := self.weights_of(seed)) is None:
+            return self.start
+        return weights_options("--weights", file, self.benchmark.config.base.rename)
+
+    def files_of(self, seed: int) -> list[str]:
+        """Return the same file as an input."""
+        file = self.weights_of(seed)
+        return self.start_files if file is None else existing([file])
+
+    def weights_of(self, seed: int) -> Path | None:
+        """Return the user's own file of a seed."""
+        file = self.benchmark.config.base.weights
+        return None if file is None else Path(str(file).replace(SEED, str(seed)))
 
     @property
     def work(self) -> Work:
@@ -151,6 +188,17 @@ class RetrainJob(CellJob):
     def work(self) -> Work:
         """What it computes."""
         return workload_of(self.benchmark).retrain(self.cell)
+
+
+def weights_options(option: str, file: Path, rename: Mapping[str, str]) -> str:
+    """Return options of a training job: a user's file of weights, and how to read its names."""
+    renamed = ["--rename", as_json(rename)] if rename else []
+    return shlex.join([option, str(file.expanduser()), *renamed])
+
+
+def existing(files: Iterable[Path]) -> list[str]:
+    """Return those of a user's files that are there: from the cache, figures come without."""
+    return [str(path) for file in files if (path := file.expanduser()).exists()]
 
 
 def as_json(value: Any) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import collateral
 from collateral.contract.plugins import FINDING, METHOD, MODEL, told
+from collateral.models._facts import declared_work
 from collateral.plan.fingerprint import PACKAGE, find_module, fingerprint
 
 OWN = Path(collateral.__file__).parent
@@ -22,8 +23,18 @@ def method_errors(name: str, *, will_run: bool) -> Iterator[str]:
 
 
 def model_errors(name: str, *, will_run: bool) -> Iterator[str]:
-    """Yield why a model that is plugged in cannot be built."""
-    yield from _errors(MODEL.module(name), "build", will_run)
+    """Yield why a model that is plugged in cannot be built, or its work is not known."""
+    found = list(_errors(MODEL.module(name), "build", will_run))
+    yield from found
+    if not found:
+        yield from _work_errors(name)
+
+
+def _work_errors(name: str) -> Iterator[str]:
+    try:
+        declared_work(name)
+    except ValueError as error:
+        yield str(error)
 
 
 def finding_errors() -> Iterator[str]:

@@ -11,7 +11,6 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter, ValidationError
 
 from collateral.contract.plugins import MODEL
-from collateral.contract.spelling import unknown
 from collateral.contract.work import Work
 from collateral.models._facts import Shape, facts_of
 
@@ -82,8 +81,8 @@ def read_rates(path: Path) -> Rates:
     except ValidationError:
         raise ValueError(f"--rates: {path}: not a file that --calibrate --save wrote") from None
     for rate in rates.measured:
-        if rate.model not in MODEL.names():
-            raise ValueError(f"--rates: {path}: {unknown('model', rate.model, MODEL.names())}")
+        if not MODEL.has(rate.model):
+            raise ValueError(f"--rates: {path}: {MODEL.no_such(rate.model)}")
     return rates
 
 

@@ -20,6 +20,7 @@ def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None
     messages = [f"plugins: {problem}" for problem in finding_errors()]
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
+        messages += _weights_errors(benchmark)
     for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
         messages += [*_file_errors(cell_job), *_size_errors(cell_job)]
     if messages:
@@ -58,6 +59,25 @@ def _run_outputs(benchmark: Benchmark, method: str) -> Iterator[str]:
             if run.method.uses == method:
                 job = CellJob(benchmark, cell)
                 yield from (job.path(pattern, seed=s, run=run.name) for s in benchmark.seeds)
+
+
+def _weights_errors(benchmark: Benchmark) -> Iterator[str]:
+    """Yield the user's files of weights that are not there, where a job will read them."""
+    job, key = BaseJob(benchmark), f"benchmarks.{benchmark.name}"
+    if not _lacks([*_base_outputs(benchmark), *_retrain_outputs(benchmark)]):
+        return
+    init = benchmark.config.init
+    own = [("base.weights", job.weights_of(seed)) for seed in benchmark.base_seeds()]
+    for place, file in [*own, ("init.weights", init.weights if init else None)]:
+        if file is not None and not file.expanduser().is_file():
+            yield f"{key}.{place}: {str(file)!r}: there is no such file"
+
+
+def _retrain_outputs(benchmark: Benchmark) -> Iterator[str]:
+    pattern = paths.run_files(paths.RETRAIN)["outputs"]
+    for cell in benchmark.cells.values():
+        job = CellJob(benchmark, cell)
+        yield from (job.path(pattern, seed=seed) for seed in benchmark.seeds)
 
 
 def _lacks(files: Iterable[str]) -> bool:

@@ -1,15 +1,33 @@
-"""Train a model from scratch: the base on everything, or the reference without the forget set."""
+"""Train a model: the base on everything, or the reference without the forget set.
+
+From scratch, or from weights of the user's own; a base that is the user's own is taken as it is.
+"""
 
 import argparse
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
+
+from torch import nn
 
 from collateral.contract.params import TrainingParams
+from collateral.contract.plugins import MODEL
 from collateral.contract.seeds import seed_of
+from collateral.models._classifier import Classifier
+from collateral.models._facts import UNKNOWN, WORK, declared_work
+from collateral.results.chain import content_hash
 from collateral.results.split import Split, ids_hash
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.fit import fit
+from collateral.training.inference import accuracy
 from collateral.training.run import Run
-from collateral.training.session import open_session, write_results
+from collateral.training.session import Session, open_session, write_results
+from collateral.training.weights import start_from, take_over
+
+LOG = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,23 +36,79 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", type=Path, help="split.json; without it, train on everything")
     parser.add_argument("--model", required=True, help="name of the architecture")
     parser.add_argument("--params", required=True, help="training parameters, as JSON")
+    parser.add_argument("--init", type=Path, help="weights to start from")
+    parser.add_argument("--weights", type=Path, help="weights of a base that is trained already")
+    parser.add_argument("--rename", type=json.loads, default={}, help="prefixes of names, as JSON")
     add_job_options(parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Train, and write weights, outputs, history, record and cost."""
     role = "retrain" if args.split else "base"
+    _tell_of_limits(args.model)
     params = TrainingParams.model_validate_json(args.params)
-    record = {"run": role, "kind": "reference", **record_of(args, params)}
+    record = {"run": role, "kind": "reference", **record_of(args, params), **_started(args)}
     session = open_session(args.data, args.threads)
     examples = session.train
     if args.split:
         examples = session.task(Split.load(args.split, session.folder)).retain
-    # With a held-out share among them, by which `best_validation` chooses the epoch.
-    record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
+    if not args.weights:
+        # With a held-out share among them, by which `best_validation` chooses the epoch.
+        record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
     checkpoints = job_checkpoints(args, record)
     this = Run(session.device, seed_of(role, args.seed), checkpoints=checkpoints)
-    with this.phase("train"):
-        model = fit(session.new_model(args.model), examples, session.test, params, this)
+    model = _model(args, session)
+    if not args.weights:
+        with this.phase("train"):
+            model = fit(model, examples, session.test, params, this)
     write_results(args.out, model, session, this, record, with_embeddings=role == "base")
     checkpoints.clear()
+
+
+def _started(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the record says of a user's file; how a base of theirs was trained, it cannot."""
+    file = args.weights or args.init
+    if not file:
+        return {}
+    about = {"name": file.name, "hash": content_hash(file), "rename": args.rename}
+    return {"weights": about, "params": {}} if args.weights else {"init": about}
+
+
+def _model(args: argparse.Namespace, session: Session) -> nn.Module:
+    """Return the model to train, or the user's own if it knows the train set."""
+    model = session.new_model(args.model)
+    if args.init:
+        with _named("init.weights"):
+            start_from(cast(Classifier, model), args.init, args.rename)
+    if args.weights:
+        with _named("base.weights"):
+            take_over(cast(Classifier, model), args.weights, args.rename)
+            _check_accuracy(accuracy(model, session.train), session.data.info.num_classes)
+    return model
+
+
+@contextmanager
+def _named(key: str) -> Iterator[None]:
+    """Put the key of the config before what is wrong with its file."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+
+
+def _check_accuracy(found: float, num_classes: int) -> None:
+    """Refuse a base that hardly knows its train set: something is not as it was when trained."""
+    # Of two classes, twice guessing would be perfect: there, half the way to it.
+    least = min(2 / num_classes, (1 + 1 / num_classes) / 2)
+    if found < least:
+        raise ValueError(
+            f"train accuracy {100 * found:.1f} %, below {100 * least:.1f} %, so hardly more than "
+            "guessing: state the normalisation that the model was trained with (data.mean, "
+            "data.std), and the classes in its order (data.classes)"
+        )
+
+
+def _tell_of_limits(model: str) -> None:
+    """Name the default that stands in where a model of the user's own does not say its work."""
+    if MODEL.is_plugged_in(model) and declared_work(model) is None:
+        LOG.info("model: %s has no %s: its time limits are those of %s", model, WORK, UNKNOWN)

@@ -19,6 +19,12 @@ METRICS = {
         "mean absolute difference of the base's and Retrain's true-class confidence",
         "points",
     ),
+    "base_ta_gap": Metric(
+        "Retrain to base",
+        "Retrain's accuracy minus the base's on test examples of classes that are not affected, "
+        "where the base is the user's own",
+        "points",
+    ),
     "exact_copies": Metric(
         "Exact copies", "forgotten images of which a retained one is a copy", "examples"
     ),

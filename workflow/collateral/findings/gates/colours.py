@@ -19,26 +19,28 @@ from collateral.results.gates import Colour, Gate
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable
 
 LEAST_RA = 0.9
+MOST_TA_GAP = 0.03
 PART = "colours"  # of the finding, where one cannot be told
 OLD = "the results are from before this was kept, so it cannot be said"
 
 Answer = tuple[Colour, str]
-Ask = Callable[[CellTable], Answer]
+Ask = Callable[[CellTable], Answer | None]
 
 
 def gates_of(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
     """Ask every question of every cell; one that raises is amber, and a problem."""
-    found = [_asked(name, ask, cell) for cell in table.cells for name, ask in GATES.items()]
+    asked = (_asked(name, ask, cell) for cell in table.cells for name, ask in GATES.items())
+    found = [one for one in asked if one]
     return [gate for gate, _ in found], [problem for _, problem in found if problem]
 
 
-def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None]:
+def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None] | None:
+    """Ask one question; None where it is not one for this cell."""
     answer, problem = attempt(partial(ask, cell), "gates", PART, cell.name)
     if problem:
         said = " ".join(f"could not be asked: {problem.error}".split())
         return Gate(name, cell.name, "amber", said), problem
-    assert answer
-    return Gate(name, cell.name, *answer), None
+    return (Gate(name, cell.name, *answer), None) if answer else None
 
 
 def disjoint(cell: CellTable) -> Answer:
@@ -82,6 +84,19 @@ def base_differs(cell: CellTable) -> Answer:
         reason = f"unknown for {_seeds(cell, np.isnan(found))}"
         return "amber", f"how far the base is from Retrain is {reason}: a control `original` says"
     return "green", f"confidences of base and Retrain differ by {metric.text(found.min())} points"
+
+
+def alike(cell: CellTable) -> Answer | None:
+    """Is Retrain trained as well as a base that was trained elsewhere?"""
+    found, metric = cell.values(REFERENCE, "base_ta_gap"), metric_of("base_ta_gap")
+    if np.isnan(found).all():
+        return None  # trained here, by one recipe
+    gap = float(np.nanmean(found))
+    said = (
+        f"on test examples of unaffected classes, Retrain's accuracy is {metric.text(gap)} points "
+        f"from the given base's; above {percent(MOST_TA_GAP)} their recipes differ"
+    )
+    return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), said
 
 
 def exact_copies(cell: CellTable) -> Answer:
@@ -179,6 +194,7 @@ GATES: dict[str, Ask] = {
     "trained on the split": trained_on,
     "Retrain learned": learned,
     "base differs": base_differs,
+    "Retrain as the base": alike,
     "exact copies": exact_copies,
     "near copies": near_copies,
     "tuning": tuning,

@@ -19,6 +19,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         seed = retrained.seed
         yield Row(RETRAIN, "trained_on_split", trained_on_split(cell, retrained), seed)
         yield Row(RETRAIN, "base_distance", distance(bases.get(seed), retrained), seed)
+        if (base := bases.get(seed)) and base.record.get("weights"):
+            yield Row(RETRAIN, "base_ta_gap", unaffected_gap(cell, base, retrained), seed)
     for metric, value in copy_counts(cell).items():
         yield Row(RETRAIN, metric, value)
 
@@ -43,6 +45,15 @@ def distance(base: Result | None, retrained: Result) -> float:
         return math.nan
     sets = ((base.train, retrained.train), (base.test, retrained.test))
     return float(np.mean(np.concatenate([np.abs(a.confidence - b.confidence) for a, b in sets])))
+
+
+def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
+    """Return how much better Retrain is than the base on test examples of unaffected classes."""
+    asked = ~np.isin(cell.labels.test, cell.split.affected)
+    if base.is_diverged or retrained.is_diverged or not asked.any():
+        return math.nan
+    right = [(one.test.prediction == cell.labels.test)[asked].mean() for one in (retrained, base)]
+    return float(right[0] - right[1])
 
 
 def copy_counts(cell: CellResults) -> dict[str, float]:

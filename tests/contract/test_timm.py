@@ -1,0 +1,194 @@
+"""Classifiers of timm: known without it, built by it, and unlearnt from like any other."""
+
+import csv
+from dataclasses import astuple
+
+import pytest
+
+torch = pytest.importorskip("torch")
+timm = pytest.importorskip("timm")
+
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from collateral.contract.data import ImageInfo
+from collateral.contract.plugins import MODEL, params_class
+from collateral.data import synthetic
+from collateral.models._build import build_model
+from collateral.models._facts import facts_of
+from collateral.models._timm import embedded, head_path
+from collateral.models._timm_facts import COLUMNS, FILE, TimmFacts, known
+from collateral.results.split import Split
+from collateral.training.examples import Task, train_examples
+from collateral.training.execution import Method
+
+CPU = torch.device("cpu")
+SOME = [
+    "resnet18",
+    "mobilenetv3_small_100",
+    "convnext_atto",
+    "efficientnet_b0",
+    "vit_tiny_patch16_224",
+]
+EVERY = pytest.mark.parametrize("name", [f"timm/{name}" for name in SOME])
+NUM_CLASSES, SIZE = 4, 32
+INFO = ImageInfo(NUM_CLASSES, (SIZE, SIZE, 3), (0.5, 0.25, 0.75), (0.5, 0.25, 0.125))
+METHODS = {
+    "ft": {"epochs": 1, "batch_size": 8, "lr": 0.01},
+    "iu": {"samples": 4, "alpha": 0.01},
+    "salun": {"epochs": 1, "batch_size": 8, "lr": 0.01},
+    "ltd": {"k": 8, "epochs": 1, "teacher_epochs": 1, "batch_size": 8, "lr": 0.01},
+}
+
+
+def model_of(name, info=INFO):
+    torch.manual_seed(0)
+    return build_model(name, info).eval()
+
+
+def images(info=INFO, count=3):
+    height, width, channels = info.shape
+    generator = torch.Generator().manual_seed(1)
+    return torch.rand(count, channels, height, width, generator=generator)
+
+
+# What is known of them.
+
+
+def measured(name: str) -> TimmFacts | None:
+    """Return the facts of a model at its own size of images; None where its head will not do."""
+    for is_sized in (True, False):
+        try:
+            return measured_as(name, is_sized)
+        except Exception:  # of whatever kind: there are 1,300 of them
+            continue
+    return None
+
+
+@torch.no_grad()
+def measured_as(name: str, is_sized: bool) -> TimmFacts:
+    """Build a model without memory for its weights, told the size of images or not."""
+    channels, height, width = timm.get_pretrained_cfg(name).input_size
+    size = {"img_size": (height, width)} if is_sized else {}
+    with torch.device("meta"), FlopCounterMode(display=False) as counter:
+        inner = timm.create_model(name, num_classes=10, **size).eval().requires_grad_(False)
+        head = inner.get_submodule(head_path(inner))
+        features = embedded(inner, torch.empty(1, channels, height, width))
+    assert isinstance(head, nn.Linear) and features.shape == (1, head.in_features)
+    state = [value for value in inner.state_dict().values() if value.is_floating_point()]
+    numbers = sum(value.numel() for value in state)
+    numbers -= sum(value.numel() for value in head.parameters())
+    work = counter.get_total_flops() // 2
+    return TimmFacts(numbers, head.in_features, work, height * width, is_sized)
+
+
+def written(found: dict[str, TimmFacts | None]) -> None:
+    """Write the file anew."""
+    with FILE.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for name, facts in sorted(found.items()):
+            writer.writerow([name, *(map(int, astuple(facts)) if facts else [""] * 5)])
+    known.cache_clear()
+
+
+def test_the_file_has_what_timm_has(request):
+    names = timm.list_models()
+    if request.config.getoption("--fix"):
+        written({name: known()[name] if name in known() else measured(name) for name in names})
+    assert len(names) > 1000
+    assert sorted(known()) == sorted(names), "run pytest tests/contract/test_timm.py --fix"
+
+
+@pytest.mark.parametrize("name", [*SOME, "levit_128", "vgg11", "swin_tiny_patch4_window7_224"])
+def test_the_file_has_the_facts(name):
+    assert known()[name] == measured(name)
+
+
+@EVERY
+def test_the_facts_at_another_size_are_within_a_factor_of_two(name):
+    facts, model = facts_of(name, INFO.shape), model_of(name)
+    state = [value for value in model.state_dict().values() if value.is_floating_point()]
+    assert facts.features == model.head.in_features
+    # The places of a ViT are embedded one by one, and smaller images have fewer.
+    assert facts.bytes(NUM_CLASSES) == pytest.approx(4 * sum(v.numel() for v in state), rel=0.01)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(images(count=1))
+    # What is done once an image, and not at every place, weighs more where there are few places.
+    assert 1 <= counter.get_total_flops() / 2 / facts.multiply_adds < 2
+
+
+# What is built.
+
+
+@EVERY
+def test_forward_is_exactly_the_head_on_the_features(name):
+    model, x = model_of(name), images()
+    assert isinstance(model.head, nn.Linear)
+    assert model(x).shape == (3, NUM_CLASSES)
+    assert torch.equal(model(x), model.head(model.features(x)))
+
+
+@EVERY
+def test_it_is_the_model_that_timm_makes(name):
+    model, x = model_of(name), images()
+    size = {"img_size": SIZE} if "vit" in name else {}
+    plain = timm.create_model(name.removeprefix("timm/"), num_classes=NUM_CLASSES, **size).eval()
+    plain.load_state_dict({key: model.state_dict()[model.names(key)] for key in plain.state_dict()})
+    mean, std = (torch.tensor(values).view(3, 1, 1) for values in (INFO.mean, INFO.std))
+    assert torch.equal(model(x), plain((x - mean) / std))
+
+
+@EVERY
+def test_the_same_seed_gives_the_same_weights_and_another_others(name):
+    first, second = model_of(name).state_dict(), model_of(name).state_dict()
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    torch.manual_seed(1)
+    assert not torch.equal(build_model(name, INFO).head.weight, first["head.weight"])
+
+
+@EVERY
+def test_grey_images_have_one_channel(name):
+    info = ImageInfo(NUM_CLASSES, (SIZE, SIZE, 1), (0.5,), (0.5,))
+    assert model_of(name, info)(images(info)).shape == (3, NUM_CLASSES)
+
+
+def test_images_that_are_too_small_are_named():
+    info = ImageInfo(NUM_CLASSES, (8, 8, 3), (0.5,) * 3, (0.5,) * 3)
+    with pytest.raises(ValueError, match="model: timm/inception_v4 cannot look at 8x8x3 images"):
+        model_of("timm/inception_v4", info)
+
+
+def test_a_model_with_two_heads_is_refused_without_timm():
+    with pytest.raises(ValueError, match="levit_128': its head is not one linear layer"):
+        MODEL.module("timm/levit_128")
+
+
+# What is done with them.
+
+
+@pytest.fixture(scope="module")
+def data():
+    return synthetic.load(
+        synthetic.Options(
+            families=2, classes_per_family=2, num_train=10, num_test=2, size=SIZE, channels=3
+        )
+    )
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # attention under vmap
+@EVERY
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_run_on_them(method, name, data):
+    split = Split((data.labels.train == 0).nonzero()[0][:6], 40, (0,), {"kind": "test"})
+    train = train_examples(data, CPU)
+    task = Task(*(train.select(torch.from_numpy(i)) for i in (split.retain, split.forget)), INFO)
+    params = params_class(method).model_validate(METHODS[method])
+    this = Method(method, task, lambda: model_of(name), 0, split.hash, CPU)
+    prepared = [this.prepare(params, None).tensors] if this.has_prepare else []
+    model, _ = this.unlearn(params, *prepared)
+    before = model_of(name).state_dict()
+    after = model.state_dict()
+    assert after.keys() == before.keys()
+    assert all(torch.isfinite(value).all() for value in after.values())
+    assert not torch.equal(after["head.weight"], before["head.weight"])

@@ -1,0 +1,275 @@
+"""Weights of a user's own: files that are read, names that are found, and what does not fit."""
+
+import logging
+import pickle
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file
+from torch import nn
+from workshop import Workshop
+
+from collateral.cli import main
+from collateral.contract.data import ImageInfo
+from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
+from collateral.models._taken_apart import classifier_of
+from collateral.results.chain import content_hash, read_sealed
+from collateral.training.weights import read_weights, start_from, take_over
+
+INFO = ImageInfo(3, (8, 8, 1), (0.5,), (0.25,))
+MORE_CLASSES = ImageInfo(5, (8, 8, 1), (0.5,), (0.25,))
+
+
+def small(info=INFO, seed=0) -> Classifier:
+    torch.manual_seed(seed)
+    return build_model("small_cnn", info)
+
+
+def whole() -> nn.Sequential:
+    """Return a model of somebody else's."""
+    body = [nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*body, nn.Linear(4, 3))
+
+
+def taken_apart(seed=0) -> Classifier:
+    torch.manual_seed(seed)
+    return classifier_of(whole(), "4", lambda inner, x: inner(x), INFO)
+
+
+def same(first: nn.Module, second: nn.Module) -> bool:
+    one, other = first.state_dict(), second.state_dict()
+    return one.keys() == other.keys() and all(torch.equal(one[k], other[k]) for k in one)
+
+
+# Files.
+
+
+@pytest.mark.parametrize("name", ["a.safetensors", "a.pt", "a.pth"])
+def test_a_file_gives_the_weights_back(tmp_path, name):
+    weights = small().state_dict()
+    save = save_file if name.endswith("safetensors") else torch.save
+    save(weights, tmp_path / name)
+    found = read_weights(tmp_path / name)
+    assert all(torch.equal(found[key], value) for key, value in weights.items())
+
+
+@pytest.mark.parametrize("key", ["state_dict", "model"])
+def test_a_state_dict_among_more_is_found(tmp_path, key):
+    torch.save({"epoch": 3, key: small().state_dict()}, tmp_path / "a.pt")
+    assert read_weights(tmp_path / "a.pt").keys() == small().state_dict().keys()
+
+
+class Mine:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self):
+        return Path.mkdir, (self.folder,)
+
+
+def test_a_file_with_code_in_it_is_refused_and_does_not_run(tmp_path):
+    made = tmp_path / "made"
+    pickle.loads(pickle.dumps(Mine(made)))
+    made.rmdir()  # so it would be made
+    torch.save({"head.weight": Mine(made)}, tmp_path / "a.pt")
+    with pytest.raises(ValueError, match=r"a\.pt': refused, as it is no file of tensors alone"):
+        read_weights(tmp_path / "a.pt")
+    assert not made.exists()
+
+
+def test_a_whole_model_that_was_pickled_is_refused(tmp_path):
+    torch.save(nn.Linear(2, 2), tmp_path / "a.pt")
+    with pytest.raises(ValueError, match=r"save model\.state_dict\(\)"):
+        read_weights(tmp_path / "a.pt")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.safetensors", "no sound .safetensors file"),
+        ("a.pt", "refused, as it is no file of tensors alone"),
+    ],
+)
+@pytest.mark.parametrize("content", [b"", b"not at all", b"\x00" * 100])
+def test_a_broken_file_is_named(tmp_path, name, said, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=said) as error:
+        read_weights(tmp_path / name)
+    assert str(error.value).startswith(f"'{tmp_path / name}': ") and "\n" not in str(error.value)
+
+
+def test_what_is_no_state_dict_is_named(tmp_path):
+    torch.save([torch.zeros(2)], tmp_path / "a.pt")
+    with pytest.raises(ValueError, match="not a state dict, from names to tensors"):
+        read_weights(tmp_path / "a.pt")
+
+
+# Names and shapes.
+
+
+def saved(tmp_path, weights) -> Path:
+    save_file({k: v.contiguous() for k, v in weights.items()}, tmp_path / "a.safetensors")
+    return tmp_path / "a.safetensors"
+
+
+def test_a_model_takes_the_weights_over(tmp_path):
+    model = small(seed=1)
+    take_over(model, saved(tmp_path, small().state_dict()), {})
+    assert same(model, small())
+
+
+def test_the_names_of_the_whole_model_do_for_one_that_was_taken_apart(tmp_path):
+    torch.manual_seed(5)
+    inner, model, x = whole().eval(), taken_apart().eval(), torch.rand(2, 1, 8, 8)
+    take_over(model, saved(tmp_path, inner.state_dict()), {})
+    assert torch.equal(model(x), inner((x - 0.5) / 0.25))
+
+
+def test_names_are_renamed_by_how_they_begin(tmp_path):
+    weights = {f"module.net.{k}": v for k, v in small().state_dict().items()}
+    weights["other.weight"] = weights.pop("module.net.head.weight")
+    model = small(seed=1)
+    rename = {"module.": "never.", "module.net.": "", "other.": "head."}
+    take_over(model, saved(tmp_path, weights), rename)
+    assert same(model, small())
+
+
+def test_old_files_without_batch_norms_counter_do(tmp_path):
+    weights = {k: v for k, v in small().state_dict().items() if "num_batches" not in k}
+    model = small(seed=1)
+    take_over(model, saved(tmp_path, weights), {})
+    assert same(model, small())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda w: w.pop("head.bias"), "missing: head.bias"),
+        (lambda w: w.update(extra=torch.zeros(1)), "not in the model: extra"),
+        (
+            lambda w: w.update({"head.weight": torch.zeros(5, 128)}),
+            "of another shape: head.weight 5x128 for 3x128",
+        ),
+        (
+            lambda w: [w.update({f"net.{k}": w.pop(k)}) for k in [*w]],
+            "and 17 more; try rename: {net.: ''}",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_by_key_and_shape(tmp_path, change, said):
+    weights, model = small().state_dict(), small(seed=1)
+    change(weights)
+    with pytest.raises(ValueError, match="does not fit the model; ") as error:
+        take_over(model, saved(tmp_path, weights), {})
+    assert said in str(error.value) and "\n" not in str(error.value)
+    assert same(model, small(seed=1))
+
+
+# A start from weights.
+
+
+def test_a_head_of_another_size_is_left_out_and_the_log_says_so(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    model, given = small(seed=1), small(MORE_CLASSES)
+    start_from(model, saved(tmp_path, given.state_dict()), {})
+    assert torch.equal(model.head.weight, small(seed=1).head.weight)
+    assert same(model.body, given.body)
+    assert "its head (5x128, 5) is left out" in caplog.text
+
+
+def test_a_file_without_a_head_gives_all_but_the_head(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    weights = {k: v for k, v in small().state_dict().items() if not k.startswith("head.")}
+    model = small(seed=1)
+    start_from(model, saved(tmp_path, weights), {})
+    assert same(model.body, small().body)
+    assert "its head (none) is left out" in caplog.text
+
+
+def test_a_head_that_fits_is_taken(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    model = small(seed=1)
+    start_from(model, saved(tmp_path, small().state_dict()), {})
+    assert same(model, small())
+    assert "left out" not in caplog.text
+
+
+def test_a_body_that_does_not_fit_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"of another shape: body\.0\.weight 32x3x3x3"):
+        start_from(
+            small(),
+            saved(tmp_path, small(ImageInfo(3, (8, 8, 3), (0,) * 3, (1,) * 3)).state_dict()),
+            {},
+        )
+
+
+# The stage.
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory) -> Workshop:
+    made = Workshop(tmp_path_factory.mktemp("weights"))
+    main(made.train("base", epochs=6))
+    return made
+
+
+def record(workshop, name):
+    return read_sealed(workshop.folder / name / "record.json", workshop.folder)
+
+
+def test_base_and_retrain_start_from_the_same_weights(workshop):
+    tiny = {"params": {"epochs": 1, "lr": 1e-9, "augment": False, "batch_size": 32}}
+    options = {"init": workshop.base, **tiny}
+    main(workshop.train("base-init", epochs=1, **options))
+    main(workshop.train("retrain-init", epochs=1, split=workshop.split, **options))
+    start = load_file(workshop.base)
+    for name in ("base-init", "retrain-init"):
+        end = load_file(workshop.folder / name / "model.safetensors")
+        for key in (key for key in start if key.endswith("weight")):
+            assert torch.allclose(start[key], end[key], atol=1e-6)
+        said = record(workshop, name)["init"]
+        assert said == {
+            "name": "model.safetensors", "hash": content_hash(workshop.base), "rename": {}
+        }  # fmt: skip
+
+
+def test_a_base_of_ones_own_is_taken_as_it_is(workshop):
+    main(workshop.train("own", epochs=1, params={}, weights=workshop.base))
+    assert (workshop.folder / "own/model.safetensors").read_bytes() == workshop.base.read_bytes()
+    assert workshop.results("own")["outputs.npz"] == workshop.results("base")["outputs.npz"]
+    said = record(workshop, "own")
+    assert said["weights"]["hash"] == content_hash(workshop.base)
+    assert said["params"] == {} and "trained_on" not in said
+
+
+def refusal(workshop, *, name, **options) -> str:
+    with pytest.raises(SystemExit) as error:
+        main(workshop.train(name, epochs=1, **options))
+    assert not (workshop.folder / name).exists()
+    return str(error.value)
+
+
+def test_a_base_that_guesses_is_refused_with_a_word_on_what_it_needs(workshop, tmp_path):
+    weights = load_file(workshop.base)
+    # Class order turned by one: nearly all that it knows is wrong.
+    turned = {
+        k: v.roll(1, 0).contiguous() if k.startswith("head.") else v for k, v in weights.items()
+    }
+    save_file(turned, tmp_path / "turned.safetensors")
+    said = refusal(workshop, name="turned", weights=tmp_path / "turned.safetensors")
+    assert said.startswith("collateral train: base.weights: train accuracy ")
+    assert "normalisation" in said and "data.mean" in said and "data.classes" in said
+
+
+def test_weights_that_do_not_fit_are_named_by_the_key_of_the_config(workshop, tmp_path):
+    save_file({"fc.weight": torch.zeros(2)}, tmp_path / "a.safetensors")
+    for option in ("init", "weights"):
+        key = {"init": "init.weights", "weights": "base.weights"}[option]
+        said = refusal(workshop, name="bad", **{option: tmp_path / "a.safetensors"})
+        assert said.startswith(f"collateral train: {key}: '{tmp_path / 'a.safetensors'}' does not")

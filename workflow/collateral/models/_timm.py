@@ -1,0 +1,44 @@
+"""Any classifier of timm by its name, untrained: `timm/resnet18`.
+
+What lies before the head is timm's own `forward_head(forward_features(x), pre_logits=True)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import timm
+from torch import Tensor
+
+from collateral.contract.data import ImageInfo
+from collateral.models._classifier import Classifier
+from collateral.models._taken_apart import classifier_of
+from collateral.models._timm_facts import PREFIX, timm_facts
+
+
+def build(name: str, info: ImageInfo) -> Classifier:
+    """Build a classifier of timm for these classes, channels and, where it takes it, size."""
+    height, width, channels = info.shape
+    size: dict[str, Any] = {"img_size": (height, width)} if timm_facts(name).is_sized else {}
+    try:
+        inner = timm.create_model(
+            name.removeprefix(PREFIX), in_chans=channels, num_classes=info.num_classes, **size
+        )
+        return classifier_of(inner, head_path(inner), embedded, info)
+    except Exception as error:  # what timm raises where images are too small is of every kind
+        raise ValueError(
+            f"model: {name} cannot look at {height}x{width}x{channels} images "
+            f"({' '.join(str(error).split())}); choose another model or size"
+        ) from error
+
+
+def embedded(inner: Any, x: Tensor) -> Tensor:
+    """Return what a model of timm gives its head."""
+    features: Tensor = inner.forward_head(inner.forward_features(x), pre_logits=True)
+    return features
+
+
+def head_path(inner: Any) -> str:
+    """Return where the head of a model of timm lies."""
+    head = inner.get_classifier()
+    return next((path for path, module in inner.named_modules() if module is head), "")

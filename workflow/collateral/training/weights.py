@@ -1,0 +1,136 @@
+"""Weights from a user's file: read without running anything in it, and fitted to a model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from collateral.contract.spelling import plain
+from collateral.models._classifier import Classifier
+from collateral.models._taken_apart import BODY
+
+LOG = logging.getLogger(__name__)
+HEAD = "head."
+WITHIN = ("state_dict", "model")  # where others keep a state dict among more
+COUNTER = "num_batches_tracked"  # of batch norm: old files lack it, and nothing here reads it
+NAMED = 3  # of the names that do not fit
+MOST_SAID = 80  # of the letters that torch has to say on a file
+
+Weights = dict[str, Tensor]
+
+
+def read_weights(path: Path) -> Weights:
+    """Read a .safetensors file, or a state dict that torch saved; code in it is refused."""
+    if path.suffix == ".safetensors":
+        try:
+            return load_file(path)
+        except SafetensorError as error:
+            raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except Exception as error:  # of every kind where a file is broken, or holds code
+        said = " ".join(str(error).split())[:MOST_SAID]
+        raise ValueError(
+            f"'{path}': refused, as it is no file of tensors alone, and what else is in it might "
+            f"run; save model.state_dict(), at best as .safetensors ({said})"
+        ) from None
+    return _state_dict(content, path)
+
+
+def _state_dict(content: Any, path: Path) -> Weights:
+    """Find the names and tensors in what torch has read."""
+    inner = [content[key] for key in WITHIN if isinstance(content, dict) and key in content]
+    for one in (content, *inner):
+        if isinstance(one, dict) and one and all(isinstance(v, Tensor) for v in one.values()):
+            return {str(name): value for name, value in one.items()}
+    raise ValueError(f"'{path}': not a state dict, from names to tensors; save model.state_dict()")
+
+
+def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
+    """Give a model all weights of a file but a head of another size, or none, which stays new."""
+    given = _named(model, read_weights(path), rename)
+    own = model.state_dict()
+    heads = [name for name in own if name.startswith(HEAD)]
+    if any(name not in given or given[name].shape != own[name].shape for name in heads):
+        found = [_shape(given[name]) for name in heads if name in given]
+        LOG.info("'%s': its head (%s) is left out", path, ", ".join(found) or "none")
+        given |= {name: own[name] for name in heads}
+    _give(model, given, path)
+
+
+def take_over(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
+    """Give a model all weights of a file."""
+    _give(model, _named(model, read_weights(path), rename), path)
+
+
+def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> Weights:
+    """Return the weights by the model's own names; what it has not keeps its name."""
+    own, found = model.state_dict(), {}
+    for name, value in weights.items():
+        name = _renamed(name, rename)
+        inner = model.names(name)
+        found[inner if name not in own and inner in own else name] = value
+    return found
+
+
+def _renamed(name: str, rename: Mapping[str, str]) -> str:
+    # The longest first, so that of two that begin alike the more exact one counts.
+    for before in sorted(rename, key=len, reverse=True):
+        if name.startswith(before):
+            return rename[before] + name.removeprefix(before)
+    return name
+
+
+def _give(model: Classifier, given: Weights, path: Path) -> None:
+    """Load the weights, or say in one line which names and shapes do not fit."""
+    own = model.state_dict()
+    missing = [name for name in own if name not in given and not name.endswith(COUNTER)]
+    strange = [name for name in given if name not in own]
+    others = [
+        f"{_shown(name)} {_shape(given[name])} for {_shape(own[name])}"
+        for name in given
+        if name in own and given[name].shape != own[name].shape
+    ]
+    parts = {"missing": list(map(_shown, missing)), "not in the model": list(map(plain, strange))}
+    wrong = [f"{what}: {_some(names)}" for what, names in parts.items() if names]
+    if others:
+        wrong.append(f"of another shape: {_some(others)}")
+    if wrong:
+        raise ValueError(
+            f"'{path}' does not fit the model; {'; '.join(wrong)}{_hint(model, given)}"
+        )
+    model.load_state_dict({**own, **given})
+
+
+def _hint(model: Classifier, given: Weights) -> str:
+    """Return the `rename` that would help, where all names have one word too many in front."""
+    first = {name.partition(".")[0] + "." for name in given}
+    if len(first) > 1:
+        return ""
+    (prefix,) = first
+    renamed = _named(model, given, {prefix: ""})
+    helps = len(renamed.keys() & model.state_dict().keys()) > len(given) / 2
+    return f"; try rename: {{{prefix}: ''}}" if helps else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _shown(name: str) -> str:
+    """Return a name as the model that was taken apart has it."""
+    return plain(name.removeprefix(BODY))
+
+
+def _shape(value: Tensor) -> str:
+    return "x".join(map(str, value.shape)) or "1"

@@ -29,7 +29,7 @@ OTHERS = {
 CASES = [(name, {}) for name in [*METHOD.names(), "ideal"]] + list(OTHERS.items())
 # What replaces k; of one cluster, because neighbours of several may be the same.
 EACH = [{"k_each": 9, "k": "auto"}, {"k_each": 9, "support_by": "cluster", "clusters": 1}]
-LOOKING = ("bad_teacher", "scrub")  # their teachers do
+LOOKING = ("bad_teacher", "delete", "rfe", "scrub")  # they ask the base, or a teacher
 # IU's gradients of single examples and AMUN's attack are guesses, and said to be.
 EXACT = [case for case in CASES if case[0] in ("ltd", "neighbor", "salun")]
 EXACT += [("ltd", values) for values in EACH]

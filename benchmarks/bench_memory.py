@@ -21,6 +21,7 @@ from measure import Row, run
 
 from collateral.config.load import read
 from collateral.config.schema import Config
+from collateral.contract.params import TrainingParams
 from collateral.data.cifar100 import CLASS_NAMES
 from collateral.plan.estimate.total import estimate
 from collateral.plan.rates import SHIPPED
@@ -50,7 +51,7 @@ def train(config: Config, folder: Path, quick: bool) -> Path:
     options = {
         "data": data,
         "model": "resnet8" if quick else benchmark.model,
-        "params": params.model_dump_json(exclude={"sharing"}),
+        "params": params.model_dump_json(include={*TrainingParams.model_fields}),
         "seed": 0,
         "out": out,
         "checkpoints": folder / "checkpoints",

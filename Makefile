@@ -43,7 +43,7 @@ figures: $(FIGURES_ENV) ## tables, figures and pages from cached outputs: no tor
 
 test: setup lint ## all there is to test; what this machine lacks is skipped, and named
 	pytest --numprocesses 2 tests/unit tests/contract
-	pytest --numprocesses 2 --dist loadfile -m 'not slurm' tests/workflow
+	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slurm' tests/workflow
 	pytest -m slurm tests/workflow
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`

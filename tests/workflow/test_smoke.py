@@ -201,7 +201,8 @@ def test_the_workflow_report_is_written(project):
     assert (project.folder / "workflow-report.html").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize(("config", "limit"), [("configs/smoke.yaml", 40), ("config.yaml", 180)])
+# Of config.yaml 180 were for three seeds in three cells; it has five in two since.
+@pytest.mark.parametrize(("config", "limit"), [("configs/smoke.yaml", 40), ("config.yaml", 210)])
 def test_few_processes_import_torch(fresh, config, limit):
     planned = fresh.planned("--configfile", config)
     assert {"base", "retrain", "unlearn"} <= planned.keys()

@@ -22,8 +22,8 @@ from collateral.methods.iu.method import prepare, unlearn
 from collateral.methods.iu.params import Params
 from collateral.methods.iu.products import BATCH_SIZE, _backward
 from collateral.models._build import build_model
+from collateral.models._evaluating import evaluating
 from collateral.training.examples import Examples, Task
-from collateral.training.inference import evaluating
 from collateral.training.run import Run
 
 ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier
+from collateral.models._evaluating import evaluating
 
 BODY = "body.inner."
 ROUNDING = 1e-4  # of the largest logit, between two ways to the same
@@ -38,7 +38,7 @@ def classifier_of(inner: nn.Module, path: str, embed: Embed, info: ImageInfo) ->
     head = inner.get_submodule(path)
     if not isinstance(head, nn.Linear):
         raise ValueError(f"its head, {path}, is a {type(head).__name__}, not one linear layer")
-    with _looking(inner):
+    with evaluating(inner):
         image = _image(info)
         expected = inner(image)
         _replace(inner, path, nn.Identity())
@@ -73,16 +73,3 @@ def _image(info: ImageInfo) -> Tensor:
     """Return an image that no generator draws: weights must not depend on the look at them."""
     height, width, channels = info.shape
     return torch.linspace(-1, 1, channels * height * width).view(1, channels, height, width)
-
-
-@contextmanager
-def _looking(model: nn.Module) -> Iterator[None]:
-    """Run without gradients and in eval mode; leave every module's mode as it was."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode

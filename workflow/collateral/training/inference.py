@@ -1,7 +1,5 @@
 """One pass of a model over examples: logits and features, clean images, eval mode."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import cast
 
 import numpy as np
@@ -10,22 +8,10 @@ from torch import Tensor, nn
 
 from collateral.contract.protocols import Examples
 from collateral.models._classifier import Classifier
+from collateral.models._evaluating import evaluating
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
 
 BATCH_SIZE = 256  # on CPU 64 to 256 are equal and 512 is slower
-
-
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put the model into eval mode without gradients; leave every module's mode as it was."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, mode in modes:
-            module.training = mode
 
 
 def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.protocols import Examples
-from collateral.training.inference import BATCH_SIZE, evaluating
+from collateral.models._evaluating import evaluating
+from collateral.training.inference import BATCH_SIZE
 
 
 def trainable(model: nn.Module) -> dict[str, nn.Parameter]:

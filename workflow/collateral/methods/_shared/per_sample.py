@@ -11,7 +11,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from collateral.contract.protocols import Examples, Run
 from collateral.methods._shared.gradients import trainable
-from collateral.training.inference import evaluating
+from collateral.models._evaluating import evaluating
 
 CHUNK_SIZE = 32  # benchmarks/bench_iu.py
 

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from collateral.contract.protocols import Batch, Examples
 from collateral.methods._shared.gradients import by_parameter
-from collateral.training.inference import evaluating
+from collateral.models._evaluating import evaluating
 
 BATCH_SIZE = 64  # benchmarks/bench_iu.py
 

@@ -12,7 +12,7 @@ from collateral.contract.protocols import Examples, Run, Task
 from collateral.methods._shared.gradients import by_parameter, trainable
 from collateral.methods._shared.steps import clip, descend_changed
 from collateral.methods.sfron.params import Params, Prepare
-from collateral.training.inference import evaluating
+from collateral.models._evaluating import evaluating
 from collateral.training.optimizers import (
     cosine,
     descend,

@@ -20,7 +20,7 @@ from collateral.methods._shared.per_sample import (
     per_sample_gradients,
 )
 from collateral.methods.ssd.params import Params, Prepare
-from collateral.training.inference import evaluating
+from collateral.models._evaluating import evaluating
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:

@@ -14,6 +14,22 @@ from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
 
 
+def lead(found: Estimate, cores: int = 1) -> str:
+    """Return the sentence that decides: how long, and how much disk."""
+    total, results = found.total, bytes_in_words(found.total.bytes)
+    if found.rates.is_gpu:
+        return f"{total.gpu_seconds / 3600:,.1f} GPU-hours, {results} of results."
+    hours = total.cpu_seconds / 3600
+    return f"About {duration(hours / cores)} on {cores} CPU cores, {results} of results."
+
+
+def duration(hours: float) -> str:
+    """Write hours as minutes, hours or days."""
+    if hours < 2:
+        return f"{max(1, round(60 * hours))} min"
+    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"
+
+
 def in_words(found: Estimate, free_bytes: int) -> str:
     """Return the estimate with its assumptions, and a warning if the disk will not do."""
     parts = (

@@ -1,5 +1,6 @@
 """A copy of the repository with the smoke experiment run in it, to look at and to edit."""
 
+import fcntl
 import os
 import re
 import shlex
@@ -144,13 +145,20 @@ SMOKE = ("--configfile", "configs/smoke.yaml")
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The smoke experiment, run once; tests must leave it as it is."""
+def finished(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Project:
+    """The smoke experiment, run once for all processes of pytest; tests leave it as it is."""
     pytest.importorskip("torch")
-    project = copy_project(tmp_path_factory.mktemp("finished"))
-    done = project.snakemake(*SMOKE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return project
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "finished"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            (temporary := folder.with_suffix(".making")).mkdir()
+            making = copy_project(temporary)
+            done = making.snakemake(*SMOKE)
+            assert done.returncode == 0, done.stdout + done.stderr
+            temporary.rename(folder)
+    return Project(folder)
 
 
 @pytest.fixture

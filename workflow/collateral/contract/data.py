@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from collateral.contract.params import ClassLabel, Strict, Whole
+
+# What is known of every train example beside its class, by the column's name.
+Columns = Mapping[str, Sequence[Any]]
+FILE = "file"  # the column with the path of an example's file
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class DatasetSize:
     train: tuple[int, ...]  # examples of each class
     test: tuple[int, ...]
     shape: tuple[int, int, int]  # H, W, C
+    columns: Callable[[], Columns] = field(default=dict, compare=False)  # read when asked for
 
     @property
     def num_train(self) -> int:

@@ -90,7 +90,7 @@ def load(options: Options) -> Dataset:
     _tell_left_out(tree)
     files = (*tree.train, *tree.test)
     decoded = decode(
-        [tree.folder / file.path for file in files],
+        (tree.folder / file.path for file in files),
         [file.path for file in files],
         options.size,
         skip_broken=options.broken == "skip",

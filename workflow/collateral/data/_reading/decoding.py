@@ -6,9 +6,10 @@ import io
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,7 @@ FORMATS = tuple(
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
 SECONDS = 5  # between two lines of progress
 MOST_NAMED = 3
+AT_ONCE = 1024
 
 Source = Path | bytes
 
@@ -79,22 +81,25 @@ class _Progress:
 
 
 def decode(
-    sources: Sequence[Source], names: Sequence[str], size: int, *, skip_broken: bool
+    sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
 ) -> Decoded:
     """Return all images in order; broken ones are named, and left out where that is asked for."""
-    images = np.empty((len(sources), size, size, 3), np.uint8)
+    images = np.empty((len(names), size, size, 3), np.uint8)
     Image.init()  # once, before there are threads
-    modes, broken, progress = Counter[str](), dict[int, str](), _Progress(len(sources))
+    modes, broken, progress = Counter[str](), dict[int, str](), _Progress(len(names))
     with ThreadPoolExecutor(num_workers()) as pool:
-        # Pillow lets go of Python's lock while it decodes and resizes.
-        found = pool.map(lambda place: _into(images, place, sources[place], size), _all(sources))
-        for place, (mode, problem) in enumerate(found):
-            modes[mode] += not problem
-            broken |= {place: problem} if problem else {}
-            progress.at(place + 1)
+        waiting = enumerate(sources)
+        # Some at a time, so that not all files are in memory at once.
+        while some := list(islice(waiting, AT_ONCE)):
+            # Pillow lets go of Python's lock while it decodes and resizes.
+            found = pool.map(lambda one: _into(images[one[0]], one[1], size), some)
+            for (place, _), (mode, problem) in zip(some, found, strict=True):
+                modes[mode] += not problem
+                broken |= {place: problem} if problem else {}
+                progress.at(place + 1)
     if broken:
         _tell_broken(broken, names, skip_broken=skip_broken)
-    kept = np.array([place for place in _all(sources) if place not in broken], np.int64)
+    kept = np.array([place for place in range(len(names)) if place not in broken], np.int64)
     return Decoded(_of_one_kind(images[kept] if broken else images, +modes), kept)
 
 
@@ -121,18 +126,12 @@ def looks_of(source: Source) -> tuple[int, int, bool]:
         return image.width, image.height, image.mode in GREY
 
 
-def _all(sources: Sequence[Source]) -> range:
-    return range(len(sources))
-
-
-def _into(
-    images: NDArray[np.uint8], place: int, source: Source, size: int
-) -> tuple[str, str | None]:
+def _into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, str | None]:
     """Decode one image to its place; return its mode, or what is wrong with it."""
     try:
         with _opened(source) as image:
             mode = image.mode
-            images[place] = np.asarray(_cut(_as_rgb(image), size))
+            pixels[:] = np.asarray(_cut(_as_rgb(image), size))
     # Damage has as many names as there are formats.
     except Exception as error:
         return "", " ".join(str(error).split()) or type(error).__name__
@@ -140,12 +139,12 @@ def _into(
 
 
 def _opened(source: Source) -> Image.Image:
-    if isinstance(source, Path):
-        try:
-            return Image.open(source, formats=FORMATS)
-        except Image.UnidentifiedImageError:
-            raise ValueError("no image that can be read") from None
-    return Image.open(io.BytesIO(source), formats=FORMATS)
+    try:
+        return Image.open(
+            source if isinstance(source, Path) else io.BytesIO(source), formats=FORMATS
+        )
+    except Image.UnidentifiedImageError:
+        raise ValueError("no image that can be read") from None
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:

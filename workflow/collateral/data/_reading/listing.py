@@ -121,7 +121,7 @@ def tree_of(folder: Path, test_share: float | None, test_seed: int = 0) -> Tree:
     """List a folder; whatever is wrong with it is one line that begins with the key."""
     folder = folder.expanduser()
     if not folder.is_dir():
-        raise ValueError(f"data.path: there is no folder {shown(str(folder))}")
+        raise ValueError(f"data.path: there is no folder {str(folder)!r}")
     test = next((name for name in TESTS if (folder / name).is_dir()), None)
     if not (folder / TRAIN).is_dir():
         test = None
@@ -165,7 +165,7 @@ def _either() -> str:
 
 
 def _wrong(folder: Path, what: str) -> ValueError:
-    return ValueError(f"data.path: {shown(str(folder))}: {what}")
+    return ValueError(f"data.path: {str(folder)!r}: {what}")
 
 
 def _class_folders(top: Path) -> list[str]:

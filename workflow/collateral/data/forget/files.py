@@ -77,7 +77,7 @@ def _places(
         reason = _why(listed[lost[0]], columns[FILE], tested)
         first = f"line {lost[0]}: {shown(listed[lost[0]])}: {reason}"
         more = f"; nor are {len(lost) - 1} more of {len(listed)} lines" if len(lost) > 1 else ""
-        raise ValueError(f"path: {shown(str(path))}: {first}{more}")
+        raise ValueError(f"path: {str(path)!r}: {first}{more}")
     return sorted({place for place in found.values() if place is not None})
 
 
@@ -113,16 +113,16 @@ def _like(line: str, files: Sequence[str]) -> Sequence[str]:
 def _listed(path: Path) -> dict[int, str]:
     """Return the lines that name a file, by their numbers."""
     if not path.exists():
-        raise ValueError(f"path: {shown(str(path))}: there is no such file")
+        raise ValueError(f"path: {str(path)!r}: there is no such file")
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"path: {shown(str(path))}: {error}") from None
+        raise ValueError(f"path: {str(path)!r}: {error}") from None
     listed = {
         number: line.removesuffix("\r")
         for number, line in enumerate(lines, start=1)
         if line.strip() and not line.startswith("#")
     }
     if not listed:
-        raise ValueError(f"path: {shown(str(path))}: no file in it; expected at least one")
+        raise ValueError(f"path: {str(path)!r}: no file in it; expected at least one")
     return listed

@@ -6,7 +6,7 @@ import io
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -56,7 +56,7 @@ SECONDS = 5  # between two lines of progress
 MOST_NAMED = 3
 AT_ONCE = 1024
 
-Source = Path | bytes
+Source = Path | bytes | Callable[[], Image.Image]  # a file, what is in one, or who opens it
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,11 @@ def _into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, st
 
 
 def _opened(source: Source) -> Image.Image:
+    if not isinstance(source, Path | bytes):
+        return source()
     try:
-        return Image.open(
-            source if isinstance(source, Path) else io.BytesIO(source), formats=FORMATS
-        )
+        file = source if isinstance(source, Path) else io.BytesIO(source)
+        return Image.open(file, formats=FORMATS)
     except Image.UnidentifiedImageError:
         raise ValueError("no image that can be read") from None
 

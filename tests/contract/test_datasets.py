@@ -128,12 +128,12 @@ def write_folder(root, monkeypatch):
 
 def write_parquet(root, monkeypatch):
     """Write images of two classes as the hub serves them."""
-    pq = pytest.importorskip("pyarrow.parquet")
+    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
     write_folder(root / "images", monkeypatch)
     for part in ("train", "test"):
         files = sorted((root / "images" / part).rglob("*.png"))
         images = [{"bytes": file.read_bytes(), "path": file.name} for file in files]
-        table = pq.pa.table({"image": images, "label": [file.parent.name for file in files]})
+        table = pa.table({"image": images, "label": [file.parent.name for file in files]})
         pq.write_table(table, root / f"{part}-00000-of-00001.parquet")
     return {"path": root, "size": 8}
 

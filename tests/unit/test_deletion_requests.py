@@ -8,7 +8,8 @@ from image_files import HOSTILE, write_folder, write_image
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
-from collateral.contract.data import FILE, DatasetSize
+from collateral.contract.columns import FILE
+from collateral.contract.data import DatasetSize
 from collateral.data import arrays, folder
 from collateral.data._cut import cut
 from collateral.data._facts import size_of

@@ -10,7 +10,7 @@ import pytest
 from image_files import picture
 from PIL import Image
 
-from collateral.contract.data import FILE
+from collateral.contract.columns import FILE
 from collateral.data import parquet
 from collateral.data._cut import cut
 from collateral.data._facts import inputs_of, size_of

@@ -20,7 +20,7 @@ from page_reading import Links, draw, report
 from plug_ins import forgotten_after, write_files
 from sealing import seal
 
-from collateral.contract.data import FILE
+from collateral.contract.columns import FILE
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words

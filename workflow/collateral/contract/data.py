@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from collateral.contract.columns import Columns
 from collateral.contract.params import ClassLabel, Strict, Whole
-
-# What is known of every train example beside its class, by the column's name.
-Columns = Mapping[str, Sequence[Any]]
-FILE = "file"  # the column with the path of an example's file
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from collateral.contract.classes import class_indices
-from collateral.contract.data import Columns, DataOptions, DatasetSize
+from collateral.contract.columns import Columns
+from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.plugins import DATA
 
 STATE = "state"  # in the record of a data set

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from collateral.contract.data import FILE, Columns, DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.columns import FILE, Columns
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import Seed, UserPath
 from collateral.data._reading.listing import ListedFile, Tree, known_names, known_tree, tree_of
 

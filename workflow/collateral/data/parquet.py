@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from collateral.contract.data import Columns, DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.columns import Columns
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import Seed, UserPath
 from collateral.contract.seeds import seed_of
 

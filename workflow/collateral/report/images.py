@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.special import softmax
 
-from collateral.contract.data import FILE
+from collateral.contract.columns import FILE
 from collateral.contract.metrics import Metric
 from collateral.results import layout
 from collateral.results.chain import checked

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collateral.contract.data import FILE
+from collateral.contract.columns import FILE
 from collateral.contract.spelling import plain, unknown
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from collateral.contract.data import FILE
+from collateral.contract.columns import FILE
 from collateral.contract.params import Strict, UserPath
 from collateral.contract.spelling import nearest, shown
 from collateral.results.chain import content_hash

@@ -21,7 +21,7 @@ setup: $(VENV)/.done ## make the environment in .venv (done once)
 $(VENV)/.done: pyproject.toml envs/constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[torch,workflow,ann,dev]'
+	$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[torch,workflow,ann,parquet,dev]'
 	touch $@
 
 # Figures need neither torch nor the tools of development; an environment with all of it will do.

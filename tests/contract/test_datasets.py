@@ -14,6 +14,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 from collateral.contract.plugins import DATA, FORGET
 from collateral.data._cut import cut
@@ -116,14 +117,44 @@ def write_arrays(root, monkeypatch):
     return {"path": root / "own.npz"}
 
 
+def write_folder(root, monkeypatch):
+    """Write images of two classes as files."""
+    for place, image in enumerate(pixels(12, 8, 8, 3)):
+        path = root / ("test" if place >= 8 else "train") / ("cat", "dog")[place % 2]
+        path.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path / f"{place}.png")
+    return {"path": root, "size": 8}
+
+
+def write_parquet(root, monkeypatch):
+    """Write images of two classes as the hub serves them."""
+    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    write_folder(root / "images", monkeypatch)
+    for part in ("train", "test"):
+        files = sorted((root / "images" / part).rglob("*.png"))
+        images = [{"bytes": file.read_bytes(), "path": file.name} for file in files]
+        table = pa.table({"image": images, "label": [file.parent.name for file in files]})
+        pq.write_table(table, root / f"{part}-00000-of-00001.parquet")
+    return {"path": root, "size": 8}
+
+
+def write_torchvision(root, monkeypatch):
+    """Write MNIST's files once more."""
+    return {**write_mnist(root, monkeypatch), "dataset": "MNIST"}
+
+
 # What is not here needs no files and is tested with `Options()`.
 WRITERS = {
     "arrays": write_arrays,
     "cifar100": write_cifar100,
+    "folder": write_folder,
+    "parquet": write_parquet,
+    "torchvision": write_torchvision,
     "mnist": write_mnist,
     "svhn": write_svhn,
 }
 FROM_TORCHVISION = ["cifar100", "mnist", "svhn"]
+OF_WHOLE_FILES = [*FROM_TORCHVISION, "torchvision"]  # whose size is that of the real files
 
 
 @pytest.fixture
@@ -188,7 +219,8 @@ def same(one, two):
 
 
 def test_the_data_sets_on_disk_are_those_we_know():
-    assert {*DATA.own} == {"arrays", "cifar100", "digits", "mnist", "svhn", "synthetic"}
+    own = {"arrays", "cifar100", "digits", "folder", "mnist", "parquet", "svhn", "synthetic"}
+    assert {*DATA.own} == {*own, "torchvision"}
     assert {*DATA.own} <= {*DATA.names()}
 
 
@@ -787,7 +819,7 @@ def check_size(size, dataset):
     assert size.num_examples == len(dataset.train_images) + len(dataset.test_images)
 
 
-@pytest.mark.parametrize("name", [name for name in DATA.names() if name not in FROM_TORCHVISION])
+@pytest.mark.parametrize("name", [name for name in DATA.names() if name not in OF_WHOLE_FILES])
 def test_the_size_is_known_without_the_images(name, options_of):
     options = options_of(name)
     check_size(size_of(name, options), DATA.load(name).load(options))

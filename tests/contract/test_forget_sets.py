@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 import numpy as np
 import pytest
 
+from collateral.contract.columns import FILE
 from collateral.contract.data import DatasetSize
 from collateral.contract.plugins import FORGET
 from collateral.data.forget import classes_part, index_file, random_part
@@ -17,7 +18,11 @@ from collateral.stages import split
 
 # 101 cats, at the even places below 200 and at 201, and 101 dogs.
 TRAIN = np.array([0, 1] * 100 + [1, 0])
-LABELS = Labels(TRAIN, np.array([0, 1]), ("cat", "dog"))
+COLUMNS = {
+    FILE: np.array([f"train/{place} x.png" for place in range(len(TRAIN))]),
+    "subject": np.arange(len(TRAIN)) // 10,
+}
+LABELS = Labels(TRAIN, np.array([0, 1]), ("cat", "dog"), COLUMNS)
 
 # Parameters of every kind that fit LABELS; a plug-in names its own in EXAMPLES.
 SETTINGS = {
@@ -31,8 +36,10 @@ SETTINGS = {
         {"classes": {"cat": 0.5, "dog": 0.1}},
         {"classes": {"1": 0.3, "cat": 1}, "order": "random", "split_seed": 3},
     ],
+    "files": [{"path": "withdrawn.txt"}],
     "index_file": [{"path": f"places{suffix}"} for suffix in index_file.SUFFIXES],
     "random_part": [{"fraction": 0.1}, {"fraction": 0.5, "split_seed": 3}],
+    "where": [{"column": "subject", "is": [3, 5]}, {"column": "subject", "is": 20}],
 }
 PLACES = [7, 0, 201, 4]
 
@@ -51,6 +58,7 @@ def places(tmp_path, monkeypatch):
     folder.mkdir()
     monkeypatch.chdir(folder)
     (folder / "places.txt").write_text("7\n0 # the first\n\n201\n4\n")
+    (folder / "withdrawn.txt").write_text("# two\ntrain/7 x.png\ntrain/0 x.png\n")
     (folder / "places.json").write_text(json.dumps(PLACES))
     np.save(folder / "places.npy", np.array(PLACES, dtype=np.uint16))
     return folder
@@ -313,5 +321,6 @@ def test_an_array_of_another_shape_or_type_is_refused(tmp_path, places, array):
 def test_the_size_is_known_without_the_labels(kind, params):
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
-    size = DatasetSize(("cat", "dog"), train=(101, 101), test=(1, 1), shape=(1, 1, 1))
+    listed = {name: column.tolist() for name, column in COLUMNS.items()}
+    size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (1, 1, 1), lambda: listed)
     assert module.count(size, given) == len(module.select(LABELS, given))

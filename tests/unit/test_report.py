@@ -1,8 +1,10 @@
 """A benchmark's page: all that findings say, each in its place, and what they could not say."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
+import numpy as np
 import pytest
 from fake_results import (
     RUNS,
@@ -18,6 +20,7 @@ from page_reading import Links, draw, report
 from plug_ins import forgotten_after, write_files
 from sealing import seal
 
+from collateral.contract.columns import FILE
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words
@@ -26,8 +29,11 @@ from collateral.report.images import gallery
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.chain import write_sealed
+from collateral.results.dataset import Labels
 from collateral.results.files import read_json
+from collateral.results.neighbours import Neighbours
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+from collateral.results.split import Split
 
 
 @pytest.fixture
@@ -382,6 +388,50 @@ def test_the_images_hurt_most_come_first(benchmark_of, tmp_path):
         ("digit_8", ""),
     ]
     assert "taken for digit_3" in page_of(folder)
+
+
+def write_files_and_copies(folder, cell, copies):
+    """Give the examples of `write_models` files, forget three of them, and say who is copied."""
+    place = np.arange(8)
+    files = [
+        {FILE: np.array([f"{top}/<script>{i}.png" for i in place])} for top in ("train", "test")
+    ]
+    labels = Labels(place % 2, place % 2, ("digit_3", "digit_8"), *files)
+    labels.save(folder / layout.LABELS)
+    path = folder / layout.NEIGHBOURS.format(cell=cell)
+    replace(Neighbours.load(path), copies=np.array(copies, np.int64).reshape(-1, 3)).save(path)
+    seal(folder)
+    chosen = {"kind": "files", "path": "gone <b>.txt", "sha256": "0"}
+    split = Split(np.array([0, 2, 5]), 8, (0, 1), chosen)
+    split.save(folder / layout.SPLIT.format(cell=cell), labels, folder / layout.LABELS)
+
+
+def test_the_page_says_what_is_forgotten_and_which_exact_copies_stay_behind(benchmark_of):
+    folder = benchmark_of(full_cell(num_seeds=1, runs=("ft",)))
+    write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.1] * 8}, num_seeds=1)
+    write_files_and_copies(folder, "digit_3-50", [[0, 6, -1], [2, 7, 3]])
+    said = gathered(folder).cells[0].forgotten
+    assert said.words == (
+        "3 of 8 train examples are forgotten: 2 of 4 digit_3, 1 of 4 digit_8. "
+        "Chosen by files, path gone <b>.txt. "
+        "1 of them has an exact copy among the retained, which stays behind."
+    )
+    [[line]] = said.copies[0].grids[0].groups
+    assert line.label == "train/<script>0.png"
+    assert [field.value for field in line.fields] == ["digit_3", "train/<script>6.png", "digit_3"]
+    page = page_of(folder)
+    assert "train/&lt;script&gt;6.png" in page
+    assert 'title="test/&lt;script&gt;' in page
+    assert "/<script>" not in page
+
+
+def test_without_copies_the_page_says_that_none_stays_behind(benchmark_of):
+    folder = benchmark_of(full_cell(num_seeds=1, runs=("ft",)))
+    write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
+    write_files_and_copies(folder, "digit_3-50", [])
+    said = gathered(folder).cells[0].forgotten
+    assert said.words.endswith("No exact copy of them is retained.")
+    assert said.copies == []
 
 
 def test_what_ran_has_the_exact_parameters(benchmark_of):

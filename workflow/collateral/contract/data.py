@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from collateral.contract.columns import Columns
 from collateral.contract.params import ClassLabel, Strict, Whole
 
 
@@ -28,6 +30,7 @@ class DatasetSize:
     train: tuple[int, ...]  # examples of each class
     test: tuple[int, ...]
     shape: tuple[int, int, int]  # H, W, C
+    columns: Callable[[], Columns] = field(default=dict, compare=False)  # read when asked for
 
     @property
     def num_train(self) -> int:

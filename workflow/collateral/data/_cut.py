@@ -26,7 +26,13 @@ def cut(dataset: Dataset, options: DataOptions) -> Dataset:
         dataset,
         train_images=dataset.train_images[train],
         test_images=dataset.test_images[test],
-        labels=Labels(train_labels[train], test_labels[test], kept_names),
+        labels=Labels(
+            train_labels[train],
+            test_labels[test],
+            kept_names,
+            {name: column[train] for name, column in dataset.labels.columns.items()},
+            {name: column[test] for name, column in dataset.labels.test_columns.items()},
+        ),
         **_normalisation(dataset, options),
     )
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
 from collateral.contract.classes import class_indices
+from collateral.contract.columns import Columns
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.plugins import DATA
+
+STATE = "state"  # in the record of a data set
 
 
 def known_classes(name: str, options: DataOptions) -> tuple[str, ...] | None:
@@ -35,4 +43,43 @@ def size_of(name: str, options: DataOptions) -> DatasetSize:
         cut(size.train, options.per_class),
         cut(size.test, options.test_per_class),
         size.shape,
+        partial(_columns, module, options, kept),
     )
+
+
+def problem_of(name: str, options: DataOptions) -> str | None:
+    """Return what is wrong with the user's own files, where a look at their names tells."""
+    module = DATA.load(name)
+    problem: str | None = module.problem(options) if hasattr(module, "problem") else None
+    return problem
+
+
+def inputs_of(name: str, options: DataOptions) -> list[Path]:
+    """Return the user's own files that are there; a missing one is the job's to name."""
+    module = DATA.load(name)
+    if hasattr(module, "inputs"):
+        files: list[Path] = module.inputs(options)
+    else:
+        given = (getattr(options, key, None) for key in ("path", "test_path"))
+        files = [Path(file).expanduser() for file in given if file is not None]
+    return [file for file in files if file.exists()]
+
+
+def state_of(name: str, options: DataOptions) -> str:
+    """Return a hash of files that are too many to be inputs; nothing where there are none."""
+    module = DATA.load(name)
+    return str(module.state(options)) if hasattr(module, "state") else ""
+
+
+def _columns(module: Any, options: DataOptions, kept: list[int]) -> Columns:
+    """Return the columns of the train examples that `options` keep."""
+    if not hasattr(module, "columns"):
+        return {}
+    labels, columns = module.columns(options)
+    left = Counter(dict.fromkeys(kept, options.per_class or len(labels)))
+    places = []
+    for place, label in enumerate(labels):
+        if left[label] > 0:
+            left[label] -= 1
+            places.append(place)
+    return {name: [column[place] for place in places] for name, column in columns.items()}

@@ -4,6 +4,7 @@ One file has train_images, train_labels, test_images, test_labels; two files hav
 or X and y, each. `class_names` is optional (in the train file; else class_0, class_1, ...).
 Images are (N, H, W), (N, H, W, 1) or (N, H, W, 3), uint8, or floats in [0, 1], which are rounded to
 the nearest of 256 values. Labels are integers from 0. Normalisation is computed from the train set.
+Other arrays with a whole number or a text for each train image are columns (`kind: where`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from collateral.contract.columns import Columns
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 
@@ -39,6 +41,13 @@ def size(options: Options) -> DatasetSize:
     from collateral.data._reading.npz import read_size
 
     return read_size(options.path, options.test_path)
+
+
+def columns(options: Options) -> tuple[list[int], Columns]:
+    """Return the train labels, and what else the file holds of the train examples."""
+    from collateral.data._reading.npz import read_columns
+
+    return read_columns(options.path, options.test_path)
 
 
 def load(options: Options) -> Dataset:

@@ -15,11 +15,13 @@ from collateral.config.schema import SEED
 from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import DATA, FORGET, MODEL
 from collateral.contract.work import Work
+from collateral.data._facts import STATE, inputs_of, state_of
 from collateral.plan import paths
 from collateral.plan.asked import asked_of_retained
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.workload import SizeUnknownError, workload_of
+from collateral.plan.workload import SizeUnknownError, data_options, workload_of
+from collateral.results.files import Unsound, read_json
 
 # Of forget sets on a command line, which is one argument of a shell: Linux allows it 131,072. All
 # others are looked at by their own jobs, and no base model depends on them.
@@ -89,10 +91,7 @@ class DataJob(BenchmarkJob):
     @property
     def files(self) -> list[str]:
         """The user's own files; one that is missing is the job's to name."""
-        data = self.benchmark.config.data
-        given = [data[key] for key in ("path", "test_path") if data.get(key) is not None]
-        files = [Path(file).expanduser() for file in given]
-        return [str(file) for file in files if file.exists()]
+        return [str(file) for file in inputs_of(self.name, data_options(self.benchmark))]
 
     def _forget(self, cell: Cell) -> dict[str, Any]:
         """Return a forget set, and what it must leave where only the data can tell if it does."""
@@ -105,8 +104,18 @@ class DataJob(BenchmarkJob):
 
     @property
     def code(self) -> str:
-        """The code that reads it."""
-        return stage_code("data", DATA.module(self.name))
+        """The code that reads it, and what files there are where these are no inputs."""
+        code = stage_code("data", DATA.module(self.name))
+        return " ".join(filter(None, (code, self._state)))
+
+    @property
+    def _state(self) -> str:
+        """A hash of the user's files; where they stayed behind, that of when they were read."""
+        state = state_of(self.name, data_options(self.benchmark))
+        try:
+            return state or str(read_json(Path(self.path(paths.DATA_RECORD))).get(STATE, ""))
+        except Unsound:
+            return ""
 
 
 class BaseJob(BenchmarkJob):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from collateral.config.errors import ConfigError
-from collateral.contract.plugins import METHOD, MODEL
+from collateral.contract.plugins import FORGET, METHOD, MODEL
+from collateral.data._facts import problem_of
 from collateral.plan import paths
 from collateral.plan.asked import asked_of_retained
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs import BaseJob, CellJob, SplitJob
+from collateral.plan.jobs import BaseJob, CellJob, DataJob, SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
-from collateral.plan.workload import SizeUnknownError, workload_of
+from collateral.plan.workload import SizeUnknownError, data_options, workload_of
 
 
 def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None:
@@ -21,8 +23,9 @@ def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
         messages += _weights_errors(benchmark)
+        messages += _data_errors(benchmark)
     for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
-        messages += [*_file_errors(cell_job), *_size_errors(cell_job)]
+        messages += [*_file_errors(cell_job), *_size_errors(cell_job), *_forget_errors(cell_job)]
     if messages:
         raise ConfigError(dict.fromkeys(messages))
 
@@ -73,6 +76,17 @@ def _weights_errors(benchmark: Benchmark) -> Iterator[str]:
             yield f"{key}.{place}: {str(file)!r}: there is no such file"
 
 
+def _data_errors(benchmark: Benchmark) -> Iterator[str]:
+    """Yield what is wrong with the user's images; from the cache, figures come without them."""
+    job, options = DataJob(benchmark), data_options(benchmark)
+    folder: Path | None = getattr(options, "path", None)
+    is_there = folder is not None and folder.expanduser().exists()
+    if not is_there and not _lacks([job.path(paths.LABELS)]):
+        return
+    if problem := problem_of(job.name, options):
+        yield f"benchmarks.{benchmark.name}.{problem}"
+
+
 def _retrain_outputs(benchmark: Benchmark) -> Iterator[str]:
     pattern = paths.run_files(paths.RETRAIN)["outputs"]
     for cell in benchmark.cells.values():
@@ -101,3 +115,24 @@ def _size_errors(job: CellJob) -> Iterator[str]:
     for key, count in asked_of_retained(job.benchmark, job.cell).items():
         if count > retained:
             yield f"{key}: {count}: only {retained} examples are retained in {job.cell.name}"
+    if retained <= 0:
+        found = workload_of(job.benchmark).size.num_train
+        yield f"{_forget_key(job)}: all {found} train examples, none is retained"
+
+
+def _forget_errors(job: CellJob) -> Iterator[str]:
+    """Yield what a forget set names that the data set has not."""
+    kind: Any = FORGET.load(job.cell.forget.kind)
+    if not hasattr(kind, "unfit") or not _lacks([job.path(paths.SPLIT)]):
+        return
+    try:
+        size = workload_of(job.benchmark).size
+    except SizeUnknownError:
+        return  # said of the data, or by the job that reads it
+    params = kind.Params.model_validate(dict(job.cell.forget.params))
+    for key, problem in kind.unfit(size, params):
+        yield f"{_forget_key(job)}.{key}: {problem}"
+
+
+def _forget_key(job: CellJob) -> str:
+    return f"benchmarks.{job.benchmark.name}.cells.{job.cell.name}.forget"

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from math import ceil, prod
 from typing import Any
 
-from collateral.contract.data import DatasetSize
+from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.params import MethodParams, TrainedParams
 from collateral.contract.plugins import DATA, FORGET
 from collateral.contract.work import NOTHING, Sizes, Work, looking, training
@@ -37,10 +37,9 @@ class Workload:
     @cached_property
     def size(self) -> DatasetSize:
         """How much data there is."""
-        options = dict(self.benchmark.config.data)
-        name = options.pop("name")
+        name = str(self.benchmark.config.data["name"])
         try:
-            return size_of(name, DATA.load(name).Options.model_validate(options))
+            return size_of(name, data_options(self.benchmark))
         except ValueError as error:
             raise SizeUnknownError(str(error)) from None
 
@@ -161,6 +160,13 @@ def _num_epochs(params: MethodParams, sizes: Sizes) -> int:
 
 def _may_be_null(params: MethodParams, key: str) -> bool:
     return type(params).model_fields[key].default is None
+
+
+def data_options(benchmark: Benchmark) -> DataOptions:
+    """Return the options of a benchmark's data set."""
+    given = {key: value for key, value in benchmark.config.data.items() if key != "name"}
+    options: DataOptions = DATA.load(benchmark.config.data["name"]).Options.model_validate(given)
+    return options
 
 
 @cache

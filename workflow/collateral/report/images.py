@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.special import softmax
 
+from collateral.contract.columns import FILE
 from collateral.contract.metrics import Metric
 from collateral.results import layout
 from collateral.results.chain import checked
@@ -41,6 +42,7 @@ class Example:
     nearest: int | None = None  # place of the nearest forgotten one
     change: str = ""  # "90 → 10 %": Retrain's confidence in the true class, the unlearned model's
     predicted: str = ""  # the unlearned models' most frequent class, where it is wrong
+    file: str = ""  # its path, where examples are files
     likely: tuple[str, ...] = ()  # what Retrain takes it for, and the unlearned model
 
 
@@ -181,8 +183,11 @@ def _likely(probability: NDArray[np.float64], labels: Labels) -> str:
 
 def _example(shown: Neighbours, k: int, labels: Labels) -> Example:
     origin = str(shown.shown_set[k])
-    label = (labels.test if origin == "test" else labels.train)[shown.shown_index[k]]
-    return Example(int(k), labels.class_names[label], SETS[origin])
+    is_test, place = origin == "test", shown.shown_index[k]
+    label = (labels.test if is_test else labels.train)[place]
+    files = (labels.test_columns if is_test else labels.columns).get(FILE)
+    file = "" if files is None else str(files[place])
+    return Example(int(k), labels.class_names[label], SETS[origin], file=file)
 
 
 def _sheet(images: NDArray[np.uint8]) -> str:

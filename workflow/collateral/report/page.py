@@ -13,6 +13,7 @@ from collateral.contract.tables import Table
 from collateral.findings._shared.style import looks
 from collateral.findings.compute import Problem, read_problems
 from collateral.report.charts import with_library
+from collateral.report.forgotten import Forgotten, forgotten
 from collateral.report.images import Gallery, gallery
 from collateral.report.provenance import Lines, lines_of, provenance
 from collateral.report.records import computed_with, what_ran
@@ -39,6 +40,7 @@ class CellPart:
 
     anchor: str
     title: str
+    forgotten: Forgotten | None
     sections: list[Section]
     gallery: Gallery | None
     what_ran: list[Table]
@@ -114,6 +116,7 @@ def _cell(
     return CellPart(
         cell.name,
         cell.title,
+        forgotten(folder, cell.name),
         sections,
         gallery(folder, cell, num_cells),
         what_ran(folder, cell),

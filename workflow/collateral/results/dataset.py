@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +14,64 @@ from collateral.contract.data import ImageInfo
 from collateral.results.arrays import mapped, reading
 from collateral.results.files import atomic
 
+COLUMN = "column_"  # before the name of a train column in labels.npz
+TEST_COLUMN = "test_column_"
+
+Columns = Mapping[str, NDArray[Any]]  # integers, booleans or text, one for each example
+
 
 @dataclass(frozen=True)
 class Labels:
-    """The true labels in data-set order, without the images."""
+    """The true labels in data-set order, without the images, and what else is known of them."""
 
     train: NDArray[np.int64]  # (N,)
     test: NDArray[np.int64]  # (M,)
     class_names: tuple[str, ...]
+    columns: Columns = field(default_factory=dict)  # of the train examples: files, subjects
+    test_columns: Columns = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write `path`, a small .npz."""
+        columns = {f"{COLUMN}{name}": _packed(column) for name, column in self.columns.items()}
+        for name, column in self.test_columns.items():
+            columns[f"{TEST_COLUMN}{name}"] = _packed(column)
         with atomic(path) as temporary:
-            np.savez(temporary, train=self.train, test=self.test, class_names=self.class_names)
+            np.savez(
+                temporary,
+                train=self.train,
+                test=self.test,
+                class_names=self.class_names,
+                **columns,
+            )
 
     @staticmethod
     def load(path: Path) -> Labels:
         """Read what `save` wrote."""
         with reading(path) as file:
             names = tuple(str(name) for name in file["class_names"])
-            return Labels(file["train"], file["test"], names)
+            columns = [_columns(file, prefix) for prefix in (COLUMN, TEST_COLUMN)]
+            return Labels(file["train"], file["test"], names, *columns)
+
+
+def _packed(column: NDArray[Any]) -> NDArray[Any]:
+    """Return text as UTF-8, which takes a quarter of the bytes."""
+    return np.char.encode(column, "utf-8") if column.dtype.kind == "U" else column
+
+
+def _columns(file: Mapping[str, NDArray[Any]], prefix: str) -> Columns:
+    found = {name.removeprefix(prefix): file[name] for name in file if name.startswith(prefix)}
+    return {
+        name: np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
+        for name, column in found.items()
+    }
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Images and labels of the train and the test set, and how they may be augmented."""
+    """Images and labels of the train and the test set, and how they may be augmented.
+
+    In its file the labels are without their columns, which labels.npz has.
+    """
 
     train_images: NDArray[np.uint8]  # (N, H, W, C)
     test_images: NDArray[np.uint8]  # (M, H, W, C)

@@ -8,6 +8,7 @@ from typing import Any
 
 from collateral.contract.plugins import DATA
 from collateral.data._cut import cut
+from collateral.data._facts import STATE, state_of
 from collateral.data._forget import choose
 from collateral.results import layout
 from collateral.results.chain import write_record
@@ -40,6 +41,8 @@ def run(args: Namespace) -> None:
     dataset.save(args.out)
     dataset.labels.save(args.labels)
     about = {"name": args.name, "options": json.loads(args.options), "versions": versions()}
+    if state := state_of(args.name, options):
+        about[STATE] = state
     root = args.out.parent
     write_record(root / layout.DATA_RECORD, about, root=root, files=[args.out, args.labels])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
 TRAIN_KEYS = [("train_images", "train_labels")]
 TEST_KEYS = [("test_images", "test_labels")]
 OWN_FILE_KEYS = [("images", "labels"), ("X", "y")]
+IMAGE_KEYS, LABEL_KEYS = zip(*TRAIN_KEYS, *TEST_KEYS, *OWN_FILE_KEYS, strict=True)
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray
     _check_range(train, len(names))
     _check_range(test, len(names))
     _check_all_there(train, names)
-    return train.images, test.images, Labels(train.labels, test.labels, names)
+    columns = _columns(file, len(train.labels))
+    return train.images, test.images, Labels(train.labels, test.labels, names, columns)
 
 
 def read_size(path: Path, test_path: Path | None) -> DatasetSize:
@@ -70,6 +72,29 @@ def read_size(path: Path, test_path: Path | None) -> DatasetSize:
     )
     height, width, channels = (*train_shape[1:], 1)[:3]
     return DatasetSize(class_names, train, test, (height, width, channels))
+
+
+def read_columns(path: Path, test_path: Path | None) -> tuple[list[int], dict[str, list[Any]]]:
+    """Return the train labels, and the further columns of the train set; no image is read."""
+    pairs = TRAIN_KEYS if test_path is None else OWN_FILE_KEYS
+    with _opened("data.path", path) as file:
+        arrays = {name: file[name] for name in file.files if name not in IMAGE_KEYS}
+        _, labels_key = _keys(file.files, f"data.path: {path}", pairs)
+    labels = arrays[labels_key]
+    found = _columns(arrays, len(labels))
+    return labels.tolist(), {name: column.tolist() for name, column in found.items()}
+
+
+def _columns(file: Mapping[str, NDArray[Any]], num_train: int) -> dict[str, NDArray[Any]]:
+    """Return what is neither images nor labels, and has a number or a text for each train image."""
+    return {
+        name.removeprefix("train_"): array
+        for name, array in file.items()
+        if name not in (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
+        and not name.startswith("test_")
+        and array.shape == (num_train,)
+        and array.dtype.kind in "iubU"
+    }
 
 
 def _part_size(

@@ -1,0 +1,266 @@
+"""Forget sets as they come: a list of files, all examples of a person; and bad ones, early."""
+
+import unicodedata
+
+import numpy as np
+import pytest
+from image_files import HOSTILE, write_folder, write_image
+from small_grid import grid
+
+from collateral.config.errors import ConfigError
+from collateral.contract.columns import FILE
+from collateral.contract.data import DatasetSize
+from collateral.data import arrays, folder
+from collateral.data._cut import cut
+from collateral.data._facts import size_of
+from collateral.data._forget import choose
+from collateral.data._reading.listing import known_tree
+from collateral.data.forget import files, where
+from collateral.plan.jobs import DataJob
+from collateral.plan.soundness import check_plan
+from collateral.results.dataset import Labels
+from collateral.results.files import write_json
+
+NAMES = [
+    "train/cat/0.png",
+    "train/cat/my cat.png",
+    "train/cat/größe.png",
+    "train/dog/#1.png",
+    "train/dog/<script>.png",
+    "train/dog/ends with a space ",
+]
+LABELS = Labels(
+    np.array([0, 0, 0, 1, 1, 1]),
+    np.array([0, 1]),
+    ("cat", "dog"),
+    {FILE: np.array(NAMES), "subject": np.array([17, 23, 5, 17, 5, 23])},
+    {FILE: np.array(["test/cat/0.png", "test/dog/0.png"])},
+)
+SIZE = DatasetSize(
+    ("cat", "dog"),
+    (3, 3),
+    (1, 1),
+    (8, 8, 3),
+    lambda: {name: column.tolist() for name, column in LABELS.columns.items()},
+)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    known_tree.cache_clear()
+    monkeypatch.chdir(tmp_path)
+
+
+def listed(tmp_path, text):
+    (tmp_path / "withdrawn.txt").write_text(text, encoding="utf-8", newline="")
+    return files.Params(path="withdrawn.txt")
+
+
+# Files.
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_can_be_listed(tmp_path, name):
+    params = listed(tmp_path, f"./{name}\n" if name.startswith("#") else f"{name}\n")
+    assert files.select(LABELS, params).tolist() == [NAMES.index(name)]
+    assert files.count(SIZE, params) == 1
+    assert list(files.unfit(SIZE, params)) == []
+
+
+def test_comments_empty_lines_and_line_ends_of_other_systems_do_not_count(tmp_path):
+    params = listed(tmp_path, "\ufeff# withdrawn\r\n\r\n  train/cat/0.png \r\ntrain/cat/0.png\n")
+    assert files.select(LABELS, params).tolist() == [0]
+
+
+def test_accents_may_be_written_either_way(tmp_path):
+    params = listed(tmp_path, unicodedata.normalize("NFD", "train/cat/größe.png"))
+    assert files.select(LABELS, params).tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "train/cat/0.pgn",
+            r"line 1: 'train/cat/0.pgn': .* 6 train .*did you mean train/cat/0.png\?",
+        ),
+        ("# x\ncat/0.png", r"line 2: 'cat/0.png': .*did you mean train/cat/0.png\?"),
+        ("nope\nnay\ntrain/cat/0.png", r"line 1: 'nope': .*; nor are 1 more of 3 lines"),
+        ("# nothing\n\n", "no file in it; expected at least one"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path, text, said):
+    params = listed(tmp_path, text)
+    with pytest.raises(ValueError, match=f"path: 'withdrawn.txt': {said}"):
+        files.select(LABELS, params)
+    ((key, line),) = files.unfit(SIZE, params)
+    assert key == "path"
+    assert "\n" not in line
+
+
+def test_a_test_image_cannot_be_forgotten(tmp_path):
+    with pytest.raises(ValueError, match=r"'test/cat/0\.png': is a test image"):
+        files.select(LABELS, listed(tmp_path, "test/cat/0.png"))
+
+
+def test_without_files_there_is_another_way(tmp_path):
+    plain = Labels(LABELS.train, LABELS.test, LABELS.class_names)
+    with pytest.raises(ValueError, match="does not name its examples by files; try index_file"):
+        files.select(plain, listed(tmp_path, "0.png"))
+
+
+# Columns.
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "places"),
+    [
+        ("subject", [17, 23], [0, 1, 3, 5]),
+        ("subject", 5, [2, 4]),
+        ("subject", ["5"], [2, 4]),
+        (FILE, ["train/cat/0.png"], [0]),
+    ],
+)
+def test_all_examples_with_a_value_are_forgotten(column, values, places):
+    params = where.Params.model_validate({"column": column, "is": values})
+    assert where.select(LABELS, params).tolist() == places
+    assert where.count(SIZE, params) == len(places)
+    assert list(where.unfit(SIZE, params)) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "key", "said"),
+    [
+        (
+            {"column": "subjekt", "is": 17},
+            "column",
+            "no column 'subjekt'; known: file, subject; did you mean subject?",
+        ),
+        (
+            {"column": "subject", "is": [17, 99]},
+            "is",
+            "no value in column subject '99'; known: 5, 17, 23",
+        ),
+    ],
+)
+def test_a_column_and_a_value_that_are_not_there_are_named(given, key, said):
+    params = where.Params.model_validate(given)
+    assert list(where.unfit(SIZE, params)) == [(key, said)]
+    with pytest.raises(ValueError, match=key):
+        where.select(LABELS, params)
+
+
+def test_forgetting_everything_is_refused():
+    with pytest.raises(ValueError, match="all 6 train examples, none is retained"):
+        choose(LABELS, "where", {"column": "subject", "is": [5, 17, 23]})
+
+
+def write_arrays(path, **more):
+    images = np.zeros((6, 4, 4), np.uint8)
+    np.savez(
+        path,
+        train_images=images,
+        train_labels=LABELS.train,
+        test_images=images[:2],
+        test_labels=LABELS.test,
+        **more,
+    )
+    return arrays.Options(path=path)
+
+
+def test_further_arrays_of_an_npz_are_columns(tmp_path):
+    given = write_arrays(
+        tmp_path / "own.npz",
+        subject=LABELS.columns["subject"],
+        train_site=np.array(list("aabbcc")),
+        test_site=np.array(list("ab")),
+        weight=np.ones(6),
+        three=np.arange(3),
+    )
+    columns = arrays.load(given).labels.columns
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "subject": LABELS.columns["subject"].tolist(),
+        "site": list("aabbcc"),
+    }
+    assert size_of("arrays", given).columns() == {n: c.tolist() for n, c in columns.items()}
+
+
+def test_columns_are_cut_with_the_examples(tmp_path):
+    given = write_arrays(tmp_path / "own.npz", subject=LABELS.columns["subject"])
+    given = given.model_copy(update={"classes": (1, 0), "per_class": 2})
+    kept = cut(arrays.load(given), given).labels
+    assert kept.columns["subject"].tolist() == [17, 23, 17, 5]
+    assert size_of("arrays", given).columns() == {"subject": [17, 23, 17, 5]}
+
+
+# Before any job.
+
+
+def complaints(tmp_path, forget, data=None):
+    data = data or {"name": "folder", "path": str(tmp_path / "images"), "size": 8}
+    with pytest.raises(ConfigError) as error:
+        check_plan({"b": planned(data, forget)})
+    return str(error.value).splitlines()
+
+
+def planned(data, forget):
+    return grid(data=data, classes=[], fractions=[], cells={"gone": {"forget": forget}})
+
+
+def test_a_withdrawn_file_that_is_not_there_stops_before_any_job(tmp_path):
+    write_folder(tmp_path / "images")
+    listed(tmp_path, "train/cat/9.png\n")
+    (line,) = complaints(tmp_path, {"kind": "files", "path": "withdrawn.txt"})
+    assert line.startswith("benchmarks.b.cells.gone.forget.path: 'withdrawn.txt': line 1: ")
+    assert "did you mean train/cat/" in line
+
+
+def test_withdrawing_every_file_stops_before_any_job(tmp_path):
+    write_folder(tmp_path / "images", each=(2, 1))
+    listed(tmp_path, "".join(f"train/{c}/{i}.png\n" for c in ("cat", "dog") for i in range(2)))
+    assert complaints(tmp_path, {"kind": "files", "path": "withdrawn.txt"}) == [
+        "benchmarks.b.cells.gone.forget: all 4 train examples, none is retained"
+    ]
+
+
+def test_a_folder_with_one_class_stops_before_any_job(tmp_path):
+    write_folder(tmp_path / "images", ("cat",))
+    listed(tmp_path, "train/cat/0.png\n")
+    (line,) = complaints(tmp_path, {"kind": "files", "path": "withdrawn.txt"})
+    assert line.startswith("benchmarks.b.data.path: ")
+    assert "one class only" in line
+
+
+def test_a_column_that_is_not_there_stops_before_any_job(tmp_path):
+    write_arrays(tmp_path / "own.npz", subject=LABELS.columns["subject"])
+    data = {"name": "arrays", "path": "own.npz"}
+    (line,) = complaints(tmp_path, {"kind": "where", "column": "person", "is": [1]}, data)
+    assert line == "benchmarks.b.cells.gone.forget.column: no column 'person'; known: subject"
+
+
+def test_from_the_cache_nobody_misses_the_folder(tmp_path):
+    data = {"name": "folder", "path": str(tmp_path / "images"), "size": 8}
+    write_folder(tmp_path / "images", HOSTILE)
+    benchmark = planned(data, {"kind": "random_part", "fraction": 0.5})
+    code = DataJob(benchmark).code
+    results = tmp_path / "results/b"
+    results.mkdir(parents=True)
+    (results / "labels.npz").touch()
+    state = folder.state(folder.Options(path=tmp_path / "images"))
+    write_json(results / "data.json", {"state": state})
+    (tmp_path / "images").rename(tmp_path / "elsewhere")
+    known_tree.cache_clear()
+    check_plan({"b": benchmark})
+    assert DataJob(benchmark).code == code
+    assert DataJob(benchmark).files == []
+
+
+def test_another_file_in_the_folder_is_another_job(tmp_path):
+    write_folder(tmp_path / "images")
+    data = {"name": "folder", "path": str(tmp_path / "images"), "size": 8}
+    job = DataJob(planned(data, {"kind": "random_part", "fraction": 0.5}))
+    before = job.code
+    write_image(tmp_path / "images/train/cat/new.png")
+    known_tree.cache_clear()
+    assert job.code != before
+    assert len(job.files) == 1

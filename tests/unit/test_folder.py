@@ -1,0 +1,364 @@
+"""A folder of images: what is found, in which order, how it is decoded, what is refused."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+from image_files import HOSTILE, picture, write_folder, write_image
+from PIL import Image
+
+from collateral.contract.columns import FILE
+from collateral.data import folder
+from collateral.data._cut import cut
+from collateral.data._facts import inputs_of, known_classes, size_of, state_of
+from collateral.data._reading.decoding import FORMATS
+from collateral.data._reading.listing import SUFFIXES, known_tree
+from collateral.data._reading.summary import summary_of
+from collateral.results.dataset import Labels
+
+
+@pytest.fixture(autouse=True)
+def _listed_anew():
+    known_tree.cache_clear()
+
+
+def options(path, **more):
+    return folder.Options(path=path, **{"size": 8, **more})
+
+
+def load(path, **more):
+    return folder.load(options(path, **more))
+
+
+def relist():
+    known_tree.cache_clear()
+
+
+def test_train_and_test_are_in_the_order_of_their_paths(tmp_path):
+    data = load(write_folder(tmp_path, ("b", "a c", "a"), each=(2, 1)))
+    assert data.labels.class_names == ("a", "a c", "b")
+    paths = data.labels.columns[FILE].tolist()
+    assert paths == sorted(paths)
+    assert [data.labels.class_names[label] for label in data.labels.train] == [
+        path.split("/")[1] for path in paths
+    ]
+    assert data.labels.test_columns[FILE].tolist() == [
+        "test/a c/0.png",
+        "test/a/0.png",
+        "test/b/0.png",
+    ]
+    assert data.train_images.shape == (6, 8, 8, 3)
+
+
+def test_a_folder_val_is_a_test_set_too(tmp_path):
+    data = load(write_folder(tmp_path, tops=("train", "val"), each=(2, 3)))
+    assert data.labels.test.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_files_in_folders_of_a_class_are_of_that_class(tmp_path):
+    write_folder(tmp_path)
+    write_image(tmp_path / "train/cat/more/deep/9.png")
+    assert "train/cat/more/deep/9.png" in load(tmp_path).labels.columns[FILE]
+
+
+def test_one_tree_is_shared_out_class_by_class_and_always_alike(tmp_path):
+    write_folder(tmp_path, tops=("",), each=(10,))
+    data = load(tmp_path, test_share=0.3)
+    assert np.bincount(data.labels.train).tolist() == [7, 7]
+    assert np.bincount(data.labels.test).tolist() == [3, 3]
+    files = [*data.labels.columns[FILE], *data.labels.test_columns[FILE]]
+    assert len({*files}) == 20
+    again, other = load(tmp_path, test_share=0.3), load(tmp_path, test_share=0.3, test_seed=1)
+    assert again.labels.test_columns[FILE].tolist() == data.labels.test_columns[FILE].tolist()
+    assert other.labels.test_columns[FILE].tolist() != data.labels.test_columns[FILE].tolist()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_with_spaces_unicode_and_tags_are_names(tmp_path, name):
+    write_folder(tmp_path, ("cat", name))
+    write_image(tmp_path / "train" / name / f"{name}.png")
+    data = load(tmp_path)
+    assert data.labels.class_names == tuple(sorted(["cat", name]))
+    assert f"train/{name}/{name}.png" in data.labels.columns[FILE]
+    data.labels.save(tmp_path / "labels.npz")
+    kept = Labels.load(tmp_path / "labels.npz")
+    assert kept.columns[FILE].tolist() == data.labels.columns[FILE].tolist()
+    assert kept.test_columns[FILE].tolist() == data.labels.test_columns[FILE].tolist()
+
+
+def test_hidden_files_and_those_that_are_no_images_are_left_out_and_said(tmp_path, capsys):
+    write_folder(tmp_path)
+    for name in ("train/cat/.DS_Store", "train/cat/notes.txt", "train/stray.png"):
+        (tmp_path / name).write_text("x")
+    assert len(load(tmp_path).train_images) == 8
+    said = capsys.readouterr().out
+    assert "left out 2 files" in said
+    assert "'train/cat/notes.txt', 'train/stray.png'" in said
+
+
+def test_a_suffix_counts_if_pillow_reads_its_format():
+    Image.init()
+    known = {suffix for suffix, name in Image.registered_extensions().items() if name in FORMATS}
+    assert known | {"", ".mpo"} == SUFFIXES
+    assert {*FORMATS} <= {*Image.OPEN}
+
+
+def test_no_format_starts_a_program():
+    assert "EPS" not in FORMATS
+
+
+# Decoding.
+
+
+def test_an_image_of_the_right_size_is_kept_bit_by_bit(tmp_path):
+    write_folder(tmp_path, height=8, width=8)
+    assert (load(tmp_path).train_images[0] == picture(1, 8, 8)).all()
+
+
+@pytest.mark.parametrize("shape", [(20, 31), (31, 20), (5, 9), (8, 11)])
+def test_the_short_side_is_scaled_and_the_centre_cut_out(tmp_path, shape):
+    transforms = pytest.importorskip("torchvision").transforms
+    height, width = shape
+    write_folder(tmp_path, height=height, width=width)
+    whole = Image.fromarray(picture(1, height, width))
+    expected = transforms.Compose([transforms.Resize(8), transforms.CenterCrop(8)])(whole)
+    assert (load(tmp_path).train_images[0] == np.asarray(expected)).all()
+
+
+def test_grey_files_make_grey_images(tmp_path):
+    write_folder(tmp_path, height=8, width=8, channels=1)
+    data = load(tmp_path)
+    assert data.train_images.shape[3] == 1
+    assert (data.train_images[0, :, :, 0] == picture(1, 8, 8, 1)).all()
+    assert size_of("folder", options(tmp_path)).shape == (8, 8, 1)
+    assert data.train_images.flags.c_contiguous
+    assert len(data.mean) == 1
+
+
+def test_one_colour_file_makes_all_images_coloured_and_that_is_said(tmp_path, capsys):
+    write_folder(tmp_path, height=8, width=8, channels=1)
+    write_image(tmp_path / "test/dog/colour.png")
+    data = load(tmp_path)
+    assert data.train_images.shape[3] == 3
+    assert (data.train_images[0] == picture(1, 8, 8, 1)[..., None]).all()
+    assert "converted to RGB: 12 L" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "CMYK", "P", "LA", "1", "YCbCr"])
+def test_other_modes_are_converted_and_said(tmp_path, mode, capsys):
+    write_folder(tmp_path)
+    suffix = "jpg" if mode in ("CMYK", "YCbCr") else "png"
+    shown = Image.fromarray(picture(5)).convert(mode)
+    shown.save(tmp_path / f"train/cat/a.{suffix}")
+    expected = "RGB" if mode == "YCbCr" else mode  # JPEG is that inside
+    data = load(tmp_path, size=10)
+    assert data.train_images.shape == (9, 10, 10, 3)
+    said = capsys.readouterr().out
+    assert (f"converted to RGB: 1 {expected}\n" in said) == (expected != "RGB")
+
+
+def test_sixteen_bits_become_eight_and_not_white(tmp_path):
+    values = np.arange(64, dtype=np.uint16).reshape(8, 8) * 1024
+    for top in ("train", "test"):
+        for name in ("cat", "dog"):
+            (tmp_path / top / name).mkdir(parents=True)
+            Image.fromarray(values).save(tmp_path / top / name / "deep.png")
+    assert (load(tmp_path).train_images[0, :, :, 0] == values // 256).all()
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "gif", "bmp", "tif", "webp", "ppm"])
+def test_formats_are_many(tmp_path, suffix):
+    write_folder(tmp_path)
+    write_image(tmp_path / f"train/cat/one.{suffix}")
+    assert len(load(tmp_path).train_images) == 9
+
+
+def write_broken(root):
+    write_folder(root, height=40, width=40)
+    (root / "train/cat/no image.jpg").write_bytes(b"nothing")
+    whole = (root / "test/dog/1.png").read_bytes()
+    (root / "test/dog/1.png").write_bytes(whole[: len(whole) // 2])
+    return root
+
+
+def test_broken_files_are_named_in_one_line(tmp_path):
+    with pytest.raises(ValueError, match="2 of 13 images cannot be read") as error:
+        load(write_broken(tmp_path))
+    said = str(error.value)
+    assert said.startswith("data.path: ")
+    assert "'train/cat/no image.jpg'" in said
+    assert "'test/dog/1.png'" in said
+    assert said.endswith("or give `broken: skip`")
+    assert "\n" not in said
+
+
+def test_broken_files_are_left_out_where_that_is_asked_for(tmp_path, capsys):
+    data = load(write_broken(tmp_path), broken="skip")
+    assert len(data.train_images) == len(data.labels.train) == 8
+    assert data.labels.test_columns[FILE].tolist() == [
+        "test/cat/0.png", "test/cat/1.png", "test/dog/0.png"
+    ]  # fmt: skip
+    assert "left out: 2 of 13 images" in capsys.readouterr().out
+
+
+def test_a_class_of_broken_files_alone_is_refused_all_the_same(tmp_path):
+    write_folder(tmp_path)
+    for path in (tmp_path / "train/cat").iterdir():
+        path.write_bytes(b"")
+    with pytest.raises(ValueError, match="no image of class 'cat' can be read"):
+        load(tmp_path, broken="skip")
+
+
+# What is refused, before an image is opened.
+
+
+def empty_class(root):
+    write_folder(root)
+    (root / "train/owl").mkdir()
+
+
+def strange_test_class(root):
+    write_folder(root)
+    write_image(root / "test/dgo/0.png")
+
+
+def empty_test(root):
+    write_folder(root, each=(2, 0))
+    (root / "test").mkdir()
+
+
+WRONG = {
+    "nothing there": (lambda root: None, {}, "there is no folder"),
+    "one class": (
+        lambda root: write_folder(root, ("cat",)),
+        {},
+        "one class only, 'cat'; expected a folder for each of at least two classes",
+    ),
+    "no class": (
+        lambda root: write_image(root / "1.png"),
+        {"test_share": 0.2},
+        "no folder in it; expected a folder for each",
+    ),
+    "an empty class": (empty_class, {}, "class 'owl' has no image; remove its folder"),
+    "no test set": (
+        lambda root: write_folder(root, tops=("train",), each=(2,)),
+        {},
+        "`test_share`",
+    ),
+    "no share": (lambda root: write_folder(root, tops=("",), each=(2,)), {}, "give `test_share`"),
+    "an empty test set": (empty_test, {}, "no image in the folder of a class"),
+    "a class to test alone": (
+        strange_test_class,
+        {},
+        r"class 'dgo' is not in train/; did you mean dog\?",
+    ),
+    "both": (write_folder, {"test_share": 0.2}, "data.test_share: 0.2: not with a folder test/"),
+    "one image": (
+        lambda root: write_folder(root, tops=("",), each=(1,)),
+        {"test_share": 0.2},
+        "data.test_share: class 'cat' has one image",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_one_line_before_anything_is_read(tmp_path, case):
+    write, more, said = WRONG[case]
+    write(tmp_path / "images")
+    line = folder.problem(options(tmp_path / "images", **more))
+    assert line.startswith("data.")
+    assert re.search(said, line)
+    assert "\n" not in line
+    with pytest.raises(ValueError, match=said):
+        load(tmp_path / "images", **more)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX alone")
+def test_a_name_that_is_no_text_is_refused(tmp_path):
+    write_folder(tmp_path)
+    name = os.fsencode(tmp_path) + b"/train/cat/\xff.png"
+    try:
+        os.link(tmp_path / "train/cat/0.png", name)
+    except OSError:
+        pytest.skip("this file system has text for names")
+    assert "is no UTF-8; rename it" in folder.problem(options(tmp_path))
+
+
+# What the plan asks.
+
+
+def test_classes_are_known_by_their_folders(tmp_path):
+    write_folder(tmp_path, ("dog", "cat"))
+    assert known_classes("folder", options(tmp_path)) == ("cat", "dog")
+    assert known_classes("folder", options(tmp_path / "nowhere")) is None
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"per_class": 2}, {"classes": ["dog", "cat"], "per_class": 3}]
+)
+def test_size_and_files_are_known_without_an_image(tmp_path, more):
+    write_folder(tmp_path, ("cat", "dog", "owl"))
+    given = options(tmp_path, **more)
+    size, data = size_of("folder", given), cut(folder.load(given), given)
+    counts = [np.bincount(labels).tolist() for labels in (data.labels.train, data.labels.test)]
+    assert [list(size.train), list(size.test)] == counts
+    assert (size.class_names, size.shape) == (data.labels.class_names, data.train_images.shape[1:])
+    assert size.columns() == {FILE: data.labels.columns[FILE].tolist()}
+
+
+def test_a_file_more_another_size_and_another_name_are_another_state(tmp_path):
+    write_folder(tmp_path)
+    states = [state_of("folder", options(tmp_path))]
+    changes = [
+        lambda: write_image(tmp_path / "train/cat/new.png"),
+        lambda: write_image(tmp_path / "train/cat/new.png", height=30),
+        lambda: (tmp_path / "train/cat/new.png").rename(tmp_path / "train/cat/other.png"),
+    ]
+    for change in changes:
+        change()
+        relist()
+        states.append(state_of("folder", options(tmp_path)))
+    assert len({*states}) == 4
+    relist()
+    assert state_of("folder", options(tmp_path)) == states[-1]
+
+
+def test_the_newest_file_stands_for_the_folder(tmp_path):
+    write_folder(tmp_path)
+    for path in tmp_path.rglob("*.png"):
+        os.utime(path, (100, 100))
+    os.utime(tmp_path / "test/cat/1.png", (200, 200))
+    assert inputs_of("folder", options(tmp_path)) == [tmp_path / "test/cat/1.png"]
+    assert inputs_of("folder", options(tmp_path / "nowhere")) == []
+    assert state_of("folder", options(tmp_path / "nowhere")) == ""
+
+
+# At a glance.
+
+
+def test_a_summary_has_counts_and_the_typical_size(tmp_path):
+    write_folder(tmp_path, ("cat", "dog"), each=(3, 1), height=12, width=10)
+    write_image(tmp_path / "train/dog/large.png", height=500, width=400)
+    found = summary_of(tmp_path)
+    assert (found.train, found.test) == ({"cat": 3, "dog": 4}, {"cat": 1, "dog": 1})
+    assert (found.width, found.height, found.is_grey, found.test_share) == (10, 12, False, None)
+
+
+def test_a_summary_of_one_tree_proposes_a_share(tmp_path):
+    write_folder(tmp_path, tops=("",), each=(10,), channels=1)
+    found = summary_of(tmp_path)
+    assert (found.train, found.test, found.test_share) == (
+        {"cat": 8, "dog": 8},
+        {"cat": 2, "dog": 2},
+        0.2,
+    )
+    assert found.is_grey
+
+
+def test_a_summary_of_no_images_is_refused(tmp_path):
+    write_folder(tmp_path)
+    for path in tmp_path.rglob("*.png"):
+        path.write_text("no image")
+    with pytest.raises(ValueError, match="none of its files can be read as an image"):
+        summary_of(tmp_path)

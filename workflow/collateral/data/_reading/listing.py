@@ -1,0 +1,255 @@
+"""A folder of images by class, listed: names and sizes of files, and no image is opened.
+
+`train/` and `test/` (or `val/`) hold a folder a class each; or the folder itself does, and a share
+of every class is the test set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from collateral.contract.seeds import seed_of
+from collateral.contract.spelling import nearest, plain, shown
+
+TRAIN = "train"
+TESTS = ("test", "val", "valid", "validation")  # the first that is there
+# What Pillow opens by itself; a file without a suffix is looked at as well.
+SUFFIXES = frozenset(
+    [
+        ".apng",
+        ".avif",
+        ".avifs",
+        ".bmp",
+        ".cur",
+        ".dcx",
+        ".dds",
+        ".dib",
+        ".fli",
+        ".flc",
+        ".gif",
+        ".icb",
+        ".icns",
+        ".ico",
+        ".im",
+        ".j2c",
+        ".j2k",
+        ".jfif",
+        ".jp2",
+        ".jpc",
+        ".jpe",
+        ".jpeg",
+        ".jpf",
+        ".jpg",
+        ".jpx",
+        ".mpo",
+        ".msp",
+        ".pbm",
+        ".pcd",
+        ".pcx",
+        ".pfm",
+        ".pgm",
+        ".png",
+        ".pnm",
+        ".ppm",
+        ".psd",
+        ".pxr",
+        ".qoi",
+        ".ras",
+        ".rgb",
+        ".rgba",
+        ".bw",
+        ".sgi",
+        ".tga",
+        ".tif",
+        ".tiff",
+        ".vda",
+        ".vst",
+        ".webp",
+        ".xbm",
+        ".xpm",
+    ]
+) | {""}
+IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file that should be an image of a class."""
+
+    path: str  # below the folder, with /
+    class_name: str
+    num_bytes: int
+    changed: int  # nanoseconds
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A folder's images in a fixed order: sorted by their paths."""
+
+    folder: Path
+    class_names: tuple[str, ...]
+    train: tuple[ListedFile, ...]
+    test: tuple[ListedFile, ...]
+    left_out: tuple[str, ...]  # by their names no images, or in no class
+
+    @property
+    def state(self) -> str:
+        """A hash of what files there are and how large they are."""
+        listed = [f"{file.path}\0{file.num_bytes}" for file in (*self.train, *self.test)]
+        return hashlib.sha256("\0".join(listed).encode()).hexdigest()[:16]
+
+    @property
+    def newest(self) -> Path:
+        """The file that was changed last."""
+        last = max((*self.train, *self.test), key=lambda file: (file.changed, file.path))
+        return self.folder / last.path
+
+    def counts(self, files: Sequence[ListedFile]) -> tuple[int, ...]:
+        """Return how many of some files each class has."""
+        found = dict.fromkeys(self.class_names, 0)
+        for file in files:
+            found[file.class_name] += 1
+        return tuple(found.values())
+
+
+def tree_of(folder: Path, test_share: float | None, test_seed: int = 0) -> Tree:
+    """List a folder; whatever is wrong with it is one line that begins with the key."""
+    folder = folder.expanduser()
+    if not folder.is_dir():
+        raise ValueError(f"data.path: there is no folder {str(folder)!r}")
+    test = next((name for name in TESTS if (folder / name).is_dir()), None)
+    if not (folder / TRAIN).is_dir():
+        test = None
+        _check_share(folder, test_share)
+    elif test is None and test_share is None:
+        raise _wrong(folder, f"has {TRAIN}/ but no {_either()}; add one, or give `test_share`")
+    elif test is not None and test_share is not None:
+        raise ValueError(f"data.test_share: {test_share}: not with a folder {test}/; leave it out")
+    top = TRAIN if (folder / TRAIN).is_dir() else ""
+    train, left_out = _images(folder, top)
+    names = _class_names(folder, top, train)
+    if test is None:
+        train, tested = _shared_out(train, names, test_share or 0.0, test_seed)
+    else:
+        tested, more = _images(folder, test)
+        left_out += more
+        _check_test(folder, test, tested, names)
+    return Tree(folder, names, tuple(train), tuple(tested), tuple(left_out))
+
+
+known_tree = cache(tree_of)  # for the plan, which asks often and lives briefly
+
+
+def known_names(folder: Path) -> tuple[str, ...] | None:
+    """Return the classes by their folders; None where there are none to see."""
+    folder = folder.expanduser()
+    top = folder / TRAIN if (folder / TRAIN).is_dir() else folder
+    return tuple(sorted(_class_folders(top))) or None if top.is_dir() else None
+
+
+def _check_share(folder: Path, test_share: float | None) -> None:
+    if test_share is None:
+        inside = f"has no {TRAIN}/ and {_either()}"
+        raise _wrong(
+            folder, f"{inside}; give `test_share`, such as 0.2, if its folders are classes"
+        )
+
+
+def _either() -> str:
+    return " or ".join(f"{name}/" for name in TESTS[:2])
+
+
+def _wrong(folder: Path, what: str) -> ValueError:
+    return ValueError(f"data.path: {str(folder)!r}: {what}")
+
+
+def _class_folders(top: Path) -> list[str]:
+    with os.scandir(top) as entries:
+        return [entry.name for entry in entries if entry.is_dir() and not _is_ignored(entry.name)]
+
+
+def _images(folder: Path, top: str) -> tuple[list[ListedFile], list[str]]:
+    """Return the images of all classes below `top`, sorted by path, and what is left out."""
+    files, left_out = [], []
+    for path, entry in _files(folder / top, PurePosixPath(top)):
+        _check_name(folder, path)
+        parts = PurePosixPath(path).parts[1 if top else 0 :]
+        if len(parts) < 2 or Path(parts[-1]).suffix.lower() not in SUFFIXES:
+            left_out.append(path)
+            continue
+        found = entry.stat()
+        files.append(ListedFile(path, parts[0], found.st_size, found.st_mtime_ns))
+    return sorted(files, key=lambda file: file.path), sorted(left_out)
+
+
+def _files(top: Path, below: PurePosixPath) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield all files below a folder; a link to a folder counts only where it is a class."""
+    is_class = str(below) in ("", ".", TRAIN, *TESTS)
+    with os.scandir(top) as entries:
+        for entry in entries:
+            if _is_ignored(entry.name):
+                continue
+            if entry.is_dir(follow_symlinks=is_class):
+                yield from _files(Path(entry.path), below / entry.name)
+            elif entry.is_file():
+                yield str(below / entry.name), entry
+
+
+def _is_ignored(name: str) -> bool:
+    return name.startswith(".") or name in IGNORED
+
+
+def _check_name(folder: Path, path: str) -> None:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise _wrong(folder, f"the name of the file {path!a} is no UTF-8; rename it") from None
+
+
+def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[str, ...]:
+    """Return the classes in order; refuse one that is empty, and a single one."""
+    where, names = folder / top, tuple(sorted(_class_folders(folder / top)))
+    if len(names) < 2:
+        found = f"one class only, {shown(names[0])}" if names else "no folder in it"
+        raise _wrong(where, f"{found}; expected a folder for each of at least two classes")
+    there = {file.class_name for file in files}
+    if empty := [name for name in names if name not in there]:
+        more = f", nor have {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise _wrong(where, f"class {shown(empty[0])} has no image{more}; remove its folder")
+    return names
+
+
+def _check_test(
+    folder: Path, test: str, files: Sequence[ListedFile], names: tuple[str, ...]
+) -> None:
+    if not files:
+        raise _wrong(folder / test, "no image in the folder of a class; expected the test set")
+    for file in files:
+        if file.class_name not in names:
+            lacking = f"class {shown(file.class_name)} is not in {TRAIN}/"
+            raise _wrong(folder / test, f"{lacking}{nearest(file.class_name, names)}")
+
+
+def _shared_out(
+    files: Sequence[ListedFile], names: Sequence[str], share: float, seed: int
+) -> tuple[list[ListedFile], list[ListedFile]]:
+    """Return the train and the test set: of each class a share, drawn by hashes of the paths."""
+    members: dict[str, list[ListedFile]] = {name: [] for name in names}
+    for file in files:
+        members[file.class_name].append(file)
+    chosen: set[str] = set()
+    for name, own in members.items():
+        if len(own) < 2:
+            raise ValueError(
+                f"data.test_share: class {plain(name)!r} has one image; expected at least two"
+            )
+        count = min(max(1, round(share * len(own))), len(own) - 1)
+        drawn = sorted(own, key=lambda file: seed_of("test", seed, file.path))
+        chosen |= {file.path for file in drawn[:count]}
+    train = [file for file in files if file.path not in chosen]
+    return train, [file for file in files if file.path in chosen]

@@ -1,0 +1,98 @@
+"""Facts of torchvision's classification sets, so that nobody imports it to read a config."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+DIGITS = tuple(f"digit_{digit}" for digit in range(10))
+CIFAR10 = "airplane automobile bird cat deer dog frog horse ship truck"
+STL10 = "airplane bird car cat deer dog horse monkey ship truck"
+EUROSAT = (
+    "AnnualCrop Forest HerbaceousVegetation Highway Industrial Pasture PermanentCrop Residential "
+    "River SeaLake"
+)
+FASHION = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankle boot"
+KUZUSHIJI = "o ki su tsu na ha ma ya re wo"
+BY_FLAG: tuple[dict[str, Any], ...] = ({"train": True}, {"train": False})
+BY_SPLIT: tuple[dict[str, Any], ...] = ({"split": "train"}, {"split": "test"})
+MERGED = "cijklmopsuvwxyz"  # letters that look alike in both cases, which EMNIST takes for one
+ALL_LETTERS = sorted(string.digits + string.ascii_letters)
+FEW_LETTERS = [letter for letter in ALL_LETTERS if letter not in MERGED]
+
+
+@dataclass(frozen=True)
+class SetFacts:
+    """How large a set is, and how torchvision is asked for its train and its test part."""
+
+    folder: str  # below `root`, by which it is there or not
+    train: int
+    test: int  # 0: it has no test part
+    classes: int
+    names: tuple[str, ...] | None = None  # None: its files tell
+    side: int | None = None  # of an image, in pixels; None: they differ
+    channels: int = 3
+    parts: tuple[Mapping[str, Any], ...] = BY_SPLIT
+    padding: int = 0
+    flip: bool = False
+    first_label: int = 0
+
+
+def _digits(folder: str, train: int, test: int, **more: Any) -> SetFacts:
+    given = {"classes": 10, "names": DIGITS, "side": 28, "channels": 1, "parts": BY_FLAG}
+    return SetFacts(folder, train, test, **{**given, **more})
+
+
+def _photographs(folder: str, train: int, test: int, classes: int, **more: Any) -> SetFacts:
+    return SetFacts(folder, train, test, classes, **{"flip": True, **more})
+
+
+def _letters(split: str, train: int, test: int, names: list[str] | tuple[str, ...]) -> SetFacts:
+    parts = tuple({"split": split, **part} for part in BY_FLAG)
+    first = 1 if split == "letters" else 0
+    more = {"names": tuple(names), "classes": len(names), "parts": parts, "first_label": first}
+    return _digits("EMNIST/raw", train, test, **more)
+
+
+EMNIST = {
+    "balanced": _letters("balanced", 112_800, 18_800, FEW_LETTERS),
+    "byclass": _letters("byclass", 697_932, 116_323, ALL_LETTERS),
+    "bymerge": _letters("bymerge", 697_932, 116_323, FEW_LETTERS),
+    "digits": _letters("digits", 240_000, 40_000, DIGITS),
+    "letters": _letters("letters", 124_800, 20_800, [*string.ascii_lowercase]),
+    "mnist": _letters("mnist", 60_000, 10_000, DIGITS),
+}
+_CIFAR: dict[str, Any] = {"side": 32, "parts": BY_FLAG, "padding": 4}
+SETS = {
+    "CIFAR10": _photographs(
+        "cifar-10-batches-py", 50_000, 10_000, 10, names=tuple(CIFAR10.split()), **_CIFAR
+    ),
+    "CIFAR100": _photographs("cifar-100-python", 50_000, 10_000, 100, **_CIFAR),
+    "Country211": _photographs("country211", 31_650, 21_100, 211),
+    "DTD": _photographs("dtd", 1880, 1880, 47),
+    "EMNIST": EMNIST["balanced"],
+    "EuroSAT": _photographs("eurosat", 27_000, 0, 10, names=tuple(EUROSAT.split()), side=64),
+    "FGVCAircraft": _photographs(
+        "fgvc-aircraft-2013b", 6667, 3333, 100, parts=({"split": "trainval"}, {"split": "test"})
+    ),
+    "FashionMNIST": _digits("FashionMNIST/raw", 60_000, 10_000, names=tuple(FASHION.split(","))),
+    "Flowers102": _photographs("flowers-102", 1020, 6149, 102),
+    "Food101": _photographs("food-101", 75_750, 25_250, 101),
+    "GTSRB": SetFacts("gtsrb", 26_640, 12_630, 43),
+    "Imagenette": _photographs(
+        "imagenette2", 9469, 3925, 10, parts=({"split": "train"}, {"split": "val"})
+    ),
+    "KMNIST": _digits("KMNIST/raw", 60_000, 10_000, names=tuple(KUZUSHIJI.split())),
+    "MNIST": _digits("MNIST/raw", 60_000, 10_000),
+    "OxfordIIITPet": _photographs(
+        "oxford-iiit-pet", 3680, 3669, 37, parts=({"split": "trainval"}, {"split": "test"})
+    ),
+    "QMNIST": _digits("QMNIST/raw", 60_000, 60_000),
+    "STL10": _photographs(
+        "stl10_binary", 5000, 8000, 10, names=tuple(STL10.split()), side=96, padding=12
+    ),
+    "SVHN": SetFacts("train_32x32.mat", 73_257, 26_032, 10, DIGITS, 32),
+    "USPS": _digits("usps.bz2", 7291, 2007, side=16),
+}

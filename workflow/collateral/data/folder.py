@@ -1,0 +1,148 @@
+"""A folder of images by class: `train/` and `test/` (or `val/`), or one tree and a `test_share`.
+
+Files are sorted by their paths, which are kept: a forget set may list them (`kind: files`). Every
+image is scaled so that its short side is `size`, and its centre is cut out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from collateral.contract.columns import FILE, Columns
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.params import Seed, UserPath
+from collateral.data._reading.listing import ListedFile, Tree, known_names, known_tree, tree_of
+
+if TYPE_CHECKING:
+    from collateral.results.dataset import Dataset, Labels
+
+INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
+NUM_LOOKED_AT = 32
+
+
+class Options(DataOptions):
+    """Where the images are, and how they are read."""
+
+    path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
+    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
+    test_share: float | None = Field(
+        None, gt=0, lt=1, description="Share of every class to test on, where there is no test/."
+    )
+    test_seed: Seed = Field(0, description="Seed of that choice.")
+    broken: Literal["refuse", "skip"] = Field(
+        "refuse", description="What is done with files that cannot be read; both name them."
+    )
+    flip: bool = Field(False, description="Train with random horizontal flips.")
+    padding: int = Field(
+        0, ge=0, le=256, description="Train with random crops after padding by so much."
+    )
+
+
+def class_names(options: Options) -> tuple[str, ...] | None:
+    """Return the names of the classes' folders."""
+    return known_names(options.path)
+
+
+def problem(options: Options) -> str | None:
+    """Return what is wrong with the folder, as far as names tell."""
+    try:
+        _known(options)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def inputs(options: Options) -> list[Path]:
+    """Return a file that is as new as the folder; there may be too many to name all."""
+    return [] if problem(options) else [_known(options).newest]
+
+
+def state(options: Options) -> str:
+    """Return a hash of the files' names and sizes; nothing where the folder is not there."""
+    return "" if problem(options) else _known(options).state
+
+
+def size(options: Options) -> DatasetSize:
+    """Return how many files there are; of colours a few files tell."""
+    tree = _known(options)
+    shape = (options.size, options.size, _channels(tree))
+    return DatasetSize(tree.class_names, tree.counts(tree.train), tree.counts(tree.test), shape)
+
+
+def columns(options: Options) -> tuple[list[int], Columns]:
+    """Return the train examples' labels, and their files."""
+    tree = _known(options)
+    index = {name: place for place, name in enumerate(tree.class_names)}
+    labels = [index[file.class_name] for file in tree.train]
+    return labels, {FILE: [file.path for file in tree.train]}
+
+
+def load(options: Options) -> Dataset:
+    """Return the images in the order of their paths, and say what was left out or changed."""
+    from collateral.data._reading.decoding import decode
+    from collateral.data._reading.pixels import statistics
+    from collateral.results.dataset import Dataset
+
+    tree = tree_of(options.path, options.test_share, options.test_seed)
+    _tell_left_out(tree)
+    files = (*tree.train, *tree.test)
+    decoded = decode(
+        (tree.folder / file.path for file in files),
+        [file.path for file in files],
+        options.size,
+        skip_broken=options.broken == "skip",
+    )
+    kept = [files[place] for place in decoded.kept]
+    num_train = sum(place < len(tree.train) for place in decoded.kept)
+    train, test = decoded.images[:num_train], decoded.images[num_train:]
+    labels = _labels(tree, kept[:num_train], kept[num_train:])
+    mean, std = statistics(train)
+    return Dataset(train, test, labels, mean, std, options.padding, options.flip)
+
+
+def _known(options: Options) -> Tree:
+    return known_tree(options.path, options.test_share, options.test_seed)
+
+
+def _channels(tree: Tree) -> int:
+    """Return 1 where some files spread over all classes are grey, else 3."""
+    from collateral.data._reading.decoding import looks_of
+
+    step = max(1, len(tree.train) // NUM_LOOKED_AT)
+    for file in tree.train[::step]:
+        try:
+            _, _, is_grey = looks_of(tree.folder / file.path)
+        except (OSError, ValueError):
+            continue  # broken, which is said where it is read
+        if not is_grey:
+            return 3
+    return 1
+
+
+def _labels(tree: Tree, train: Sequence[ListedFile], test: Sequence[ListedFile]) -> Labels:
+    import numpy as np
+
+    from collateral.results.dataset import Labels
+
+    if lost := [
+        name for name, n in zip(tree.class_names, tree.counts(train), strict=True) if not n
+    ]:
+        raise ValueError(f"data.broken: skip: no image of class {lost[0]!r} can be read")
+    if not test:
+        raise ValueError("data.broken: skip: no image of the test set can be read")
+    index = {name: place for place, name in enumerate(tree.class_names)}
+    labels = [
+        np.array([index[file.class_name] for file in part], np.int64) for part in (train, test)
+    ]
+    files = [{FILE: np.array([file.path for file in part])} for part in (train, test)]
+    return Labels(*labels, tree.class_names, *files)
+
+
+def _tell_left_out(tree: Tree) -> None:
+    if tree.left_out:
+        listed = ", ".join(map(repr, tree.left_out[:3])) + ", ..." * (len(tree.left_out) > 3)
+        print(f"left out {len(tree.left_out):,} files, by name no images of a class: {listed}")

@@ -1,0 +1,85 @@
+"""All train examples with some values in a further column: every picture of a person.
+
+Columns are arrays of an .npz beside images and labels, or the further columns of parquet files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
+
+from collateral.contract.params import Strict
+from collateral.contract.spelling import plain, unknown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.contract.data import DatasetSize
+    from collateral.results.dataset import Labels
+
+
+def _listed(value: Any) -> Any:
+    """Take a single value for a list of one."""
+    return (value,) if isinstance(value, str | int) else value
+
+
+Values = Annotated[
+    tuple[StrictBool | StrictInt | StrictStr, ...], BeforeValidator(_listed), Field(min_length=1)
+]
+
+
+class Params(Strict):
+    """Which column, and which of its values."""
+
+    column: str = Field(description="The column, by name.")
+    is_: Values = Field(alias="is", description="Forget the examples that have one of these.")
+
+
+def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
+    """Yield a key and what is wrong with its value, as far as the columns can tell."""
+    try:
+        _places(params, size.columns())
+    except ValueError as error:
+        key, _, problem = str(error).partition(": ")
+        yield key, problem
+
+
+def select(labels: Labels, params: Params) -> NDArray[np.int64]:
+    """Return the train examples with these values, ascending."""
+    import numpy as np
+
+    columns = {name: column.tolist() for name, column in labels.columns.items()}
+    return np.array(_places(params, columns), np.int64)
+
+
+def count(size: DatasetSize, params: Params) -> int:
+    """Return how many examples `select` returns."""
+    return len(_places(params, size.columns()))
+
+
+def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
+    """Return `params` for the record."""
+    return {"column": params.column, "is": list(params.is_)}
+
+
+def _places(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
+    """Return the places in the train set; every value must be there."""
+    if not columns:
+        raise ValueError("column: this data set has no columns beside images and labels")
+    if params.column not in columns:
+        raise ValueError(f"column: {unknown('column', params.column, columns)}")
+    values = [str(value) for value in columns[params.column]]
+    wanted, there = {str(value) for value in params.is_}, dict.fromkeys(values)
+    for value in params.is_:
+        if str(value) not in there:
+            column = f"value in column {plain(params.column)}"
+            raise ValueError(f"is: {unknown(column, value, sorted(there, key=_in_order))}")
+    return [place for place, value in enumerate(values) if value in wanted]
+
+
+def _in_order(value: str) -> tuple[int, str]:
+    """Let numbers follow each other as numbers."""
+    return (int(value), value) if value.isdecimal() and value.isascii() else (0, value)

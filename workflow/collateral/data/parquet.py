@@ -1,0 +1,209 @@
+"""A folder of parquet files as the hub serves them: train-*.parquet and test-*.parquet.
+
+Images are bytes, or a struct {bytes, path}; labels whole numbers, with the classes' names in the
+schema's notes where it has some, or text. Other columns are kept for `kind: where`. Needs pyarrow.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from collateral.contract.columns import Columns
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.params import Seed, UserPath
+from collateral.contract.seeds import seed_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.data._reading.parquet import Parts
+    from collateral.results.dataset import Dataset
+
+INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
+
+
+class Options(DataOptions):
+    """Where the files are, and what is in their columns."""
+
+    path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
+    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
+    image: str | None = Field(None, description="The column of images, if there are several.")
+    label: str | None = Field(None, description="The column of labels, if its name does not tell.")
+    test_share: float | None = Field(
+        None, gt=0, lt=1, description="Share of every class to test on, where there is no test set."
+    )
+    test_seed: Seed = Field(0, description="Seed of that choice.")
+    broken: Literal["refuse", "skip"] = Field(
+        "refuse", description="What is done with images that cannot be read; both name them."
+    )
+    flip: bool = Field(False, description="Train with random horizontal flips.")
+    padding: int = Field(
+        0, ge=0, le=256, description="Train with random crops after padding by so much."
+    )
+
+
+def inputs(options: Options) -> list[Path]:
+    """Return all files."""
+    from collateral.data._reading.parquet import files_of
+
+    return files_of(options.path)
+
+
+def size(options: Options) -> DatasetSize:
+    """Return how many rows there are of every class; images are taken for coloured ones."""
+    import numpy as np
+
+    labels, is_test, names = _labels(_parts(options), options)
+    train, test = (
+        tuple(np.bincount(labels[which], minlength=len(names)).tolist())
+        for which in (~is_test, is_test)
+    )
+    return DatasetSize(names, train, test, (options.size, options.size, _channels(options)))
+
+
+def columns(options: Options) -> tuple[list[int], Columns]:
+    """Return the train labels, and the further columns of the train examples."""
+    parts = _parts(options)
+    labels, is_test, _ = _labels(parts, options)
+    found = _further(parts, options)
+    rows = [place for place, yes in enumerate(is_test) if not yes]
+    return labels[rows].tolist(), {n: [values[i] for i in rows] for n, values in found.items()}
+
+
+def load(options: Options) -> Dataset:
+    """Return the images in the order of files and rows, and say what was left out or changed."""
+    import numpy as np
+
+    from collateral.data._reading.decoding import decode
+    from collateral.data._reading.parquet import image_batches, image_column
+    from collateral.data._reading.pixels import statistics
+    from collateral.results.dataset import Dataset, Labels
+
+    parts = _parts(options)
+    labels, is_test, names = _labels(parts, options)
+    image = image_column(parts.schema, options.image)
+    batches = image_batches((*parts.train, *parts.test), image)
+    rows = [f"row {place}" for place in range(len(labels))]
+    encoded = (one for batch in batches for one in batch)
+    decoded = decode(encoded, rows, options.size, skip_broken=options.broken == "skip")
+    train, test = (np.flatnonzero(which[decoded.kept]) for which in (~is_test, is_test))
+    of_train, of_test = decoded.kept[train], decoded.kept[test]
+    _check_all_there(labels[of_train], labels[of_test], names)
+    further = {name: np.array(column) for name, column in _further(parts, options).items()}
+    by_part = [{n: column[which] for n, column in further.items()} for which in (of_train, of_test)]
+    images = decoded.images[train]
+    return Dataset(
+        images,
+        decoded.images[test],
+        Labels(labels[of_train], labels[of_test], names, *by_part),
+        *statistics(images),
+        options.padding,
+        options.flip,
+    )
+
+
+def _parts(options: Options) -> Parts:
+    from collateral.data._reading.parquet import parts_of
+
+    return parts_of(options.path, options.test_share)
+
+
+def _channels(options: Options) -> int:
+    """Return 1 where the first images are grey, else 3."""
+    from collateral.data._reading.decoding import looks_of
+    from collateral.data._reading.parquet import image_batches, image_column
+
+    parts = _parts(options)
+    image = image_column(parts.schema, options.image)
+    first = next(image_batches(parts.train, image), [])
+    for encoded in first[:: max(1, len(first) // 32)]:
+        try:
+            if not looks_of(encoded)[2]:
+                return 3
+        except (OSError, ValueError):
+            continue  # broken, which is said where it is read
+    return 1
+
+
+def _labels(
+    parts: Parts, options: Options
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], tuple[str, ...]]:
+    """Return the labels of all rows, which of them are to test on, and the classes' names."""
+    import numpy as np
+
+    from collateral.data._reading.parquet import column_values, label_column, names_of
+
+    column = label_column(parts.schema, options.label)
+    train, test = (column_values(files, column) for files in (parts.train, parts.test))
+    labels, names = _numbered([*train, *test], column, names_of(parts.schema, column))
+    is_test = np.arange(len(labels)) >= len(train)
+    if not parts.test:
+        is_test = _drawn(labels, options.test_share or 0.0, options.test_seed)
+    return labels, is_test, names
+
+
+def _numbered(
+    values: list[Any], column: str, names: tuple[str, ...] | None
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return labels as whole numbers from 0, and the classes' names."""
+    import numpy as np
+
+    where = f"data.label: column {column!r}"
+    if any(value is None or value == -1 for value in values):
+        place = next(i for i, value in enumerate(values) if value is None or value == -1)
+        raise ValueError(f"{where}: row {place} has no label")
+    if all(isinstance(value, str) for value in values):
+        names = tuple(sorted({*values}))
+        index = {name: place for place, name in enumerate(names)}
+        values = [index[value] for value in values]
+    elif not all(type(value) is int for value in values):
+        raise ValueError(f"{where}: {type(values[0]).__name__}; expected whole numbers or text")
+    names = names or tuple(f"class_{index}" for index in range(max(values, default=0) + 1))
+    if values and not 0 <= min(values) <= max(values) < len(names):
+        raise ValueError(f"{where}: found label {max(values)}; there are {len(names)} classes")
+    return np.array(values, np.int64), names
+
+
+def _drawn(labels: NDArray[np.int64], share: float, seed: int) -> NDArray[np.bool_]:
+    """Draw a share of every class by hashes of the rows' places."""
+    import numpy as np
+
+    is_test = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label).tolist()
+        count = min(max(1, round(share * len(rows))), len(rows) - 1)
+        is_test[sorted(rows, key=lambda row: seed_of("test", seed, row))[:count]] = True
+    return is_test
+
+
+def _further(parts: Parts, options: Options) -> dict[str, list[Any]]:
+    """Return the further columns of all rows; one with a gap is text in which that is empty."""
+    from collateral.data._reading import parquet
+
+    image = parquet.image_column(parts.schema, options.image)
+    label = parquet.label_column(parts.schema, options.label)
+    files = (*parts.train, *parts.test)
+    names = parquet.further_columns(parts.schema, image, label)
+    found = {name: parquet.column_values(files, name) for name in names}
+    for name, values in found.items():
+        if None in values:
+            found[name] = ["" if value is None else str(value) for value in values]
+    return found | parquet.file_column(parquet.image_paths(files, image), names)
+
+
+def _check_all_there(
+    train: NDArray[np.int64], test: NDArray[np.int64], names: tuple[str, ...]
+) -> None:
+    import numpy as np
+
+    if len(names) < 2:
+        raise ValueError("data.label: one class only; expected at least two")
+    empty = np.flatnonzero(np.bincount(train, minlength=len(names)) == 0)
+    if len(empty):
+        raise ValueError(f"data.label: no train example of class {names[empty[0]]!r}")
+    if not len(test):
+        raise ValueError("data.path: no test example")

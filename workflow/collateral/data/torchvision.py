@@ -1,0 +1,192 @@
+"""A classification set of torchvision by its own name: `dataset: CIFAR10`.
+
+Images are as torchvision gives them, scaled and cut where `size` asks for it or where they differ
+in size. Train and test part are the set's own; where it has none, a share is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.params import Seed, UserPath
+from collateral.contract.seeds import seed_of
+from collateral.contract.spelling import unknown
+from collateral.data._reading.torchvision_sets import EMNIST, SETS, SetFacts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
+
+    from collateral.results.dataset import Dataset
+
+INFO = DatasetInfo(class_names=None, source="torchvision", licence="the data set's own")
+SIZE = 64  # where images differ
+
+
+class Options(DataOptions):
+    """Which set, where its files are, how large its images shall be."""
+
+    dataset: str = Field(description=f"Its name in torchvision: {', '.join(SETS)}.")
+    split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = Field(
+        "balanced", description="Of EMNIST: which of its sets."
+    )
+    root: UserPath = Field(Path("data"), description="Folder of the files, as torchvision has it.")
+    download: bool = Field(True, description="Download the files where `root` has them not.")
+    size: int | None = Field(
+        None, ge=4, le=1024, description=f"Height and width; else its own, or {SIZE}."
+    )
+    test_share: float = Field(
+        0.2, gt=0, lt=1, description="Share of every class to test on, in sets without a test part."
+    )
+    test_seed: Seed = Field(0, description="Seed of that choice.")
+    flip: bool | None = Field(None, description="Train with flips; unless told, as is customary.")
+    padding: int | None = Field(
+        None, ge=0, le=256, description="Train with random crops after padding by so much."
+    )
+
+    @field_validator("dataset")
+    @classmethod
+    def _is_known(cls, value: str) -> str:
+        if value not in SETS:
+            raise ValueError(unknown("data set of torchvision", value, SETS))
+        return value
+
+
+def class_names(options: Options) -> tuple[str, ...] | None:
+    """Return the classes' names, where they are known without the files."""
+    if options.dataset == "CIFAR100":
+        from collateral.data.cifar100 import CLASS_NAMES
+
+        return CLASS_NAMES
+    return _facts(options).names
+
+
+def size(options: Options) -> DatasetSize:
+    """Return how much data there is, as if all classes had as much."""
+    facts = _facts(options)
+    names = class_names(options) or tuple(f"class_{index}" for index in range(facts.classes))
+    tested = facts.test or round(facts.train * options.test_share)
+    train = facts.train if facts.test else facts.train - tested
+    side = _side(facts, options)
+    return DatasetSize(
+        names, _even(train, names), _even(tested, names), (side, side, facts.channels)
+    )
+
+
+def load(options: Options) -> Dataset:
+    """Return the images in the order of torchvision."""
+    import numpy as np
+
+    from collateral.data._reading.decoding import decode
+    from collateral.data._reading.pixels import statistics
+    from collateral.results.dataset import Dataset, Labels
+
+    facts = _facts(options)
+    parts = _read(options, facts)
+    num_train, total = len(parts[0]), sum(map(len, parts))
+    labels = np.full(total, -1, np.int64)
+    names = [f"{options.dataset} {place}" for place in range(total)]
+    sources = (partial(_taken, one, labels, place) for place, one in enumerate(_each(parts)))
+    images = decode(sources, names, _side(facts, options), skip_broken=False).images
+    labels -= facts.first_label
+    is_test = np.arange(total) >= num_train
+    if not facts.test:
+        is_test = _drawn(labels, options)
+    known = class_names(options) or _own_names(parts[0], facts)
+    mean, std = statistics(images[~is_test])
+    return Dataset(
+        images[~is_test],
+        images[is_test],
+        Labels(labels[~is_test], labels[is_test], known),
+        mean,
+        std,
+        facts.padding if options.padding is None else options.padding,
+        facts.flip if options.flip is None else options.flip,
+    )
+
+
+def _facts(options: Options) -> SetFacts:
+    return EMNIST[options.split] if options.dataset == "EMNIST" else SETS[options.dataset]
+
+
+def _side(facts: SetFacts, options: Options) -> int:
+    return options.size or facts.side or SIZE
+
+
+def _even(total: int, names: tuple[str, ...]) -> tuple[int, ...]:
+    each, more = divmod(total, len(names))
+    return tuple(each + (place < more) for place in range(len(names)))
+
+
+def _each(parts: list[Any]) -> Iterator[Callable[[], tuple[Image.Image, int]]]:
+    for part in parts:
+        for place in range(len(part)):
+            yield partial(part.__getitem__, place)
+
+
+def _taken(
+    one: Callable[[], tuple[Image.Image, int]], labels: NDArray[np.int64], place: int
+) -> Image.Image:
+    """Return an image, and keep its label."""
+    image, label = one()
+    labels[place] = int(label)
+    return image
+
+
+def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
+    """Return what the files say that the classes are called."""
+    found = tuple(
+        str(name if isinstance(name, str) else name[0]) for name in getattr(part, "classes", ())
+    )
+    is_good = len(found) == facts.classes == len({*found})
+    return found if is_good else tuple(f"class_{index}" for index in range(facts.classes))
+
+
+def _drawn(labels: NDArray[np.int64], options: Options) -> NDArray[np.bool_]:
+    """Draw a share of every class by hashes of places."""
+    import numpy as np
+
+    is_test = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels):
+        places = np.flatnonzero(labels == label).tolist()
+        count = min(max(1, round(options.test_share * len(places))), len(places) - 1)
+        drawn = sorted(places, key=lambda place: seed_of("test", options.test_seed, place))
+        is_test[drawn[:count]] = True
+    return is_test
+
+
+def _read(options: Options, facts: SetFacts) -> list[Any]:
+    """Return torchvision's objects: from the files that are there, else from a download."""
+    from torchvision import datasets
+
+    root, kind = options.root.expanduser(), getattr(datasets, options.dataset)
+    parts: tuple[Mapping[str, Any], ...] = facts.parts if facts.test else ({},)
+    try:
+        return [kind(root=root, download=False, **part) for part in parts]
+    # What a missing, damaged or unreachable file raises differs by data set.
+    except Exception as error:
+        cause = error
+    if options.download:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            return [kind(root=root, download=True, **part) for part in parts]
+        except Exception as error:
+            cause = error
+    raise ValueError(_complaint(cause, root, options, facts)) from None
+
+
+def _complaint(error: Exception, root: Path, options: Options, facts: SetFacts) -> str:
+    cause = " ".join(f"{type(error).__name__}: {error}".split())
+    if (root / facts.folder).exists():
+        found = f"{facts.folder} is there but not whole ({cause}); delete it to download it again"
+    else:
+        tried = f"the download failed ({cause})" if options.download else "`download` is false"
+        found = f"{facts.folder} not found, and {tried}; put it there, or set `root:`"
+    return f"data.root: cannot read {options.dataset} from {str(root)!r}: {found}"

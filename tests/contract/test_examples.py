@@ -1,6 +1,8 @@
 """Examples in memory: crops and flips as a plain loop makes them, and batches that lose nobody."""
 
+import re
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from collateral.training.examples import (
     Examples,
     Images,
     Task,
+    fits,
     train_examples,
 )
 from collateral.training.examples import test_examples as held_out_examples
@@ -211,3 +214,32 @@ def test_train_and_test_examples_are_the_data_set_in_order():
     assert (train.labels.tolist(), test.labels.tolist()) == ([1, 0, 1], [0])
     assert torch.equal(test.pixels(), plain([5]))
     assert Task(train, train, data.info).num_classes == 2
+
+
+def test_images_on_disk_are_gathered_without_a_copy_of_all(tmp_path):
+    status = Path("/proc/self/status")
+    if not status.exists():
+        pytest.skip("needs /proc to ask what memory is this process's own")
+
+    def own_megabytes() -> float:
+        return int(re.search(r"RssAnon:\s+(\d+)", status.read_text())[1]) / 1024
+
+    count, side = 1000, 200
+    pixels = np.random.default_rng(0).integers(0, 256, (count, side, side, 3), dtype=np.uint8)
+    labels = Labels(np.arange(count) % 10, np.arange(10), tuple(map(str, range(10))))
+    Dataset(pixels, pixels[:10], labels, (0.5,) * 3, (0.25,) * 3).save(tmp_path / "dataset.npz")
+    expected = torch.from_numpy(pixels[-1]).permute(2, 0, 1).float() / 255
+    del pixels
+    before = own_megabytes()
+    found = train_examples(Dataset.load(tmp_path / "dataset.npz"), CPU)
+    for batch, _ in found.in_order(10):
+        last = batch[-1]
+    assert torch.equal(last, expected)
+    assert own_megabytes() - before < 40  # of 114
+
+
+def test_images_that_a_gpu_cannot_hold_stay_on_the_host(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (100, 1000))
+    gpu = torch.device("cuda", 0)
+    assert [fits(size, gpu) for size in (50, 51)] == [True, False]
+    assert fits(10**12, CPU)

@@ -196,3 +196,10 @@ def test_check_is_content_with_no_problem(tmp_path, capsys):
     write_record(layout.record_of(path), {}, root=tmp_path, files=[path])
     main(["check", "--problems", str(path)])
     assert capsys.readouterr().out == ""
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    command = f"{sys.executable} -c '{COMMAND}' list methods | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout == "amun\n"
+    assert not done.stderr

@@ -23,7 +23,8 @@ from collateral.plan.estimate.disk import (
     run_bytes,
 )
 from collateral.plan.estimate.jobs import benchmark_jobs, shared_jobs
-from collateral.plan.estimate.total import START_SECONDS, estimate
+from collateral.plan.estimate.total import START_SECONDS, WARM_START_SECONDS, estimate
+from collateral.plan.estimate.words import duration
 from collateral.plan.grid import build_grid
 from collateral.plan.jobs import BaseJob, RetrainJob
 from collateral.plan.limits import memory_mb, minutes
@@ -359,7 +360,9 @@ def test_hours_are_those_of_all_jobs():
     assert found.of_rule["metrics"].gpu_seconds == 0 < found.of_rule["metrics"].cpu_seconds
     on_cpu = estimate(config, Rates("a", False, "", rates.measured), in_flight=1)
     assert on_cpu.total.gpu_seconds == 0
-    assert on_cpu.total.cpu_seconds == found.total.cpu_seconds
+    # Workers stay warm there.
+    starts = (START_SECONDS - WARM_START_SECONDS) * (1 + 3 + 3)  # base, Retrain, FT
+    assert on_cpu.total.cpu_seconds == pytest.approx(found.total.cpu_seconds - starts)
 
 
 @pytest.fixture
@@ -370,7 +373,7 @@ def config(tmp_path):
 
 
 def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
-    main(["estimate", config])
+    main(["estimate", config, "--device", "a100"])
     said = capsys.readouterr().out
     assert "tiny: resnet8, 240 + 80 images of 8x8x1; cells: 1, seeds: 3" in said
     assert "kind            jobs   GPU-hours   CPU-hours        disk" in said
@@ -404,6 +407,23 @@ def test_a_disk_that_will_not_do_is_warned_of(config, capsys, monkeypatch):
     assert "WARNING: the disk will not do: " in capsys.readouterr().out
     main(["estimate", config, "--json"])
     assert json.loads(capsys.readouterr().out)["is_enough"] is False
+
+
+@pytest.mark.parametrize(("program", "first"), [("nvidia-smi", "GPU-hours"), ("none", "CPU cores")])
+def test_what_this_machine_takes_comes_first(config, program, first, capsys, monkeypatch):
+    found = lambda name: f"/bin/{name}" if name == program else None  # noqa: E731
+    monkeypatch.setattr("collateral.stages.estimate.shutil.which", found)
+    main(["estimate", config])
+    lines = capsys.readouterr().out.splitlines()
+    assert first in lines[0]
+    assert ("--device a100: " in lines[-1]) == (program == "none")
+
+
+@pytest.mark.parametrize(
+    ("hours", "words"), [(0.001, "1 min"), (1.5, "90 min"), (30, "30 hours"), (480, "20 days")]
+)
+def test_a_duration_is_in_the_unit_that_one_plans_by(hours, words):
+    assert duration(hours) == words
 
 
 def test_machines_get_the_same_numbers(config, capsys):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sealing import seal
 
 from collateral.results.chain import file_hash
@@ -193,6 +194,36 @@ def test_outputs_are_read_as_they_were_written(tmp_path):
         assert equal(one.logits, other.logits)
         assert equal(one.confidence, other.confidence)
         assert equal(one.prediction, other.prediction)
+
+
+def test_of_many_classes_the_ten_most_likely_keep_their_probabilities(tmp_path):
+    rng = np.random.default_rng(0)
+    logits = (3 * rng.standard_normal((50, 300))).astype(np.float16)
+    outputs = Outputs(logits, np.ones(50, np.float32), logits.argmax(axis=1))
+    ModelOutputs(outputs, outputs).save(tmp_path / "outputs.npz")
+    read = StoredOutputs(tmp_path / "outputs.npz", "test").logits
+    before, after = (softmax(x.astype(np.float64), axis=1) for x in (logits, read))
+    largest = np.argsort(logits, axis=1)[:, -10:]
+    kept = [np.take_along_axis(p, largest, axis=1) for p in (before, after)]
+    assert read.shape == logits.shape and read.dtype == np.float16
+    np.testing.assert_allclose(kept[1], kept[0], rtol=2e-3)  # float16 of the rest
+    np.testing.assert_allclose(1 - kept[1].sum(axis=1), 1 - kept[0].sum(axis=1), atol=2e-3)
+
+
+def test_outputs_of_many_classes_take_a_tenth(tmp_path):
+    logits = np.random.default_rng(0).standard_normal((200, 1000)).astype(np.float16)
+    outputs = Outputs(logits, np.ones(200, np.float32), logits.argmax(axis=1))
+    ModelOutputs(outputs, outputs).save(tmp_path / "outputs.npz")
+    assert (tmp_path / "outputs.npz").stat().st_size < 2 * logits.nbytes / 10
+
+
+def test_images_of_a_data_set_are_pages_of_its_file(tmp_path):
+    DATASET.save(tmp_path / "dataset.npz")
+    read = Dataset.load(tmp_path / "dataset.npz")
+    assert all(isinstance(one, np.memmap) for one in (read.train_images, read.test_images))
+    content = (tmp_path / "dataset.npz").read_bytes()
+    read.train_images[:] = 0
+    assert (tmp_path / "dataset.npz").read_bytes() == content
 
 
 def test_outputs_of_some_examples_are_theirs():

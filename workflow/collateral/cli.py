@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -39,6 +40,9 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         add_plugins(args.plugins)
         stage.run(args)
+    except BrokenPipeError:
+        # The reader, `head`, has enough; Python would complain of it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
         if not (said := _said(error)):
             raise

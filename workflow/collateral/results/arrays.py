@@ -1,13 +1,17 @@
 """Files of arrays, .npz: read without pickle; what is broken is named."""
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.lib.npyio import NpzFile
+from numpy.typing import NDArray
 
 from collateral.results.files import MISSING, Unsound
 
@@ -18,9 +22,42 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, Value
 @contextmanager
 def reading(path: Path) -> Iterator[NpzFile]:
     """Yield the arrays of a file."""
+    with _naming(path), np.load(path, allow_pickle=False) as file:
+        yield file
+
+
+def mapped(path: Path, name: str) -> NDArray[Any]:
+    """Return an array of a file without reading it: its pages come from disk, shared by all jobs.
+
+    What is written to it stays in this process.
+    """
+    with _naming(path), zipfile.ZipFile(path) as archive:
+        entry = archive.getinfo(f"{name}.npy")
+        if entry.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{name} is compressed")
+        with archive.open(entry) as member:
+            if npy.read_magic(member) != (1, 0):
+                raise ValueError(f"{name} is not of version 1.0")
+            shape, in_columns, dtype = npy.read_array_header_1_0(member)
+            start = _content(path, entry) + member.tell()
+        order = "F" if in_columns else "C"
+        return np.memmap(path, dtype, mode="c", offset=start, shape=shape, order=order)
+
+
+def _content(path: Path, entry: zipfile.ZipInfo) -> int:
+    """Return where the bytes of an archive's member begin."""
+    with path.open("rb") as file:
+        file.seek(entry.header_offset)
+        header = file.read(zipfile.sizeFileHeader)
+    name, extra = struct.unpack("<HH", header[-4:])
+    return entry.header_offset + len(header) + name + extra
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say of what is wrong in which file it is."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            yield file
+        yield
     except FileNotFoundError:
         raise Unsound(path, MISSING) from None
     except KeyError as error:

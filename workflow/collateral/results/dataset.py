@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import ImageInfo
-from collateral.results.arrays import reading
+from collateral.results.arrays import mapped, reading
 from collateral.results.files import atomic
 
 COLUMN = "column_"  # before the name of a train column in labels.npz
@@ -106,12 +106,12 @@ class Dataset:
 
     @staticmethod
     def load(path: Path) -> Dataset:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; images stay on disk until they are looked at."""
         with reading(path) as file:
             names = tuple(str(name) for name in file["class_names"])
             return Dataset(
-                train_images=file["train_images"],
-                test_images=file["test_images"],
+                train_images=mapped(path, "train_images"),
+                test_images=mapped(path, "test_images"),
                 labels=Labels(file["train_labels"], file["test_labels"], names),
                 mean=tuple(file["mean"].tolist()),
                 std=tuple(file["std"].tolist()),

@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
-PARTS = ("logits", "confidence", "prediction")
+MANY_CLASSES = 256  # from more on, of each row only the largest logits are kept
+LARGEST = 10
+AT_ONCE = 4096  # rows
+Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,12 @@ class Outputs:
         """Return the outputs of the examples in `index`."""
         return Outputs(self.logits[index], self.confidence[index], self.prediction[index])
 
+    def parts(self) -> Arrays:
+        """Return what is stored, by name."""
+        many = self.logits.shape[1] > MANY_CLASSES
+        logits = shortened(self.logits) if many else {"logits": self.logits}
+        return {**logits, "confidence": self.confidence, "prediction": self.prediction}
+
 
 @dataclass(frozen=True)
 class ModelOutputs:
@@ -39,7 +48,7 @@ class ModelOutputs:
     def save(self, path: Path) -> None:
         """Write `path`, an .npz."""
         sets = {"train": self.train, "test": self.test}
-        arrays = {f"{s}_{part}": getattr(o, part) for s, o in sets.items() for part in PARTS}
+        arrays = {f"{s}_{name}": a for s, o in sets.items() for name, a in o.parts().items()}
         with atomic(path) as temporary:
             np.savez_compressed(temporary, **arrays)
 
@@ -54,7 +63,11 @@ class StoredOutputs:
     @property
     def logits(self) -> NDArray[np.float16]:
         """Read the logits, (N, C); they are large, and kept by nobody."""
-        return self._read("logits")
+        with reading(self.path) as file:
+            if f"{self.set}_logits" in file:
+                logits: NDArray[np.float16] = file[f"{self.set}_logits"]
+                return logits
+            return lengthened({part: file[f"{self.set}_{part}"] for part in SHORT})
 
     @cached_property
     def confidence(self) -> NDArray[np.float32]:
@@ -70,6 +83,38 @@ class StoredOutputs:
         with reading(self.path) as file:
             array: NDArray[Any] = file[f"{self.set}_{part}"]
             return array
+
+
+SHORT = ("largest", "classes", "rest", "num_classes")
+
+
+def shortened(logits: NDArray[np.float16]) -> Arrays:
+    """Return the largest logits of each row, their classes, and the log of the sum of the rest."""
+    parts = [_shortened(logits[i : i + AT_ONCE]) for i in range(0, len(logits), AT_ONCE)]
+    largest, classes, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return dict(zip(SHORT, (largest, classes, rest, np.array(logits.shape[1])), strict=True))
+
+
+def _shortened(logits: NDArray[np.float16]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    order = np.argpartition(logits, -LARGEST, axis=1)
+    rest, classes = order[:, :-LARGEST], order[:, -LARGEST:]
+    small = np.take_along_axis(logits, rest, axis=1).astype(np.float32)
+    top = small.max(axis=1)
+    of_rest = top + np.log(np.exp(small - top[:, None]).sum(axis=1))
+    largest = np.take_along_axis(logits, classes, axis=1)
+    return largest, classes.astype(np.uint16), of_rest.astype(np.float16)
+
+
+def lengthened(parts: Arrays) -> NDArray[np.float16]:
+    """Return rows with the largest logits in their places, and the rest shared out evenly.
+
+    Probabilities of the largest are as they were; an entropy is at most too large.
+    """
+    count = int(parts["num_classes"])
+    each = (parts["rest"] - np.log(count - LARGEST)).astype(np.float16)
+    logits = np.repeat(each[:, None], count, axis=1)
+    np.put_along_axis(logits, parts["classes"].astype(np.int64), parts["largest"], axis=1)
+    return logits
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Say what a config will cost before anything runs: jobs, GPU-hours, CPU-hours, disk."""
 
 import argparse
+import os
 import shutil
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +10,7 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
-from collateral.plan.estimate.words import in_json, in_words
+from collateral.plan.estimate.words import in_json, in_words, lead
 from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
 from collateral.results.files import atomic
 
@@ -20,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command line."""
     parser.add_argument("config", type=Path, help="a config, as configs/paper.yaml")
     rates = parser.add_mutually_exclusive_group()
-    rates.add_argument("--device", choices=SHIPPED, default="a100", help="whose rates to take")
+    rates.add_argument(
+        "--device", choices=SHIPPED, help="whose rates to take; by default a100, cpu without a GPU"
+    )
     rates.add_argument("--calibrate", action="store_true", help="measure the rates on this device")
     rates.add_argument("--rates", type=Path, help="take the rates that --save wrote")
     parser.add_argument("--save", type=Path, help="write the rates to this file")
@@ -40,7 +43,14 @@ def run(args: argparse.Namespace) -> None:
         with atomic(args.save) as temporary:
             temporary.write_bytes(rates.to_json())
     found, free = estimate(config, rates, args.jobs), free_bytes(args.results)
-    print(in_json(found, free) if args.json else in_words(found, free))
+    if args.json:
+        print(in_json(found, free))
+        return
+    print(lead(found, os.cpu_count() or 1), end="\n\n")
+    print(in_words(found, free))
+    if rates == SHIPPED["cpu"] and not args.device:
+        elsewhere = lead(estimate(config, SHIPPED["a100"], args.jobs))
+        print(f"\nNo GPU is here. With --device a100: {elsewhere}")
 
 
 def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:
@@ -48,7 +58,7 @@ def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:
     if args.rates:
         return read_rates(args.rates)
     if not args.calibrate:
-        return SHIPPED[args.device]
+        return SHIPPED[args.device or default_device()]
     # By name: without --calibrate no torch is needed.
     calibration = import_module("collateral.training.calibration")
     trained = estimate(config, SHIPPED["a100"], args.jobs).trained
@@ -58,6 +68,11 @@ def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:
         "measured by --calibrate, on noise, in float32",
         tuple(Rate(*item, *calibration.measure(*item)) for item in sorted(trained)),
     )
+
+
+def default_device() -> str:
+    """Return whose rates to take: a GPU's where there is one."""
+    return "a100" if shutil.which("nvidia-smi") else "cpu"
 
 
 def free_bytes(folder: Path) -> int:

@@ -1,4 +1,7 @@
-"""Examples in memory: uint8 images on the device, batches by indexing, augmentation by batch."""
+"""Examples as uint8 images, batches by indexing, augmentation by batch.
+
+Images are pages of the data set's file, which jobs share; a GPU has a copy where it fits.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,19 @@ VIEWED_AT_ONCE = 1024  # images
 class Images:
     """The images of a set, and how they may be augmented; padding is added batch by batch."""
 
-    pixels: Tensor  # uint8 (N, H, W, C)
+    pixels: Tensor  # uint8 (N, H, W, C), on the device or, where they are too many, on the host
     padding: int
     flip: bool
 
+    def taken(self, rows: Tensor) -> Tensor:
+        """Return the bytes of some images, on the device that `rows` are on."""
+        if self.pixels.device == rows.device:
+            return self.pixels[rows]
+        return moved(self.pixels[rows.cpu()], rows.device)
+
     def clean(self, rows: Tensor) -> Tensor:
         """Return the images as they are, in [0, 1], as (B, C, H, W) in channels_last order."""
-        return _to_float(self.pixels[rows])
+        return _to_float(self.taken(rows))
 
     def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return a view of each image in [0, 1], as (B, C, H, W) in channels_last order."""
@@ -37,12 +46,12 @@ class Images:
     def views(self, rows: Tensor, generator: torch.Generator) -> Tensor:
         """Return a random crop, randomly flipped, of each image: one copy of whole windows."""
         if not self.padding and not self.flip:
-            return self.pixels[rows]
+            return self.taken(rows)
         (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
         offsets = torch.randint(2 * p + 1, (2, count), generator=generator)
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
         (top, left), mirrored = moved(offsets, rows.device), moved(mirrored, rows.device)
-        padded = F.pad(self.pixels[rows], (0, 0, p, p, p, p))
+        padded = F.pad(self.taken(rows), (0, 0, p, p, p, p))
         # Every window of every image, as a view: (B, 2p + 1, 2p + 1, H, W, C).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
         crops = windows[torch.arange(count, device=rows.device), top, left]
@@ -153,8 +162,16 @@ def test_examples(data: Dataset, device: torch.device) -> Examples:
 def _examples(
     data: Dataset, images: NDArray[np.uint8], labels: NDArray[np.int64], device: torch.device
 ) -> Examples:
+    pixels = torch.from_numpy(images)
+    if fits(pixels.nbytes, device):
+        pixels = pixels.to(device)
     return Examples(
-        Images(torch.from_numpy(images).to(device), data.padding, data.flip),
+        Images(pixels, data.padding, data.flip),
         rows=torch.arange(len(labels), device=device),
         labels=torch.from_numpy(labels).to(device),
     )
+
+
+def fits(size: int, device: torch.device) -> bool:
+    """Say whether so many bytes leave a GPU half of its free memory."""
+    return device.type != "cuda" or size <= torch.cuda.mem_get_info(device)[0] / 2

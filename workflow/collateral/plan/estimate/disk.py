@@ -11,8 +11,10 @@ from collateral.plan.workload import Workload, num_tracked
 
 LABEL_BYTES = 8
 FLOAT_BYTES = 4
-# For each example in outputs.npz: float16 logits, the confidence and the prediction.
+# For each example in outputs.npz: float16 logits (of many classes the ten largest with their
+# classes, and one for the rest), the confidence and the prediction.
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
+MANY_CLASSES, SHORT_BYTES = 256, 10 * (2 + 2) + 2
 TRACKED_BYTES = 4 + 2  # and in epochs.npz, for each epoch: the confidence and the prediction
 BLOCK = 4096  # the least that a file takes
 # History, record, cost and log of a run, and Snakemake's note of each of its five files.
@@ -50,7 +52,9 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
 def run_bytes(workload: Workload) -> int:
     """Return the bytes of a run's files: weights, outputs and small ones."""
     size = workload.size
-    outputs = size.num_examples * (LOGIT_BYTES * size.num_classes + OUTPUT_BYTES)
+    is_short = size.num_classes > MANY_CLASSES
+    logits = SHORT_BYTES if is_short else LOGIT_BYTES * size.num_classes
+    outputs = size.num_examples * (logits + OUTPUT_BYTES)
     return workload.facts.bytes(size.num_classes) + outputs + RUN_BLOCKS * BLOCK
 
 

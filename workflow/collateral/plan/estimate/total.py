@@ -13,7 +13,8 @@ from collateral.plan.grid import build_grid
 from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
 
-START_SECONDS = 10.0  # of a job that trains: Snakemake, torch, the data, the last write
+# Of a job that trains: Snakemake, the data, the last write; on a cluster, torch's import as well.
+START_SECONDS, WARM_START_SECONDS = 10.0, 1.0
 
 
 @dataclass
@@ -79,7 +80,12 @@ def job_seconds(job: Jobs, shape: Shape, rates: Rates) -> float:
     """Return how long one of these jobs takes."""
     if not job.trains:
         return job.seconds
-    return START_SECONDS + rates.seconds(job.work, shape)
+    return start_seconds(rates) + rates.seconds(job.work, shape)
+
+
+def start_seconds(rates: Rates) -> float:
+    """Return what a job that trains takes besides; on a CPU, workers that stay warm run it."""
+    return START_SECONDS if rates.is_gpu else WARM_START_SECONDS
 
 
 def _add(found: Estimate, jobs: Iterable[Jobs], shape: Shape) -> None:

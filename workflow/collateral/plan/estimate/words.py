@@ -9,9 +9,25 @@ from collections.abc import Iterator
 from collateral.contract import power
 from collateral.models._facts import Shape
 from collateral.plan.estimate.jobs import METRICS_SECONDS
-from collateral.plan.estimate.total import START_SECONDS, Estimate, Sum
+from collateral.plan.estimate.total import Estimate, Sum, start_seconds
 from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
+
+
+def lead(found: Estimate, cores: int = 1) -> str:
+    """Return the sentence that decides: how long, and how much disk."""
+    total, results = found.total, bytes_in_words(found.total.bytes)
+    if found.rates.is_gpu:
+        return f"{total.gpu_seconds / 3600:,.1f} GPU-hours, {results} of results."
+    hours = total.cpu_seconds / 3600
+    return f"About {duration(hours / cores)} on {cores} CPU cores, {results} of results."
+
+
+def duration(hours: float) -> str:
+    """Write hours as minutes, hours or days."""
+    if hours < 2:
+        return f"{max(1, round(60 * hours))} min"
+    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"
 
 
 def in_words(found: Estimate, free_bytes: int) -> str:
@@ -105,7 +121,8 @@ def _assumptions(found: Estimate) -> Iterator[str]:
 def _assumed(found: Estimate) -> Iterator[str]:
     for model, shape in sorted(found.trained):
         yield _rate(found.rates, model, shape)
-    yield f"a job that trains takes {START_SECONDS:g} s besides; a GPU job has one CPU core"
+    start = start_seconds(found.rates)
+    yield f"a job that trains takes {start:g} s besides; a GPU job has one CPU core"
     yield "a run whose values are tuned costs the mean over its grid"
     yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
     yield f"metrics take {1e6 * METRICS_SECONDS:.0f} µs for each example of each run"

@@ -20,7 +20,7 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 def wish(folder, **more):
-    known = {"forget": None, "weights": None, "size": None, "minutes": 60, "cores": 2}
+    known = {"forget": None, "trained": None, "size": None, "minutes": 60, "cores": 2}
     return Wish(folder, "resnet8", rates=SHIPPED["cpu"], **{**known, **more})
 
 
@@ -105,5 +105,7 @@ def test_a_trained_model_is_the_base_and_its_size_must_be_told(tmp_path):
     given = ["init", str(root), "--model", "resnet8", "--weights", "mine.safetensors"]
     with pytest.raises(SystemExit, match="--size: missing"):
         main(given)
-    main([*given, "--size", "12"])
-    assert str(benchmark(tmp_path).base.weights) == "mine.safetensors"
+    main([*given, "--size", "12", "--mean", "0.5", "0.5", "0.5", "--std", "0.2", "0.2", "0.2"])
+    only = benchmark(tmp_path)
+    assert str(only.base.weights) == "mine.safetensors"
+    assert only.data["std"] == [0.2, 0.2, 0.2]

@@ -28,13 +28,22 @@ BATCH_SIZES = (64, 60, 56, 48)
 
 
 @dataclass(frozen=True)
+class Trained:
+    """A model of theirs that is trained already, and on images of which mean and spread."""
+
+    weights: str
+    mean: list[float]
+    std: list[float]
+
+
+@dataclass(frozen=True)
 class Wish:
     """What somebody has, and how long they will wait."""
 
     folder: Path
     model: str
     forget: Path | None  # a list of files
-    weights: str | None  # of a model that is trained already
+    trained: Trained | None
     size: int | None  # in pixels, where they know it
     minutes: float
     rates: Rates
@@ -84,7 +93,11 @@ class Proposal:
         if not self.has_own_test:
             data["test_share"] = TEST_SHARE
             data |= {"train_list": str(wish.forget)} if wish.forget else {}
-        weights = {"weights": wish.weights} if wish.weights else {}
+        weights = {}
+        if wish.trained:
+            weights = {"weights": wish.trained.weights}
+            told = {"mean": wish.trained.mean, "std": wish.trained.std}
+            data |= {key: values for key, values in told.items() if values}
         benchmark = {
             "data": data,
             "model": wish.model,

@@ -35,13 +35,13 @@ def as_yaml(proposal: Proposal) -> str:
         f"    controls: {_flow(benchmark['controls'])}",
         "    track: all  # look after every epoch: who leads within which budget",
     ]
-    if wish.weights:
+    if wish.trained:
         lines.insert(2, "# Judge what another tool unlearned: `given:`, docs/your-model.md.")
     return "\n".join(lines) + "\n"
 
 
 def _about_data(proposal: Proposal) -> list[str]:
-    if proposal.wish.weights:
+    if proposal.wish.trained:
         return [
             "    # mean: and std: in `data`, where your model was trained with others than these"
             " images' own."
@@ -54,7 +54,7 @@ def _about_data(proposal: Proposal) -> list[str]:
 
 
 def _about_base(proposal: Proposal) -> list[str]:
-    if proposal.wish.weights:
+    if proposal.wish.trained:
         return ["    # Your model; the rest is how Retrain is trained: state your own recipe."]
     return [
         "    # Without augmentation, so few epochs learn images by heart: what is to be forgotten",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from collateral.config.names import slug
 from collateral.plan.estimate.words import duration
-from collateral.plan.proposal import Proposal, Wish, looks, propose
+from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose
 from collateral.plan.proposal_text import as_yaml
 from collateral.plan.rates import SHIPPED
 from collateral.results.files import atomic
@@ -22,6 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forget", type=Path, help="a list of files to forget, one a line")
     parser.add_argument("--weights", help="your trained model: .safetensors, or .pt")
     parser.add_argument("--size", type=int, help="height and width that the model sees, in pixels")
+    for name in ("mean", "std"):
+        parser.add_argument(
+            f"--{name}", type=float, nargs="+", default=[], help=f"{name} that it was trained with"
+        )
     parser.add_argument("--minutes", type=float, default=60, help="how long it may take")
     parser.add_argument("--out", type=Path, help="the config; by default named as the folder")
 
@@ -37,10 +41,10 @@ def run(args: argparse.Namespace) -> None:
         )
     rates = SHIPPED[default_device()]
     cores = 1 if rates.is_gpu else os.cpu_count() or 1
-    wish = Wish(
-        args.folder, args.model, args.forget, args.weights, args.size, args.minutes, rates, cores
+    trained = Trained(args.weights, args.mean, args.std) if args.weights else None
+    found = propose(
+        Wish(args.folder, args.model, args.forget, trained, args.size, args.minutes, rates, cores)
     )
-    found = propose(wish)
     with atomic(out) as temporary:
         temporary.write_text(as_yaml(found))
     print("\n".join([*_seen(found), "", *_written(found, out)]))

@@ -33,6 +33,11 @@ class Options(DataOptions):
         None, gt=0, lt=1, description="Share of every class to test on, where there is no test/."
     )
     test_seed: Seed = Field(0, description="Seed of that choice.")
+    train_list: UserPath | None = Field(
+        None,
+        description="A list of files, one a line, that `test_share` leaves in the train set: those "
+        "to be forgotten.",
+    )
     broken: Literal["refuse", "skip"] = Field(
         "refuse", description="What is done with files that cannot be read; both name them."
     )
@@ -87,7 +92,7 @@ def load(options: Options) -> Dataset:
     from collateral.data._reading.pixels import statistics
     from collateral.results.dataset import Dataset
 
-    tree = tree_of(options.path, options.test_share, options.test_seed)
+    tree = tree_of(*_where(options))
     _tell_left_out(tree)
     files = (*tree.train, *tree.test)
     decoded = decode(
@@ -105,7 +110,11 @@ def load(options: Options) -> Dataset:
 
 
 def _known(options: Options) -> Tree:
-    return known_tree(options.path, options.test_share, options.test_seed)
+    return known_tree(*_where(options))
+
+
+def _where(options: Options) -> tuple[Path, float | None, int, Path | None]:
+    return options.path, options.test_share, options.test_seed, options.train_list
 
 
 def _channels(tree: Tree) -> int:

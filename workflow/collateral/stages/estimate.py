@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rates.add_argument("--calibrate", action="store_true", help="measure the rates on this device")
     rates.add_argument("--rates", type=Path, help="take the rates that --save wrote")
     parser.add_argument("--save", type=Path, help="write the rates to this file")
-    parser.add_argument("--jobs", type=int, default=IN_FLIGHT, help="how many run at a time")
+    parser.add_argument(
+        "--jobs", type=int, help=f"how many run at a time: {IN_FLIGHT} with GPUs, else one a core"
+    )
     parser.add_argument("--results", type=Path, default=Path(paths.RESULTS), help="disk to look at")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -38,18 +40,19 @@ def run(args: argparse.Namespace) -> None:
         if path and not path.is_file():
             raise ValueError(f"{option}: there is no file {path}")
     config = read(args.config)
-    rates = chosen_rates(args, config)
+    rates, cores = chosen_rates(args, config), os.cpu_count() or 1
+    jobs = args.jobs or (IN_FLIGHT if rates.is_gpu else cores)
     if args.save:
         with atomic(args.save) as temporary:
             temporary.write_bytes(rates.to_json())
-    found, free = estimate(config, rates, args.jobs), free_bytes(args.results)
+    found, free = estimate(config, rates, jobs), free_bytes(args.results)
     if args.json:
         print(in_json(found, free))
         return
-    print(lead(found, os.cpu_count() or 1), end="\n\n")
+    print(lead(found, cores), end="\n\n")
     print(in_words(found, free))
     if rates == SHIPPED["cpu"] and not args.device:
-        elsewhere = lead(estimate(config, SHIPPED["a100"], args.jobs))
+        elsewhere = lead(estimate(config, SHIPPED["a100"], IN_FLIGHT))
         print(f"\nNo GPU is here. With --device a100: {elsewhere}")
 
 
@@ -61,7 +64,7 @@ def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:
         return SHIPPED[args.device or default_device()]
     # By name: without --calibrate no torch is needed.
     calibration = import_module("collateral.training.calibration")
-    trained = estimate(config, SHIPPED["a100"], args.jobs).trained
+    trained = estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
     return Rates(
         calibration.device_name(),
         calibration.is_gpu(),

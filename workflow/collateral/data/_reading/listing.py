@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from collateral.contract.seeds import seed_of
 from collateral.contract.spelling import nearest, plain, shown
+from collateral.data._reading.file_list import listed_files, spellings
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # the first that is there
@@ -117,7 +119,9 @@ class Tree:
         return tuple(found.values())
 
 
-def tree_of(folder: Path, test_share: float | None, test_seed: int = 0) -> Tree:
+def tree_of(
+    folder: Path, test_share: float | None, test_seed: int = 0, train_list: Path | None = None
+) -> Tree:
     """List a folder; whatever is wrong with it is one line that begins with the key."""
     folder = folder.expanduser()
     if not folder.is_dir():
@@ -130,11 +134,14 @@ def tree_of(folder: Path, test_share: float | None, test_seed: int = 0) -> Tree:
         raise _wrong(folder, f"has {TRAIN}/ but no {_either()}; add one, or give `test_share`")
     elif test is not None and test_share is not None:
         raise ValueError(f"data.test_share: {test_share}: not with a folder {test}/; leave it out")
+    if test is not None and train_list:
+        raise ValueError(f"data.train_list: not with a folder {test}/; leave it out")
     top = TRAIN if (folder / TRAIN).is_dir() else ""
     train, left_out = _images(folder, top)
     names = _class_names(folder, top, train)
     if test is None:
-        train, tested = _shared_out(train, names, test_share or 0.0, test_seed)
+        stay = _names_in(train_list) if train_list else frozenset()
+        train, tested = _shared_out(train, names, test_share or 0.0, test_seed, stay)
     else:
         tested, more = _images(folder, test)
         left_out += more
@@ -236,9 +243,16 @@ def _check_test(
 
 
 def _shared_out(
-    files: Sequence[ListedFile], names: Sequence[str], share: float, seed: int
+    files: Sequence[ListedFile],
+    names: Sequence[str],
+    share: float,
+    seed: int,
+    stay: frozenset[str],
 ) -> tuple[list[ListedFile], list[ListedFile]]:
-    """Return the train and the test set: of each class a share, drawn by hashes of the paths."""
+    """Return the train and the test set: of each class a share, drawn by hashes of the paths.
+
+    Those that are to `stay` in the train set are not drawn.
+    """
     members: dict[str, list[ListedFile]] = {name: [] for name in names}
     for file in files:
         members[file.class_name].append(file)
@@ -249,7 +263,22 @@ def _shared_out(
                 f"data.test_share: class {plain(name)!r} has one image; expected at least two"
             )
         count = min(max(1, round(share * len(own))), len(own) - 1)
-        drawn = sorted(own, key=lambda file: seed_of("test", seed, file.path))
+        may_go = [file for file in own if unicodedata.normalize("NFC", file.path) not in stay]
+        if len(may_go) < count:
+            raise ValueError(
+                f"data.train_list: leaves {len(may_go)} images of class {plain(name)!r} to test "
+                f"on, where `test_share` asks for {count}"
+            )
+        drawn = sorted(may_go, key=lambda file: seed_of("test", seed, file.path))
         chosen |= {file.path for file in drawn[:count]}
     train = [file for file in files if file.path not in chosen]
     return train, [file for file in files if file.path in chosen]
+
+
+def _names_in(train_list: Path) -> frozenset[str]:
+    """Return the files that a list names, however it spells them."""
+    try:
+        listed = listed_files(train_list.expanduser())
+    except ValueError as error:
+        raise ValueError(f"data.train_list: {str(error).removeprefix('path: ')}") from None
+    return frozenset(name for line in listed.values() for name in spellings(line))

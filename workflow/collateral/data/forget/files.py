@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -15,6 +14,7 @@ from pydantic import Field
 from collateral.contract.columns import FILE
 from collateral.contract.params import Strict, UserPath
 from collateral.contract.spelling import nearest, shown
+from collateral.data._reading.file_list import listed_files, spellings
 from collateral.results.chain import content_hash
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _places(
     if FILE not in columns:
         raise ValueError("path: this data set does not name its examples by files; try index_file")
     known = _by_name(columns[FILE])
-    listed = _listed(path)
+    listed = listed_files(path)
     found = {number: _place(line, known) for number, line in listed.items()}
     if lost := [number for number, place in found.items() if place is None]:
         reason = _why(listed[lost[0]], columns[FILE], tested)
@@ -88,12 +88,7 @@ def _by_name(files: Sequence[str]) -> dict[str, int]:
 
 
 def _place(line: str, known: Mapping[str, int]) -> int | None:
-    for spelled in (line, line.strip()):
-        name = spelled.removeprefix("./")
-        place = known.get(name, known.get(unicodedata.normalize("NFC", name)))
-        if place is not None:
-            return place
-    return None
+    return next((known[name] for name in spellings(line) if name in known), None)
 
 
 def _why(line: str, files: Sequence[str], tested: Sequence[str]) -> str:
@@ -108,21 +103,3 @@ def _like(line: str, files: Sequence[str]) -> Sequence[str]:
     same_name = [file for file in files if file.rpartition("/")[2] == name]
     same_folder = [file for file in files if file.rpartition("/")[0] == folder]
     return same_name or same_folder[:MOST_COMPARED] or files[:MOST_COMPARED]
-
-
-def _listed(path: Path) -> dict[int, str]:
-    """Return the lines that name a file, by their numbers."""
-    if not path.exists():
-        raise ValueError(f"path: {str(path)!r}: there is no such file")
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"path: {str(path)!r}: {error}") from None
-    listed = {
-        number: line.removesuffix("\r")
-        for number, line in enumerate(lines, start=1)
-        if line.strip() and not line.startswith("#")
-    }
-    if not listed:
-        raise ValueError(f"path: {str(path)!r}: no file in it; expected at least one")
-    return listed

@@ -1,0 +1,76 @@
+"""Write a first config for a folder of images, a model and a list of what to forget."""
+
+import argparse
+import os
+from pathlib import Path
+
+from collateral.config.names import slug
+from collateral.plan.estimate.words import duration
+from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose
+from collateral.plan.proposal_text import as_yaml
+from collateral.plan.rates import SHIPPED
+from collateral.results.files import atomic
+from collateral.stages.estimate import default_device
+
+MOST_LISTED = 20  # classes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("folder", type=Path, help="images: a folder a class, or train/ and test/")
+    parser.add_argument("--model", default="timm/resnet18", help="as in the config")
+    parser.add_argument("--forget", type=Path, help="a list of files to forget, one a line")
+    parser.add_argument("--weights", help="your trained model: .safetensors, or .pt")
+    parser.add_argument("--size", type=int, help="height and width that the model sees, in pixels")
+    for name in ("mean", "std"):
+        parser.add_argument(
+            f"--{name}", type=float, nargs="+", default=[], help=f"{name} that it was trained with"
+        )
+    parser.add_argument("--minutes", type=float, default=60, help="how long it may take")
+    parser.add_argument("--out", type=Path, help="the config; by default named as the folder")
+
+
+def run(args: argparse.Namespace) -> None:
+    """Look at the folder, write the config, and say what comes next."""
+    out = args.out or Path(f"{slug(args.folder.resolve().name)}.yaml")
+    if out.exists():
+        raise ValueError(f"--out: {out} is there already; give another name")
+    if args.weights and not args.size:
+        raise ValueError(
+            "--size: missing; with --weights, say at which size your model was trained"
+        )
+    rates = SHIPPED[default_device()]
+    cores = 1 if rates.is_gpu else os.cpu_count() or 1
+    trained = Trained(args.weights, args.mean, args.std) if args.weights else None
+    found = propose(
+        Wish(args.folder, args.model, args.forget, trained, args.size, args.minutes, rates, cores)
+    )
+    with atomic(out) as temporary:
+        temporary.write_text(as_yaml(found))
+    print("\n".join([*_seen(found), "", *_written(found, out)]))
+
+
+def _seen(found: Proposal) -> list[str]:
+    tree = found.tree
+    width, height = looks(tree)
+    counts = [*zip(tree.class_names, tree.counts(tree.train), tree.counts(tree.test), strict=True)]
+    longest = max(len(name) for name, *_ in counts[:MOST_LISTED])
+    more = len(counts) - MOST_LISTED
+    return [
+        f"{tree.folder}: {len(counts)} classes, images of about {width}x{height} pixels",
+        *(f"  {name:{longest}}  {a:>7,} train {b:>7,} test" for name, a, b in counts[:MOST_LISTED]),
+        *([f"  and {more} more"] if more > 0 else []),
+        f"to forget: {found.num_forget:,} of {len(tree.train):,} train images",
+    ]
+
+
+def _written(found: Proposal, out: Path) -> list[str]:
+    chosen = f"{found.size} pixels, {found.epochs} epochs, {found.seeds} seeds"
+    where = "a GPU" if found.wish.rates.is_gpu else f"{found.wish.cores} CPU cores"
+    late = "" if found.minutes <= found.wish.minutes else ", more than asked for: nothing is less"
+    snakefile = "" if Path("Snakefile").exists() else '--snakefile "$(collateral where)" '
+    return [
+        f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",
+        f"next:   snakemake --cores all {snakefile}--configfile {out}",
+        f"then:   open results/{found.name}/report.html",
+    ]

@@ -63,8 +63,8 @@ lint: setup
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint
 
-schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, docs/defaults.md
-	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py --fix
+schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, pages of docs/
+	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py tests/unit/test_docs_config.py tests/unit/test_docs_plugins.py --fix
 
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
 	python benchmarks/all.py

@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from markdown_reading import ROOT
@@ -23,7 +24,8 @@ from collateral.contract.plugins import (
 )
 from collateral.models._facts import facts_of
 
-FORMULA = "Formula: "
+FORMULA = "Formula: "  # begins the last paragraph of the docstring of `Params`
+WIDTH = 90  # letters of a formula's line
 EXAMPLES = (("config.yaml", "digits"), ("configs/field.yaml", "field"))
 SHAPES = ((8, 8, 1), (32, 32, 3))
 PARTS = ("numbers", "table", "figure", "words", "chart")  # of a finding
@@ -64,7 +66,7 @@ def _method(name: str) -> Iterator[str]:
     about = [part for part in paragraphs(params.__doc__) if not part.startswith(FORMULA)]
     yield f"**{about[0].rstrip('.')}.**"
     yield from about[1:]
-    yield f"```text\n{formula_of(name)}\n```"
+    yield f"```text\n{fill(formula_of(name), WIDTH, break_on_hyphens=False)}\n```"
     yield _facts_of_method(name)
     yield from (f"*As implemented.* {part}" for part in _notes(name))
     yield keys(params, params.published) if params.model_fields else "No parameters."
@@ -168,7 +170,7 @@ def models() -> str:
 
 
 def sizes_of_models() -> str:
-    head = ["model", "features", "weights", *("x".join(map(str, s)) for s in SHAPES)]
+    head = ["model", "features", "numbers", *("x".join(map(str, s)) for s in SHAPES)]
     rows = []
     for name in MODEL.names():
         facts = [facts_of(name, shape) for shape in SHAPES]

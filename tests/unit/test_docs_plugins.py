@@ -56,7 +56,8 @@ def test_each_has_a_section_that_can_be_linked_to(page):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_method_has_a_formula(name):
-    assert reference_plugins.formula_of(name)
+    lacking = f"the docstring of {name}'s Params has no paragraph `Formula: ...`"
+    assert reference_plugins.formula_of(name), lacking
 
 
 def test_reasons_to_skip_are_found():

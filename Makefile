@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test slurm-test mutants torture lint schema bench clean-results
+.PHONY: help setup run figures test slurm-test mutants torture lint schema docs bench clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -63,8 +63,17 @@ lint: setup
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint
 
-schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, docs/defaults.md
-	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py --fix
+schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, pages of docs/
+	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py tests/unit/test_docs_config.py tests/unit/test_docs_plugins.py tests/unit/test_troubleshooting.py --fix
+
+DOCS_ENV := build/docs-env
+$(DOCS_ENV)/.done: pyproject.toml envs/constraints.txt
+	$(PYTHON) -m venv $(DOCS_ENV)
+	$(DOCS_ENV)/bin/pip install --quiet -c envs/constraints.txt -e '.[docs]'
+	touch $@
+
+docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS_ENV)/bin/mkdocs build --strict
 
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
 	python benchmarks/all.py

@@ -9,6 +9,8 @@ class Params(StudentParams):
     """Ideal soft labels (the paper, section 4): LTD's objective with Retrain's predictions.
 
     What LTD could reach with a perfect teacher: an upper bound, and no method.
+
+    Formula: LTD's, with q the probabilities of Retrain.
     """
 
     label: ClassVar[str] = "Ideal"

@@ -6,7 +6,10 @@ from collateral.contract.params import MethodParams
 
 
 class Params(MethodParams):
-    """The base model as it is: what forgetting nothing looks like."""
+    """The base model as it is: what forgetting nothing looks like.
+
+    Formula: w = w0.
+    """
 
     label: ClassVar[str] = "Original"
     touches: ClassVar[frozenset[str]] = frozenset()

@@ -54,6 +54,9 @@ class Params(TrainedParams, Prepare):
     Each forget image is moved until the model errs, and is then trained with the wrong label that
     it reached. `standard` keeps the forget set and its true labels beside them, `advonly` does not.
     Weight decay is the paper's; its code has 5e-4, and divides the rate by ten every 5 epochs.
+
+    Formula: min CE over D_r, D_f and D_adv = {(x + d, y')}: x of D_f, d short, y' = argmax p0(x +
+    d) != y.
     """
 
     published: ClassVar[Published] = {

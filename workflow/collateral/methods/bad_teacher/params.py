@@ -15,6 +15,8 @@ class Params(TrainedParams):
     A share of the retained examples, drawn once, is distilled from the base model meanwhile. No
     label is read. Defaults are those of its copy in SSD's repository: we found none of the authors'
     for part of a class.
+
+    Formula: min mean of KL(p_untrained, p) over D_f and KL(p0, p) over a share of D_r.
     """
 
     label: ClassVar[str] = "Bad Teacher"

@@ -17,6 +17,9 @@ class Params(TrainedParams):
     A forget example's target is the base model's softmax with the true class's logit at minus
     infinity, on the same view of the image. No retained example is seen. Made for whole classes:
     of a part of a class, the kept classmates get no word.
+
+    Formula: min mean KL(t, p) over D_f, t = softmax of the base's logits with that of y at minus
+    infinity.
     """
 
     label: ClassVar[str] = "DELETE"

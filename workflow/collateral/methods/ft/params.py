@@ -9,7 +9,10 @@ from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between,
 
 
 class Params(WarmedParams):
-    """FT, fine-tuning (Warnecke et al., NDSS 2023): train on, on the retained examples alone."""
+    """FT, fine-tuning (Warnecke et al., NDSS 2023): train on, on the retained examples alone.
+
+    Formula: min CE(D_r).
+    """
 
     label: ClassVar[str] = "FT"
     touches: ClassVar[frozenset[str]] = frozenset({"retain"})

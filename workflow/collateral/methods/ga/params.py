@@ -14,6 +14,8 @@ class Params(WarmedParams):
 
     With fewer forget examples than `batch_size` an epoch is one step, and in train mode much of
     the damage is batch norm's drift towards the forgotten class: see `batchnorm: frozen`.
+
+    Formula: w <- w + lr grad CE(D_f).
     """
 
     label: ClassVar[str] = "GA"

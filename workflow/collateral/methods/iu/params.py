@@ -49,6 +49,9 @@ class Params(Prepare):
 
     One step of length alpha along F^-1 v in eval mode, no epochs: v is the change of the mean loss
     gradient when D_f is taken out, F the damped Fisher matrix of the retained examples.
+
+    Formula: w = w0 + alpha (damping I + F)^-1 v, with v = (n_f / n) (grad CE(D_f) - grad CE(D_r))
+    and F the mean of g g^T over retained examples.
     """
 
     published: ClassVar[Published] = {

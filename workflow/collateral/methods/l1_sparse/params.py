@@ -13,6 +13,9 @@ class Params(TrainedParams):
 
     The penalty is on all weights, batch norm's and biases too. Which gamma the authors used is not
     known: their code's default belongs to another method. It has to be tuned.
+
+    Formula: min CE(D_r) + gamma_e |w|_1, in epoch e of E gamma_e = gamma (1 - e / (E -
+    plain_epochs)).
     """
 
     label: ClassVar[str] = "L1-sparse"

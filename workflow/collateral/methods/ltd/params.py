@@ -176,6 +176,9 @@ class Params(StudentParams, Prepare):
     forget set's labels, which are read for no purpose but to report the teacher's accuracy.
     Deviation from the public code: features are those of clean images, and so, by default, are
     the teacher's labels; the public code augments both.
+
+    Formula: min [sum of CE(y, p) over D_r + beta sum of CE(top(q), p) over D_f] / batch, q the
+    teacher's probabilities, of which top(q) keeps the largest few.
     """
 
     published: ClassVar[Published] = {

@@ -19,6 +19,9 @@ class Params(TrainedParams):
     retained examples, with the gradients of the convolutions' other weights times `kept_rate`. `ct`
     is the challenge's convolution transpose: every kernel's height and width are swapped, and the
     model trains on. Skipped where a model has no convolutions. There is no paper but DeepUnlearn's.
+
+    Formula: redraw where |grad CE(D_r) - grad CE(D_f)| is among the smallest `ratio` of its layer;
+    then min CE(D_r), gradients of kept kernel weights times kept_rate.
     """
 
     label: ClassVar[str] = "MSG"

@@ -17,6 +17,9 @@ class Params(TrainedParams):
     lengths; where they are opposed there is none, and 1 and 0.1 take their place. Batches of
     retained examples that are left when the forget set has been seen are plain steps. Where the
     forget set has more batches, the rest of it is not seen in that epoch.
+
+    Formula: w <- w - lr (a_r r + a_u u), r = grad CE(D_r), u = grad of forgetting, c = cos(r, u),
+    a_r = 1 / (|r| sqrt(1 + c)), a_u = 1 / (|u| sqrt(1 + c)).
     """
 
     label: ClassVar[str] = "MUNBa"

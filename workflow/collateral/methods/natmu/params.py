@@ -52,6 +52,8 @@ class Params(TrainedParams, Prepare):
     used twice; where a class has none left, the next one in rank takes its place, and where none
     has, blends are fewer. The model trains on the retained examples and the blends. Public code
     needs five classes and squares of 32 or 64 pixels; here any number and size will do.
+
+    Formula: min CE over D_r and blends (M x_f + (1 - M) x_r, y_r).
     """
 
     published: ClassVar[Published] = {

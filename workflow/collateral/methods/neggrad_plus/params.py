@@ -14,6 +14,8 @@ class Params(TrainedParams):
 
     A step's loss is alpha L_r - (1 - alpha) L_f, of a batch of each. Public versions differ in the
     mode: the authors' and DeepUnlearn's evaluate, which `batchnorm: frozen` is, RUM's trains.
+
+    Formula: min alpha [CE(D_r) + proximal / 2 |w - w0|^2] - (1 - alpha) CE(D_f).
     """
 
     label: ClassVar[str] = "NegGrad+"

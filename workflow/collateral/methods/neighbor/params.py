@@ -59,6 +59,8 @@ class Params(StudentParams, Prepare):
     A forget example's soft label is the share of every class among its k nearest retained
     examples. `within: support` follows the public code, which searches LTD's support; where that
     is no larger than k, all forget examples get one and the same soft label.
+
+    Formula: LTD's, with q_c = share of class c among the k nearest retained examples.
     """
 
     published: ClassVar[Published] = {

@@ -47,6 +47,10 @@ class Params(Prepare):
     retained examples that are most similar to the forget set. Their rates are for a ViT and a
     ResNet that were pre-trained; what suits a small net nobody has published: tune `ascent_lr`
     and `lr`.
+
+    Formula: 1. min -CE(D_f) + q c + penalty / 2 c^2, c = CE(remote) - that of the base, q <- q +
+    penalty c. 2. v <- P(momentum v + grad CE(adjacent)), w <- w - lr v; P takes out the plane of
+    grad [distance W2^2(D_f) - (1 - distance) CE(D_f)] and grad CE(remote).
     """
 
     published: ClassVar[Published] = {

@@ -14,6 +14,9 @@ class Params(WarmedParams):
 
     Labels are drawn once an epoch; forget and retained examples are shuffled together.
     The true labels of the forget set are read by `labels: wrong` alone.
+
+    Formula: min CE over (x, y) of D_r and (x, y') of D_f, y' uniform over the classes, anew every
+    epoch.
     """
 
     label: ClassVar[str] = "RL"

@@ -26,6 +26,8 @@ class Params(TrainedParams, Prepare):
     A weight's saliency is the size of the gradient of the forget set's summed loss. The top
     `ratio` of all weights, over all layers together, is trained as by RL: labels drawn anew every
     epoch, forget and retained examples shuffled together. All others stay as they are.
+
+    Formula: RL's step times a mask: 1 on the top `ratio` of |grad CE(D_f)| at w0, else 0.
     """
 
     published: ClassVar[Published] = {

@@ -16,6 +16,9 @@ class Params(TrainedParams):
     from it on the forget set; every epoch goes down a weighted sum of cross-entropy and divergence
     on the retained examples. Defaults: the authors' small-scale notebook. SCRUB+R, which goes back
     to the epoch that a validation set prefers, is not here.
+
+    Formula: K = T^2 mean KL(p0, p), both at temperature T; in the first `max_epochs` max K(D_f), in
+    every epoch min gamma CE(D_r) + alpha K(D_r).
     """
 
     label: ClassVar[str] = "SCRUB"

@@ -34,6 +34,9 @@ class Params(TrainedParams, Prepare):
     retained examples; every step then descends on the retained ones. Climbing and rate fall as
     cosines. One optimiser takes both steps: its momentum and weight decay move all weights. The
     public code's moving average of the weights does nothing at its default and is not here.
+
+    Formula: in every fifth step max k_s sum w_i CE_i over D_f, w_i ~ CE_i^-power, on weights with
+    I_f / I_r >= threshold; in every step min CE(D_r).
     """
 
     published: ClassVar[Published] = {

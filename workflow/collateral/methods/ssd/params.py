@@ -49,6 +49,8 @@ class Params(Prepare):
     examples, I, is multiplied by min(dampening I / I_f, 1). I is n_f I_f / n at least, so that an
     alpha of n / n_f or more does nothing. For the label-free form (Foster et al., ICLR 2024, tiny
     papers) no values are published.
+
+    Formula: w <- w min(dampening I / I_f, 1) where I_f > alpha I.
     """
 
     published: ClassVar[Published] = {

@@ -1,0 +1,135 @@
+"""Draw the small pictures of docs/images from finished results.
+
+    python docs/make_pictures.py methods results/digits   # a panel a method
+    python docs/make_pictures.py tour results/digits      # thumbnails of figures and of the page
+
+The page's thumbnail needs chromium; the rest needs neither torch nor data.
+"""
+
+import argparse
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
+
+from collateral.findings._shared.style import COLOURS, NOISE, as_text, looks, style
+from collateral.findings.locality.prepared import ends, prepared
+from collateral.results.plan import BenchmarkPlan
+from collateral.results.table import CellTable, read
+
+IMAGES = Path(__file__).parent / "images"
+MEASURE, SET = "delta_conf", "retain"
+COLUMNS = 6
+LINEAR, TICKS = 5, (-5, 0, 5, 50)  # points: the scale is logarithmic beyond
+THUMBNAIL = 420  # pixels across
+PAGE = (1280, 1500)  # pixels of the page that its thumbnail shows
+FIGURES = ("similarity", "verdict")
+MOST_BYTES = 40_000
+
+
+def main() -> None:
+    """Draw what the command line names."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("what", choices=["methods", "tour"])
+    parser.add_argument("results", type=Path, help="the folder of a benchmark")
+    args = parser.parse_args()
+    cell = first_cell(args.results)
+    if args.what == "methods":
+        write(draw_methods(cell), IMAGES / "methods.png")
+    else:
+        for name in FIGURES:
+            shrink(
+                args.results / "figures" / cell.name / f"{name}.png", IMAGES / f"tour-{name}.png"
+            )
+        photograph(args.results / "report.html", IMAGES / "tour-page.png")
+
+
+def first_cell(results: Path) -> CellTable:
+    """Return the numbers of a benchmark's first cell."""
+    plan = BenchmarkPlan.load(results / "plan.json")
+    return read(plan, results / "metrics.csv", results / "costs.csv").cells[0]
+
+
+@style()
+def draw_methods(cell: CellTable) -> Figure:
+    """Draw the difference from Retrain by similarity, a panel a run."""
+    runs = list(looks(cell))
+    rows = -(-len(runs) // COLUMNS)
+    fig = Figure(figsize=(7.2, 0.35 + 1.05 * rows), layout="constrained")
+    panels = fig.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
+    for axes in panels.flat[len(runs) :]:
+        axes.set_axis_off()
+    for axes, run in zip(panels.flat, runs, strict=False):
+        draw_method(axes, cell, run)
+    fig.supxlabel("Similarity to the forget set", fontsize=8)
+    fig.supylabel("Retrain − unlearned (points)", fontsize=8)
+    return fig
+
+
+def draw_method(axes: Axes, cell: CellTable, run: str) -> None:
+    """Draw one run, over what two retrained models differ by."""
+    found = prepared(cell)
+    limits = ends(cell, found)[MEASURE]
+    rows = found[(found["metric"] == MEASURE) & (found["set"] == SET) & (found["run"] == run)]
+    means = rows.groupby("bin")[["low", "high", "chance", "shown"]].mean()
+    middle, width = (means["low"] + means["high"]) / 2, means["high"] - means["low"]
+    axes.bar(middle, 2 * means["chance"], width, -means["chance"], **NOISE)
+    axes.axhline(0, color="0.4", linewidth=0.6)
+    axes.plot(middle, means["shown"], color=COLOURS[0], marker="o", markersize=2)
+    axes.set_yscale("symlog", linthresh=LINEAR)
+    axes.set_yticks(TICKS, [f"{tick:+d}".replace("-", "−") if tick else "0" for tick in TICKS])
+    axes.set_yticks([], minor=True)
+    axes.set_ylim(min(limits[0], TICKS[0]), max(limits[1], TICKS[-1]))
+    axes.set_title(as_text(cell.labels[run]), fontsize=8, pad=2)
+
+
+def write(fig: Figure, path: Path) -> None:
+    """Save a picture in few colours: a quarter of the size, and nothing to be seen of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder, path.name)
+        fig.savefig(whole, dpi=130)
+        save_small(Image.open(whole), path)
+
+
+def shrink(source: Path, path: Path) -> None:
+    """Save a thumbnail of a figure."""
+    picture = Image.open(source).convert("RGB")
+    height = round(picture.height * THUMBNAIL / picture.width)
+    save_small(picture.resize((THUMBNAIL, height), Image.Resampling.LANCZOS), path)
+
+
+def photograph(page: Path, path: Path) -> None:
+    """Save a thumbnail of the top of a page."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("make_pictures: no chromium: the page cannot be photographed")
+    with tempfile.TemporaryDirectory() as folder:
+        shot = Path(folder, "page.png")
+        size = f"--window-size={PAGE[0]},{PAGE[1]}"
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", size, f"--screenshot={shot}"]
+        subprocess.run(
+            [browser, *options, page.resolve().as_uri()],
+            check=True,
+            capture_output=True,
+            timeout=120,
+        )
+        shrink(shot, path)
+
+
+def save_small(picture: Image.Image, path: Path) -> None:
+    """Save with a palette; refuse what is too large for a repository."""
+    path.parent.mkdir(exist_ok=True)
+    picture.convert("RGB").quantize(48).save(path, optimize=True)
+    if path.stat().st_size > MOST_BYTES:
+        raise SystemExit(f"make_pictures: {path}: more than {MOST_BYTES} bytes; draw less")
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""What tests read in Markdown: pages, headings, links and blocks of code."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.M | re.S)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ +(.+?) *#*$", re.M)
+
+
+def pages() -> list[Path]:
+    """Return README and the pages of docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, *languages: str) -> Iterator[str]:
+    """Yield the blocks of code that are in one of these languages."""
+    for language, text in BLOCK.findall(page.read_text()):
+        if language in languages:
+            yield text
+
+
+def prose(page: Path) -> str:
+    """Return a page without its blocks of code."""
+    return BLOCK.sub("", page.read_text())
+
+
+def anchors(page: Path) -> set[str]:
+    """Return where a link can lead within a page, as GitHub and mkdocs both name it."""
+    return {anchor(heading) for heading in HEADING.findall(prose(page))}
+
+
+def anchor(heading: str) -> str:
+    """Return a heading's anchor."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", text).strip())
+
+
+def links(page: Path) -> list[str]:
+    """Return where the links and pictures of a page lead."""
+    without_code = re.sub(r"`[^`\n]*`", "", prose(page))
+    return LINK.findall(without_code)

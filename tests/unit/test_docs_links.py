@@ -1,0 +1,74 @@
+"""No link of README and docs leads nowhere, and every page can be reached."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from markdown_reading import ROOT, anchors, links, pages
+
+DOCS = ROOT / "docs"
+PAGES = pages()
+SITE = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+# What the site leaves out: it is about files, and stands beside them.
+OUTSIDE = {DOCS / "data/README.md"}
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def in_nav(entry: Any) -> Iterator[str]:
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for inner in entry.values() if isinstance(entry, dict) else entry:
+            yield from in_nav(inner)
+
+
+def leads_nowhere(page: Path) -> list[str]:
+    """Return the links of a page that lead nowhere within the repository."""
+    found = []
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        is_elsewhere = re.match(r"\w+:", link)
+        if not is_elsewhere and not (target.exists() and _has(target, anchor)):
+            found.append(link)
+    return found
+
+
+def _has(target: Path, anchor: str) -> bool:
+    return not anchor or (target.suffix == ".md" and anchor in anchors(target))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page):
+    assert leads_nowhere(page) == []
+
+
+def test_a_link_that_leads_nowhere_is_seen(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# One\n[a](#one) [b](#two) [c](none.md) [d](page.md#one) ![e](none.png)\n")
+    assert leads_nowhere(page) == ["#two", "none.md", "none.png"]
+
+
+def test_links_are_found():
+    assert sum(len(links(page)) for page in PAGES) > 100
+
+
+def test_the_site_has_every_page_once():
+    there = {page for page in PAGES if page.is_relative_to(DOCS)} - OUTSIDE
+    assert sorted(in_nav(SITE["nav"])) == sorted(str(page.relative_to(DOCS)) for page in there)
+
+
+def test_the_first_page_leads_to_every_other():
+    led = {link.partition("#")[0] for link in links(DOCS / "index.md")}
+    assert {*in_nav(SITE["nav"])} - {"index.md"} == led
+
+
+def test_every_picture_is_shown_somewhere():
+    shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
+    assert {*(DOCS / "images").iterdir()} <= shown

@@ -1,0 +1,92 @@
+"""docs/troubleshooting.md: every message is what the code says."""
+
+import ast
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from markdown_reading import ROOT
+from test_docs_config import FRAME
+
+from collateral.config.errors import ConfigError
+from collateral.config.load import load
+from collateral.config.yaml import parse
+from collateral.plan.grid import build_grid
+from collateral.plan.soundness import check_plan
+
+PAGE = ROOT / "docs/troubleshooting.md"
+PRODUCED = re.compile(r"```yaml\n(.*?)```\n\n```text\n(.*?)```", re.S)
+MESSAGE = re.compile(r"```text\n(.*?)```", re.S)
+LEAST = 8  # letters of a piece of a message, so that it says something
+SNIPPETS = [match[1] for match in PRODUCED.finditer(PAGE.read_text())]
+
+
+def said_of(snippet: str) -> str:
+    """Return what is said of a config with these keys, in the benchmark `mine` or outside it."""
+    with pytest.raises(ConfigError) as caught:
+        given = parse(snippet)
+        inner = {key: value for key, value in given.items() if key != "plugins"}
+        outer = {key: given[key] for key in given if key not in inner}
+        config = load({**outer, "benchmarks": {"mine": {**FRAME, **inner}}})
+        check_plan(build_grid(config), runs_here=False)
+    return f"{caught.value}\n"
+
+
+def filled(text: str) -> str:
+    return PRODUCED.sub(
+        lambda match: f"```yaml\n{match[1]}```\n\n```text\n{said_of(match[1])}```", text
+    )
+
+
+def others() -> list[str]:
+    """Return the messages that stand below no snippet."""
+    return [" ".join(text.split()) for text in MESSAGE.findall(PRODUCED.sub("", PAGE.read_text()))]
+
+
+@cache
+def texts() -> str:
+    """Return all that the package, its rules and Snakemake's lock may say, a line each."""
+    snakemake = find_spec("snakemake")
+    assert snakemake is not None and snakemake.origin is not None
+    files = [
+        *(ROOT / "workflow").rglob("*.py"),
+        *(ROOT / "workflow").rglob("*.smk"),
+        Path(snakemake.origin).with_name("exceptions.py"),
+    ]
+    return "\n".join(text for file in files for text in _texts(file))
+
+
+def _texts(file: Path) -> list[str]:
+    if file.suffix == ".smk":  # no Python: what stands between quotes
+        return re.findall(r'"([^"\n]*)"', file.read_text())
+    nodes = ast.walk(ast.parse(file.read_text()))
+    strings = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return [" ".join(text.split()) for text in strings if isinstance(text, str)]
+
+
+def pieces(message: str) -> list[str]:
+    return [piece for part in message.split("...") if len(piece := part.strip(" ():;,.%")) >= LEAST]
+
+
+def test_there_are_twenty_at_least():
+    assert len(re.findall(r"^### ", PAGE.read_text(), re.M)) >= 20
+    assert len(SNIPPETS) + len(others()) == len(re.findall(r"^### ", PAGE.read_text(), re.M))
+
+
+def test_below_a_snippet_stands_what_it_gives(pytestconfig, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where no file is
+    if pytestconfig.getoption("--fix"):
+        PAGE.write_text(filled(PAGE.read_text()))
+    if PAGE.read_text() != filled(PAGE.read_text()):
+        pytest.fail("docs/troubleshooting.md is stale: run `make schema`")
+
+
+@pytest.mark.parametrize("message", others())
+def test_a_message_is_in_the_code(message):
+    pytest.importorskip("snakemake")
+    found = pieces(message)
+    assert found
+    for piece in found:
+        assert piece in texts(), piece

@@ -1,12 +1,12 @@
 """Say what a config will cost before anything runs: jobs, GPU-hours, CPU-hours, disk."""
 
 import argparse
-import shutil
 from importlib import import_module
 from pathlib import Path
 
 from collateral.config.load import read
 from collateral.config.schema import Config
+from collateral.doctor.machine import free_bytes
 from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
 from collateral.plan.estimate.words import in_json, in_words
@@ -58,11 +58,3 @@ def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:
         "measured by --calibrate, on noise, in float32",
         tuple(Rate(*item, *calibration.measure(*item)) for item in sorted(trained)),
     )
-
-
-def free_bytes(folder: Path) -> int:
-    """Return the free space where a folder is, or will be made."""
-    folder = folder.resolve()
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free

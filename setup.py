@@ -1,4 +1,4 @@
-"""The wheel has the Snakefile too, with its rules, profiles and configs; the rest: pyproject.toml."""
+"""The wheel has the Snakefile too, with rules, profiles and configs; all else: pyproject.toml."""
 
 from pathlib import Path
 

@@ -17,3 +17,9 @@ def home() -> Path:
     raise ValueError(
         f"no Snakefile in {SHIPPED} or {CHECKOUT}: install the package again, or work in a checkout"
     )
+
+
+def default_config() -> str:
+    """Return the config of the working folder; where it has none, the one beside the Snakefile."""
+    own = Path("config.yaml")
+    return str(own if own.exists() else home() / "config.yaml")

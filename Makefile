@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test slurm-test mutants torture lint schema bench clean-results
+.PHONY: help setup run figures test slurm-test mutants torture lint schema bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -58,16 +58,19 @@ torture: setup ## kill, fill the disk, set the clock back ...: what a run must s
 lint: setup
 	ruff check .
 	ruff format --check .
-	snakefmt --check --line-length 100 Snakefile workflow/rules
+	snakefmt --check --line-length 100 Snakefile workflow/Snakefile workflow/rules
 	mypy
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint
 
-schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, docs/defaults.md
-	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py --fix
+schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, docs/defaults.md, the picture of the rules
+	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py tests/workflow/test_drawing.py --fix
 
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
 	python benchmarks/all.py
+
+release: setup ## sdist, wheel, docs and the default run's bundle into dist/; TAG=yes tags the commit
+	TAG=$(TAG) .ci/release
 
 clean-results: ## forget everything that was computed
 	rm -rf results/[!R]* results/.checkpoints logs

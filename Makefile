@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test slurm-test mutants torture lint schema docs bench clean-results
+.PHONY: help setup run figures test slurm-test mutants torture lint schema docs bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -58,13 +58,13 @@ torture: setup ## kill, fill the disk, set the clock back ...: what a run must s
 lint: setup
 	ruff check .
 	ruff format --check .
-	snakefmt --check --line-length 100 Snakefile workflow/rules
+	snakefmt --check --line-length 100 Snakefile workflow/Snakefile workflow/rules
 	mypy
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint
 
-schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, pages of docs/
-	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py tests/unit/test_docs_config.py tests/unit/test_docs_plugins.py tests/unit/test_troubleshooting.py --fix
+schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, pages of docs/, the picture of the rules
+	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py tests/unit/test_docs_config.py tests/unit/test_docs_plugins.py tests/unit/test_troubleshooting.py tests/workflow/test_drawing.py --fix
 
 DOCS_ENV := build/docs-env
 $(DOCS_ENV)/.done: pyproject.toml envs/constraints.txt
@@ -77,6 +77,9 @@ docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads now
 
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
 	python benchmarks/all.py
+
+release: setup ## sdist, wheel, docs and the default run's bundle into dist/; TAG=yes tags the commit
+	TAG=$(TAG) .ci/release
 
 clean-results: ## forget everything that was computed
 	rm -rf results/[!R]* results/.checkpoints logs

@@ -35,6 +35,7 @@ LAYERS = {
     "theory": {"findings", "results"},
     "report": {"contract", "findings", "results"},
     "warm": {"cli"},
+    "doctor": {"config", "contract", "plan"},
 }
 # What is slow to import, or not there on a machine that only draws figures.
 TORCH = {"safetensors", "timm", "torch", "torchvision"}
@@ -56,6 +57,7 @@ HEAVY_OF = {
     "theory": COMPUTING | DRAWING,
     "report": COMPUTING | DRAWING,
     "warm": set(),
+    "doctor": set(),
 }
 # In findings the name of the file tells; those that a finding names otherwise are numbers.
 HEAVY_OF_FINDINGS = {
@@ -79,12 +81,14 @@ LIGHT = [
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
 ]
-TORCH_FREE = ["claims", "config", "contract", "findings", "plan", "report", "results", "theory"]
+TORCH_FREE = ["claims", "config", "contract", "doctor", "findings", "plan", "report", "results"]
+TORCH_FREE += ["theory"]
 TORCH_FREE_STAGES = [
     "bundle",
     "cached",
     "check",
     "claims",
+    "doctor",
     "estimate",
     "figures",
     "gather",
@@ -99,6 +103,7 @@ TORCH_FREE_STAGES = [
     "unbundle",
     "unlock",
     "verify",
+    "where",
 ]
 
 

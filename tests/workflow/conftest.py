@@ -17,7 +17,7 @@ import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
-COPIED = ("Snakefile", "config.yaml", "configs", "envs", "profiles", "workflow")
+COPIED = ("Snakefile", "config", "config.yaml", "configs", "envs", "profiles", "workflow")
 # Rules whose jobs import torch: each such process costs seconds before it works.
 TORCH_RULES = ("data", "base", "retrain", "teacher", "tune", "unlearn", "track", "support_size")
 # What runs again, a job each, when outputs of a benchmark with one cell have changed.

@@ -15,7 +15,10 @@ from collateral.results.record import peak_rss_mb
 STAGES = Path(__file__).parent / "stages"
 NOT_STAGES = {"__init__", "options"}
 # Called by people and make, by no rule.
-BY_HAND = {"bundle", "cached", "claims", "estimate", "init", "list", "unbundle", "unlock", "verify"}
+BY_HAND = {
+    *("bundle", "cached", "claims", "doctor", "estimate", "init", "list"),
+    *("unbundle", "unlock", "verify", "where"),
+}
 
 
 def stages() -> list[str]:

@@ -1,9 +1,10 @@
 """Where jobs run, and what those that train ask a scheduler for."""
 
 from collateral.plan import limits
-from collateral.plan.conda import name_checkout
+from collateral.plan.conda import name_package
+from collateral.plan.home import home
 
-name_checkout(workflow.basedir)
+name_package(home())
 
 
 # Jobs of seconds to minutes that need no GPU, and the download, which may need the internet.

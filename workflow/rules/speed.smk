@@ -10,6 +10,8 @@ from collateral.plan.warm import keep_warm
 
 # A DAG is all live objects: looking through them for garbage is a seventh of a large dry run.
 gc.set_threshold(200_000, 20, 100)
+# Not those of a workflow that imports this one as a module.
+OWN_RULES = workflow.modifier.rules
 
 
 # The theory's is 0: no page waits for it, but the index. Below that, Snakemake's ILP starts nothing.
@@ -21,7 +23,7 @@ def priority(wildcards):
     return PRIORITIES[wildcards.benchmark]
 
 
-for rule_ in workflow.rules:
+for rule_ in OWN_RULES:
     if "benchmark" in rule_.wildcard_names:
         rule_.priority = priority
 
@@ -33,7 +35,7 @@ def functions_in(value):
 
 
 # Snakemake looks for the parameters of a function each time: a tenth of a dry run.
-for rule_ in workflow.rules:
+for rule_ in OWN_RULES:
     for value in [*rule_.input, *rule_.params, *rule_.resources.values(), rule_.priority]:
         for function in functions_in(value):
             overwrite_function_params(function, inspect.signature(function).parameters)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from collateral.config.load import read
 from collateral.config.schema import Config
+from collateral.doctor.machine import free_bytes
 from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
 from collateral.plan.estimate.words import in_json, in_words, lead
@@ -76,11 +77,3 @@ def chosen_rates(args: argparse.Namespace, config: Config) -> Rates:
 def default_device() -> str:
     """Return whose rates to take: a GPU's where there is one."""
     return "a100" if shutil.which("nvidia-smi") else "cpu"
-
-
-def free_bytes(folder: Path) -> int:
-    """Return the free space where a folder is, or will be made."""
-    folder = folder.resolve()
-    while not folder.exists():
-        folder = folder.parent
-    return shutil.disk_usage(folder).free

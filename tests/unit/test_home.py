@@ -1,0 +1,30 @@
+"""`collateral where`: the Snakefile of a checkout, or the one that the wheel brought."""
+
+from pathlib import Path
+
+import pytest
+
+from collateral.cli import main
+from collateral.plan import home
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_in_a_checkout_it_is_the_one_at_the_top(capsys):
+    main(["where"])
+    main(["where", "--folder"])
+    assert capsys.readouterr().out.split() == [str(ROOT / "Snakefile"), str(ROOT)]
+
+
+def test_in_an_installed_package_it_is_the_one_inside(capsys, tmp_path, monkeypatch):
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.setattr(home, "SHIPPED", tmp_path)
+    main(["where"])
+    assert capsys.readouterr().out.strip() == str(tmp_path / "Snakefile")
+
+
+def test_where_there_is_none_the_remedy_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(home, "SHIPPED", tmp_path / "one")
+    monkeypatch.setattr(home, "CHECKOUT", tmp_path / "two")
+    with pytest.raises(SystemExit, match=r"collateral where: no Snakefile in .*/one or .*/two"):
+        main(["where"])

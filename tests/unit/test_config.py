@@ -743,6 +743,32 @@ def test_a_value_of_a_sweep_must_do_in_a_files_name():
     assert said == "sweeps.s.vary.lr: 1000000.0: not usable in a file's name as '1e+06'"
 
 
+# Probes.
+
+
+def test_what_is_probed_may_be_listed_or_given_values():
+    def asked(given):
+        return load(config(probe=given)).benchmarks["b"].probe.asked()
+
+    defaults = {"count": 100, "std": 0.03}
+    assert asked(["residual", "zrf"]) == {"residual": defaults, "zrf": {}}
+    assert asked({"residual": None}) == {"residual": defaults}
+    assert asked({"residual": {"std": 0.1}}) == {"residual": {"count": 100, "std": 0.1}}
+    assert load(config()).benchmarks["b"].probe is None
+
+
+def test_what_is_wrong_with_a_probe_is_named():
+    assert complaint(probe=["relern"]).startswith("probe.relern: unknown key")
+    assert complaint(probe=["zrf", "zrf"]) == "probe: ['zrf', 'zrf']: a value stands there twice"
+    assert complaint(probe={"relearn": {"steps": 0}}).startswith("probe.relearn.steps: 0: ")
+    for nothing in ([], {}):
+        assert complaint(probe=nothing).endswith(
+            "nothing is asked: give some of relearn, residual, zrf, or leave it out"
+        )
+    for strange in ([["zrf"]], [1], 3, "zrf"):
+        assert complaint(probe=strange).startswith("probe: ")
+
+
 # Support sizes.
 
 LTD = {"ltd": {}, "mine": {"uses": "ltd"}, "ft": {}}

@@ -1,4 +1,4 @@
-"""Models used once more: gaps and ZRF worked out by hand, what is undefined, table, words, figure."""
+"""Models used once more: gaps and ZRF by hand, what is undefined, table, words, figure."""
 
 import math
 from dataclasses import replace
@@ -12,7 +12,7 @@ from scipy.spatial.distance import jensenshannon
 from table_reading import texts_of
 
 from collateral.findings.probe.figure import figures
-from collateral.findings.probe.numbers import randomness
+from collateral.findings.probe.numbers import even_by, randomness
 from collateral.findings.probe.table import tables
 from collateral.findings.probe.words import words
 from collateral.results import layout
@@ -53,6 +53,19 @@ def test_the_curve_has_a_number_a_step_and_begins_before_the_first(numbers):
 def test_the_relearning_gap_is_the_mean_over_the_steps_that_were_taken(numbers):
     assert numbers["ft", 0, "relearn_gap"] == pytest.approx((0.2 + 0.2) / 2)
     assert numbers["ft", 1, "relearn_gap"] == pytest.approx((0.0 + 0.1) / 2)
+
+
+def test_a_curve_is_even_by_the_first_step_at_which_it_is_not_below_retrains():
+    assert even_by(np.array([-0.4, -0.2, 0.0, 0.1])) == 2
+    assert even_by(np.array([0.1, -0.2, -0.3])) == 0
+    assert math.isnan(even_by(np.array([-0.4, -0.1])))
+    assert math.isnan(even_by(np.full(3, np.nan)))
+
+
+def test_a_run_that_was_never_below_is_even_from_the_start_and_retrain_by_the_next_seeds(numbers):
+    assert [numbers["ft", seed, "relearn_even"] for seed in (0, 1)] == [0, 0]
+    # Of the first seed 0.5, 0.4, 0.5 of the next against 0.5, 0.6, 0.7; then the other way.
+    assert [numbers["retrain", seed, "relearn_even"] for seed in (0, 1)] == [0, 0]
 
 
 def test_the_residual_gap_is_the_share_minus_retrains(numbers):
@@ -131,6 +144,7 @@ def probed_cell(num_seeds: int = 3) -> FakeCell:
         is_lonely = run == "retrain" and num_seeds == 1
         gap = [math.nan if is_lonely else begin - 0.5] * num_seeds
         cell.add(run, "relearn_gap", *gap)
+        cell.add(run, "relearn_even", *[0 if begin >= 0.5 else math.nan] * num_seeds)
         cell.add(run, "residual_accuracy", *[begin / 2] * num_seeds)
         cell.add(run, "residual_gap", *[value / 2 for value in gap])
         cell.add(run, "zrf", *[1 - begin / 10] * num_seeds)
@@ -143,15 +157,24 @@ def test_the_table_has_retrain_first_and_the_last_step_of_the_curve(tmp_path):
     assert grid.headings == [
         "Relearned by step 3 (%)",
         "Relearning gap",
+        "Even by step",
         "Residual (%)",
         "Residual gap",
         "ZRF",
     ]
     found = texts_of(grid)
     assert list(found) == ["Retrain", "FT", "GA", "RL", "Original"]
-    assert found["GA"] == ["67.0 ± 1.0", "10.0 ± 0.0", "30.0 ± 0.0", "5.0 ± 0.0", "0.940 ± 0.000"]
+    assert found["GA"] == [
+        "67.0 ± 1.0",
+        "10.0 ± 0.0",
+        "0.0 ± 0.0",
+        "30.0 ± 0.0",
+        "5.0 ± 0.0",
+        "0.940 ± 0.000",
+    ]
     assert "next seed" in table.conventions
-    assert len(table.records) == 5 * 5
+    assert found["RL"][2] == "–"
+    assert len(table.records) == 5 * 6
 
 
 def test_of_one_probe_the_table_has_its_columns_alone(tmp_path):

@@ -6,7 +6,7 @@ Out: how fast they relearn, what they say of images with noise, what an untraine
 
 
 rule probe:
-    """All models of a cell and seed: a model takes a second, importing torch three."""
+    """All models of a cell and seed; each takes no longer than a process takes to start."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,

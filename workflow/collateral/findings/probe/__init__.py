@@ -21,6 +21,12 @@ METRICS = {
         "the same minus Retrain's, mean over the steps: above zero, more comes back than is new",
         "points",
     ),
+    "relearn_even": Metric(
+        "Even by step",
+        "first step after which it is no lower than Retrain's; 0: it never was, –: by none",
+        "",
+        digits=1,
+    ),
     "residual_accuracy": Metric(
         "Residual",
         "share of the forget set's images with noise that have their label",

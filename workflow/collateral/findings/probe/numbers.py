@@ -39,7 +39,11 @@ def relearning(
             yield Row(run, "relearn_accuracy", float(value), seed, at=step)
     # Before the first step nothing is relearned: that is UA's.
     reference = shown("relearn_accuracy", probes, retrained)
-    yield from gaps(run, "relearn_gap", cell.seeds, own[:, 1:], reference[:, 1:])
+    if run == RETRAIN:
+        own = next_seeds(own)
+    yield from gaps(run, "relearn_gap", cell.seeds, own[:, 1:] - reference[:, 1:])
+    for seed, difference in zip(cell.seeds, own - reference, strict=True):
+        yield Row(run, "relearn_even", even_by(difference), seed)
 
 
 def residual(
@@ -50,7 +54,9 @@ def residual(
     for seed, share in zip(cell.seeds, own.mean(axis=1), strict=True):
         yield Row(run, "residual_accuracy", float(share), seed)
     reference = shown("residual_share", probes, retrained)
-    yield from gaps(run, "residual_gap", cell.seeds, own, reference)
+    if run == RETRAIN:
+        own = next_seeds(own)
+    yield from gaps(run, "residual_gap", cell.seeds, own - reference)
 
 
 def zrf(cell: CellResults, probes: Probes, results: Results, _: Results) -> Iterator[Row]:
@@ -75,14 +81,21 @@ def shown(name: str, probes: Probes, results: Results) -> Floats:
     return np.where(is_lost[:, None], np.nan, np.stack(rows))
 
 
-def gaps(
-    run: str, metric: str, seeds: Sequence[int], own: Floats, retrained: Floats
-) -> Iterator[Row]:
-    """Yield the mean difference from Retrain by seed; of Retrain, the next seed's from it."""
-    if run == RETRAIN:
-        own = np.roll(own, -1, axis=0) if len(seeds) > 1 else np.full_like(own, np.nan)
-    for seed, gap in zip(seeds, (own - retrained).mean(axis=1), strict=True):
+def next_seeds(own: Floats) -> Floats:
+    """Return of each seed the row of the next one; a single seed has none."""
+    return np.roll(own, -1, axis=0) if len(own) > 1 else np.full_like(own, np.nan)
+
+
+def gaps(run: str, metric: str, seeds: Sequence[int], differences: Floats) -> Iterator[Row]:
+    """Yield the mean difference from Retrain by seed."""
+    for seed, gap in zip(seeds, differences.mean(axis=1), strict=True):
         yield Row(run, metric, float(gap), seed)
+
+
+def even_by(difference: Floats) -> float:
+    """Return the first step at which a curve is not below Retrain's; NaN: at none."""
+    steps = np.flatnonzero(difference >= 0)
+    return float(steps[0]) if len(steps) else math.nan
 
 
 def randomness(logits: NDArray[np.floating], untrained: NDArray[np.floating]) -> float:

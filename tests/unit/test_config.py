@@ -501,7 +501,7 @@ def test_a_method_is_a_mapping():
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
-    assert said.endswith("logs, retrain, support_size, tables, theory, tune")
+    assert said.endswith("logs, probe, retrain, support_size, tables, theory, tune")
 
 
 def test_a_name_may_not_be_too_long_for_a_folder():
@@ -741,6 +741,32 @@ def test_two_values_of_a_sweep_may_not_make_one_name():
 def test_a_value_of_a_sweep_must_do_in_a_files_name():
     said = complaint(sweeps=sweep(lr=[1e6]))
     assert said == "sweeps.s.vary.lr: 1000000.0: not usable in a file's name as '1e+06'"
+
+
+# Probes.
+
+
+def test_what_is_probed_may_be_listed_or_given_values():
+    def asked(given):
+        return load(config(probe=given)).benchmarks["b"].probe.asked()
+
+    defaults = {"count": 100, "std": 0.03}
+    assert asked(["residual", "zrf"]) == {"residual": defaults, "zrf": {}}
+    assert asked({"residual": None}) == {"residual": defaults}
+    assert asked({"residual": {"std": 0.1}}) == {"residual": {"count": 100, "std": 0.1}}
+    assert load(config()).benchmarks["b"].probe is None
+
+
+def test_what_is_wrong_with_a_probe_is_named():
+    assert complaint(probe=["relern"]).startswith("probe.relern: unknown key")
+    assert complaint(probe=["zrf", "zrf"]) == "probe: ['zrf', 'zrf']: a value stands there twice"
+    assert complaint(probe={"relearn": {"steps": 0}}).startswith("probe.relearn.steps: 0: ")
+    for nothing in ([], {}):
+        assert complaint(probe=nothing).endswith(
+            "nothing is asked: give some of relearn, residual, zrf, or leave it out"
+        )
+    for strange in ([["zrf"]], [1], 3, "zrf"):
+        assert complaint(probe=strange).startswith("probe: ")
 
 
 # Support sizes.

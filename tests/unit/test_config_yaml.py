@@ -30,6 +30,16 @@ def test_the_shipped_configs_are_there():
     assert len(SHIPPED) > 5
 
 
+def test_the_deep_field_is_the_field_and_what_needs_its_models_again():
+    """By the same name, so that what configs/field.yaml has computed is taken."""
+    [field, deep] = [
+        read_file(ROOT / f"configs/{name}.yaml")["benchmarks"]["field"]
+        for name in ("field", "field-deep")
+    ]
+    assert {key: deep[key] for key in field} == field
+    assert {"probe"} <= deep.keys() - field.keys() <= {"probe", "shadows"}
+
+
 @pytest.mark.parametrize("text", ["", "# nothing", "---"])
 def test_an_empty_text_is_nothing(text):
     assert parse(text) is None

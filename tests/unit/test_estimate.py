@@ -149,6 +149,26 @@ def test_jobs_are_counted_rule_by_rule():
     assert jobs == {**dict.fromkeys((*once, *present), 1), **seeds}
 
 
+def test_models_that_are_used_once_more_are_counted():
+    """Retrain, FT, SalUn and the original, of 30 forgotten: 15 to learn and 15 to measure."""
+    relearn = {"steps": 10, "batch_size": 8}
+    work = workload(probe={"relearn": relearn, "residual": {"count": 100}, "zrf": {}})
+    seen = 4 * (11 * 15 + 100 * FORGET) + FORGET
+    assert work.probe(cell_of(work)) == only(4 * 10 * 8, seen)
+    assert workload(probe=["zrf"]).probe(cell_of(work)) == only(0, FORGET)
+    assert benchmark_bytes(work)["probe"] == 3 * (4 * FORGET * (4 + 4) + 3 * 4096)
+    assert benchmark_bytes(workload())["probe"] == 0
+
+
+def test_probes_are_one_job_a_cell_and_seed_and_change_no_other():
+    plain, probed = (
+        [job for job in benchmark_jobs(work)]
+        for work in (workload(), workload(probe=["relearn", "residual", "zrf"]))
+    )
+    assert [job for job in probed if job.rule != "probe"] == plain
+    assert [job.count for job in probed if job.rule == "probe"] == [3]
+
+
 def test_a_run_takes_what_its_files_take():
     work = workload()
     weights = 4 * (78_426 - 6 * 65)  # of ten classes, as tests/contract/test_models.py has them

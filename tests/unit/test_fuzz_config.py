@@ -20,6 +20,7 @@ from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
 from collateral.plan.limits import memory_mb, minutes
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
 from collateral.plan.presentation import plan_hash
+from collateral.plan.probe_jobs import ProbeJob
 from collateral.plan.soundness import check_plan
 
 # Every key of the schema stands in one of them.
@@ -46,6 +47,7 @@ benchmarks:
     track: [ltd]
     attacks: [confidence, entropy]
     support_size: {k: [20, 60], method: ltd, cells: [digit_3-90]}
+    probe: {relearn: {steps: 3, lr: 0.1}, residual: {count: 5}, zrf: {}}
 """,
     """
 benchmarks:
@@ -206,7 +208,7 @@ def _asked_of_cell(benchmark: Benchmark, cell: Cell) -> Iterator[Any]:
     yield retrain.training, minutes(retrain, 2)
     evaluation = EvaluationJob(benchmark, cell)
     yield evaluation.options, evaluation.outputs, evaluation.embeddings
-    yield evaluation.trials, evaluation.support_sizes
+    yield evaluation.trials, evaluation.support_sizes, evaluation.probes
     for method in cell.tuned:
         tune = tune_job(benchmark, cell, method)
         yield tune.options, tune.base, tune.sources, tune.code, minutes(tune, 1)
@@ -218,6 +220,9 @@ def _asked_of_cell(benchmark: Benchmark, cell: Cell) -> Iterator[Any]:
         if cell.support_sized:
             sizes = support_size_job(benchmark, cell, seed)
             yield sizes.options, sizes.selected, sizes.code, minutes(sizes, 1)
+        if cell.probed:
+            probe = ProbeJob(benchmark, cell, seed)
+            yield probe.options, probe.models, probe.code, minutes(probe, 1)
 
 
 def outcome(raw: Any) -> str:

@@ -13,6 +13,7 @@ from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
+from collateral.plan.probe_jobs import ProbeJob
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}
@@ -325,6 +326,40 @@ def test_they_wait_for_tuning_only_where_it_decides_on_the_teacher():
     assert sizing(lr=[0.1, 0.2]).selected == []
     assert sizing(teacher_lr=[0.1, 0.2]).selected == [f"{CELL}/tune/ltd/selected.json"]
     assert sizing().base == "results/b/base/seed-1/model.safetensors"
+
+
+# Probes.
+
+
+def probing(**changes):
+    benchmark = grid(probe={"residual": {"count": 7}, "zrf": {}}, **changes)
+    return ProbeJob(benchmark, benchmark.cells["digit_3-50"], 1)
+
+
+@pytest.mark.parametrize(("changes", "base"), [({}, 1), (SHARED, 3)])
+def test_a_probe_reads_the_models_of_its_seed_and_of_the_original_its_base(changes, base):
+    sweeps = {"s": {"method": "ft", "vary": {"lr": [0.5]}}}
+    job = probing(sweeps=sweeps, **changes)
+    assert option(job.options, "--runs") == ["retrain", "ft", "original"]
+    folders = [f"{CELL}/seed-1/retrain", f"{CELL}/seed-1/ft", f"results/b/base/seed-{base}"]
+    assert job.models == [f"{folder}/model.safetensors" for folder in folders]
+
+
+def test_a_probe_is_told_what_is_asked_with_all_its_values():
+    asked = json.loads(option(probing().options, "--probes")[0])
+    assert asked == {"residual": {"count": 7, "std": 0.03}, "zrf": {}}
+
+
+def test_metrics_are_told_what_was_probed_and_read_it_of_every_seed():
+    job = evaluation(probe=["zrf", "relearn"])
+    assert option(job.options, "--probed") == ["relearn", "zrf"]
+    assert job.probes == [f"{CELL}/probe/seed-{seed}/probe.npz" for seed in (3, 1, 2)]
+
+
+def test_without_probe_nothing_is_probed():
+    assert evaluation().probes == []
+    assert option(evaluation().options, "--probed") == []
+    assert not any(cell.probed for cell in grid().cells.values())
 
 
 # Evaluation.

@@ -45,6 +45,8 @@ OF_BENCHMARK = {
     "TEACHER_SAYS": "{cell}/local_teacher/teacher.json",
     "SUPPORT_SIZE": "{cell}/support_size/seed-{seed}",
     "SUPPORT_SIZES": "{cell}/support_size/seed-{seed}/support_sizes.npz",
+    "PROBE": "{cell}/probe/seed-{seed}",
+    "PROBE_SHOWS": "{cell}/probe/seed-{seed}/probe.npz",
     "RUN": "{cell}/seed-{seed}/{run}",
     "RETRAIN": "{cell}/seed-{seed}/retrain",
     "EPOCHS": "{cell}/seed-{seed}/{run}/epochs.npz",

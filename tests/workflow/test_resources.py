@@ -19,7 +19,7 @@ benchmarks:
       ft: {epochs: 20, lr: [0.001, 0.01, 0.1]}
       rl: {epochs: 200}
 """
-TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "track", "support_size"}
+TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "track", "support_size", "probe"}
 PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
 Asked = dict[str, dict[str, str]]
 

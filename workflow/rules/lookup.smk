@@ -5,6 +5,7 @@ import shlex
 from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
+from collateral.plan.probe_jobs import ProbeJob
 
 
 wildcard_constraints:
@@ -53,6 +54,10 @@ def unlearning(w):
 
 def support_sizing(w):
     return support_size_job(benchmark_of(w), cell_of(w), int(w.seed))
+
+
+def probing(w):
+    return ProbeJob(benchmark_of(w), cell_of(w), int(w.seed))
 
 
 def evaluation(w):

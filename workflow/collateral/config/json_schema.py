@@ -41,6 +41,8 @@ def json_schema() -> Schema:
         "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in METHOD.names()},
         "additionalProperties": _other_name(),
     }
+    listed = {"enum": list(parts["Probes"]["properties"])}
+    benchmark["probe"]["anyOf"].insert(0, {"type": "array", "items": listed})
     cell = parts["CellConfig"]["properties"]
     cell["forget"]["anyOf"] = [_forget_set(name) for name in FORGET.names()]
     cell["methods"]["properties"] = {name: _part(name) for name in METHOD.names()}

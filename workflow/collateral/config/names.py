@@ -11,6 +11,7 @@ RESERVED = frozenset(
         "figures",
         "local_teacher",
         "logs",
+        "probe",
         "retrain",
         "support_size",
         "tables",

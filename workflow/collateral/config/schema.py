@@ -22,6 +22,7 @@ from collateral.contract.params import (
     TrainingParams,
     UserPath,
 )
+from collateral.contract.probes import Probes
 from collateral.contract.selection import PAPER, Rule
 from collateral.contract.spelling import plain, shown
 
@@ -191,6 +192,11 @@ class BenchmarkConfig(Strict):
     )
     support_size: SupportSizeConfig | None = Field(
         None, description="How large should LTD's support be? Teachers over a grid of sizes."
+    )
+    probe: Probes | None = Field(
+        None,
+        description="What finished models are asked once more: a list of relearn, residual, zrf, "
+        "or each with its values.",
     )
 
     @field_validator("methods", mode="before")

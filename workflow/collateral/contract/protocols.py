@@ -230,6 +230,10 @@ class CellResults(Protocol):
         """The method whose teacher was trained on supports of several sizes, if one was."""
 
     @property
+    def probed(self) -> tuple[str, ...]:
+        """What the models were asked once more: of `relearn`, `residual` and `zrf`."""
+
+    @property
     def labels(self) -> Any:
         """True labels: `train`, `test`, `class_names` (results/dataset.py)."""
 
@@ -280,3 +284,6 @@ class CellResults(Protocol):
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
         """Read what these teachers cost."""
+
+    def probe(self, seed: int) -> Any:
+        """Read what the models of a seed show when they are used once more (results/probe.py)."""

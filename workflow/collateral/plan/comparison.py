@@ -24,6 +24,7 @@ from collateral.plan.method_jobs import (
     teacher_job,
     tune_job,
 )
+from collateral.plan.probe_jobs import ProbeJob
 from collateral.results import layout
 from collateral.results.chain import INPUTS, content_hash, read_sealed
 from collateral.results.fields import differing
@@ -77,6 +78,8 @@ def _of_seed(benchmark: Benchmark, cell: Cell, seed: int) -> Iterator[tuple[str,
         yield _record(layout.RUN, run=run.name, **place), UnlearnJob(benchmark, cell, run, seed)
     if cell.support_sized:
         yield _record(layout.SUPPORT_SIZE, **place), support_size_job(benchmark, cell, seed)
+    if cell.probed:
+        yield _record(layout.PROBE, **place), ProbeJob(benchmark, cell, seed)
 
 
 def _record(folder: str, **wildcards: Any) -> str:
@@ -112,6 +115,8 @@ def _planned(job: BenchmarkJob, name: str, said: Said, folder: Path) -> Said:
             return {"kind": job.kind, **_comparable(job.cell.forget.params, said)}
         case BaseJob() | RetrainJob():
             return _trained(job, name, said)
+        case ProbeJob():
+            return _probed(job)
         case MethodJob():
             return _of_kind(job, said, folder)
     raise AssertionError(job)
@@ -176,6 +181,18 @@ def _weights(job: BaseJob | RetrainJob, seed: int, said: Said) -> Said:
     digest = content_hash(path) if path.exists() else said.get(key, {}).get("hash")
     about = {key: {"name": file.name, "hash": digest, "rename": rename}}
     return about if own is None else {**about, "params": {}}
+
+
+def _probed(job: ProbeJob) -> Said:
+    split = layout.SPLIT.format(cell=job.cell.name)
+    return {
+        "model": job.model,
+        "code": job.code,
+        "seed": job.seed,
+        "params": job.asked.asked(),
+        "runs": job.cell.probed,
+        INPUTS: sorted([layout.DATA, split, *_below(job, job.models)]),
+    }
 
 
 def _seed_in(name: str) -> int:

@@ -44,6 +44,12 @@ class EvaluationJob(CellJob):
         return [self.path(paths.SUPPORT_SIZES, seed=seed) for seed in seeds]
 
     @property
+    def probes(self) -> list[str]:
+        """What models show when they are used once more, where the config asks for it."""
+        seeds = self.benchmark.seeds if self.cell.probed else ()
+        return [self.path(paths.PROBE_SHOWS, seed=seed) for seed in seeds]
+
+    @property
     def options(self) -> str:
         """The cell, its seeds and its runs."""
         seeds, cell = self.benchmark.seeds, self.cell
@@ -57,5 +63,6 @@ class EvaluationJob(CellJob):
             "--tracked": cell.tracked,
             "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
             "--attacks": dict.fromkeys([MIA, *self.benchmark.config.attacks]),
+            "--probed": self.benchmark.config.probe.names if self.benchmark.config.probe else [],
         }
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))

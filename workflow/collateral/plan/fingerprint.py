@@ -26,6 +26,7 @@ UNCOUNTED = frozenset(
         "contract.distillation",
         "contract.params",
         "contract.plugins",
+        "contract.probes",
         "contract.protocols",
         "contract.published",
         "contract.spelling",

@@ -125,6 +125,9 @@ class Cell:
         self.teacher = _teacher(specs) if benchmark.select == "teacher" and self.tuned else None
         # The run whose teacher is trained on supports of every size.
         self.support_sized = self.runs[sizes.method] if sizes and is_sized else None
+        # The runs whose models are used once more: sweeps are left out.
+        own = [run for run in self.runs if "@" not in run]
+        self.probed = [layout.RETRAIN, *own] if benchmark.probe else []
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:

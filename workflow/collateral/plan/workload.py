@@ -79,6 +79,11 @@ class Workload:
         choices = [params.model_copy(update={"k": size, **by_k}) for size in sizes]
         return self._named(self._prepare(cell, choices))
 
+    def probe(self, cell: Cell) -> Work:
+        """Return the work of using all models of a seed once more."""
+        assert self.benchmark.config.probe is not None
+        return self._named(self.benchmark.config.probe.work(self.sizes(cell), len(cell.probed)))
+
     def teacher(self, cell: Cell) -> Work:
         """Return the work of the teacher that tuning asks."""
         assert cell.teacher is not None

@@ -21,6 +21,7 @@ from collateral.results.epochs import Epochs
 from collateral.results.files import Unsound, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
+from collateral.results.probe import Probe
 from collateral.results.selection import read_trials
 from collateral.results.split import Split
 from collateral.results.support_sizes import SupportSizes
@@ -97,6 +98,7 @@ class CellResults:
     tracked: tuple[str, ...] = ()
     support_sized: tuple[str, ...] = ()  # LTD, where supports of several sizes were tried
     attacks: tuple[str, ...] = ()  # on membership, that the config asks for
+    probed: tuple[str, ...] = ()  # what models were asked once more
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -187,6 +189,10 @@ class CellResults:
         """Read what these teachers cost."""
         return read_cost(self._support_size(seed), self.folder)
 
+    def probe(self, seed: int) -> Probe:
+        """Read what the models of a seed show when they are used once more."""
+        return Probe.load(checked(self._probe(seed) / layout.PROBE_SHOWS, self.folder))
+
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
         return read_trials(self._tune(method) / layout.TRIALS, self.folder)
@@ -205,6 +211,7 @@ class CellResults:
         folders += [self._tune(method) for method in self.tuned]
         folders += [folder for method in self.tuned for folder in self._teachers(method)]
         folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
+        folders += [self._probe(seed) for seed in self.seeds if self.probed]
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _tune(self, method: str) -> Path:
@@ -217,6 +224,9 @@ class CellResults:
 
     def _support_size(self, seed: int) -> Path:
         return self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
+
+    def _probe(self, seed: int) -> Path:
+        return self.folder / layout.PROBE.format(cell=self.name, seed=seed)
 
     def add(self, rows: Iterable[Row]) -> None:
         """Let findings that come later read these numbers."""

@@ -32,6 +32,7 @@ DISPENSABLE = {
 RECORDED = {
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
     *(layout.SUPPORT_SIZES, layout.TRIALS, layout.SELECTED, layout.TEACHER_SAYS),
+    layout.PROBE_SHOWS,
     *(layout.PREPARED_TENSORS, *layout.RECORDS),
 }
 

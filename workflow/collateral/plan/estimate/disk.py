@@ -38,6 +38,7 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
         "retrain": num_cells * num_seeds * run_bytes(workload),
         "neighbours": num_cells * (similarities + NUM_SHOWN * prod(size.shape)),
         "metrics": num_cells * CELL_BYTES,
+        "probe": 0.0,
         "teacher": 0.0,
         "tune": 0.0,
         "unlearn": 0.0,
@@ -74,6 +75,10 @@ def checkpoint_bytes(workload: Workload) -> int:
 def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
     num_seeds, sizes = len(workload.benchmark.seeds), workload.sizes(cell)
     preparations = preparations_of(cell)
+    if cell.probed:
+        # A share by run and example, the logits of an untrained net; record, cost and log.
+        numbers = sizes.forget * (len(cell.probed) + sizes.classes)
+        yield "probe", num_seeds * (FLOAT_BYTES * numbers + 3 * BLOCK)
     if cell.teacher:
         yield "teacher", FLOAT_BYTES * cell.teacher.params.prepared_numbers(sizes)
     for name in cell.tuned:

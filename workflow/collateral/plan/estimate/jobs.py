@@ -69,6 +69,8 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
     yield Jobs("retrain", len(seeds), workload.retrain(cell))
     if cell.support_sized:
         yield Jobs("support_size", len(seeds), workload.support_size(cell))
+    if cell.probed:
+        yield Jobs("probe", len(seeds), workload.probe(cell))
     if cell.teacher:
         yield Jobs("teacher", 1, workload.teacher(cell))
     for name in cell.tuned:

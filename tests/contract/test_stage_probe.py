@@ -1,0 +1,245 @@
+"""Models used once more: relearning, noise and an untrained net, each against what it should be."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn import functional as F
+from workshop import Workshop, command
+
+from collateral.cli import main
+from collateral.contract.probes import Probes, Relearn, Residual
+from collateral.results.files import Unsound
+from collateral.results.probe import Probe
+from collateral.results.split import Split
+from collateral.stages import probe as stage
+from collateral.training.examples import Examples, Images
+from collateral.training.inference import accuracy
+from collateral.training.probes import halves, relearned, residual_share
+
+ASKED = {
+    "relearn": {"steps": 4, "lr": 0.05, "batch_size": 2},
+    "residual": {"count": 8, "std": 0.2},
+    "zrf": {},
+}
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def pixels(values: list[int], labels: list[int]) -> Examples:
+    """Return images of one pixel each."""
+    images = torch.tensor(values, dtype=torch.uint8).reshape(-1, 1, 1, 1)
+    rows = torch.arange(len(values))
+    return Examples(Images(images, padding=0, flip=False), rows, torch.tensor(labels))
+
+
+class Threshold(nn.Module):
+    """Class 1 where the pixel is above a half; `features` and `head` as every model has them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(1, 2)
+        with torch.no_grad():
+            self.head.weight.copy_(torch.tensor([[-1.0], [1.0]]))
+            self.head.bias.copy_(torch.tensor([0.5, -0.5]))
+
+    def features(self, x):
+        return x.flatten(1)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def test_without_noise_the_share_is_whether_the_answer_is_right():
+    examples = pixels([0, 255, 255], [0, 0, 1])
+    found = residual_share(Threshold(), examples, Residual(count=3, std=0), generator())
+    assert found.tolist() == [1, 0, 1]
+
+
+def test_the_share_under_noise_is_that_of_the_normal_law():
+    # The pixel 0.6 is left above a half with probability Phi(0.1 / 0.1).
+    examples = pixels([153], [1])
+    found = residual_share(Threshold(), examples, Residual(count=20_000, std=0.1), generator())
+    assert found.item() == pytest.approx(0.8413, abs=0.01)
+
+
+def test_pixels_are_not_cut_off_where_the_noise_takes_them_beyond_white():
+    seen = []
+
+    class Looking(Threshold):
+        def forward(self, x):
+            seen.append(x.max().item())
+            return super().forward(x)
+
+    residual_share(Looking(), pixels([255], [1]), Residual(count=50, std=0.5), generator())
+    assert max(seen) > 1
+
+
+def test_the_forget_set_is_parted_in_two_and_the_first_half_has_the_odd_one():
+    first, second = halves(pixels([0, 1, 2, 3, 4], [0] * 5), generator())
+    assert (len(first), len(second)) == (3, 2)
+    assert sorted([*first.rows.tolist(), *second.rows.tolist()]) == [0, 1, 2, 3, 4]
+
+
+def test_the_curve_is_that_of_gradient_descent_on_the_first_half():
+    examples = pixels([*range(0, 100, 10), *range(160, 260, 10)], [1] * 10 + [0] * 10)
+    params = Relearn(steps=40, lr=1, batch_size=99, momentum=0)
+    found = relearned(Threshold(), examples, params, generator())
+    model = Threshold()
+    learnt, measured = halves(examples, generator())
+    expected = [accuracy(model, measured)]
+    for _ in range(40):
+        x, y = next(learnt.in_order(99))
+        gradients = torch.autograd.grad(F.cross_entropy(model(x), y), list(model.parameters()))
+        with torch.no_grad():
+            for weight, gradient in zip(model.parameters(), gradients, strict=True):
+                weight -= gradient
+        expected.append(accuracy(model, measured))
+    assert found == pytest.approx(expected)
+    assert found[0] == 0 and found[-1] == 1
+
+
+def test_at_rate_zero_nothing_is_relearned():
+    examples = pixels([0, 255, 0, 255], [0, 0, 1, 1])
+    found = relearned(Threshold(), examples, Relearn(steps=3, lr=0), generator())
+    assert len(set(found)) == 1
+
+
+def test_one_forgotten_example_has_no_second_half():
+    found = relearned(Threshold(), pixels([0], [0]), Relearn(steps=2), generator())
+    assert np.isnan(found).all() and len(found) == 3
+
+
+def test_batch_norm_keeps_its_statistics():
+    class Normed(Threshold):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm2d(1)
+
+        def features(self, x):
+            return self.norm(x).flatten(1)
+
+    model = Normed().train()
+    relearned(model, pixels([0, 255, 9, 80], [0, 1, 0, 1]), Relearn(steps=3, lr=0.1), generator())
+    assert model.norm.running_mean.item() == 0
+    assert model.norm.weight.item() != 1
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory) -> Workshop:
+    workshop = Workshop(tmp_path_factory.mktemp("probe"))
+    main(workshop.train("base", epochs=4))
+    main(workshop.train("retrain", epochs=4, split=workshop.split))
+    return workshop
+
+
+RUNS = ("retrain", "original")
+
+
+def words(workshop: Workshop, name: str, asked=ASKED, runs=RUNS, **options) -> list[str]:
+    places = {"retrain": "retrain", "original": "base"}
+    models = [str(workshop.folder / places[run] / "model.safetensors") for run in runs]
+    inputs = {"data": workshop.data, "split": workshop.split, "model": "small_cnn"}
+    given = command("probe", probes=asked, **inputs, **{**workshop.job(name), **options})
+    return [*given, "--runs", *runs, "--models", *models]
+
+
+def read(workshop: Workshop, name: str) -> Probe:
+    return Probe.load(workshop.folder / name / "probe.npz")
+
+
+@pytest.fixture(scope="module")
+def done(workshop) -> Probe:
+    main(words(workshop, "plain"))
+    return read(workshop, "plain")
+
+
+def num_forgotten(workshop: Workshop) -> int:
+    return len(Split.load(workshop.split, workshop.folder).forget)
+
+
+def test_every_run_has_a_curve_and_a_share_of_every_forgotten_example(workshop, done):
+    forgotten = num_forgotten(workshop)
+    assert done.runs.tolist() == list(RUNS)
+    assert done.relearn_accuracy.shape == (2, 5)
+    assert done.residual_share.shape == (2, forgotten)
+    assert done.zrf_logits.shape == (forgotten, 4)
+    assert (done.residual_share * 8 == (done.residual_share * 8).round()).all()
+
+
+def test_a_second_job_gives_the_same_bits(workshop, done):
+    main(words(workshop, "again"))
+    assert workshop.results("plain").keys() == {"probe.npz", "record.json"}
+    assert workshop.results("again") == workshop.results("plain")
+    assert not workshop.checkpoints("again").exists()
+
+
+def test_what_a_run_shows_does_not_depend_on_which_others_are_probed(workshop, done):
+    main(words(workshop, "alone", runs=("original",)))
+    alone = read(workshop, "alone")
+    assert np.array_equal(alone.relearn_accuracy[0], done.relearn_accuracy[1])
+    assert np.array_equal(alone.residual_share[0], done.residual_share[1])
+    assert np.array_equal(alone.zrf_logits, done.zrf_logits)
+
+
+def test_halves_and_noise_are_of_the_forget_set_and_the_untrained_net_of_the_seed(workshop, done):
+    main(words(workshop, "other", seed=1))
+    other = read(workshop, "other")
+    assert np.array_equal(other.relearn_accuracy, done.relearn_accuracy)
+    assert np.array_equal(other.residual_share, done.residual_share)
+    assert not np.array_equal(other.zrf_logits, done.zrf_logits)
+
+
+def test_only_what_is_asked_is_in_the_file(workshop):
+    main(words(workshop, "some", {"zrf": {}}))
+    found = read(workshop, "some")
+    assert found.relearn_accuracy is None and found.residual_share is None
+    assert found.zrf_logits is not None
+
+
+def test_the_record_names_what_was_asked_and_every_model_that_was_read(workshop, done):
+    record = json.loads((workshop.folder / "plain" / "record.json").read_text())
+    assert record["params"] == Probes.model_validate(ASKED).asked()
+    assert record["runs"] == list(RUNS)
+    models = {"base/model.safetensors", "retrain/model.safetensors"}
+    assert record["inputs"].keys() == {"dataset.npz", "split.json"} | models
+    assert record["files"].keys() == {"probe.npz"}
+    cost = json.loads((workshop.folder / "plain" / "cost.json").read_text())
+    assert cost["seconds"].keys() == {"relearn", "residual", "zrf"}
+
+
+def test_a_killed_job_does_not_ask_the_finished_models_again(workshop, done, monkeypatch):
+    asked, ask = [], stage.Prober.ask
+
+    def spy(self, path: Path):
+        asked.append(path.parent.name)
+        if asked == ["retrain", "base"]:
+            raise KeyboardInterrupt
+        return ask(self, path)
+
+    monkeypatch.setattr(stage.Prober, "ask", spy)
+    with pytest.raises(KeyboardInterrupt):
+        main(words(workshop, "killed"))
+    main(words(workshop, "killed"))
+    assert asked == ["retrain", "base", "base"]
+    assert workshop.results("killed") == workshop.results("plain")
+
+
+def test_a_model_that_is_not_what_its_record_says_is_refused(workshop, done):
+    weights = load_file(workshop.base)
+    before = workshop.base.read_bytes()
+    try:
+        save_file({name: value + 1 for name, value in weights.items()}, workshop.base)
+        with pytest.raises((SystemExit, Unsound), match="its content is not the one"):
+            main(words(workshop, "refused"))
+    finally:
+        workshop.base.write_bytes(before)
+    assert not (workshop.folder / "refused" / "probe.npz").exists()

@@ -1,0 +1,222 @@
+"""Models used once more: gaps and ZRF by hand, what is undefined, table, words, figure."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from counted_cell import FORGET, Wrong, counted
+from fake_results import FakeCell, full_cell, read_cell
+from figure_reading import legend_of, note_of, points_of, title_of
+from scipy.spatial.distance import jensenshannon
+from table_reading import texts_of
+
+from collateral.findings.probe.figure import figures
+from collateral.findings.probe.numbers import even_by, randomness
+from collateral.findings.probe.table import tables
+from collateral.findings.probe.words import words
+from collateral.results import layout
+from collateral.results.probe import Probe
+
+ALL = ("relearn", "residual", "zrf")
+PLAIN = Wrong(forget=(0, 0), near=(0, 0), far=(0, 0), test=(0, 0))
+RUNS = {"retrain": PLAIN, "ft": PLAIN}
+# By seed, then Retrain and FT: before the first step, and after each of two.
+CURVES = [[[0.5, 0.6, 0.7], [0.9, 0.8, 0.9]], [[0.5, 0.4, 0.5], [0.5, 0.4, 0.6]]]
+SHARES = [[0.2, 0.5], [0.4, 0.1]]  # of each forgotten example
+
+
+def write_probes(folder, num_seeds=2, **changes):
+    for seed in range(num_seeds):
+        arrays = {
+            "runs": np.array(["retrain", "ft"]),
+            "relearn_accuracy": np.array(CURVES[seed]),
+            "residual_share": np.repeat(np.float32(SHARES[seed])[:, None], FORGET, axis=1),
+            "zrf_logits": np.zeros((FORGET, 2), np.float32),
+        }
+        place = folder / layout.PROBE.format(cell="cell", seed=seed) / layout.PROBE_SHOWS
+        Probe(**arrays | changes).save(place)
+
+
+@pytest.fixture
+def numbers(tmp_path):
+    write_probes(tmp_path)
+    return counted(RUNS).numbers(tmp_path, probed=ALL)
+
+
+def test_the_curve_has_a_number_a_step_and_begins_before_the_first(numbers):
+    found = [numbers["ft", 0, "relearn_accuracy", step] for step in range(3)]
+    assert found == pytest.approx([0.9, 0.8, 0.9])
+    assert numbers["retrain", 1, "relearn_accuracy", 2] == 0.5
+
+
+def test_the_relearning_gap_is_the_mean_over_the_steps_that_were_taken(numbers):
+    assert numbers["ft", 0, "relearn_gap"] == pytest.approx((0.2 + 0.2) / 2)
+    assert numbers["ft", 1, "relearn_gap"] == pytest.approx((0.0 + 0.1) / 2)
+
+
+def test_a_curve_is_even_by_the_first_step_at_which_it_is_not_below_retrains():
+    assert even_by(np.array([-0.4, -0.2, 0.0, 0.1])) == 2
+    assert even_by(np.array([0.1, -0.2, -0.3])) == 0
+    assert math.isnan(even_by(np.array([-0.4, -0.1])))
+    assert math.isnan(even_by(np.full(3, np.nan)))
+
+
+def test_a_run_that_was_never_below_is_even_from_the_start_and_retrain_by_the_next_seeds(numbers):
+    assert [numbers["ft", seed, "relearn_even"] for seed in (0, 1)] == [0, 0]
+    # Of the first seed 0.5, 0.4, 0.5 of the next against 0.5, 0.6, 0.7; then the other way.
+    assert [numbers["retrain", seed, "relearn_even"] for seed in (0, 1)] == [0, 0]
+
+
+def test_the_residual_gap_is_the_share_minus_retrains(numbers):
+    assert numbers["ft", 0, "residual_accuracy"] == pytest.approx(0.5)
+    assert numbers["ft", 0, "residual_gap"] == pytest.approx(0.3)
+    assert numbers["ft", 1, "residual_gap"] == pytest.approx(-0.3)
+
+
+def test_retrains_gaps_are_the_next_seeds(numbers):
+    assert numbers["retrain", 0, "relearn_gap"] == pytest.approx(-0.2)
+    assert numbers["retrain", 1, "relearn_gap"] == pytest.approx(0.2)
+    assert numbers["retrain", 0, "residual_gap"] == pytest.approx(0.2)
+
+
+def test_zrf_is_one_minus_the_mean_divergence_in_nats():
+    p, q = np.log([[0.7, 0.2, 0.1]]), np.log([[0.1, 0.2, 0.7]])
+    assert randomness(p, q) == pytest.approx(1 - 0.2531, abs=5e-5)
+    assert randomness(np.vstack([p, q]), np.vstack([q, q])) == pytest.approx(
+        1 - 0.2531 / 2, abs=5e-5
+    )
+
+
+def test_zrf_is_one_of_equal_laws_and_no_less_than_one_minus_ln_2():
+    sure = np.array([[500.0, -500.0]])
+    assert randomness(sure, sure) == 1
+    assert randomness(sure, -sure) == pytest.approx(1 - math.log(2))
+
+
+def test_zrf_reads_the_outputs_on_the_forget_set(numbers):
+    expected = 1 - jensenshannon([0.8, 0.2], [0.5, 0.5]) ** 2
+    for run in ("retrain", "ft"):
+        assert numbers[run, 0, "zrf"] == pytest.approx(expected, abs=1e-3)
+
+
+def test_where_a_run_diverged_it_has_no_numbers_and_where_retrain_did_no_gap(tmp_path):
+    for lost in RUNS:
+        folder = tmp_path / lost
+        write_probes(folder)
+        runs = {**RUNS, lost: replace(PLAIN, status=("diverged", "ok"))}
+        found = counted(runs).numbers(folder, probed=ALL)
+        for metric in ("relearn_gap", "residual_gap"):
+            assert math.isnan(found["ft", 0, metric])
+            assert not math.isnan(found["ft", 1, metric])
+        assert math.isnan(found[lost, 0, "zrf"]) and math.isnan(found[lost, 0, "residual_accuracy"])
+
+
+def test_only_what_was_asked_is_said(tmp_path):
+    write_probes(tmp_path, relearn_accuracy=None, residual_share=None)
+    found = counted(RUNS).numbers(tmp_path, probed=("zrf",))
+    named = {key[2] for key in found}
+    assert "zrf" in named
+    assert named.isdisjoint({"relearn_accuracy", "relearn_gap", "residual_accuracy"})
+
+
+def test_without_probes_there_is_nothing(tmp_path):
+    named = {key[2] for key in counted(RUNS).numbers(tmp_path)}
+    assert named.isdisjoint({"relearn_accuracy", "residual_accuracy", "zrf"})
+
+
+def test_with_one_seed_retrain_has_no_gap(tmp_path):
+    write_probes(tmp_path, num_seeds=1)
+    one = Wrong((0,), (0,), (0,), (0,))
+    found = counted({"retrain": one, "ft": one}).numbers(tmp_path, probed=ALL)
+    assert math.isnan(found["retrain", 0, "relearn_gap"])
+    assert found["ft", 0, "relearn_gap"] == pytest.approx(0.2)
+
+
+def probed_cell(num_seeds: int = 3) -> FakeCell:
+    """Return a cell in which Original relearns at once, GA fast, FT as Retrain; RL has a gap."""
+    cell = full_cell(num_seeds=num_seeds)
+    begins = {"retrain": 0.5, "ft": 0.5, "ga": 0.6, "rl": 0.4, "original": 0.9}
+    for run, begin in begins.items():
+        for step in range(4):
+            values = (begin + 0.02 * step + 0.01 * seed for seed in range(num_seeds))
+            cell.add(run, "relearn_accuracy", *values, at=step)
+        is_lonely = run == "retrain" and num_seeds == 1
+        gap = [math.nan if is_lonely else begin - 0.5] * num_seeds
+        cell.add(run, "relearn_gap", *gap)
+        cell.add(run, "relearn_even", *[0 if begin >= 0.5 else math.nan] * num_seeds)
+        cell.add(run, "residual_accuracy", *[begin / 2] * num_seeds)
+        cell.add(run, "residual_gap", *[value / 2 for value in gap])
+        cell.add(run, "zrf", *[1 - begin / 10] * num_seeds)
+    return cell
+
+
+def test_the_table_has_retrain_first_and_the_last_step_of_the_curve(tmp_path):
+    [table] = tables(read_cell(tmp_path, probed_cell()))
+    [grid] = table.grids
+    assert grid.headings == [
+        "Relearned by step 3 (%)",
+        "Relearning gap",
+        "Even by step",
+        "Residual (%)",
+        "Residual gap",
+        "ZRF",
+    ]
+    found = texts_of(grid)
+    assert list(found) == ["Retrain", "FT", "GA", "RL", "Original"]
+    assert found["GA"] == [
+        "67.0 ± 1.0",
+        "10.0 ± 0.0",
+        "0.0 ± 0.0",
+        "30.0 ± 0.0",
+        "5.0 ± 0.0",
+        "0.940 ± 0.000",
+    ]
+    assert "next seed" in table.conventions
+    assert found["RL"][2] == "–"
+    assert len(table.records) == 5 * 6
+
+
+def test_of_one_probe_the_table_has_its_columns_alone(tmp_path):
+    cell = full_cell()
+    for run in ("retrain", "ft", "ga", "rl", "original"):
+        cell.add(run, "zrf", 0.9, 0.9, 0.9)
+    table_cell = read_cell(tmp_path, cell)
+    [table] = tables(table_cell)
+    assert table.grids[0].headings == ["ZRF"]
+    assert not list(figures(table_cell))
+
+
+def test_without_probes_there_is_no_table_no_figure_and_no_word(tmp_path):
+    cell = read_cell(tmp_path, full_cell())
+    assert not list(tables(cell)) and not list(figures(cell))
+    assert words(cell) == ""
+
+
+def test_words_name_who_has_most_left_and_what_retraining_again_gives(tmp_path):
+    said = words(read_cell(tmp_path, probed_cell()))
+    assert "GA regains most of the other half (+10.0 points against Retrain's curve)" in said
+    assert "retraining again differs by 0.0" in said
+    assert "most of the forget set is left in GA (+5.0 points against Retrain)" in said
+    assert "ZRF: Retrain's is 0.950, and FT comes nearest (0.950)." in said
+    assert "Original" not in said and "One seed" not in said
+
+
+def test_of_one_seed_words_claim_nothing(tmp_path):
+    said = words(read_cell(tmp_path, probed_cell(1)))
+    assert said.endswith("One seed, so no claim.")
+    assert "retraining again" not in said
+
+
+def test_the_figure_has_all_curves_and_their_distance_from_retrains(tmp_path):
+    [picture] = figures(read_cell(tmp_path, probed_cell()))
+    left, right = picture.figure.axes
+    assert picture.name == "relearn"
+    assert legend_of(picture.figure) == ["FT", "GA", "RL", "Original", "Retrain"]
+    x, y = points_of(left, "Original")
+    assert x.tolist() == [0, 1, 2, 3]
+    assert y == pytest.approx([91, 93, 95, 97])
+    assert points_of(left, "Retrain")[1] == pytest.approx([51, 53, 55, 57])
+    assert points_of(right, "GA")[1] == pytest.approx([10] * 4)
+    assert title_of(picture.figure).endswith("relearning")
+    assert "standard error over 3 seeds" in note_of(picture.figure)

@@ -1,0 +1,60 @@
+"""What a finished model shows when it is used once more: fine-tuned, or shown images with noise.
+
+Always in eval mode: the statistics of a few images would move batch norm more than the weights.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from collateral.contract.probes import Relearn, Residual
+from collateral.models._evaluating import evaluating
+from collateral.training.examples import Examples, moved
+from collateral.training.inference import BATCH_SIZE, accuracy
+from collateral.training.optimizers import Sgd, descend
+
+
+def relearned(
+    model: nn.Module, forget: Examples, params: Relearn, generator: torch.Generator
+) -> list[float]:
+    """Return the accuracy on half of the forget set before and after each step on the other half.
+
+    The model is changed. Of one example there is no second half: NaN.
+    """
+    learnt, measured = halves(forget, generator)
+    optimizer = Sgd(model.parameters(), params.lr, weight_decay=0, momentum=params.momentum)
+    batches = learnt.cycle(params.batch_size, generator, augment=False)
+    model.eval()
+    curve = [accuracy(model, measured)]
+    for _ in range(params.steps):
+        x, y = next(batches)
+        descend(optimizer, F.cross_entropy(model(x), y))
+        curve.append(accuracy(model, measured))
+    return curve
+
+
+def halves(examples: Examples, generator: torch.Generator) -> tuple[Examples, Examples]:
+    """Part examples at random in two; the first has the odd one."""
+    order = moved(torch.randperm(len(examples), generator=generator), examples.rows.device)
+    count = len(examples) - len(examples) // 2
+    return examples.select(order[:count]), examples.select(order[count:])
+
+
+def residual_share(
+    model: nn.Module, forget: Examples, params: Residual, generator: torch.Generator
+) -> Tensor:
+    """Return of each example the share of its perturbed images that have its label: (n,).
+
+    Noise is drawn on the host, so that every device sees the same; pixels are not cut off at 0, 1.
+    """
+    shares = []
+    with evaluating(model):
+        for x, y in forget.in_order(BATCH_SIZE):
+            right = torch.zeros(len(y), device=y.device)
+            for _ in range(params.count):
+                noise = moved(torch.randn(x.shape, generator=generator), x.device)
+                right += model(x + params.std * noise).argmax(1) == y
+            shares.append(right / params.count)
+    return torch.cat(shares).cpu()

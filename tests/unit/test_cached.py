@@ -22,6 +22,7 @@ EVERYTHING = {
     "sweeps": {"s": {"method": "ltd", "vary": {"beta": [3]}}},
     "track": ["ltd"],
     "support_size": {"k": [20, 50], "cells": ["digit_3-50"]},
+    "shadows": {},
 }
 CELL = "results/b/digit_3-50"
 PRESENT = ("all", "metrics", "plan", "gather", "tables", "figures", "report", "index", "check")
@@ -57,7 +58,7 @@ def test_what_metrics_reads_is_among_it(benchmark):
     listed = rules_of(benchmark)
     for cell in benchmark.cells.values():
         job = EvaluationJob(benchmark, cell)
-        read = [*job.outputs, *job.trials, *job.support_sizes]
+        read = [*job.outputs, *job.trials, *job.support_sizes, *job.exposures]
         read += [job.path(p) for p in (paths.LABELS, paths.SPLIT, paths.NEIGHBOURS)]
         assert {*read} <= listed.keys()
 
@@ -92,6 +93,13 @@ def test_of_tunings_and_support_sizes_what_they_say_and_cost_is_needed(benchmark
     for name in ("support_sizes.npz", "record.json", "cost.json"):
         assert listed[f"{CELL}/support_size/seed-3/{name}"] == "support_size"
     assert not any("digit_8-50/support_size" in path for path in listed)
+
+
+def test_of_shadow_models_what_methods_make_of_them_is_needed_and_not_they(benchmark):
+    listed = rules_of(benchmark)
+    for name in ("exposure.npz", "record.json", "cost.json"):
+        assert listed[f"{CELL}/exposure/ltd/{name}"] == "expose"
+    assert not any("/shadows/" in path or "exposure/ltd@" in path for path in listed)
 
 
 def test_without_the_original_no_base_is_needed():

@@ -501,7 +501,7 @@ def test_a_method_is_a_mapping():
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
-    assert said.endswith("logs, retrain, support_size, tables, theory, tune")
+    assert said.endswith("logs, retrain, shadows, support_size, tables, theory, tune")
 
 
 def test_a_name_may_not_be_too_long_for_a_folder():

@@ -43,6 +43,7 @@ rule metrics:
         outputs=lambda w: evaluation(w).outputs,
         trials=lambda w: evaluation(w).trials,
         sizes=lambda w: evaluation(w).support_sizes,
+        exposures=lambda w: evaluation(w).exposures,
     output:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,

@@ -8,10 +8,12 @@ from typing import Any
 RESERVED = frozenset(
     {
         "base",
+        "exposure",
         "figures",
         "local_teacher",
         "logs",
         "retrain",
+        "shadows",
         "support_size",
         "tables",
         "theory",

@@ -15,6 +15,7 @@ from collateral.results import layout
 OF_RUN = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
 OF_TUNING = (layout.TRIALS, layout.SELECTED, layout.RECORD, layout.COST)
 OF_SUPPORT_SIZE = (layout.SUPPORT_SIZES, layout.RECORD, layout.COST)
+OF_EXPOSURE = (layout.EXPOSED, layout.RECORD, layout.COST)
 # What `make run` does by each rule where its file is missing.
 HOW = {
     "data": "read the data set again and train everything anew",
@@ -26,6 +27,7 @@ HOW = {
     "track": "train it",
     "tune": "train it, and the runs that follow its choice,",
     "support_size": "train it",
+    "expose": "train it, and the shadow models where these are missing too,",
 }
 MOST_NAMED = 20
 
@@ -131,3 +133,5 @@ def _folders(job: EvaluationJob) -> Iterator[tuple[str, tuple[str, tuple[str, ..
         yield job.path(paths.TUNE, method=method), ("tune", OF_TUNING)
     for seed in seeds if cell.support_sized else ():
         yield job.path(paths.SUPPORT_SIZE, seed=seed), ("support_size", OF_SUPPORT_SIZE)
+    for run in cell.exposed:
+        yield job.path(paths.EXPOSURE, run=run.name), ("expose", OF_EXPOSURE)

@@ -125,6 +125,12 @@ class Cell:
         self.teacher = _teacher(specs) if benchmark.select == "teacher" and self.tuned else None
         # The run whose teacher is trained on supports of every size.
         self.support_sized = self.runs[sizes.method] if sizes and is_sized else None
+        # The methods, and no sweep of one, that unlearn from every shadow model, if there are some.
+        self.exposed = [
+            run
+            for run in self.runs.values()
+            if benchmark.shadows and run.method.kind == "method" and not run.vary
+        ]
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from collateral.config.errors import ConfigError
 from collateral.contract.plugins import METHOD, MODEL
 from collateral.plan import paths
-from collateral.plan.asked import asked_of_retained
+from collateral.plan.asked import asked_of_retained, asked_of_shadows
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import BaseJob, CellJob, SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
@@ -22,7 +22,7 @@ def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
         messages += _weights_errors(benchmark)
     for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
-        messages += [*_file_errors(cell_job), *_size_errors(cell_job)]
+        messages += [*_file_errors(cell_job), *_size_errors(cell_job), *_shadow_errors(cell_job)]
     if messages:
         raise ConfigError(dict.fromkeys(messages))
 
@@ -101,3 +101,19 @@ def _size_errors(job: CellJob) -> Iterator[str]:
     for key, count in asked_of_retained(job.benchmark, job.cell).items():
         if count > retained:
             yield f"{key}: {count}: only {retained} examples are retained in {job.cell.name}"
+
+
+def _shadow_errors(job: CellJob) -> Iterator[str]:
+    """Yield the parameters that ask for more examples than a shadow model may retain."""
+    if not job.cell.exposed:
+        return
+    try:
+        retained = workload_of(job.benchmark).least_retained(job.cell)
+    except SizeUnknownError:
+        return
+    for key, count in asked_of_shadows(job.benchmark, job.cell).items():
+        if count > retained:
+            yield (
+                f"{key}: {count}: a shadow model may retain only {retained} examples in "
+                f"{job.cell.name}; ask for fewer, or leave `shadows` out"
+            )

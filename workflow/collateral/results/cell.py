@@ -22,6 +22,7 @@ from collateral.results.files import Unsound, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
 from collateral.results.selection import read_trials
+from collateral.results.shadows import Exposure
 from collateral.results.split import Split
 from collateral.results.support_sizes import SupportSizes
 
@@ -96,6 +97,7 @@ class CellResults:
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
     support_sized: tuple[str, ...] = ()  # LTD, where supports of several sizes were tried
+    exposed: tuple[str, ...] = ()  # methods that unlearned from shadow models
     attacks: tuple[str, ...] = ()  # on membership, that the config asks for
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -187,6 +189,10 @@ class CellResults:
         """Read what these teachers cost."""
         return read_cost(self._support_size(seed), self.folder)
 
+    def exposure(self, run: str) -> Exposure:
+        """Read the margins of shadow models before and after a method unlearned from them."""
+        return Exposure.load(checked(self._exposure(run) / layout.EXPOSED, self.folder))
+
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
         return read_trials(self._tune(method) / layout.TRIALS, self.folder)
@@ -205,6 +211,7 @@ class CellResults:
         folders += [self._tune(method) for method in self.tuned]
         folders += [folder for method in self.tuned for folder in self._teachers(method)]
         folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
+        folders += [self._exposure(run) for run in self.exposed]
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _tune(self, method: str) -> Path:
@@ -217,6 +224,9 @@ class CellResults:
 
     def _support_size(self, seed: int) -> Path:
         return self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
+
+    def _exposure(self, run: str) -> Path:
+        return self.folder / layout.EXPOSURE.format(cell=self.name, run=run)
 
     def add(self, rows: Iterable[Row]) -> None:
         """Let findings that come later read these numbers."""

@@ -14,6 +14,8 @@ FLOAT_BYTES = 4
 # For each example in outputs.npz: float16 logits, the confidence and the prediction.
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
 TRACKED_BYTES = 4 + 2  # and in epochs.npz, for each epoch: the confidence and the prediction
+# For each example of a shadow model: whether it saw it, and its margin; before and after a method.
+MARGIN_BYTES, EXPOSED_BYTES = 1 + 4, 1 + 4 + 4
 BLOCK = 4096  # the least that a file takes
 # History, record, cost and log of a run, and Snakemake's note of each of its five files.
 RUN_BLOCKS = 4 + 5
@@ -36,6 +38,8 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
         "retrain": num_cells * num_seeds * run_bytes(workload),
         "neighbours": num_cells * (similarities + NUM_SHOWN * prod(size.shape)),
         "metrics": num_cells * CELL_BYTES,
+        "shadow": shadow_bytes(workload),
+        "expose": 0.0,
         "teacher": 0.0,
         "tune": 0.0,
         "unlearn": 0.0,
@@ -54,6 +58,14 @@ def run_bytes(workload: Workload) -> int:
     return workload.facts.bytes(size.num_classes) + outputs + RUN_BLOCKS * BLOCK
 
 
+def shadow_bytes(workload: Workload) -> float:
+    """Return the bytes of the shadow pool; nothing where there is none."""
+    shadows, size = workload.benchmark.config.shadows, workload.size
+    weights = workload.facts.bytes(size.num_classes)
+    each = weights + MARGIN_BYTES * size.num_train + RUN_BLOCKS * BLOCK
+    return shadows.count * each if shadows else 0.0
+
+
 def tracked_bytes(workload: Workload, cell: Cell, run: RunSpec) -> int:
     """Return the bytes of what a tracked run keeps of every epoch."""
     return TRACKED_BYTES * workload.size.num_examples * num_tracked(run, workload.sizes(cell))
@@ -70,6 +82,9 @@ def checkpoint_bytes(workload: Workload) -> int:
 def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
     num_seeds, sizes = len(workload.benchmark.seeds), workload.sizes(cell)
     preparations = preparations_of(cell)
+    if shadows := workload.benchmark.config.shadows:
+        margins = EXPOSED_BYTES * shadows.count * workload.size.num_train
+        yield "expose", len(cell.exposed) * (margins + RUN_BLOCKS * BLOCK)
     if cell.teacher:
         yield "teacher", FLOAT_BYTES * cell.teacher.params.prepared_numbers(sizes)
     for name in cell.tuned:

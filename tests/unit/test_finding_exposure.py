@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from fake_cell import FakeCell, FakeRun
 from fake_results import full_cell, read_cell
-from figure_reading import text_of
+from figure_reading import note_of
 from scipy.stats import norm
 from sealing import seal
 from table_reading import texts_of
@@ -296,4 +296,4 @@ def test_the_figure_has_a_line_a_method_and_the_forgotten_beside_it(tmp_path):
     assert heights["GA"][9] == pytest.approx(0.1)
     assert counts.get_ylabel() == "Examples"
     assert [label.get_text() for label in forgotten.get_yticklabels()] == ["GA", "FT"]
-    assert "95 % intervals over 16 shadow models" in text_of(picture.figure)
+    assert "95 % intervals over 16 shadow models" in note_of(picture.figure)

@@ -26,8 +26,8 @@ CAPTION = (
 )
 CONVENTIONS = (
     "0.5: nobody can tell. Forgotten examples should come down to it. Above zero, a change "
-    "means that retained examples are more exposed than before; below, less. †: the interval has zero in it. Near and "
-    "far are as in the table of near and far."
+    "means that retained examples are more exposed than before; below, less. †: zero is in the "
+    "interval. Near and far are as in the table of near and far."
 )
 
 

@@ -743,6 +743,26 @@ def test_a_value_of_a_sweep_must_do_in_a_files_name():
     assert said == "sweeps.s.vary.lr: 1000000.0: not usable in a file's name as '1e+06'"
 
 
+# Shadow models.
+
+
+def test_there_is_no_pool_of_shadow_models_unless_asked_for():
+    assert load(config()).benchmarks["b"].shadows is None
+    found = load(config(shadows={})).benchmarks["b"].shadows
+    assert (found.count, found.share) == (16, 0.5)
+
+
+def test_some_shadow_models_see_an_example_and_some_do_not():
+    assert complaint(shadows={"share": 0.1}) == (
+        "shadows.share: 0.1: 1 of 16 models would see an example and 15 would not; 3 at least "
+        "should do either"
+    )
+    assert "13 of 14" in complaint(shadows={"count": 14, "share": 0.95})
+    assert load(config(shadows={"count": 6}))
+    assert complaint(shadows={"count": 5}).startswith("shadows.count: 5: ")
+    assert complaint(shadows={"share": 1}).startswith("shadows.share: 1: ")
+
+
 # Support sizes.
 
 LTD = {"ltd": {}, "mine": {"uses": "ltd"}, "ft": {}}

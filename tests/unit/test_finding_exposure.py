@@ -180,7 +180,8 @@ def test_forgotten_and_near_and_far_examples_are_attacked_apart(cell):
 def test_a_change_is_after_minus_before_with_an_interval_that_finds_it(cell):
     found = read(cell)
     near = [found["ga", f"exposure_change{end}", "retain", "near"] for end in ("_low", "", "_high")]
-    assert 0.2 < near[0] < near[1] < near[2] < 0.4
+    assert 0 < near[0] < near[1] < near[2]
+    assert 0.2 < near[1] < 0.4  # from 0.760 to 0.983, had the laws been known
     assert near[1] == pytest.approx(
         found["ga", "ulira_auc", "retain", "near"] - found["retrain", "lira_auc", "retain", "near"]
     )

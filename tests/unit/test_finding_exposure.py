@@ -237,7 +237,7 @@ def shown(tmp_path, **near: float):
                 cell.add_overall(run, f"ulira_auc{end}", trace + step, name, at)
         cell.add_overall("retrain", "exposure_count", 30.0, name, at)
     for run in near:
-        cell.add_overall(run, "exposure_models", 16.0)
+        cell.add_overall(run, "exposure_models", 0.0 if math.isnan(near[run]) else 16.0)
     return read_cell(tmp_path, cell)
 
 
@@ -269,10 +269,19 @@ def test_words_name_who_exposes_and_who_hides_the_neighbours(tmp_path):
     said = words(shown(tmp_path, ga=0.1, ft=0.0, rl=-0.05))
     assert said == (
         "The 30 retained examples nearest to the forgotten ones (AUC before: 0.600) are more "
-        "exposed after GA (+0.100); less exposed after RL (−0.050). Of 1 others 16 shadow models "
+        "exposed after GA (+0.100); less exposed after RL (−0.050). Of 1 more, 16 shadow models "
         "cannot tell. A trace of the forgotten ones (AUC before: 0.700) is left by GA (0.600), RL "
         "(0.550)."
     )
+
+
+def test_a_method_that_was_skipped_keeps_its_row_and_is_not_spoken_of(tmp_path):
+    cell = shown(tmp_path, ga=0.1, rl=math.nan)
+    assert {line.label for line in next(tables(cell)).grids[0].groups[0]} == {"GA", "RL"}
+    (picture,) = figures(cell)
+    assert [t.get_text() for t in picture.figure.axes[2].get_yticklabels()] == ["GA"]
+    assert "RL" not in words(cell)
+    assert "more," not in words(cell)
 
 
 def test_words_say_so_where_nobody_differs(tmp_path):
@@ -297,4 +306,5 @@ def test_the_figure_has_a_line_a_method_and_the_forgotten_beside_it(tmp_path):
     assert heights["GA"][9] == pytest.approx(0.1)
     assert counts.get_ylabel() == "Examples"
     assert [label.get_text() for label in forgotten.get_yticklabels()] == ["GA", "FT"]
+    assert forgotten.get_xlim()[0] < 0.5
     assert "95 % intervals over 16 shadow models" in note_of(picture.figure)

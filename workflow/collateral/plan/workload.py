@@ -91,7 +91,7 @@ class Workload:
 
     def shadow(self) -> Work:
         """Return the work of a shadow model; its margins are of the train set alone."""
-        seen = self._shadows.share * self.size.num_train
+        seen = round(self._shadows.share * self.size.num_train)
         return self._named(self._fit(seen) + looking(self.size.num_train))
 
     def expose(self, cell: Cell, run: RunSpec) -> Work:

@@ -18,7 +18,7 @@ from collateral.findings._shared.style import (
     put_notes,
     style,
 )
-from collateral.findings.exposure.table import exposed, models
+from collateral.findings.exposure.table import attacked, models
 from collateral.results.table import REFERENCE, CellTable
 
 CAPTION = (
@@ -36,19 +36,14 @@ ROOM = 1.1
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the figure, where there is a pool."""
-    if _drawn(cell) and cell.indices(REFERENCE, "bin_low", "retain"):
+    if attacked(cell) and cell.indices(REFERENCE, "bin_low", "retain"):
         yield Picture("exposure", draw(cell), CAPTION)
-
-
-def _drawn(cell: CellTable) -> list[str]:
-    """Return the methods that left a model to attack."""
-    return [run for run in exposed(cell) if cell.number(run, "exposure_models")]
 
 
 @style()
 def draw(cell: CellTable) -> Figure:
     """Draw changes over the bins' sizes, and the forgotten examples beside them."""
-    runs = _drawn(cell)
+    runs = attacked(cell)
     fig = Figure(figsize=(WIDTH, max(3.6, 2.2 + 0.13 * len(runs))), layout="constrained")
     grid = fig.add_gridspec(2, 2, height_ratios=(5, 1), width_ratios=(3, 2))
     changes = fig.add_subplot(grid[0, 0])
@@ -83,7 +78,9 @@ def _draw_changes(axes: Axes, cell: CellTable, runs: list[str], bins: Bins) -> N
         label = as_text(cell.labels[run])
         errors = _errors(found)
         axes.errorbar(x, found[:, 0], errors, label=label, elinewidth=0.6, **look.of_line)
-        reach = max(reach, float(np.nanmax(np.abs(found[:, 0]), initial=0)))
+        # Of a bin of few examples an interval may be as wide as all others together.
+        far, farther = (float(np.nanmax(np.abs(part), initial=0)) for part in (found[:, 0], found))
+        reach = max(reach, min(farther, 2 * far))
     axes.set_ylim(-ROOM * reach, ROOM * reach)
     axes.set_ylabel("AUC after − before")
     axes.set_title("Retained examples")
@@ -108,7 +105,7 @@ def _draw_forgotten(axes: Axes, cell: CellTable, runs: list[str]) -> None:
     axes.axvline(cell.number(REFERENCE, "lira_auc", "forget"), **LEVEL)
     axes.set_yticks(range(len(runs)), [as_text(cell.labels[run]) for run in reversed(runs)])
     axes.set_xlabel("AUC")
-    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axes.grid(axis="x")
     axes.set_title("Forgotten examples")
 

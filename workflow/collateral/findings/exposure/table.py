@@ -53,6 +53,11 @@ def exposed(cell: CellTable) -> list[str]:
     return [r for r in cell.runs("method") if not math.isnan(cell.number(r, "exposure_models"))]
 
 
+def attacked(cell: CellTable) -> list[str]:
+    """Return those of them that left a model to attack."""
+    return [run for run in exposed(cell) if cell.number(run, "exposure_models")]
+
+
 def models(cell: CellTable) -> str:
     """Return how many shadow models there are, the most of any method."""
     most = max(cell.number(run, "exposure_models") for run in exposed(cell))

@@ -2,7 +2,7 @@
 
 from collateral.findings._shared.near import NEAR
 from collateral.findings.catalogue import metric_of
-from collateral.findings.exposure.table import exposed, models
+from collateral.findings.exposure.table import attacked, models
 from collateral.results.table import REFERENCE, CellTable
 
 NOBODY = 0.5  # an AUC by which nobody can tell
@@ -10,7 +10,7 @@ NOBODY = 0.5  # an AUC by which nobody can tell
 
 def words(cell: CellTable) -> str:
     """Say it of the cells with a pool of shadow models."""
-    runs = exposed(cell)
+    runs = attacked(cell)
     return f"{_neighbours(cell, runs)} {_forgotten(cell, runs)}" if runs else ""
 
 
@@ -36,7 +36,7 @@ def _neighbours(cell: CellTable, runs: list[str]) -> str:
             f"{models(cell)} shadow models can tell (AUC before: {before})."
         )
     others = len(runs) - sum(map(len, groups.values()))
-    rest = f" Of {others} others {models(cell)} shadow models cannot tell." if others else ""
+    rest = f" Of {others} more, {models(cell)} shadow models cannot tell." if others else ""
     return f"{who} (AUC before: {before}) are {'; '.join(found)}.{rest}"
 
 

@@ -8,7 +8,7 @@ from collateral.results.files import read_json, write_json
 
 OF_JOBS = (
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
-    *(layout.TRIALS, layout.SELECTED, layout.SUPPORT_SIZES, layout.PROBE_SHOWS),
+    *(layout.TRIALS, layout.SELECTED, layout.SUPPORT_SIZES, layout.PROBE_SHOWS, layout.EXPOSED),
 )
 
 

@@ -23,6 +23,7 @@ EVERYTHING = {
     "track": ["ltd"],
     "support_size": {"k": [20, 50], "cells": ["digit_3-50"]},
     "probe": ["zrf"],
+    "shadows": {},
 }
 CELL = "results/b/digit_3-50"
 PRESENT = ("all", "metrics", "plan", "gather", "tables", "figures", "report", "index", "check")
@@ -58,7 +59,7 @@ def test_what_metrics_reads_is_among_it(benchmark):
     listed = rules_of(benchmark)
     for cell in benchmark.cells.values():
         job = EvaluationJob(benchmark, cell)
-        read = [*job.outputs, *job.trials, *job.support_sizes, *job.probes]
+        read = [*job.outputs, *job.trials, *job.support_sizes, *job.probes, *job.exposures]
         read += [job.path(p) for p in (paths.LABELS, paths.SPLIT, paths.NEIGHBOURS)]
         assert {*read} <= listed.keys()
 
@@ -100,6 +101,13 @@ def test_of_probes_what_they_show_and_cost_is_needed_and_no_model(benchmark):
     for name in ("probe.npz", "record.json", "cost.json"):
         assert listed[f"results/b/digit_8-50/probe/seed-1/{name}"] == "probe"
     assert not any(path.endswith("model.safetensors") for path in listed)
+
+
+def test_of_shadow_models_what_methods_make_of_them_is_needed_and_not_they(benchmark):
+    listed = rules_of(benchmark)
+    for name in ("exposure.npz", "record.json", "cost.json"):
+        assert listed[f"{CELL}/exposure/ltd/{name}"] == "expose"
+    assert not any("/shadows/" in path or "exposure/ltd@" in path for path in listed)
 
 
 def test_without_the_original_no_base_is_needed():

@@ -7,6 +7,7 @@ from collateral.contract.plugins import prepare_values
 from collateral.plan.comparison import compare
 from collateral.plan.jobs import DataJob, RetrainJob
 from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
+from collateral.plan.shadow_jobs import ShadowJob, expose_job
 from collateral.results.chain import read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
 
@@ -171,3 +172,42 @@ def test_what_is_missing_and_what_nobody_planned_is_counted(finished):
     write(finished, f"{CELL}/seed-3/rl/record.json", {})
     write(finished, "tables/record.json", {})
     assert compare(grid(**TUNED), finished).unplanned == [f"{CELL}/seed-3/rl/record.json"]
+
+
+POOL = {**TUNED, "shadows": {"count": 6, "share": 0.5}}
+
+
+def with_pool(root):
+    """Write the records of a pool and of the method on it."""
+    benchmark = grid(**POOL)
+    training = benchmark.config.base.model_dump(mode="json", exclude=NOT_TRAINING)
+    for member in range(6):
+        code = ShadowJob(benchmark, member).code
+        about = {"model": "resnet8", "seed": member, "code": code, "params": training}
+        about |= {"run": "shadow", "pool": POOL["shadows"]}
+        write(root, f"shadows/member-{member}/record.json", about, INPUTS[:1])
+    job = expose_job(benchmark, benchmark.cells[CELL], "ft")
+    values = {**job.run.params.model_dump(mode="json"), "lr": 0.1}
+    about = {"run": "ft", "model": "resnet8", "seed": 3, "code": job.code, "params": values}
+    files = [
+        f"shadows/member-{m}/{n}" for m in range(6) for n in ("model.safetensors", "margins.npz")
+    ]
+    inputs = [*INPUTS[:2], *files, f"{CELL}/tune/ft/selected.json"]
+    write(root, f"{CELL}/exposure/ft/record.json", about, inputs)
+
+
+def test_a_pool_that_was_run_as_planned_does_not_differ(finished):
+    with_pool(finished)
+    found = compare(grid(**POOL), finished)
+    assert (found.different, found.missing, found.unplanned) == ({}, [], [])
+
+
+def test_a_pool_of_another_share_and_another_choice_of_tuning_are_named(finished):
+    with_pool(finished)
+    write_json(finished / CELL / "tune/ft/selected.json", {"params": {"lr": 0.01}})
+    changes = {"shadows": {"count": 7, "share": 0.5}}
+    found = compare(grid(**{**POOL, **changes}), finished)
+    assert found.missing == ["shadows/member-6/record.json"]
+    assert found.different["shadows/member-0/record.json"] == ["pool.count: 6, planned 7"]
+    lines = found.different[f"{CELL}/exposure/ft/record.json"]
+    assert "params.lr: 0.1, planned 0.01" in lines

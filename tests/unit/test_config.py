@@ -501,7 +501,7 @@ def test_a_method_is_a_mapping():
 def test_a_name_that_cannot_be_a_folder_is_refused(name):
     said = complaint(methods={name: {"uses": "ft"}})
     assert said.startswith(f"methods.{name}: not usable as a folder's name; use a-z, 0-9, _,")
-    assert said.endswith("logs, probe, retrain, support_size, tables, theory, tune")
+    assert said.endswith("logs, probe, retrain, shadows, support_size, tables, theory, tune")
 
 
 def test_a_name_may_not_be_too_long_for_a_folder():
@@ -767,6 +767,26 @@ def test_what_is_wrong_with_a_probe_is_named():
         )
     for strange in ([["zrf"]], [1], 3, "zrf"):
         assert complaint(probe=strange).startswith("probe: ")
+
+
+# Shadow models.
+
+
+def test_there_is_no_pool_of_shadow_models_unless_asked_for():
+    assert load(config()).benchmarks["b"].shadows is None
+    found = load(config(shadows={})).benchmarks["b"].shadows
+    assert (found.count, found.share) == (16, 0.5)
+
+
+def test_some_shadow_models_see_an_example_and_some_do_not():
+    assert complaint(shadows={"share": 0.1}) == (
+        "shadows.share: 0.1: 1 of 16 models would see an example and 15 would not; 3 at least "
+        "should do either"
+    )
+    assert "13 of 14" in complaint(shadows={"count": 14, "share": 0.95})
+    assert load(config(shadows={"count": 6}))
+    assert complaint(shadows={"count": 5}).startswith("shadows.count: 5: ")
+    assert complaint(shadows={"share": 1}).startswith("shadows.share: 1: ")
 
 
 # Support sizes.

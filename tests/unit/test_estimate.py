@@ -169,6 +169,53 @@ def test_probes_are_one_job_a_cell_and_seed_and_change_no_other():
     assert [job.count for job in probed if job.rule == "probe"] == [3]
 
 
+SHADOWS = {"shadows": {"count": 8, "share": 0.5}}
+
+
+def test_a_shadow_model_is_trained_on_its_share_and_looks_at_the_train_set():
+    assert workload(**SHADOWS).shadow() == only(3 * TRAIN / 2, TRAIN)
+
+
+def test_a_method_unlearns_from_every_shadow_model_what_its_share_has():
+    work = workload(**SHADOWS)
+    cell = cell_of(work)
+    assert work.expose(cell, cell.runs["ft"]) == only(8 * 2 * RETAIN / 2, 8 * TRAIN)
+    # One epoch, and the gradient that is prepared for each model.
+    salun = 8 * (TRAIN / 2 + FORGET / 2)
+    assert work.expose(cell, cell.runs["salun"]) == only(salun, 8 * TRAIN)
+
+
+def test_a_tuned_method_costs_the_mean_over_its_grid_on_shadow_models_too():
+    work = workload(methods={"ga": {"epochs": [1, 3], "lr": 0.1}}, **SHADOWS)
+    cell = cell_of(work)
+    assert work.expose(cell, cell.runs["ga"]) == only(8 * 2 * FORGET / 2, 8 * TRAIN)
+
+
+def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
+    def counted(**changes):
+        work = workload(
+            classes=[0, 1, 2], controls=["original", "ideal"], methods=methods, **changes
+        )
+        jobs = Counter()
+        for job in benchmark_jobs(work):
+            jobs[job.rule] += job.count
+        return jobs
+
+    methods = {"ltd": {"k": 20}, "ft": {}}
+    more = counted(**SHADOWS)
+    more.subtract(counted())
+    assert {rule: count for rule, count in more.items() if count} == {"shadow": 8, "expose": 3 * 2}
+
+
+def test_shadow_models_and_margins_take_their_room():
+    work = workload(**SHADOWS)
+    found, without = benchmark_bytes(work), benchmark_bytes(workload())
+    weights = 4 * (78_426 - 6 * 65)
+    assert found["shadow"] == pytest.approx(8 * (weights + 5 * TRAIN + 9 * 4096))
+    assert found["expose"] == 2 * (8 * TRAIN * 9 + 9 * 4096)
+    assert without["shadow"] == without["expose"] == 0
+
+
 def test_a_run_takes_what_its_files_take():
     work = workload()
     weights = 4 * (78_426 - 6 * 65)  # of ten classes, as tests/contract/test_models.py has them

@@ -21,6 +21,7 @@ from collateral.plan.limits import memory_mb, minutes
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
 from collateral.plan.presentation import plan_hash
 from collateral.plan.probe_jobs import ProbeJob
+from collateral.plan.shadow_jobs import expose_job
 from collateral.plan.soundness import check_plan
 
 # Every key of the schema stands in one of them.
@@ -48,6 +49,7 @@ benchmarks:
     attacks: [confidence, entropy]
     support_size: {k: [20, 60], method: ltd, cells: [digit_3-90]}
     probe: {relearn: {steps: 3, lr: 0.1}, residual: {count: 5}, zrf: {}}
+    shadows: {count: 12, share: 0.75}
 """,
     """
 benchmarks:
@@ -209,6 +211,9 @@ def _asked_of_cell(benchmark: Benchmark, cell: Cell) -> Iterator[Any]:
     evaluation = EvaluationJob(benchmark, cell)
     yield evaluation.options, evaluation.outputs, evaluation.embeddings
     yield evaluation.trials, evaluation.support_sizes, evaluation.probes
+    for run in cell.exposed:
+        exposing = expose_job(benchmark, cell, run.name)
+        yield exposing.options, exposing.shadows, exposing.code, minutes(exposing, 1)
     for method in cell.tuned:
         tune = tune_job(benchmark, cell, method)
         yield tune.options, tune.base, tune.sources, tune.code, minutes(tune, 1)

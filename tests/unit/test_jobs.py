@@ -14,6 +14,7 @@ from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 from collateral.plan.probe_jobs import ProbeJob
+from collateral.plan.shadow_jobs import ShadowJob, expose_job
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}
@@ -419,3 +420,58 @@ def test_the_attack_on_confidence_is_always_among_them():
     assert option(evaluation(attacks=["entropy"]).options, "--attacks") == ["confidence", "entropy"]
     both = ["entropy", "confidence"]
     assert option(evaluation(attacks=both).options, "--attacks") == ["confidence", "entropy"]
+
+
+POOL = {"methods": {"ft": {"lr": [0.1, 0.2]}, "ga": {}}, "shadows": {"count": 8, "share": 0.5}}
+
+
+def test_without_a_pool_nothing_is_exposed():
+    assert grid(methods=POOL["methods"]).config.shadows is None
+    assert evaluation(methods=POOL["methods"]).exposures == []
+
+
+def test_shadow_models_are_those_of_the_benchmark_for_all_cells_and_methods():
+    benchmark = grid(**POOL)
+    jobs = [
+        expose_job(benchmark, cell, run.name)
+        for cell in benchmark.cells.values()
+        for run in cell.exposed
+    ]
+    assert len(jobs) == 4 * 2
+    models = [f"results/b/shadows/member-{member}/model.safetensors" for member in range(8)]
+    assert {tuple(job.shadows) for job in jobs} == {tuple(models)}
+
+
+def test_a_shadow_model_is_trained_as_the_base_is_and_told_its_pool():
+    benchmark = grid(**POOL, base={"epochs": 7})
+    job = ShadowJob(benchmark, 3)
+    assert job.training == BaseJob(benchmark).training
+    assert job.pool == "--count 8 --share 0.5"
+    assert job.code != BaseJob(benchmark).training_code
+
+
+def test_a_shadow_model_is_trained_by_retrains_recipe_where_the_base_is_the_users_own(tmp_path):
+    benchmark = grid(**POOL, base={"weights": str(tmp_path / "own.pt"), "epochs": 7})
+    job = ShadowJob(benchmark, 0)
+    assert job.training == RetrainJob(benchmark, benchmark.cells["digit_3-50"]).training
+    assert job.start == ""
+
+
+def test_methods_unlearn_from_shadow_models_with_the_values_of_their_runs():
+    benchmark = grid(**POOL)
+    tuned, plain = (expose_job(benchmark, benchmark.cells["digit_3-50"], n) for n in ("ft", "ga"))
+    assert tuned.selected == [f"{CELL}/tune/ft/selected.json"]
+    assert plain.selected == []
+    options = shlex.split(plain.options)
+    assert options[:4] == ["--run", "ga", "--method", "ga"]
+    assert json.loads(options[5]) == plain.run.params.model_dump(mode="json")
+    assert tuned.seed == benchmark.seeds[0]
+
+
+def test_neither_controls_nor_sweeps_unlearn_from_shadow_models():
+    sweeps = {"s": {"method": "ga", "vary": {"epochs": [1, 2]}}}
+    job = evaluation(**POOL, controls=["original"], sweeps=sweeps)
+    assert len(job.cell.runs) > 3
+    names = [f"{CELL}/exposure/{name}/exposure.npz" for name in ("ft", "ga")]
+    assert job.exposures == names
+    assert option(job.options, "--exposed") == ["ft", "ga"]

@@ -20,6 +20,7 @@ benchmarks:
       rl: {epochs: 200}
 """
 TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "track", "support_size", "probe"}
+TRAINING |= {"shadow", "expose"}
 PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
 Asked = dict[str, dict[str, str]]
 

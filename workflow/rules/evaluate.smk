@@ -44,6 +44,7 @@ rule metrics:
         trials=lambda w: evaluation(w).trials,
         sizes=lambda w: evaluation(w).support_sizes,
         probes=lambda w: evaluation(w).probes,
+        exposures=lambda w: evaluation(w).exposures,
     output:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,

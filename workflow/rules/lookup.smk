@@ -6,12 +6,14 @@ from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 from collateral.plan.probe_jobs import ProbeJob
+from collateral.plan.shadow_jobs import ShadowJob, expose_job
 
 
 wildcard_constraints:
     benchmark="|".join(GRID),
     cell="[a-z0-9_.-]+",
     seed=r"\d+",
+    member=r"\d+",
     run=r"(?!(retrain|original)/)[a-z0-9_.@=-]+",
     method="[a-z0-9_.-]+",
 
@@ -58,6 +60,14 @@ def support_sizing(w):
 
 def probing(w):
     return ProbeJob(benchmark_of(w), cell_of(w), int(w.seed))
+
+
+def shadowing(w):
+    return ShadowJob(benchmark_of(w), int(w.member))
+
+
+def exposing(w):
+    return expose_job(benchmark_of(w), cell_of(w), w.run)
 
 
 def evaluation(w):

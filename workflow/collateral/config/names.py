@@ -8,11 +8,13 @@ from typing import Any
 RESERVED = frozenset(
     {
         "base",
+        "exposure",
         "figures",
         "local_teacher",
         "logs",
         "probe",
         "retrain",
+        "shadows",
         "support_size",
         "tables",
         "theory",

@@ -24,6 +24,7 @@ from collateral.contract.params import (
 )
 from collateral.contract.probes import Probes
 from collateral.contract.selection import PAPER, Rule
+from collateral.contract.shares import share_of
 from collateral.contract.spelling import plain, shown
 
 ALL = "all"  # in place of a list of methods
@@ -146,6 +147,30 @@ class SupportSizeConfig(Strict):
         return value
 
 
+LEAST_SHADOWS = 3  # that saw an example, and that did not: two are left to fit a law to
+
+
+class ShadowsConfig(Strict):
+    """A pool of models on random shares of the train set, for membership attacks (U-LiRA)."""
+
+    count: Annotated[StrictInt, Field(ge=2 * LEAST_SHADOWS, le=MOST)] = Field(
+        16, description="Models, each trained as the base is, once for all cells and methods."
+    )
+    share: float = Field(
+        0.5, gt=0, lt=1, description="Of the models, how many see an example; so of the examples."
+    )
+
+    @model_validator(mode="after")
+    def _enough_on_either_side(self) -> "ShadowsConfig":
+        seeing = share_of(self.count, self.share)
+        if not LEAST_SHADOWS <= seeing <= self.count - LEAST_SHADOWS:
+            raise ValueError(
+                f"share: {shown(self.share)}: {seeing} of {self.count} models would see an example "
+                f"and {self.count - seeing} would not; {LEAST_SHADOWS} at least should do either"
+            )
+        return self
+
+
 class BenchmarkConfig(Strict):
     """One data set, one model, and everything that is done with them."""
 
@@ -197,6 +222,11 @@ class BenchmarkConfig(Strict):
         None,
         description="What finished models are asked once more: a list of relearn, residual, zrf, "
         "or each with its values.",
+    )
+    shadows: ShadowsConfig | None = Field(
+        None,
+        description="A pool of shadow models, from each of which every method unlearns: who is "
+        "exposed to membership attacks, before and after?",
     )
 
     @field_validator("methods", mode="before")

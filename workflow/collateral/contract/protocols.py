@@ -234,6 +234,10 @@ class CellResults(Protocol):
         """What the models were asked once more: of `relearn`, `residual` and `zrf`."""
 
     @property
+    def exposed(self) -> tuple[str, ...]:
+        """The methods that unlearned from shadow models, if there are some."""
+
+    @property
     def labels(self) -> Any:
         """True labels: `train`, `test`, `class_names` (results/dataset.py)."""
 
@@ -269,6 +273,9 @@ class CellResults(Protocol):
 
     def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
         """Return a number of a finding before this one, over all seeds; NaN where undefined."""
+
+    def exposure(self, run: str) -> Any:
+        """Read the margins of shadow models before and after a method (results/shadows.py)."""
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method: the rows of trials.csv."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from collateral.config.errors import Place, key_of
 from collateral.plan.grid import Benchmark, Cell, RunSpec
@@ -10,8 +10,17 @@ from collateral.plan.grid import Benchmark, Cell, RunSpec
 
 def asked_of_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
     """Return the most that each key of the config asks a cell for; defaults take what there is."""
+    return _most(benchmark, _asked(benchmark, cell))
+
+
+def asked_of_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+    """Return the same of the runs that unlearn from shadow models, which retain a share."""
+    return _most(benchmark, _of_runs(benchmark, cell, cell.exposed))
+
+
+def _most(benchmark: Benchmark, places: Iterable[tuple[Place, int]]) -> dict[str, int]:
     asked: dict[str, int] = {}
-    for place, count in _asked(benchmark, cell):
+    for place, count in places:
         key = key_of(("benchmarks", benchmark.name, *place))
         asked[key] = max(count, asked.get(key, 0))
     return asked
@@ -21,7 +30,13 @@ def _asked(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
     sizes = benchmark.config.support_size
     if cell.support_sized and sizes:
         yield ("support_size", "k"), sizes.k[1]  # larger ones are left out, if two are left
-    for run in cell.runs.values():
+    yield from _of_runs(benchmark, cell, cell.runs.values())
+
+
+def _of_runs(
+    benchmark: Benchmark, cell: Cell, runs: Iterable[RunSpec]
+) -> Iterator[tuple[Place, int]]:
+    for run in runs:
         for params in run.choices:
             for name, count in params.asked_of_retained().items():
                 if name in params.model_fields_set:

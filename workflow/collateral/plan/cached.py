@@ -16,6 +16,7 @@ OF_RUN = tuple(name for option, name in layout.RUN_FILES.items() if option != "m
 OF_TUNING = (layout.TRIALS, layout.SELECTED, layout.RECORD, layout.COST)
 OF_SUPPORT_SIZE = (layout.SUPPORT_SIZES, layout.RECORD, layout.COST)
 OF_PROBE = (layout.PROBE_SHOWS, layout.RECORD, layout.COST)
+OF_EXPOSURE = (layout.EXPOSED, layout.RECORD, layout.COST)
 # What `make run` does by each rule where its file is missing.
 HOW = {
     "data": "read the data set again and train everything anew",
@@ -28,6 +29,7 @@ HOW = {
     "tune": "train it, and the runs that follow its choice,",
     "support_size": "train it",
     "probe": "use the models once more, and train those that are gone,",
+    "expose": "train it, and the shadow models where these are missing too,",
 }
 MOST_NAMED = 20
 
@@ -118,7 +120,10 @@ def _of_cell(job: EvaluationJob) -> Iterator[Needed]:
         yield Needed(job.path(path), "neighbours", (job.path(paths.DATA), split, *job.embeddings))
 
 
-def _folders(job: EvaluationJob) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
+Folder = tuple[str, tuple[str, tuple[str, ...]]]
+
+
+def _folders(job: EvaluationJob) -> Iterator[Folder]:
     """Yield the folders of jobs, with the rule and the files that are needed of each."""
     cell, seeds = job.cell, job.benchmark.seeds
     if layout.ORIGINAL in cell.runs:
@@ -131,7 +136,14 @@ def _folders(job: EvaluationJob) -> Iterator[tuple[str, tuple[str, tuple[str, ..
             yield folder, (run.rule, (*OF_RUN, *([layout.EPOCHS] if run.tracked else [])))
     for method in cell.tuned:
         yield job.path(paths.TUNE, method=method), ("tune", OF_TUNING)
+    yield from _further_folders(job)
+
+
+def _further_folders(job: EvaluationJob) -> Iterator[Folder]:
+    cell, seeds = job.cell, job.benchmark.seeds
     for seed in seeds if cell.support_sized else ():
         yield job.path(paths.SUPPORT_SIZE, seed=seed), ("support_size", OF_SUPPORT_SIZE)
     for seed in seeds if cell.probed else ():
         yield job.path(paths.PROBE, seed=seed), ("probe", OF_PROBE)
+    for run in cell.exposed:
+        yield job.path(paths.EXPOSURE, run=run.name), ("expose", OF_EXPOSURE)

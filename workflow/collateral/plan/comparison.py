@@ -25,6 +25,7 @@ from collateral.plan.method_jobs import (
     tune_job,
 )
 from collateral.plan.probe_jobs import ProbeJob
+from collateral.plan.shadow_jobs import ExposeJob, ShadowJob, expose_job, pool_of
 from collateral.results import layout
 from collateral.results.chain import INPUTS, content_hash, read_sealed
 from collateral.results.fields import differing
@@ -61,12 +62,17 @@ def _records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
     yield layout.DATA_RECORD, DataJob(benchmark)
     for seed in benchmark.base_seeds():
         yield _record(layout.BASE, seed=seed), BaseJob(benchmark)
+    for member in range(pool_of(benchmark).count if benchmark.config.shadows else 0):
+        yield _record(layout.SHADOW, member=member), ShadowJob(benchmark, member)
     for name, cell in benchmark.cells.items():
         yield layout.SPLIT.format(cell=name), SplitJob(benchmark, cell)
         if cell.teacher:
             yield _record(layout.TEACHER, cell=name), teacher_job(benchmark, cell)
         for method in cell.tuned:
             yield _record(layout.TUNE, cell=name, method=method), tune_job(benchmark, cell, method)
+        for run in cell.exposed:
+            place = _record(layout.EXPOSURE, cell=name, run=run.name)
+            yield place, expose_job(benchmark, cell, run.name)
         for seed in benchmark.seeds:
             yield from _of_seed(benchmark, cell, seed)
 
@@ -117,6 +123,8 @@ def _planned(job: BenchmarkJob, name: str, said: Said, folder: Path) -> Said:
             return _trained(job, name, said)
         case ProbeJob():
             return _probed(job)
+        case ShadowJob():
+            return _shadow(job, said)
         case MethodJob():
             return _of_kind(job, said, folder)
     raise AssertionError(job)
@@ -143,6 +151,8 @@ def _of_kind(job: MethodJob, said: Said, folder: Path) -> Said:
                 INPUTS: sorted(inputs),
                 "params": params,
             }
+        case ExposeJob():
+            return {"run": job.run.name, **_exposed(job, said["params"], folder)}
         case SupportSizeJob():
             params = {**said["params"], **_teachers(job, folder)}
             return {**_of_method(job, job.selected), "params": params}
@@ -168,7 +178,32 @@ def _trained(job: BaseJob | RetrainJob, name: str, said: Said) -> Said:
     }
 
 
-def _weights(job: BaseJob | RetrainJob, seed: int, said: Said) -> Said:
+def _shadow(job: ShadowJob, said: Said) -> Said:
+    pool = pool_of(job.benchmark)
+    return {
+        "model": job.model,
+        "code": job.code,
+        "seed": job.member,
+        "params": TrainingParams.model_validate_json(job.training).model_dump(mode="json"),
+        "pool": {"count": pool.count, "share": pool.share},
+        INPUTS: [layout.DATA],
+        "init": _weights(job, job.member, said)["init"],
+    }
+
+
+def _exposed(job: ExposeJob, said: Said, folder: Path) -> Said:
+    margins = [file.replace(layout.MODEL, layout.MARGINS) for file in job.shadows]
+    files = _below(job, [*job.shadows, *margins, *job.selected])
+    return {
+        "model": job.model,
+        "code": job.code,
+        "seed": job.seed,
+        "params": _final_params(job, said, folder),
+        INPUTS: sorted([layout.DATA, layout.SPLIT.format(cell=job.cell.name), *files]),
+    }
+
+
+def _weights(job: BaseJob | RetrainJob | ShadowJob, seed: int, said: Said) -> Said:
     """Return what a record says of a user's file of weights; one that is gone is not asked."""
     config = job.benchmark.config
     own = job.weights_of(seed) if isinstance(job, BaseJob) else None
@@ -215,7 +250,7 @@ def _below(job: BenchmarkJob, files: list[str]) -> list[str]:
     return [file.removeprefix(f"{job.path(paths.BENCHMARK)}/") for file in files]
 
 
-def _final_params(job: UnlearnJob, said: Said, folder: Path) -> Said:
+def _final_params(job: UnlearnJob | ExposeJob, said: Said, folder: Path) -> Said:
     """Return all values of a run; those that tuning chooses as its choice has them."""
     params = params_class(job.run.method.uses)
     values = {**job.run.params.model_dump(mode="json"), **_chosen(job, said, folder)}

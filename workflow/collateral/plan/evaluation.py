@@ -50,6 +50,11 @@ class EvaluationJob(CellJob):
         return [self.path(paths.PROBE_SHOWS, seed=seed) for seed in seeds]
 
     @property
+    def exposures(self) -> list[str]:
+        """What each method does to the shadow models, where there are some."""
+        return [self.path(paths.EXPOSED, run=run.name) for run in self.cell.exposed]
+
+    @property
     def options(self) -> str:
         """The cell, its seeds and its runs."""
         seeds, cell = self.benchmark.seeds, self.cell
@@ -62,6 +67,7 @@ class EvaluationJob(CellJob):
             "--tuned": cell.tuned,
             "--tracked": cell.tracked,
             "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
+            "--exposed": [run.name for run in cell.exposed],
             "--attacks": dict.fromkeys([MIA, *self.benchmark.config.attacks]),
             "--probed": self.benchmark.config.probe.names if self.benchmark.config.probe else [],
         }

@@ -128,6 +128,12 @@ class Cell:
         # The runs whose models are used once more: sweeps are left out.
         own = [run for run in self.runs if "@" not in run]
         self.probed = [layout.RETRAIN, *own] if benchmark.probe else []
+        # The methods, and no sweep of one, that unlearn from every shadow model, if there are some.
+        self.exposed = [
+            run
+            for run in self.runs.values()
+            if benchmark.shadows and run.method.kind == "method" and not run.vary
+        ]
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:

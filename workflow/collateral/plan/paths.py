@@ -50,6 +50,9 @@ SUPPORT_SIZE = f"{BENCHMARK}/{layout.SUPPORT_SIZE}"
 SUPPORT_SIZES = f"{SUPPORT_SIZE}/{layout.SUPPORT_SIZES}"
 PROBE = f"{BENCHMARK}/{layout.PROBE}"
 PROBE_SHOWS = f"{PROBE}/{layout.PROBE_SHOWS}"
+SHADOW = f"{BENCHMARK}/{layout.SHADOW}"
+EXPOSURE = f"{BENCHMARK}/{layout.EXPOSURE}"
+EXPOSED = f"{EXPOSURE}/{layout.EXPOSED}"
 
 RUN = f"{BENCHMARK}/{layout.RUN}"
 RETRAIN = RUN.replace("{run}", layout.RETRAIN)
@@ -75,6 +78,12 @@ OF_BENCHMARKS = (
 def run_files(folder: str) -> dict[str, str]:
     """Return the files of a base, retrained or unlearned model by name."""
     return {option: f"{folder}/{name}" for option, name in layout.RUN_FILES.items()}
+
+
+def shadow_files(folder: str) -> dict[str, str]:
+    """Return the files of a shadow model by name."""
+    names = {**layout.RUN_FILES, "margins": layout.MARGINS}
+    return {option: f"{folder}/{name}" for option, name in names.items() if option != "outputs"}
 
 
 def of_runs(grid: Mapping[str, Benchmark], *, tracked: bool) -> str:

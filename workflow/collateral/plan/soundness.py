@@ -10,7 +10,7 @@ from collateral.config.errors import ConfigError
 from collateral.contract.plugins import FORGET, METHOD, MODEL
 from collateral.data._facts import problem_of
 from collateral.plan import paths
-from collateral.plan.asked import asked_of_retained
+from collateral.plan.asked import asked_of_retained, asked_of_shadows
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import BaseJob, CellJob, DataJob, SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
@@ -26,6 +26,7 @@ def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None
         messages += _data_errors(benchmark)
     for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
         messages += [*_file_errors(cell_job), *_size_errors(cell_job), *_forget_errors(cell_job)]
+        messages += _shadow_errors(cell_job)
     if messages:
         raise ConfigError(dict.fromkeys(messages))
 
@@ -136,3 +137,19 @@ def _forget_errors(job: CellJob) -> Iterator[str]:
 
 def _forget_key(job: CellJob) -> str:
     return f"benchmarks.{job.benchmark.name}.cells.{job.cell.name}.forget"
+
+
+def _shadow_errors(job: CellJob) -> Iterator[str]:
+    """Yield the parameters that ask for more examples than a shadow model may retain."""
+    if not job.cell.exposed:
+        return
+    try:
+        retained = workload_of(job.benchmark).least_retained(job.cell)
+    except SizeUnknownError:
+        return
+    for key, count in asked_of_shadows(job.benchmark, job.cell).items():
+        if count > retained:
+            yield (
+                f"{key}: {count}: a shadow model may retain only {retained} examples in "
+                f"{job.cell.name}; ask for fewer, or leave `shadows` out"
+            )

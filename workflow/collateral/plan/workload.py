@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache, cached_property
-from math import ceil, prod
+from math import ceil, prod, sqrt
 from typing import Any
 
+from collateral.config.schema import ShadowsConfig
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.params import MethodParams, TrainedParams
 from collateral.contract.plugins import DATA, FORGET
@@ -15,6 +17,8 @@ from collateral.data._facts import size_of
 from collateral.models._facts import Facts, facts_of
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.preparation import preparations_of
+
+SPREAD = 4  # standard deviations that the share of a shadow model may be below the mean
 
 
 class SizeUnknownError(ValueError):
@@ -88,6 +92,33 @@ class Workload:
         """Return the work of the teacher that tuning asks."""
         assert cell.teacher is not None
         return self._named(self._prepare(cell, [cell.teacher.params]))
+
+    def shadow(self) -> Work:
+        """Return the work of a shadow model; its margins are of the train set alone."""
+        seen = round(self._shadows.share * self.size.num_train)
+        return self._named(self._fit(seen) + looking(self.size.num_train))
+
+    def expose(self, cell: Cell, run: RunSpec) -> Work:
+        """Return the work of unlearning from all shadow models, each of its share."""
+        whole, pool = self.sizes(cell), self._shadows
+        of_share = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
+        sizes = replace(whole, **of_share)
+        work = looking(self.size.num_train) * len(run.choices)
+        for params in run.choices:
+            work += _asked(params, "unlearn_work", sizes)
+            if run.preparations:
+                work += _asked(params, "prepare_work", sizes)
+        return self._named(work * (pool.count / len(run.choices)))
+
+    def least_retained(self, cell: Cell) -> int:
+        """Return how many examples every shadow model has to retain, but for very bad luck."""
+        retained, share = self.sizes(cell).retain, self._shadows.share
+        return int(share * retained - SPREAD * sqrt(share * (1 - share) * retained))
+
+    @property
+    def _shadows(self) -> ShadowsConfig:
+        assert self.benchmark.config.shadows is not None
+        return self.benchmark.config.shadows
 
     def tune(self, cell: Cell, run: RunSpec) -> Work:
         """Return the work of all trials."""

@@ -23,6 +23,7 @@ from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
 from collateral.results.probe import Probe
 from collateral.results.selection import read_trials
+from collateral.results.shadows import Exposure
 from collateral.results.split import Split
 from collateral.results.support_sizes import SupportSizes
 
@@ -97,6 +98,7 @@ class CellResults:
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
     support_sized: tuple[str, ...] = ()  # LTD, where supports of several sizes were tried
+    exposed: tuple[str, ...] = ()  # methods that unlearned from shadow models
     attacks: tuple[str, ...] = ()  # on membership, that the config asks for
     probed: tuple[str, ...] = ()  # what models were asked once more
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
@@ -193,6 +195,10 @@ class CellResults:
         """Read what the models of a seed show when they are used once more."""
         return Probe.load(checked(self._probe(seed) / layout.PROBE_SHOWS, self.folder))
 
+    def exposure(self, run: str) -> Exposure:
+        """Read the margins of shadow models before and after a method unlearned from them."""
+        return Exposure.load(checked(self._exposure(run) / layout.EXPOSED, self.folder))
+
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
         return read_trials(self._tune(method) / layout.TRIALS, self.folder)
@@ -212,6 +218,7 @@ class CellResults:
         folders += [folder for method in self.tuned for folder in self._teachers(method)]
         folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
         folders += [self._probe(seed) for seed in self.seeds if self.probed]
+        folders += [self._exposure(run) for run in self.exposed]
         return [folder / layout.RECORD for folder in dict.fromkeys(folders)]
 
     def _tune(self, method: str) -> Path:
@@ -227,6 +234,9 @@ class CellResults:
 
     def _probe(self, seed: int) -> Path:
         return self.folder / layout.PROBE.format(cell=self.name, seed=seed)
+
+    def _exposure(self, run: str) -> Path:
+        return self.folder / layout.EXPOSURE.format(cell=self.name, run=run)
 
     def add(self, rows: Iterable[Row]) -> None:
         """Let findings that come later read these numbers."""

@@ -31,6 +31,7 @@ DISPENSABLE = {
 # Files that mean nothing without a record.
 RECORDED = {
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
+    *(layout.MARGINS, layout.EXPOSED),
     *(layout.SUPPORT_SIZES, layout.TRIALS, layout.SELECTED, layout.TEACHER_SAYS),
     layout.PROBE_SHOWS,
     *(layout.PREPARED_TENSORS, *layout.RECORDS),

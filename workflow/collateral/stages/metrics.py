@@ -16,7 +16,7 @@ from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
 # Options that say what the cell's runs are.
 LISTS = (
     *("seeds", "base_seeds", "methods", "controls"),
-    *("tuned", "tracked", "support_sized", "attacks", "probed"),
+    *("tuned", "tracked", "support_sized", "exposed", "attacks", "probed"),
 )
 
 
@@ -33,6 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--tuned", nargs="*", default=[], help="methods that were tuned")
     parser.add_argument("--tracked", nargs="*", default=[], help="runs measured after every epoch")
     parser.add_argument("--support-sized", nargs="*", default=[], help="LTD, if its support was")
+    parser.add_argument("--exposed", nargs="*", default=[], help="methods on shadow models")
     parser.add_argument("--attacks", nargs="*", default=[], help="on membership")
     parser.add_argument("--probed", nargs="*", default=[], help="what models were asked once more")
     parser.add_argument("--fresh", action="store_true", help="use no number that was kept")
@@ -52,6 +53,7 @@ def run(args: Namespace) -> None:
         tuned=tuple(args.tuned),
         tracked=tuple(args.tracked),
         support_sized=tuple(args.support_sized),
+        exposed=tuple(args.exposed),
         attacks=tuple(args.attacks),
         probed=tuple(args.probed),
     )

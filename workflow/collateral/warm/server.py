@@ -29,7 +29,8 @@ from collateral.warm.client import CODE_BYTES, as_ended
 from collateral.warm.job import Job, close
 from collateral.warm.pages import Span, file_pages, take
 
-TRAINING = ("probe", "support_size", "teacher", "train", "tune", "unlearn")  # they import torch
+# The stages that import torch.
+TRAINING = ("expose", "probe", "shadow", "support_size", "teacher", "train", "tune", "unlearn")
 COMMON = "collateral.training.session"  # what all of these import
 SAVING_SECONDS = 30
 STDIN = 0

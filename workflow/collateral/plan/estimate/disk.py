@@ -16,6 +16,8 @@ FLOAT_BYTES = 4
 LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
 MANY_CLASSES, SHORT_BYTES = 256, 10 * (2 + 2) + 2
 TRACKED_BYTES = 4 + 2  # and in epochs.npz, for each epoch: the confidence and the prediction
+# For each example of a shadow model: whether it saw it, and its margin; before and after a method.
+MARGIN_BYTES, EXPOSED_BYTES = 1 + 4, 1 + 4 + 4
 BLOCK = 4096  # the least that a file takes
 # History, record, cost and log of a run, and Snakemake's note of each of its five files.
 RUN_BLOCKS = 4 + 5
@@ -39,6 +41,8 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
         "neighbours": num_cells * (similarities + NUM_SHOWN * prod(size.shape)),
         "metrics": num_cells * CELL_BYTES,
         "probe": 0.0,
+        "shadow": shadow_bytes(workload),
+        "expose": 0.0,
         "teacher": 0.0,
         "tune": 0.0,
         "unlearn": 0.0,
@@ -57,6 +61,14 @@ def run_bytes(workload: Workload) -> int:
     logits = SHORT_BYTES if is_short else LOGIT_BYTES * size.num_classes
     outputs = size.num_examples * (logits + OUTPUT_BYTES)
     return workload.facts.bytes(size.num_classes) + outputs + RUN_BLOCKS * BLOCK
+
+
+def shadow_bytes(workload: Workload) -> float:
+    """Return the bytes of the shadow pool; nothing where there is none."""
+    shadows, size = workload.benchmark.config.shadows, workload.size
+    weights = workload.facts.bytes(size.num_classes)
+    each = weights + MARGIN_BYTES * size.num_train + RUN_BLOCKS * BLOCK
+    return shadows.count * each if shadows else 0.0
 
 
 def tracked_bytes(workload: Workload, cell: Cell, run: RunSpec) -> int:
@@ -79,6 +91,9 @@ def _cell_bytes(workload: Workload, cell: Cell) -> Iterator[tuple[str, float]]:
         # A share by run and example, the logits of an untrained net; record, cost and log.
         numbers = sizes.forget * (len(cell.probed) + sizes.classes)
         yield "probe", num_seeds * (FLOAT_BYTES * numbers + 3 * BLOCK)
+    if shadows := workload.benchmark.config.shadows:
+        margins = EXPOSED_BYTES * shadows.count * workload.size.num_train
+        yield "expose", len(cell.exposed) * (margins + RUN_BLOCKS * BLOCK)
     if cell.teacher:
         yield "teacher", FLOAT_BYTES * cell.teacher.params.prepared_numbers(sizes)
     for name in cell.tuned:

@@ -25,6 +25,7 @@ SECONDS = {
 }
 # The metrics of a cell: to start, and for every example of every run, the membership attacks most.
 METRICS_START, METRICS_SECONDS = 5.0, 8e-5
+EXPOSED_SECONDS = 2e-6  # and for every margin of every shadow model
 TRACKED_SECONDS = 0.1  # and for every epoch of a tracked run, whatever its size
 
 
@@ -54,6 +55,8 @@ def benchmark_jobs(workload: Workload) -> Iterator[Jobs]:
     yield from map(_small, ("data", "plan", "gather", "tables", "figures"))
     yield from map(_small, ("report", "check"))
     yield Jobs("base", len(benchmark.base_seeds()), workload.base())
+    if shadows := benchmark.config.shadows:
+        yield Jobs("shadow", shadows.count, workload.shadow())
     for cell in benchmark.cells.values():
         yield from _cell_jobs(workload, cell)
 
@@ -65,12 +68,15 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
     sizes = workload.sizes(cell)
     epochs = len(seeds) * sum(num_tracked(cell.runs[name], sizes) for name in cell.tracked)
     attacks = METRICS_SECONDS * outputs + TRACKED_SECONDS * epochs
-    yield Jobs("metrics", 1, seconds=METRICS_START + attacks)
+    exposed = EXPOSED_SECONDS * len(cell.exposed) * _num_margins(workload)
+    yield Jobs("metrics", 1, seconds=METRICS_START + attacks + exposed)
     yield Jobs("retrain", len(seeds), workload.retrain(cell))
     if cell.support_sized:
         yield Jobs("support_size", len(seeds), workload.support_size(cell))
     if cell.probed:
         yield Jobs("probe", len(seeds), workload.probe(cell))
+    for run in cell.exposed:
+        yield Jobs("expose", 1, workload.expose(cell, run))
     if cell.teacher:
         yield Jobs("teacher", 1, workload.teacher(cell))
     for name in cell.tuned:
@@ -80,6 +86,12 @@ def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
         yield Jobs(run.rule, 1, workload.run(cell, run, seeds[0]))
         if len(seeds) > 1:
             yield Jobs(run.rule, len(seeds) - 1, workload.run(cell, run, seeds[1]))
+
+
+def _num_margins(workload: Workload) -> int:
+    """Return how many margins a method of the shadow pool has."""
+    shadows = workload.benchmark.config.shadows
+    return shadows.count * workload.size.num_train if shadows else 0
 
 
 def _small(rule: str) -> Jobs:

@@ -1,0 +1,282 @@
+"""The shadow pool: who sees what, how a model is trained on its share, and a method on all."""
+
+import json
+from argparse import ArgumentParser
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from workshop import MODEL, Workshop, command
+
+from collateral.cli import main
+from collateral.contract.skipping import Skipped
+from collateral.methods.ft import method as ft
+from collateral.results import layout
+from collateral.results.chain import write_record
+from collateral.results.files import write_json
+from collateral.results.shadows import Exposure, ShadowMargins
+from collateral.stages import expose
+from collateral.training import fit as fitting
+from collateral.training.shadows import margins_of, membership
+
+COUNT, SHARE = 6, 0.5
+POOL = {"count": COUNT, "share": SHARE}
+FT = {"epochs": 2, "batch_size": 16, "lr": 0.01}
+
+
+def shadow(workshop: Workshop, name: str, member: int, epochs: int = 3) -> list[str]:
+    """Return the command line of a member of the pool."""
+    params = {"epochs": epochs, "batch_size": 16}
+    given = {**workshop.job(name), "seed": member, "params": params, **POOL}
+    return command("shadow", data=workshop.data, model=MODEL, **given)
+
+
+def member(number: int) -> str:
+    return layout.SHADOW.format(member=number)
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory) -> Workshop:
+    workshop = Workshop(tmp_path_factory.mktemp("shadows"))
+    for number in range(COUNT):
+        main(shadow(workshop, member(number), number))
+    return workshop
+
+
+def margins(workshop: Workshop, name: str) -> ShadowMargins:
+    return ShadowMargins.load(workshop.folder / name / "margins.npz")
+
+
+def exposing(workshop: Workshop, name: str, method="ft", params=FT, **options) -> list[str]:
+    """Return the command line of a method on the whole pool."""
+    inputs = {"data": workshop.data, "split": workshop.split, "model": MODEL}
+    given = {"run": method, **inputs, **workshop.job(name), **options}
+    words = command("expose", method=method, params=params, **given)
+    models = [workshop.folder / member(number) / "model.safetensors" for number in range(COUNT)]
+    return [*words, "--shadows", *map(str, models)]
+
+
+def read(workshop: Workshop, name: str) -> Exposure:
+    return Exposure.load(workshop.folder / name / "exposure.npz")
+
+
+@pytest.fixture(scope="module")
+def exposed(workshop) -> Exposure:
+    main(exposing(workshop, "plain"))
+    return read(workshop, "plain")
+
+
+def forgotten(workshop: Workshop) -> np.ndarray:
+    return np.array(json.loads(workshop.split.read_text())["forget"])
+
+
+def test_every_example_is_seen_by_its_share_of_the_models_and_every_model_sees_about_as_much():
+    is_in = membership(1000, 16, 0.5)
+    assert is_in.shape == (16, 1000)
+    assert (is_in.sum(axis=0) == 8).all()
+    assert (abs(is_in.mean(axis=1) - 0.5) < 0.08).all()
+    assert (membership(1000, 10, 0.3).sum(axis=0) == 3).all()
+
+
+def test_who_sees_what_is_chance_and_the_same_each_time():
+    is_in = membership(1000, 16, 0.5)
+    assert np.array_equal(is_in, membership(1000, 16, 0.5))
+    assert len(np.unique(is_in.T, axis=0)) > 900  # of 12,870 ways
+    together = (is_in[0] == is_in[1]).mean()
+    assert abs(together - 7 / 15) < 0.05
+
+
+def test_a_member_is_trained_on_its_share_alone(workshop, monkeypatch):
+    seen, train = [], fitting._epoch
+
+    def spy(forward, batches, *rest):
+        batches = list(batches)
+        seen.append(sum(len(y) for _, y in batches))
+        return train(forward, iter(batches), *rest)
+
+    monkeypatch.setattr(fitting, "_epoch", spy)
+    main(shadow(workshop, "watched", 2, epochs=1))
+    is_in = membership(64, COUNT, SHARE)[2]
+    assert seen == [is_in.sum()]
+    assert np.array_equal(margins(workshop, "watched").is_in, is_in)
+
+
+class OfLogits(torch.nn.Module):
+    """A model that says what it is given."""
+
+    def __init__(self, logits):
+        super().__init__()
+        self.logits, self.head = logits, torch.nn.Identity()
+
+    def features(self, x):
+        return self.logits
+
+
+class OneBatch:
+    """Three examples, of classes 0, 1 and 2."""
+
+    labels = torch.tensor([0, 1, 2])
+
+    def in_order(self, size):
+        yield torch.zeros(3), self.labels
+
+
+def test_a_margin_is_the_logit_of_the_confidence_also_where_that_rounds_to_one():
+    logits = torch.tensor([[2.0, 1.0, -1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 40.0]])
+    found = margins_of(OfLogits(logits), OneBatch())
+    p = logits[0].softmax(0)[0].item()
+    assert found[0] == pytest.approx(np.log(p) - np.log1p(-p), abs=1e-6)
+    assert found[1] == pytest.approx(-np.log(2), abs=1e-6)
+    assert found[2] == pytest.approx(40 - np.log(1 + np.e), abs=1e-4)
+    assert found.dtype == np.float32
+
+
+def test_a_member_trained_again_or_resumed_has_the_same_bits(workshop, monkeypatch):
+    main(shadow(workshop, "again", 1))
+    assert workshop.results("again").keys() == {
+        *("model.safetensors", "margins.npz", "history.csv", "record.json"),
+    }
+    assert workshop.results("again") == workshop.results(member(1))
+    trained, epoch = [], fitting._epoch
+
+    def killed(*args):
+        if len(trained) == 1:
+            trained.append("killed")
+            raise KeyboardInterrupt
+        trained.append("epoch")
+        return epoch(*args)
+
+    monkeypatch.setattr(fitting, "_epoch", killed)
+    with pytest.raises(KeyboardInterrupt):
+        main(shadow(workshop, "resumed", 1))
+    main(shadow(workshop, "resumed", 1))
+    assert trained == ["epoch", "killed", "epoch", "epoch"]
+    assert workshop.results("resumed") == workshop.results(member(1))
+
+
+def test_members_differ(workshop):
+    found = [margins(workshop, member(number)).margin for number in range(COUNT)]
+    assert len({one.tobytes() for one in found}) == COUNT
+
+
+def test_the_record_of_a_member_says_what_it_was_trained_on(workshop):
+    record = json.loads((workshop.folder / member(3) / "record.json").read_text())
+    assert record["pool"] == POOL
+    assert record["seed"] == 3
+    assert record["inputs"].keys() == {"dataset.npz"}
+    paths = [workshop.folder / member(n) / "record.json" for n in range(COUNT)]
+    assert len({json.loads(path.read_text())["trained_on"] for path in paths}) == COUNT
+
+
+def test_before_is_the_pool_and_after_is_every_member_unlearned(workshop, exposed):
+    pool = [margins(workshop, member(number)) for number in range(COUNT)]
+    assert np.array_equal(exposed.before, np.stack([one.margin for one in pool]))
+    assert np.array_equal(exposed.is_in, membership(64, COUNT, SHARE))
+    assert np.isfinite(exposed.after).all()
+    assert (exposed.after != exposed.before).any(axis=1).all()
+
+
+def test_a_method_sees_of_a_member_nothing_but_its_share(workshop, exposed, monkeypatch):
+    tasks, unlearn = [], ft.unlearn
+
+    def spy(model, task, *rest):
+        tasks.append((task.retain.rows.tolist(), task.forget.rows.tolist()))
+        return unlearn(model, task, *rest)
+
+    monkeypatch.setattr(ft, "unlearn", spy)
+    main(exposing(workshop, "watched-method"))
+    gone = set(forgotten(workshop).tolist())
+    for is_in, (retain, forget) in zip(exposed.is_in, tasks, strict=True):
+        share = set(np.flatnonzero(is_in).tolist())
+        assert set(forget) == share & gone
+        assert set(retain) == share - gone
+
+
+def test_a_rate_of_zero_changes_nothing(workshop):
+    still = {**FT, "lr": 0.0, "batchnorm": "frozen"}
+    main(exposing(workshop, "still", params=still))
+    found = read(workshop, "still")
+    assert np.array_equal(found.after, found.before)
+
+
+def test_a_member_that_saw_nothing_of_the_forget_set_stays_as_it_is(workshop):
+    alone = workshop.folder / "alone.json"
+    params = {"class": "family_0_class_0", "fraction": 0.07}
+    words = command("split", labels=workshop.labels, kind="class_part", params=params, out=alone)
+    main(words)
+    main(exposing(workshop, "alone", split=alone))
+    found = read(workshop, "alone")
+    (one,) = json.loads(alone.read_text())["forget"]
+    is_same = (found.after == found.before).all(axis=1)
+    assert is_same.tolist() == (~found.is_in[:, one]).tolist()
+
+
+def test_a_second_run_gives_the_same_bits(workshop, exposed):
+    main(exposing(workshop, "twice"))
+    assert workshop.results("plain").keys() == {"exposure.npz", "record.json"}
+    assert workshop.results("twice") == workshop.results("plain")
+    assert not workshop.checkpoints("twice").exists()
+
+
+def test_a_killed_job_does_not_unlearn_from_finished_members_again(workshop, exposed, monkeypatch):
+    calls, unlearn = [], ft.unlearn
+
+    def spy(*args):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return unlearn(*args)
+
+    monkeypatch.setattr(ft, "unlearn", spy)
+    with pytest.raises(KeyboardInterrupt):
+        main(exposing(workshop, "killed"))
+    main(exposing(workshop, "killed"))
+    assert len(calls) == 4 + (COUNT - 3)
+    assert workshop.results("killed") == workshop.results("plain")
+
+
+def test_a_method_of_two_phases_prepares_for_each_member(workshop):
+    params = {"epochs": 1, "batch_size": 16}
+    main(exposing(workshop, "salun", "salun", params))
+    found = read(workshop, "salun")
+    assert (found.after != found.before).any(axis=1).all()
+    cost = json.loads((workshop.folder / "salun" / "cost.json").read_text())
+    assert cost["seconds"].keys() == {"prepare", "unlearn"}
+
+
+def test_the_tunings_choice_is_taken(workshop, exposed):
+    folder = workshop.folder / "tuning"
+    selected, trials = folder / "selected.json", folder / "trials.csv"
+    write_json(selected, {"params": {"lr": 0.01}})
+    trials.write_text("lr,is_chosen\n0.01,True\n")
+    write_record(layout.record_of(trials), {}, root=workshop.folder, files=[selected, trials])
+    main(exposing(workshop, "tuned", params={**FT, "lr": 0.5}, selected=selected))
+    assert np.array_equal(read(workshop, "tuned").after, exposed.after)
+
+
+def test_the_record_of_a_method_names_every_member(workshop, exposed):
+    record = json.loads((workshop.folder / "plain" / "record.json").read_text())
+    names = ("model.safetensors", "margins.npz")
+    files = {f"{member(n)}/{name}" for n in range(COUNT) for name in names}
+    assert record["inputs"].keys() == {"dataset.npz", "split.json", *files}
+    assert record["status"] == "ok"
+    assert record["params"]["lr"] == 0.01
+
+
+def test_a_method_that_cannot_work_here_says_so_and_nothing_is_known(workshop, monkeypatch):
+    def unlearn(*_):
+        raise Skipped("not on Sundays")
+
+    monkeypatch.setattr(ft, "unlearn", unlearn)
+    main(exposing(workshop, "skipped"))
+    record = json.loads((workshop.folder / "skipped" / "record.json").read_text())
+    assert (record["status"], record["reason"]) == ("skipped", "not on Sundays")
+    assert np.isnan(read(workshop, "skipped").after).all()
+
+
+def test_it_has_no_option_for_anything_of_retrain():
+    parser = ArgumentParser()
+    expose.add_arguments(parser)
+    assert "retrain" not in parser.format_help().lower()

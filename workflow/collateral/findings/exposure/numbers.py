@@ -1,0 +1,157 @@
+"""LiRA and U-LiRA on shadow models: likelihood ratios, their AUC by similarity, with intervals.
+
+An attacked model is left out of the laws that it is held against, and with it one model of the
+other side: both laws then rest on as many models whichever side it is on, so that equal laws have
+an AUC of 0.5. A few models know little of one example's variance: it is drawn towards the set's,
+as if that were known from four models more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from collateral.contract.protocols import CellResults
+from collateral.contract.rows import At, Row
+from collateral.findings._shared.inference.differences import UNKNOWN, compare, interval
+from collateral.findings._shared.near import FAR, NEAR, Mask, most_similar
+from collateral.findings.locality.numbers import NUM_BINS, bin_edges, bin_of
+from collateral.results.layout import RETRAIN
+
+POOLED = 4  # models that the set's variance counts for
+LEAST_VARIANCE = 1e-12  # of margins that are all equal
+
+Floats = NDArray[np.float64]
+Part = tuple[str, At]  # a set, and which of its examples
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield AUCs before and after, and how they changed, of each part; nothing without a pool."""
+    if not cell.exposed:
+        return
+    parts = dict(_parts(cell))
+    first = cell.exposure(cell.exposed[0])  # the models are the same for all methods
+    before = attacked(cell, first.before, first.is_in, parts)
+    for part, found in before.items():
+        yield from _rows(RETRAIN, "lira_auc", part, found)
+        yield Row(RETRAIN, "exposure_count", float(parts[part].sum()), set=part[0], at=part[1])
+    changes: dict[Part, dict[str, Floats]] = {part: {} for part in parts}
+    for run in cell.exposed:
+        pool = cell.exposure(run)
+        after = attacked(cell, pool.after, pool.is_in, parts)
+        yield Row(run, "exposure_models", float(np.isfinite(pool.after).all(axis=1).sum()))
+        for part, found in after.items():
+            yield from _rows(run, "ulira_auc", part, found)
+            changes[part][run] = found - before[part]
+    for part, of_runs in changes.items():
+        yield from _changes(part, of_runs)
+
+
+def _parts(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
+    """Yield the parts of both sets: all, near and far, and bins; similar in the mean over seeds."""
+    yield ("forget", None), np.ones(len(cell.split.forget), dtype=bool)
+    by_seed = cell.similarity["retain"]
+    similarity, counts = by_seed.mean(axis=0), cell.values(RETRAIN, "near_count", "retain")
+    is_near = most_similar(similarity, 0 if np.isnan(counts).any() else round(counts.mean()))
+    yield ("retain", None), np.ones_like(is_near)
+    yield ("retain", NEAR), is_near
+    yield ("retain", FAR), ~is_near
+    bins = bin_of(similarity, bin_edges(by_seed))
+    for b in range(NUM_BINS):
+        yield ("retain", b), bins == b
+
+
+def attacked(
+    cell: CellResults, margins: NDArray[np.float32], is_in: Mask, parts: Mapping[Part, Mask]
+) -> dict[Part, Floats]:
+    """Return the AUC of each model in each part; NaN of a model that diverged."""
+    found = {part: np.full(len(margins), np.nan) for part in parts}
+    sound = np.flatnonzero(np.isfinite(margins).all(axis=1))
+    for name, rows in (("forget", cell.split.forget), ("retain", cell.split.retain)):
+        seen = is_in[np.ix_(sound, rows)]
+        ratios = likelihood_ratios(margins[np.ix_(sound, rows)].astype(np.float64), seen)
+        for part, members in parts.items():
+            if part[0] == name:
+                both = zip(ratios[:, members], seen[:, members], strict=True)
+                found[part][sound] = [auc(*one) for one in both]
+    return found
+
+
+def likelihood_ratios(margins: Floats, is_in: Mask) -> Floats:
+    """Return the log ratio of IN to OUT of each model and example, (K, N), by the other models."""
+    found = np.full(margins.shape, np.nan)
+    columns = np.arange(margins.shape[1])
+    for model, own in enumerate(margins):
+        others = np.ones_like(is_in)
+        others[model] = False
+        others[partners(is_in, model), columns] = False
+        sides = [Law.fitted(margins, is_in & others), Law.fitted(margins, ~is_in & others)]
+        found[model] = sides[0].log_density(own) - sides[1].log_density(own)
+    return found
+
+
+def partners(is_in: Mask, model: int) -> NDArray[np.int64]:
+    """Return for each example the next model that is not on the side of `model`."""
+    total = len(is_in)
+    order = (model + 1 + np.arange(total - 1)) % total
+    is_other = is_in[order] != is_in[model]
+    return np.asarray(order[is_other.argmax(axis=0)])
+
+
+@dataclass(frozen=True)
+class Law:
+    """A Gaussian for each example."""
+
+    mean: Floats  # (N,), NaN where no model is on that side
+    variance: Floats
+
+    @staticmethod
+    def fitted(margins: Floats, chosen: Mask) -> Law:
+        """Fit it to the chosen models of each example, its variance drawn towards that of all."""
+        count = chosen.sum(axis=0)
+        with np.errstate(invalid="ignore"):
+            mean = np.where(chosen, margins, 0).sum(axis=0) / count
+        squares = np.where(chosen, (margins - mean) ** 2, 0).sum(axis=0)
+        known = np.maximum(count - 1, 0)
+        pooled = squares.sum() / max(known.sum(), 1)
+        variance = (squares + POOLED * pooled) / (known + POOLED)
+        return Law(mean, np.maximum(variance, LEAST_VARIANCE))
+
+    def log_density(self, values: Floats) -> Floats:
+        """Return the logarithm of the density, but for a constant."""
+        found: Floats = -((values - self.mean) ** 2 / self.variance + np.log(self.variance)) / 2
+        return found
+
+
+def auc(scores: Floats, is_in: Mask) -> float:
+    """Return the chance that a seen example has the larger score, of equal ones half."""
+    known = ~np.isnan(scores)
+    ranks, seen = rankdata(scores[known]), is_in[known]
+    count, others = int(seen.sum()), int((~seen).sum())
+    if not count or not others:
+        return math.nan
+    return float((ranks[seen].sum() - count * (count + 1) / 2) / (count * others))
+
+
+def _rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[Row]:
+    """Yield the mean over models and the ends of its interval, which is within [0, 1]."""
+    known = by_model[~np.isnan(by_model)]
+    low, high = np.clip(interval(known), 0, 1) if len(known) > 1 else (math.nan, math.nan)
+    ends = {"": known.mean() if len(known) else math.nan, "_low": low, "_high": high}
+    for end, value in ends.items():
+        yield Row(run, f"{metric}{end}", float(value), set=part[0], at=part[1])
+
+
+def _changes(part: Part, by_run: Mapping[str, Floats]) -> Iterator[Row]:
+    """Yield the changes of a part with intervals; a bin's are its own, others of one family."""
+    is_bin = isinstance(part[1], int)
+    alone = {run: compare({run: values})[run] for run, values in by_run.items() if is_bin}
+    for run, found in (alone or compare(by_run)).items():
+        values = (found.mean, found.low, found.high) if found is not UNKNOWN else [math.nan] * 3
+        for end, value in zip(("", "_low", "_high"), values, strict=True):
+            yield Row(run, f"exposure_change{end}", value, set=part[0], at=part[1])

@@ -1,0 +1,120 @@
+"""How exposed forgotten examples are after unlearning, and retained ones near them and far."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from collateral.contract.metrics import EMPTY
+from collateral.contract.rows import At
+from collateral.contract.tables import Field, Grid, Line, Source, Table
+from collateral.findings._shared.captions import joined
+from collateral.findings._shared.near import FAR, NEAR
+from collateral.findings._shared.tables import line_of
+from collateral.findings.catalogue import metric_of
+from collateral.results.table import REFERENCE, CellTable
+
+PARTS: dict[tuple[str, At], str] = {
+    ("forget", None): "Forgotten",
+    ("retain", NEAR): "Near",
+    ("retain", FAR): "Far",
+}
+BEFORE = "Before unlearning"
+CAPTION = (
+    "U-LiRA on shadow models: {title}. AUC by which examples of a model are told into seen and not "
+    "seen, before unlearning in the last row; and of retained examples how it changed. In "
+    "brackets: 95 % intervals over {models} shadow models, those of changes by Holm over methods."
+)
+CONVENTIONS = (
+    "0.5: nobody can tell. Forgotten examples should come down to it. Above zero, a change "
+    "means that retained examples are more exposed than before; below, less. †: zero is in the "
+    "interval. Near and far are as in the table of near and far."
+)
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table; nothing where there is no pool."""
+    runs = exposed(cell)
+    if not runs:
+        return
+    lines = [line_of(cell, run, list(_fields(cell, run))) for run in runs]
+    before = Line(BEFORE, list(_before(cell)), is_aside=True)
+    yield Table(
+        "exposure",
+        "Exposure to membership attacks",
+        [Grid("Method", list(_headings(cell)), [lines, [before]])],
+        CAPTION.format(title=cell.title, models=models(cell)),
+        joined(CONVENTIONS),
+        list(_records(cell, runs)),
+    )
+
+
+def exposed(cell: CellTable) -> list[str]:
+    """Return the methods that unlearned from shadow models."""
+    return [r for r in cell.runs("method") if not math.isnan(cell.number(r, "exposure_models"))]
+
+
+def attacked(cell: CellTable) -> list[str]:
+    """Return those of them that left a model to attack."""
+    return [run for run in exposed(cell) if cell.number(run, "exposure_models")]
+
+
+def models(cell: CellTable) -> str:
+    """Return how many shadow models there are, the most of any method."""
+    most = max(cell.number(run, "exposure_models") for run in exposed(cell))
+    return metric_of("exposure_models").text(most)
+
+
+def _headings(cell: CellTable) -> Iterator[str]:
+    for part, label in PARTS.items():
+        count = metric_of("exposure_count").text(cell.number(REFERENCE, "exposure_count", *part))
+        yield f"{label} ({count})"
+        if part[0] == "retain":
+            yield f"{label}, change"
+
+
+def _fields(cell: CellTable, run: str) -> Iterator[Field]:
+    for part in PARTS:
+        yield _field(cell, run, "ulira_auc", part)
+        if part[0] == "retain":
+            yield _field(cell, run, "exposure_change", part)
+
+
+def _before(cell: CellTable) -> Iterator[Field]:
+    for part in PARTS:
+        yield _field(cell, REFERENCE, "lira_auc", part)
+        if part[0] == "retain":
+            yield Field("")
+
+
+def _field(cell: CellTable, run: str, name: str, part: tuple[str, At]) -> Field:
+    """Return a number and its interval."""
+    metric, is_change = metric_of(name), name == "exposure_change"
+    value, *ends = (cell.number(run, f"{name}{end}", *part) for end in ("", "_low", "_high"))
+    low, high = (metric.text(end, sign=is_change) for end in ends)
+    text = metric.text(value, sign=is_change)
+    return Field(
+        text if EMPTY in (low, high) else f"{text} [{low}, {high}]",
+        value,
+        is_chance=is_change and ends[0] <= 0 <= ends[1],
+        source=Source(run, name, part[0], str(part[1] or "")),
+    )
+
+
+def _records(cell: CellTable, runs: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield all numbers, those of bins too."""
+    names = {run: ("ulira_auc", "exposure_change") for run in runs}
+    for run, metrics in {REFERENCE: ("lira_auc",), **names}.items():
+        for name in metrics:
+            for set_name in ("forget", "retain"):
+                for at in cell.indices(run, name, set_name):
+                    ends = {"mean": "", "low": "_low", "high": "_high"}
+                    yield {
+                        "run": run,
+                        "label": BEFORE if run == REFERENCE else cell.labels[run],
+                        "metric": name,
+                        "set": set_name,
+                        "at": at,
+                        **{
+                            k: cell.number(run, f"{name}{e}", set_name, at) for k, e in ends.items()
+                        },
+                    }

@@ -1,0 +1,174 @@
+"""Unlearn from every shadow model what it saw of the forget set; keep its margins of all examples.
+
+Published U-LiRA (Hayes et al., 2024) compares, example by example, models that trained on it and
+unlearned it with models that never saw it. Here the former are the members whose share has the
+example, the latter the members whose share has not, both after the method unlearned from each what
+its share has of the forget set. Not members that never saw it and unlearned nothing: these know
+its fellows in the forget set, so that even retraining could be told from them. Of two laws over
+members that went the same way, exact unlearning leaves one, and what is left is the example's own.
+A member whose share has nothing of the forget set stays as it is.
+
+Margins are kept of all training examples: those of the forget set, and of all others, by how near
+they are to it, are read from one file.
+"""
+
+import argparse
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from collateral.contract.params import MethodParams
+from collateral.contract.plugins import params_class
+from collateral.contract.seeds import seed_of
+from collateral.contract.skipping import SKIPPED
+from collateral.results import layout
+from collateral.results.chain import INPUTS, checked, hashes, write_record
+from collateral.results.selection import read_selected
+from collateral.results.shadows import Exposure, ShadowMargins
+from collateral.results.split import Split, ids_hash
+from collateral.stages.options import add_job_options, job_checkpoints, record_of
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import Task
+from collateral.training.execution import Method
+from collateral.training.numerics import numerics_of
+from collateral.training.session import Session, open_session, write_cost
+from collateral.training.shadows import margins_of
+
+LOG = logging.getLogger(__name__)
+DONE = "done"  # the checkpoint of a member that is
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command line; it has no option for anything of Retrain."""
+    parser.add_argument("--run", required=True, help="the run's name")
+    parser.add_argument("--method", required=True, help="folder of the method")
+    parser.add_argument("--params", required=True, help="its parameters, as JSON")
+    parser.add_argument("--selected", type=Path, nargs="*", default=[], help="the tuning's choice")
+    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
+    parser.add_argument("--split", type=Path, required=True, help="split.json")
+    parser.add_argument("--model", required=True, help="name of the architecture")
+    parser.add_argument(
+        "--shadows", type=Path, nargs="+", required=True, help="weights of all shadow models"
+    )
+    add_job_options(parser)
+
+
+@dataclass(frozen=True)
+class Unlearned:
+    """A shadow model after unlearning."""
+
+    margin: torch.Tensor  # (N,)
+    seconds: dict[str, float]
+    skipped: str  # why the method could not work here
+    devices: list[str]
+
+
+def run(args: argparse.Namespace) -> None:
+    """Unlearn from one model after another, a finished one never again; write all margins."""
+    params = given_params(args)
+    session = open_session(args.data, args.threads)
+    split = Split.load(args.split, session.folder)
+    record = {"run": args.run, "method": args.method, **record_of(args, params)}
+    places = [path.parent / layout.MARGINS for path in args.shadows]
+    record[INPUTS] |= hashes([*args.shadows, *places], session.folder)
+    checkpoints = job_checkpoints(args, record)
+    shadows = [ShadowMargins.load(checked(path, session.folder)) for path in places]
+    found = []
+    for member, shadow in enumerate(shadows):
+        method = method_on(args, session, split, member, shadow.is_in)
+        own = checkpoints.within(f"member-{member}")
+        found.append(unlearned(method, params, session, own) or as_it_is(shadow))
+        LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(method.task.forget))
+    path = args.out / layout.EXPOSED
+    exposure(shadows, found).save(path)
+    record |= {"numerics": numerics_of(_devices(found)), **_ended(found)}
+    write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
+    write_cost(args.out, _seconds(found), session.device, session.folder)
+    checkpoints.clear()
+
+
+def given_params(args: argparse.Namespace) -> MethodParams:
+    """Return the values of the method's runs: the given ones, with the tuning's choice put in."""
+    params = params_class(args.method)
+    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
+    chosen = {key: value for key, value in chosen.items() if key in params.model_fields}
+    return params.model_validate({**json.loads(args.params), **chosen})
+
+
+def method_on(
+    args: argparse.Namespace,
+    session: Session,
+    split: Split,
+    member: int,
+    is_in: NDArray[np.bool_],
+) -> Method:
+    """Return the method on a shadow model, which knows nothing but its share."""
+    parts = [part[is_in[part]] for part in (split.retain, split.forget)]
+    retain, forget = (torch.from_numpy(part).to(session.device) for part in parts)
+    return Method(
+        name=args.method,
+        task=Task(session.train.select(retain), session.train.select(forget), session.data.info),
+        load_base=lambda: session.load_model(args.model, args.shadows[member]),
+        seed=seed_of("shadow", args.seed, member),
+        split_hash=ids_hash(parts[1]),
+        device=session.device,
+    )
+
+
+def unlearned(
+    method: Method, params: MethodParams, session: Session, checkpoints: Checkpoints
+) -> Unlearned | None:
+    """Run both phases, or take what was done before a kill; None where nothing is to forget."""
+    if not len(method.task.forget):
+        return None
+    if kept := checkpoints.load(DONE):
+        return Unlearned(**kept)
+    prepared, inputs = None, []
+    if method.has_prepare:
+        prepared = method.prepare(params, checkpoints.within("prepare"))
+        inputs = [prepared.tensors]
+    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
+    if prepared:
+        prepared.add_to(this)
+    margin = torch.from_numpy(margins_of(model, session.train))
+    done = Unlearned(margin, dict(this.clock.seconds), this.skipped, this.devices)
+    checkpoints.clear()  # the loops' are as large as the model, and there are many members
+    checkpoints.save(DONE, vars(done))
+    return done
+
+
+def as_it_is(shadow: ShadowMargins) -> Unlearned:
+    """Return a shadow model that saw nothing of the forget set."""
+    return Unlearned(torch.from_numpy(shadow.margin), {}, "", [])
+
+
+def exposure(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
+    """Put all members together; where the method was skipped, nothing is known."""
+    after = np.stack([one.margin.numpy() for one in found])
+    after[[bool(one.skipped) for one in found]] = np.nan
+    return Exposure(
+        is_in=np.stack([shadow.is_in for shadow in shadows]),
+        before=np.stack([shadow.margin for shadow in shadows]),
+        after=after,
+    )
+
+
+def _ended(found: list[Unlearned]) -> dict[str, Any]:
+    reasons = [one.skipped for one in found if one.skipped]
+    return {"status": SKIPPED, "reason": reasons[0]} if reasons else {"status": "ok"}
+
+
+def _devices(found: list[Unlearned]) -> list[str]:
+    return list(dict.fromkeys(device for one in found for device in one.devices))
+
+
+def _seconds(found: list[Unlearned]) -> dict[str, float]:
+    """Return the seconds of all members by phase."""
+    phases = dict.fromkeys(phase for one in found for phase in one.seconds)
+    return {phase: sum(one.seconds.get(phase, 0.0) for one in found) for phase in phases}

@@ -33,5 +33,7 @@ def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:
-    params = ", ".join(f"{key}={value}" for key, value in record.get("params", {}).items())
+    own = record.get("weights") or {}  # of a model that was not trained here
+    said = {"weights": own["name"]} if own else record.get("params", {})
+    params = ", ".join(f"{key}={value}" for key, value in said.items())
     return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

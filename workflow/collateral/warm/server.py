@@ -29,7 +29,8 @@ from collateral.warm.client import CODE_BYTES, as_ended
 from collateral.warm.job import Job, close
 from collateral.warm.pages import Span, file_pages, take
 
-TRAINING = ("support_size", "teacher", "train", "tune", "unlearn")  # the stages that import torch
+# The stages that import torch.
+TRAINING = ("given", "support_size", "teacher", "train", "tune", "unlearn")
 COMMON = "collateral.training.session"  # what all of these import
 SAVING_SECONDS = 30
 STDIN = 0

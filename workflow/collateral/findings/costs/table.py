@@ -12,11 +12,12 @@ from collateral.findings._shared.devices import devices_of, different_devices
 from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.costs import PREPARATION
+from collateral.results.record import STATED
 from collateral.results.table import REFERENCE, CellTable, mean
 
 TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
 LEDGER = ("rte_share", "paying_deletions")
-OWN_PHASES = ("unlearn", "train")  # what is not preparation
+OWN_PHASES = ("unlearn", "train", STATED)  # what is not preparation
 CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devices}"
 
 

@@ -61,12 +61,15 @@ def benchmark_jobs(workload: Workload) -> Iterator[Jobs]:
 def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
     seeds = workload.benchmark.seeds
     yield from map(_small, ("split", "neighbours"))
-    outputs = len(seeds) * (len(cell.runs) + 1) * workload.size.num_examples
+    outputs = len(seeds) * (len(cell.runs) + len(cell.given) + 1) * workload.size.num_examples
     sizes = workload.sizes(cell)
     epochs = len(seeds) * sum(num_tracked(cell.runs[name], sizes) for name in cell.tracked)
     attacks = METRICS_SECONDS * outputs + TRACKED_SECONDS * epochs
     yield Jobs("metrics", 1, seconds=METRICS_START + attacks)
-    yield Jobs("retrain", len(seeds), workload.retrain(cell))
+    if workload.benchmark.config.retrain is not None:
+        yield Jobs("retrain", len(seeds), workload.retrain(cell))
+    if cell.given:
+        yield Jobs("given", len(seeds) * len(cell.given), workload.given())
     if cell.support_sized:
         yield Jobs("support_size", len(seeds), workload.support_size(cell))
     if cell.teacher:

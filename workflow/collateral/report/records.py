@@ -7,7 +7,7 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.results import layout
 from collateral.results.chain import read_sealed
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 CAPTION = "On the first seed; Original is the base model."
 
@@ -21,8 +21,8 @@ def what_ran(folder: Path, cell: CellTable) -> list[Table]:
 
 
 def computed_with(folder: Path, cell: CellTable) -> str:
-    """Return what Retrain was computed with."""
-    found = _record(folder, cell, REFERENCE).get("versions", {})
+    """Return what the reference was computed with."""
+    found = _record(folder, cell, cell.reference).get("versions", {})
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 

@@ -30,7 +30,7 @@ TEACHER = f"{CELL}/local_teacher"  # by which tuning chooses, where the config a
 SUPPORT_SIZE = f"{CELL}/support_size/seed-{{seed}}"
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = "retrain"  # the run that all others are compared with
-ORIGINAL = "original"  # the control that is the base model itself
+ORIGINAL = "original"  # the control that is the base model itself; without Retrain, the reference
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"

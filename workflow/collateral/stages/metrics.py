@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
 from collateral.contract.plugins import FINDING
 from collateral.findings.catalogue import metric_of
@@ -34,6 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--tracked", nargs="*", default=[], help="runs measured after every epoch")
     parser.add_argument("--support-sized", nargs="*", default=[], help="LTD, if its support was")
     parser.add_argument("--attacks", nargs="*", default=[], help="on membership")
+    parser.add_argument("--reference", default=layout.RETRAIN, help="whom runs are held against")
     parser.add_argument("--fresh", action="store_true", help="use no number that was kept")
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
@@ -52,9 +54,11 @@ def run(args: Namespace) -> None:
         tracked=tuple(args.tracked),
         support_sized=tuple(args.support_sized),
         attacks=tuple(args.attacks),
+        reference=args.reference,
     )
     cell.check()
-    code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in having("numbers")}
+    asked = having("numbers", cell.reference)
+    code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in asked}
     rows, problems = cell_numbers(cell, None if args.fresh else Kept(cell, code))
     costs = [row for row in rows if metric_of(row.metric).is_cost]
     metrics = [row for row in rows if not metric_of(row.metric).is_cost]
@@ -71,5 +75,8 @@ def write_records(args: Namespace, cell: CellResults) -> None:
     inputs = [root / name.format(cell=cell.name) for name in of_cell]
     about = {"cell": cell.name, INPUTS: hashes([*inputs, *cell.records()], root)}
     write_record(layout.record_of(args.costs), about, root=root, files=[args.costs])
-    about["options"] = {name: list(getattr(args, name)) for name in LISTS}
+    options: dict[str, Any] = {name: list(getattr(args, name)) for name in LISTS}
+    if args.reference != layout.RETRAIN:
+        options["reference"] = args.reference
+    about["options"] = options
     write_record(layout.record_of(args.out), about, root=root, files=[args.out, args.problems])

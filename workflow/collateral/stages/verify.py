@@ -84,6 +84,7 @@ def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
         return
     again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
+    about.setdefault("reference", layout.RETRAIN)
     _stage("metrics").run(Namespace(fresh=True, **about, **again))
     yield from _compared(record.parent / layout.METRICS, again["out"])
 

@@ -30,7 +30,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for seed in cell.seeds:
             seconds = cell.support_sizes_cost(seed)["total_seconds"]
             yield Row(run, "support_size_seconds", seconds, seed)
-    yield from _ledger(cell)
+    if cell.reference == RETRAIN:
+        yield from _ledger(cell)
 
 
 def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:

@@ -91,7 +91,7 @@ def test_given_weights_stand_beside_methods_and_nothing_is_trained(made):
 
 
 def test_other_weights_of_the_same_name_are_looked_at_again(made):
-    file = made.folder / MADE / "digit_3-50/seed-1/ltd/model.safetensors"
-    file.touch()
+    files = [made.folder / MADE / f"digit_3-50/seed-{s}/ltd/model.safetensors" for s in (0, 1)]
+    files[1].write_bytes(files[0].read_bytes())
     wanted = made.planned("results/judged/check.done", "--configfile", "judged.yaml")
     assert wanted["given"] == 1 and not {"base", "retrain"} & wanted.keys()

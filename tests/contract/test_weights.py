@@ -10,13 +10,14 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file
 from torch import nn
-from workshop import Workshop
+from workshop import MODEL, Workshop, command
 
 from collateral.cli import main
 from collateral.contract.data import ImageInfo
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.models._taken_apart import classifier_of
+from collateral.results import layout
 from collateral.results.chain import content_hash, read_sealed
 from collateral.training.weights import read_weights, start_from, take_over
 
@@ -246,6 +247,52 @@ def test_a_base_of_ones_own_is_taken_as_it_is(workshop):
     said = record(workshop, "own")
     assert said["weights"]["hash"] == content_hash(workshop.base)
     assert said["params"] == {} and "trained_on" not in said
+
+
+def test_a_retrained_model_of_ones_own_is_the_reference_and_costs_what_is_stated(workshop):
+    own = {"split": workshop.split, "params": {}, "weights": workshop.base}
+    main(workshop.train("retrain-own", epochs=1, **own, rte=7.5))
+    said = record(workshop, "retrain-own")
+    assert (said["run"], said["kind"]) == ("retrain", "reference")
+    assert said["weights"]["name"] == "model.safetensors" and "trained_on" not in said
+    assert cost(workshop, "retrain-own")["total_seconds"] == 7.5
+
+
+def cost(workshop, name):
+    return read_sealed(workshop.folder / name / "cost.json", workshop.folder)
+
+
+def given(workshop, name, file, **options) -> list[str]:
+    inputs = {"data": workshop.data, "split": workshop.split, "model": MODEL, "run": "theirs"}
+    return command("given", **inputs, **workshop.job(name), weights=file, **options)
+
+
+def test_given_weights_get_the_outputs_of_a_run(workshop):
+    main(given(workshop, "theirs", workshop.base))
+    assert workshop.results("theirs")["outputs.npz"] == workshop.results("base")["outputs.npz"]
+    said = record(workshop, "theirs")
+    assert {key: said[key] for key in ("run", "kind", "method", "status", "params")} == {
+        "run": "theirs", "kind": "method", "method": "given", "status": "ok", "params": {}
+    }  # fmt: skip
+    assert said["weights"]["hash"] == content_hash(workshop.base)
+    assert {*said["inputs"]} == {"dataset.npz", "split.json"}
+    files = {path.name for path in (workshop.folder / "theirs").iterdir()}
+    assert {*layout.RUN_FILES.values()} <= files
+
+
+@pytest.mark.parametrize(("options", "seconds"), [({}, None), ({"rte": 120}, 120.0)])
+def test_what_given_weights_cost_is_what_is_stated(workshop, options, seconds):
+    main(given(workshop, "theirs", workshop.base, **options))
+    assert cost(workshop, "theirs")["total_seconds"] == seconds
+
+
+def test_given_weights_that_do_not_fit_are_named_by_the_key_of_the_config(workshop, tmp_path):
+    file = tmp_path / "a.safetensors"
+    save_file({"fc.weight": torch.zeros(2)}, file)
+    with pytest.raises(SystemExit) as error:
+        main(given(workshop, "bad", file))
+    assert str(error.value).startswith(f"collateral given: given.theirs.weights: '{file}' does not")
+    assert not (workshop.folder / "bad").exists()
 
 
 def refusal(workshop, *, name, **options) -> str:

@@ -20,6 +20,7 @@ EVERYTHING = {
     "fractions": [0.5],
     "methods": {"ft": {}, "ltd": {"lr": [0.1, 0.2]}},
     "sweeps": {"s": {"method": "ltd", "vary": {"beta": [3]}}},
+    "given": {"theirs": {"weights": "theirs-{cell}-{seed}.pt"}},
     "track": ["ltd"],
     "support_size": {"k": [20, 50], "cells": ["digit_3-50"]},
     "probe": ["zrf"],
@@ -55,6 +56,12 @@ def test_no_file_is_listed_twice_and_each_by_a_rule_that_presents_nothing(benchm
     assert HOW.keys().isdisjoint(PRESENT)
 
 
+def test_without_retrain_the_base_is_needed_and_no_retrain(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rules = {*rules_of(grid(retrain="none", controls=[])).values()}
+    assert "base" in rules and "retrain" not in rules
+
+
 def test_what_metrics_reads_is_among_it(benchmark):
     listed = rules_of(benchmark)
     for cell in benchmark.cells.values():
@@ -70,6 +77,7 @@ def test_what_metrics_reads_is_among_it(benchmark):
         ("results/b/base/seed-3", "base"),
         (f"{CELL}/seed-1/retrain", "retrain"),
         (f"{CELL}/seed-1/ltd@beta=3", "unlearn"),
+        (f"{CELL}/seed-1/theirs", "given"),
     ],
 )
 def test_of_a_run_all_is_needed_but_its_weights(benchmark, folder, rule):

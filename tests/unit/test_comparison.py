@@ -5,10 +5,10 @@ from small_grid import grid
 
 from collateral.contract.plugins import prepare_values
 from collateral.plan.comparison import compare
-from collateral.plan.jobs import DataJob, RetrainJob
+from collateral.plan.jobs import DataJob, GivenJob, RetrainJob
 from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
 from collateral.plan.shadow_jobs import ShadowJob, expose_job
-from collateral.results.chain import read_sealed, write_record, write_sealed
+from collateral.results.chain import content_hash, read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
 
 CELL = "digit_3-50"
@@ -145,6 +145,31 @@ def test_another_start_is_named(finished, tmp_path):
 def test_a_base_of_ones_own_in_place_of_a_trained_one_is_named(finished):
     found = compare(grid(**TUNED, base={"weights": "mine.pt"}), finished).different
     assert set(found) == {"base/seed-3/record.json"}
+
+
+def test_a_retrained_model_of_ones_own_in_place_of_a_trained_one_is_named(finished):
+    found = compare(grid(**TUNED, retrain={"weights": "mine.pt"}), finished).different
+    assert set(found) == {f"{CELL}/seed-3/retrain/record.json"}
+
+
+def test_given_weights_are_compared_by_the_hash_of_their_file(finished):
+    (finished / "theirs.pt").write_bytes(b"weights")
+    plan = grid(**TUNED, given={"theirs": {"weights": str(finished / "theirs.pt")}})
+    name = f"{CELL}/seed-3/theirs/record.json"
+    assert compare(plan, finished).missing == [name]
+    job = GivenJob(plan, plan.cells[CELL], "theirs")
+    own = {"name": "theirs.pt", "hash": content_hash(finished / "theirs.pt"), "rename": {}}
+    about = {"run": "theirs", "model": "resnet8", "code": job.code, "seed": 3, "weights": own}
+    write(finished, name, about, INPUTS[:2])
+    assert compare(plan, finished).different == {}
+    (finished / "theirs.pt").write_bytes(b"others")
+    [line] = compare(plan, finished).different[name]
+    assert line.startswith("weights.hash: ")
+
+
+def test_without_retrain_none_is_planned(finished):
+    found = compare(grid(**TUNED, retrain="none"), finished)
+    assert found.unplanned == [f"{CELL}/seed-3/retrain/record.json"]
 
 
 def test_other_training_is_named(finished):

@@ -217,6 +217,74 @@ def test_what_is_wrong_with_weights_of_ones_own_is_named(changes, said):
     assert said in complaint(**changes)
 
 
+GIVEN = {"weights": "theirs-{seed}.pt"}
+
+
+def test_weights_may_be_given_where_no_method_is_listed():
+    benchmark = load(config(methods={}, given={"theirs": {**GIVEN, "rte": 120}})).benchmarks["b"]
+    assert benchmark.given["theirs"].rte == 120
+    said = complaint(methods={})
+    assert said == ": nothing to judge: list `methods`, or weights under `given`"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"theirs": {"weights": "a-{seed}.npz"}}, "theirs.weights: 'a-{seed}.npz': should end"),
+        (
+            {"theirs": {"weights": "a.pt"}},
+            "theirs.weights: 'a.pt': one file for 2 seeds, whose spread would be none; put "
+            "{seed} into its name, or give one seed",
+        ),
+        ({"ft": GIVEN}, "ft: a method or control has this name; choose another"),
+        ({"ideal": GIVEN}, "ideal: a method or control has this name; choose another"),
+        ({"retrain": GIVEN}, "retrain: not usable as a folder's name"),
+        ({"Their s": GIVEN}, "Their s: not usable as a folder's name"),
+        ({"theirs": {**GIVEN, "rte": -1}}, "theirs.rte: -1: should be greater than or equal to 0"),
+        ({"theirs": {**GIVEN, "rte": True}}, "theirs.rte: True: should be a number"),
+        ({"theirs": {**GIVEN, "seconds": 3}}, "theirs.seconds: unknown key"),
+        ({"theirs": {"rename": {}}}, "theirs.weights: missing"),
+    ],
+)
+def test_what_is_wrong_with_given_weights_is_named(given, said):
+    assert complaint(given=given).startswith(f"given.{said}")
+
+
+@pytest.mark.parametrize("key", ["given", "retrain"])
+def test_one_file_for_two_forget_sets_is_refused(key):
+    def of(file):
+        return {"theirs": {"weights": file}} if key == "given" else {"weights": file}
+
+    assert load(config(fractions=[0.5, 0.9], **{key: of("a-{cell}-{seed}.pt")}))
+    said = complaint(fractions=[0.5, 0.9], **{key: of("a-{seed}.pt")})
+    assert said.endswith("'a-{seed}.pt': one file for 2 forget sets; put {cell} into its name")
+
+
+def test_retrain_is_trained_here_unless_the_config_says_otherwise():
+    assert load(config()).benchmarks["b"].retrain.weights is None
+    assert load(config(retrain=GIVEN)).benchmarks["b"].retrain.weights is not None
+    assert load(config(retrain="none")).benchmarks["b"].retrain is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"retrain": "nnone"}, "retrain: 'nnone': should be none, or a mapping with `weights`"),
+        ({"retrain": False}, "retrain: False: should be none, or a mapping with `weights`"),
+        ({"retrain": {"weight": "a.pt"}}, "did you mean weights?"),
+        ({"retrain": {"rte": 3}}, "retrain: rte: goes with `weights`, which is not given"),
+        ({"retrain": {"weights": "a-{seed}.npz"}}, "retrain.weights: 'a-{seed}.npz': should end"),
+        ({"retrain": {"weights": "a.pt"}}, "retrain.weights: 'a.pt': one file for 2 seeds"),
+        (
+            {"retrain": "none", "controls": ["original", "ideal"], "methods": {"ltd": {}}},
+            "controls[1]: 'ideal' needs Retrain, and the config says `retrain: none`",
+        ),
+    ],
+)
+def test_what_is_wrong_with_retrain_is_named(changes, said):
+    assert said in complaint(**changes)
+
+
 @pytest.mark.parametrize(
     ("fraction", "allowed"),
     [

@@ -11,7 +11,7 @@ from collateral.config.errors import ConfigError
 from collateral.contract.plugins import MODEL
 from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
+from collateral.plan.jobs import BaseJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 from collateral.plan.probe_jobs import ProbeJob
 from collateral.plan.shadow_jobs import ShadowJob, expose_job
@@ -145,6 +145,47 @@ def test_a_base_of_ones_own_is_not_trained_and_retrain_does_not_start_from_it(tm
     assert (retrain.start, retrain.start_files) == ("", [])
     assert base.training == "{}" and json.loads(retrain.training)["epochs"] == 7
     assert base.work.trained == {} and retrain.work.trained["resnet8"] > 0
+
+
+def test_a_retrained_model_of_ones_own_is_not_trained(tmp_path):
+    own = {"weights": str(tmp_path / "{cell}-{seed}.pt"), "rename": {"a.": ""}, "rte": 9}
+    benchmark = grid(retrain=own)
+    job = RetrainJob(benchmark, benchmark.cells["digit_8-90"])
+    file = tmp_path / "digit_8-90-3.pt"
+    assert shlex.split(job.start_of(3)) == [
+        *("--weights", str(file), "--rename", '{"a.": ""}', "--rte", "9.0")
+    ]
+    assert job.files_of(3) == []
+    file.touch()
+    assert job.files_of(3) == [str(file)]
+    assert job.training == "{}" and job.work.trained == {}
+
+
+def test_given_weights_are_a_run_of_every_cell_and_seed(tmp_path):
+    file = tmp_path / "its weights-{cell}-{seed}.pt"
+    benchmark = grid(given={"its": {"weights": str(file), "rte": 120}})
+    assert benchmark.labels()["its"] == "its (given)"
+    for cell in benchmark.cells.values():
+        outputs = [one for one in EvaluationJob(benchmark, cell).outputs if "/its/" in one]
+        folder = f"results/b/{cell.name}/seed-{{}}/its"
+        assert outputs == [f"{folder.format(seed)}/outputs.npz" for seed in (3, 1, 2)]
+        assert cell.of_kind("method") == ["ft", "its"]
+    job = GivenJob(benchmark, benchmark.cells["digit_3-50"], "its")
+    own = str(tmp_path / "its weights-digit_3-50-1.pt")
+    assert shlex.split(job.options_of(1)) == ["--run", "its", "--weights", own, "--rte", "120.0"]
+    assert job.work.trained == {} and job.work.seen["resnet8"] > 0
+
+
+def test_without_retrain_runs_are_held_against_the_base(tmp_path):
+    benchmark = grid(retrain="none")
+    cell = benchmark.cells["digit_3-50"]
+    job = EvaluationJob(benchmark, cell)
+    assert benchmark.reference == "original" and "original" not in cell.runs
+    bases = [f"results/b/base/seed-{seed}/outputs.npz" for seed in (3, 1, 2)]
+    runs = [f"results/b/digit_3-50/seed-{seed}/ft/outputs.npz" for seed in (3, 1, 2)]
+    assert job.outputs == [*runs, *bases]
+    assert job.options.endswith("--reference original")
+    assert "--reference" not in EvaluationJob(grid(), cell).options
 
 
 # Methods.

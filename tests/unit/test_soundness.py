@@ -31,6 +31,8 @@ def complaints(benchmark, **options) -> list[str]:
         ({"base": {"weights": "mine.pt"}}, "base.weights: 'mine.pt'"),
         ({"base": {"weights": "mine-{seed}.pt"}, "seeds": [4]}, "base.weights: 'mine-4.pt'"),
         ({"init": {"weights": "mine.pt"}}, "init.weights: 'mine.pt'"),
+        ({"retrain": {"weights": "{cell}.pt"}}, "retrain.weights: 'digit_3-50.pt'"),
+        ({"given": {"its": {"weights": "{cell}.pt"}}}, "given.its.weights: 'digit_3-50.pt'"),
     ],
 )
 def test_weights_that_are_missing_are_named_unless_all_is_trained(
@@ -39,7 +41,7 @@ def test_weights_that_are_missing_are_named_unless_all_is_trained(
     monkeypatch.chdir(tmp_path)
     benchmark = grid(classes=["digit_3"], fractions=[0.5], **{"seeds": [4], **changes})
     assert complaints(benchmark) == [f"benchmarks.b.{said}: there is no such file"]
-    for place in ("base/seed-4", "digit_3-50/seed-4/retrain"):
+    for place in ("base/seed-4", "digit_3-50/seed-4/retrain", "digit_3-50/seed-4/its"):
         (tmp_path / "results/b" / place).mkdir(parents=True)
         (tmp_path / "results/b" / place / "outputs.npz").touch()
     check_plan({"b": benchmark})

@@ -3,7 +3,7 @@
 import shlex
 
 from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
+from collateral.plan.jobs import BaseJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 from collateral.plan.probe_jobs import ProbeJob
 from collateral.plan.shadow_jobs import ShadowJob, expose_job
@@ -52,6 +52,10 @@ def teaching(w):
 
 def unlearning(w):
     return UnlearnJob(benchmark_of(w), cell_of(w), cell_of(w).runs[w.run], int(w.seed))
+
+
+def given_job(w):
+    return GivenJob(benchmark_of(w), cell_of(w), w.run)
 
 
 def support_sizing(w):

@@ -41,11 +41,11 @@ rule base:
 
 
 rule retrain:
-    """The reference: a model trained without the forget set."""
+    """The reference: a model trained without the forget set, or the user's own."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        weights=lambda w: retrain_job(w).start_files,
+        weights=lambda w: retrain_job(w).files_of(int(w.seed)),
     output:
         **paths.run_files(paths.RETRAIN),
     log:
@@ -61,7 +61,7 @@ rule retrain:
         plugins=plugins,
         model=lambda w: retrain_job(w).model,
         training=lambda w: retrain_job(w).training,
-        start=lambda w: retrain_job(w).start,
+        start=lambda w: retrain_job(w).start_of(int(w.seed)),
         out=paths.RETRAIN,
         checkpoints=paths.checkpoints(paths.RETRAIN),
         code=lambda w: retrain_job(w).training_code,

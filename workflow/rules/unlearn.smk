@@ -99,7 +99,7 @@ rule unlearn:
     log:
         paths.log("unlearn", "benchmark", "cell", "seed", "run"),
     wildcard_constraints:
-        benchmark=paths.of_runs(GRID, tracked=False),
+        benchmark=paths.of_runs(GRID, "unlearn"),
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -130,4 +130,4 @@ use rule unlearn as track with:
         **paths.run_files(paths.RUN),
         epochs=paths.EPOCHS,
     wildcard_constraints:
-        benchmark=paths.of_runs(GRID, tracked=True),
+        benchmark=paths.of_runs(GRID, "track"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -10,7 +11,16 @@ from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import ConfigError, Place, explain, key_of
 from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.names import LONGEST, LONGEST_RUN, RESERVED, is_slug, short, varied
-from collateral.config.schema import ALL, SEED, BenchmarkConfig, SweepConfig
+from collateral.config.schema import (
+    ALL,
+    CELL,
+    NONE,
+    SEED,
+    BenchmarkConfig,
+    GivenParams,
+    RetrainParams,
+    SweepConfig,
+)
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
 from collateral.contract.spelling import nearest, shown, unknown
 from collateral.data._facts import known_classes
@@ -30,6 +40,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     if classes is not None:
         yield from _class_errors(benchmark, classes, (*where, "classes"))
     yield from _method_errors(benchmark, where)
+    yield from _given_errors(benchmark, where)
     yield from _control_errors(benchmark, (*where, "controls"))
     yield from _class_cell_errors(benchmark, (*where, "classes"))
     for name in benchmark.cells:
@@ -55,13 +66,43 @@ def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for key, given in (("init", benchmark.init), ("base", benchmark.base)):
         file = given.weights if given else None
         place = key_of((*where, key, "weights"))
-        if file is not None and file.suffix not in WEIGHTS:
-            known = ", ".join(WEIGHTS)
-            yield f"{place}: {shown(str(file))}: should end with one of {known}"
+        yield from _suffix_errors(file, place)
         if file is not None and key == "init" and SEED in str(file):
             yield f"{place}: {shown(str(file))}: one file for all seeds, so without {SEED}"
     if benchmark.base.rename and benchmark.base.weights is None:
         yield f"{key_of((*where, 'base', 'rename'))}: goes with `weights`, which is not given"
+
+
+def _suffix_errors(file: Path | None, place: str) -> Iterator[str]:
+    if file is not None and file.suffix not in WEIGHTS:
+        yield f"{place}: {shown(str(file))}: should end with one of {', '.join(WEIGHTS)}"
+
+
+def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check weights that somebody else unlearned, or retrained: names, and a file for each run."""
+    for name, given in benchmark.given.items():
+        place = (*where, "given", name)
+        yield from _name_errors(place)
+        if name in (*benchmark.methods, *CONTROL.names()):
+            yield f"{key_of(place)}: a method or control has this name; choose another"
+        yield from _own_file_errors(benchmark, given, place)
+    if benchmark.retrain is not None and benchmark.retrain.weights is not None:
+        yield from _own_file_errors(benchmark, benchmark.retrain, (*where, "retrain"))
+
+
+def _own_file_errors(
+    benchmark: BenchmarkConfig, given: GivenParams | RetrainParams, where: Place
+) -> Iterator[str]:
+    """Check that no file stands for several runs: one model would count as many."""
+    file, place = str(given.weights), key_of((*where, "weights"))
+    yield from _suffix_errors(given.weights, place)
+    if CELL not in file and (count := len(cells_of(benchmark))) > 1:
+        yield f"{place}: {shown(file)}: one file for {count} forget sets; put {CELL} into its name"
+    if SEED not in file and (count := len(benchmark.seeds)) > 1:
+        yield (
+            f"{place}: {shown(file)}: one file for {count} seeds, whose spread would be none; put "
+            f"{SEED} into its name, or give one seed"
+        )
 
 
 def _data_errors(
@@ -125,6 +166,8 @@ def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             yield f"{key}: '{name}' is a method; list it under `methods:`"
         elif name not in CONTROL.names():
             yield f"{key}: {unknown('control', name, CONTROL.names())}"
+        elif benchmark.retrain is None and params_class(name).needs_retrain:
+            yield f"{key}: '{name}' needs Retrain, and the config says `retrain: {NONE}`"
         else:
             yield from _heir_errors(benchmark, name, (*where, index))
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from collateral.config.schema import Config
+from collateral.config.schema import NONE, Config
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, params_class
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
@@ -36,6 +36,7 @@ def json_schema() -> Schema:
     benchmark["data"]["anyOf"] = [_data_set(name) for name in DATA.names()]
     families = [{"pattern": f"^{prefix}"} for prefix in MODEL.families]
     benchmark["model"]["anyOf"] = [{"enum": MODEL.names()}, *families]
+    benchmark["retrain"]["anyOf"].append({"const": NONE})
     benchmark["controls"]["items"]["enum"] = CONTROL.names()
     benchmark["methods"] |= {
         "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in METHOD.names()},
@@ -43,6 +44,11 @@ def json_schema() -> Schema:
     }
     listed = {"enum": list(parts["Probes"]["properties"])}
     benchmark["probe"]["anyOf"].insert(0, {"type": "array", "items": listed})
+    some = {"minProperties": 1}
+    parts["BenchmarkConfig"]["anyOf"] = [
+        {"properties": {"methods": some}},
+        {"properties": {"given": some}, "required": ["given"]},
+    ]
     cell = parts["CellConfig"]["properties"]
     cell["forget"]["anyOf"] = [_forget_set(name) for name in FORGET.names()]
     cell["methods"]["properties"] = {name: _part(name) for name in METHOD.names()}

@@ -44,7 +44,8 @@ Tracked = Annotated[
 ]
 
 
-SEED = "{seed}"  # in a file's name: each seed has its own
+SEED, CELL = "{seed}", "{cell}"  # in a file's name: each seed, each cell has its own
+NONE = "none"  # in place of Retrain
 RENAME = "Beginnings of names in the file, and what they are in the model."
 
 
@@ -84,6 +85,50 @@ class BaseParams(TrainingParams):
                 f"{'with' if told == 'matched' else 'without'} {SEED} in their name are {told}"
             )
         return {**given, "sharing": told}
+
+
+OWN_FILE = "A .safetensors file, or a .pt with a state dict; {seed} and {cell} in its name: "
+
+
+class GivenParams(Strict):
+    """Weights that somebody else unlearned: judged like a method's."""
+
+    weights: UserPath = Field(description=f"{OWN_FILE}one for each.")
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
+    rte: float | None = Field(
+        None, ge=0, description="Seconds that unlearning took, as you state them; empty if unknown."
+    )
+
+
+class RetrainParams(Strict):
+    """The reference: trained by `base:`'s recipe without the forget set, or weights of your own."""
+
+    weights: UserPath | None = Field(
+        None, description=f"Your own retrained model. {OWN_FILE}one for each."
+    )
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
+    rte: float | None = Field(
+        None, ge=0, description="Seconds that its training took, as you state them."
+    )
+
+    @model_validator(mode="after")
+    def _goes_with_weights(self) -> "RetrainParams":
+        for key in ("rename", "rte"):
+            if self.weights is None and key in self.model_fields_set:
+                raise ValueError(f"{key}: goes with `weights`, which is not given")
+        return self
+
+
+def _none_or_params(value: Any) -> Any:
+    """Return None for the word `none`; what is left empty has the defaults."""
+    if isinstance(value, str) and value == NONE:
+        return None
+    if value is not None and not isinstance(value, dict | RetrainParams):
+        raise ValueError(f"should be {NONE}, or a mapping with `weights`")
+    return {} if value is None else value
+
+
+Reference = Annotated[RetrainParams | None, BeforeValidator(_none_or_params)]
 
 
 class CellConfig(Strict):
@@ -193,8 +238,19 @@ class BenchmarkConfig(Strict):
     cells: dict[str, CellConfig] = Field(
         default_factory=dict, description="Other forget sets, by name."
     )
+    retrain: Reference = Field(
+        default_factory=RetrainParams,
+        description="The reference. Left out: trained here. `weights`: your own. none: there is "
+        "no Retrain, runs are held against the base, and what needs Retrain is left out.",
+    )
     methods: dict[str, dict[str, Any]] = Field(
-        min_length=1, description="Unlearning methods; a list of values is a grid to tune over."
+        description="Unlearning methods; a list of values is a grid to tune over. May be empty, "
+        "{}, where `given` lists something."
+    )
+    given: dict[str, GivenParams] = Field(
+        default_factory=dict,
+        description="Weights that somebody else unlearned, by a name of yours: runs beside those "
+        "of methods.",
     )
     controls: tuple[str, ...] = Field(("original",), description="Runs to compare with.")
     sweeps: dict[str, SweepConfig] = Field(default_factory=dict, description="Ablations.")
@@ -242,6 +298,12 @@ class BenchmarkConfig(Strict):
         if len(set(value)) < len(value):
             raise ValueError("a value stands there twice")
         return value
+
+    @model_validator(mode="after")
+    def _something_to_judge(self) -> "BenchmarkConfig":
+        if not self.methods and not self.given:
+            raise ValueError("nothing to judge: list `methods`, or weights under `given`")
+        return self
 
     @model_validator(mode="after")
     def _something_to_forget(self) -> "BenchmarkConfig":

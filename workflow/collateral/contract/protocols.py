@@ -210,8 +210,12 @@ class CellResults(Protocol):
         """The seeds."""
 
     @property
+    def reference(self) -> str:
+        """The run that others are held against: `retrain`, or `original` where there is none."""
+
+    @property
     def runs(self) -> tuple[str, ...]:
-        """All runs but Retrain."""
+        """All runs but the reference."""
 
     @property
     def attacks(self) -> tuple[str, ...]:
@@ -257,13 +261,19 @@ class CellResults(Protocol):
         """Return Retrain's results, one a seed."""
 
     def results(self) -> Iterator[Result]:
-        """Yield the results of all runs but Retrain."""
+        """Yield the results of all runs but the reference."""
 
     def everyone(self) -> Iterator[Result]:
-        """Yield Retrain's results, and then those of all other runs."""
+        """Yield the reference's results, and then those of all other runs."""
 
     def retrain(self, seed: int) -> Result:
-        """Return Retrain of a seed."""
+        """Return Retrain of a seed; a finding that asks for it has NEEDS = "retrain"."""
+
+    def referred(self, seed: int) -> Result:
+        """Return the reference of a seed: Retrain, or the base where there is none."""
+
+    def teacher_ua(self) -> float:
+        """Read what the teacher that tuning asks knows of the forget set; NaN: none is asked."""
 
     def sets(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Part what is known of the train and the test examples (last axis) by set."""

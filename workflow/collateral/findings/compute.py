@@ -16,9 +16,11 @@ from collateral.findings.catalogue import OTHER
 from collateral.results.cell import CellResults
 from collateral.results.files import Unsound, read_json, write_json
 from collateral.results.kept import Kept
+from collateral.results.layout import RETRAIN
 from collateral.results.table import BenchmarkTable
 
 LOG = logging.getLogger(__name__)
+NO_RETRAIN = "There is no Retrain: runs are held against the base. What needs it is left out: %s."
 T = TypeVar("T")
 
 
@@ -39,12 +41,16 @@ class Problem:
 
 def cell_numbers(cell: CellResults, kept: Kept | None = None) -> tuple[list[Row], list[Problem]]:
     """Return the rows of all findings of a cell; those of single runs are taken from `kept`."""
-    return _ask_all("numbers", partial(_of_cell, cell, kept), cell.name, cell.add)
+    if refused := left_out(cell.reference):
+        LOG.info(NO_RETRAIN, ", ".join(refused))
+    asked = having("numbers", cell.reference)
+    return _ask_all("numbers", asked, partial(_of_cell, cell, kept), cell.name, cell.add)
 
 
 def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
     """Return the rows of all findings over cells."""
-    return _ask_all("across", partial(_over_cells, table), "", lambda rows: None)
+    asked = having("numbers", table.plan.reference)
+    return _ask_all("across", asked, partial(_over_cells, table), "", lambda rows: None)
 
 
 def _of_cell(cell: CellResults, kept: Kept | None, finding: str) -> Iterator[Row]:
@@ -65,14 +71,15 @@ def _over_cells(table: BenchmarkTable, finding: str) -> Iterable[Row]:
 
 def _ask_all(
     part: str,
+    asked: Iterable[str],
     ask: Callable[[str], Iterable[Row]],
     cell: str,
     tell: Callable[[list[Row]], None],
 ) -> tuple[list[Row], list[Problem]]:
-    """Ask every finding that has numbers; tell its rows to those that come later."""
+    """Ask these findings, which have numbers; tell its rows to those that come later."""
     rows: list[Row] = []
     problems: list[Problem] = []
-    for name in having("numbers"):
+    for name in asked:
         if lost := {problem.finding for problem in problems}.intersection(_after(name)):
             problems.append(Problem(name, part, cell, f"it needs {', '.join(sorted(lost))}"))
             continue
@@ -109,17 +116,31 @@ def attempt(
         return None, problem
 
 
-def presented(*parts: str) -> list[str]:
+def presented(*parts: str, reference: str = RETRAIN) -> list[str]:
     """Return the findings that have one of these parts, as tables, figures and page follow."""
-    found = {name for part in parts for name in having(part)}
+    found = {name for part in parts for name in having(part, reference)}
     in_turn = [name for name in in_order() if name in found]
     return sorted(in_turn, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
-def having(part: str) -> list[str]:
-    """Return the findings that have this part, each after those that it needs."""
+def having(part: str, reference: str = RETRAIN) -> list[str]:
+    """Return the findings with this part that this reference will do for, each after its needs."""
     found = FINDING.parts(part)
-    return [name for name in in_order() if FINDING.module(name, part) in found]
+    having_it = (name for name in in_order() if FINDING.module(name, part) in found)
+    return [name for name in having_it if _will_do(reference, name)]
+
+
+def left_out(reference: str) -> list[str]:
+    """Return the findings that need Retrain, where there is none."""
+    if reference == RETRAIN:
+        return []
+    return [name for name in FINDING.names() if not _will_do(reference, name)]
+
+
+def _will_do(reference: str, name: str) -> bool:
+    """Tell whether a finding, and what it needs, can be held against this reference."""
+    needs = getattr(FINDING.load(name), "NEEDS", reference)
+    return needs == reference and all(_will_do(reference, other) for other in _after(name))
 
 
 def in_order() -> list[str]:

@@ -26,6 +26,7 @@ HOW = {
     "retrain": "train it",
     "unlearn": "train it",
     "track": "train it",
+    "given": "look at its weights",
     "tune": "train it, and the runs that follow its choice,",
     "support_size": "train it",
     "probe": "use the models once more, and train those that are gone,",
@@ -126,11 +127,14 @@ Folder = tuple[str, tuple[str, tuple[str, ...]]]
 def _folders(job: EvaluationJob) -> Iterator[Folder]:
     """Yield the folders of jobs, with the rule and the files that are needed of each."""
     cell, seeds = job.cell, job.benchmark.seeds
-    if layout.ORIGINAL in cell.runs:
+    reference = job.benchmark.reference
+    if layout.ORIGINAL in (*cell.runs, reference):
         for seed in job.benchmark.base_seeds():
             yield job.path(paths.BASE, seed=seed), ("base", OF_RUN)
+    own = {layout.RETRAIN: "retrain"} if reference == layout.RETRAIN else {}
     for seed in seeds:
-        yield job.path(paths.RETRAIN, seed=seed), ("retrain", OF_RUN)
+        for name, rule in {**own, **dict.fromkeys(cell.given, "given")}.items():
+            yield job.path(paths.RUN, seed=seed, run=name), (rule, OF_RUN)
         for run in cell.unlearned:
             folder = job.path(paths.RUN, seed=seed, run=run.name)
             yield folder, (run.rule, (*OF_RUN, *([layout.EPOCHS] if run.tracked else [])))

@@ -8,11 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collateral.config.schema import BenchmarkConfig
 from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import params_class, prepare_values
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs import BaseJob, BenchmarkJob, DataJob, RetrainJob, SplitJob, as_json
+from collateral.plan.jobs import (
+    BaseJob,
+    BenchmarkJob,
+    DataJob,
+    GivenJob,
+    RetrainJob,
+    SplitJob,
+    as_json,
+)
 from collateral.plan.method_jobs import (
     SUPPORT,
     MethodJob,
@@ -79,7 +88,10 @@ def _records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
 
 def _of_seed(benchmark: Benchmark, cell: Cell, seed: int) -> Iterator[tuple[str, BenchmarkJob]]:
     place = {"cell": cell.name, "seed": seed}
-    yield _record(layout.RUN, run=layout.RETRAIN, **place), RetrainJob(benchmark, cell)
+    if benchmark.reference == layout.RETRAIN:
+        yield _record(layout.RUN, run=layout.RETRAIN, **place), RetrainJob(benchmark, cell)
+    for name in cell.given:
+        yield _record(layout.RUN, run=name, **place), GivenJob(benchmark, cell, name)
     for run in cell.unlearned:
         yield _record(layout.RUN, run=run.name, **place), UnlearnJob(benchmark, cell, run, seed)
     if cell.support_sized:
@@ -119,14 +131,22 @@ def _planned(job: BenchmarkJob, name: str, said: Said, folder: Path) -> Said:
             return {"name": job.name, "options": json.loads(job.options)}
         case SplitJob():
             return {"kind": job.kind, **_comparable(job.cell.forget.params, said)}
+        case MethodJob():
+            return _of_kind(job, said, folder)
+    return _of_model(job, name, said)
+
+
+def _of_model(job: BenchmarkJob, name: str, said: Said) -> Said:
+    """Return the same of a job that trains a model, takes one as it is, or asks it once more."""
+    match job:
         case BaseJob() | RetrainJob():
             return _trained(job, name, said)
+        case GivenJob():
+            return _given(job, name, said)
         case ProbeJob():
             return _probed(job)
         case ShadowJob():
             return _shadow(job, said)
-        case MethodJob():
-            return _of_kind(job, said, folder)
     raise AssertionError(job)
 
 
@@ -187,7 +207,7 @@ def _shadow(job: ShadowJob, said: Said) -> Said:
         "params": TrainingParams.model_validate_json(job.training).model_dump(mode="json"),
         "pool": {"count": pool.count, "share": pool.share},
         INPUTS: [layout.DATA],
-        "init": _weights(job, job.member, said)["init"],
+        **_init(job.benchmark.config, said),
     }
 
 
@@ -203,19 +223,39 @@ def _exposed(job: ExposeJob, said: Said, folder: Path) -> Said:
     }
 
 
-def _weights(job: BaseJob | RetrainJob | ShadowJob, seed: int, said: Said) -> Said:
+def _weights(job: BaseJob | RetrainJob, seed: int, said: Said) -> Said:
     """Return what a record says of a user's file of weights; one that is gone is not asked."""
-    config = job.benchmark.config
-    own = job.weights_of(seed) if isinstance(job, BaseJob) else None
-    file, rename = own, config.base.rename
-    if file is None and config.init:
-        file, rename = config.init.weights, config.init.rename
+    config, file = job.benchmark.config, job.weights_of(seed)
     if file is None:
-        return {"init": None, "weights": None}
-    key, path = ("init" if own is None else "weights"), file.expanduser()
-    digest = content_hash(path) if path.exists() else said.get(key, {}).get("hash")
-    about = {key: {"name": file.name, "hash": digest, "rename": rename}}
-    return about if own is None else {**about, "params": {}}
+        return _init(config, said) if config.init else {"init": None, "weights": None}
+    of = config.base if isinstance(job, BaseJob) else config.retrain
+    assert of is not None
+    return {**_own_file("weights", file, of.rename, said), "params": {}}
+
+
+def _init(config: BenchmarkConfig, said: Said) -> Said:
+    if config.init is None:
+        return {"init": None}
+    return _own_file("init", config.init.weights, config.init.rename, said)
+
+
+def _own_file(key: str, file: Path, rename: Mapping[str, str], said: Said) -> Said:
+    """Return what a record says of one of the user's files, under a key."""
+    path = file.expanduser()
+    digest = content_hash(path) if path.exists() else (said.get(key) or {}).get("hash")
+    return {key: {"name": file.name, "hash": digest, "rename": rename}}
+
+
+def _given(job: GivenJob, name: str, said: Said) -> Said:
+    seed = _seed_in(name)
+    return {
+        "run": job.run,
+        "model": job.model,
+        "code": job.code,
+        "seed": seed,
+        INPUTS: sorted([layout.DATA, layout.SPLIT.format(cell=job.cell.name)]),
+        **_own_file("weights", job.weights_of(seed), job.given.rename, said),
+    }
 
 
 def _probed(job: ProbeJob) -> Said:

@@ -24,10 +24,12 @@ class EvaluationJob(CellJob):
     def outputs(self) -> list[str]:
         """The outputs of all runs; they stand for all files that a job writes."""
         # A third of the files: looking for the job behind each is what makes a large plan slow.
-        pattern, runs = paths.run_files(paths.RUN)["outputs"], self.cell.unlearned
-        names = [layout.RETRAIN, *(run.name for run in runs)]
+        pattern, cell = paths.run_files(paths.RUN)["outputs"], self.cell
+        reference = self.benchmark.reference
+        names = [reference, *(run.name for run in cell.unlearned), *cell.given]
+        names = [name for name in names if name != layout.ORIGINAL]
         outputs = [self.path(pattern, seed=s, run=n) for s in self.benchmark.seeds for n in names]
-        if layout.ORIGINAL in self.cell.runs:
+        if layout.ORIGINAL in (*cell.runs, reference):
             base = paths.run_files(paths.BASE)["outputs"]
             outputs += [self.path(base, seed=seed) for seed in self.benchmark.base_seeds()]
         return outputs
@@ -71,4 +73,6 @@ class EvaluationJob(CellJob):
             "--attacks": dict.fromkeys([MIA, *self.benchmark.config.attacks]),
             "--probed": self.benchmark.config.probe.names if self.benchmark.config.probe else [],
         }
+        if self.benchmark.reference != layout.RETRAIN:
+            lists["--reference"] = [self.benchmark.reference]
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))

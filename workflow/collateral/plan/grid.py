@@ -10,9 +10,9 @@ from typing import Any
 from collateral.config.cells import ForgetSpec, cells_of
 from collateral.config.methods import MethodSpec, resolve
 from collateral.config.names import short, varied
-from collateral.config.schema import ALL, BenchmarkConfig, Config, SweepConfig
+from collateral.config.schema import ALL, BenchmarkConfig, Config, GivenParams, SweepConfig
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import params_class, prepare_class, prepared_name
+from collateral.contract.plugins import METHOD, params_class, prepare_class, prepared_name
 from collateral.contract.selection import TEACHER
 from collateral.results import layout
 
@@ -119,6 +119,7 @@ class Cell:
             if sweep.cells is None or name in sweep.cells
         }
         self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
+        self.given: dict[str, GivenParams] = benchmark.given  # runs that somebody else made
         sizes = benchmark.support_size
         is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
         # The run whose teacher tuning asks, where it does: the config's own, or the defaults.
@@ -151,8 +152,9 @@ class Cell:
         return [run for run in self.runs.values() if run.name != layout.ORIGINAL]
 
     def of_kind(self, kind: str) -> list[str]:
-        """Return the runs of methods, or of controls."""
-        return [name for name, run in self.runs.items() if run.method.kind == kind]
+        """Return the runs of methods, those given among them, or of controls."""
+        found = [name for name, run in self.runs.items() if run.method.kind == kind]
+        return found + [*self.given] * (kind == METHOD.what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +170,11 @@ class Benchmark:
         """Return the seeds."""
         return self.config.seeds
 
+    @property
+    def reference(self) -> str:
+        """Return the run that all others are held against: the base where there is no Retrain."""
+        return layout.ORIGINAL if self.config.retrain is None else layout.RETRAIN
+
     def base_seed(self, seed: int) -> int:
         """Return the seed whose base model the runs of `seed` start from."""
         return self.seeds[0] if self.config.base.sharing == "shared" else seed
@@ -178,7 +185,9 @@ class Benchmark:
 
     def labels(self) -> dict[str, str]:
         """Return the display name of every run, in the config's order."""
-        return {run.name: run.label for cell in self.cells.values() for run in cell.runs.values()}
+        runs = [run for cell in self.cells.values() for run in cell.runs.values()]
+        given = {name: f"{name} (given)" for name in self.config.given}
+        return {run.name: run.label for run in runs} | given
 
 
 def build_grid(config: Config) -> dict[str, Benchmark]:
@@ -209,7 +218,9 @@ def _runs(
     for spec in specs.values():
         tracked = is_all or spec.name in benchmark.track
         yield RunSpec(spec.name, spec, tuned_by=_tuned_by(spec), tracked=tracked)
-    for name in benchmark.controls:
+    # Without Retrain the base is the reference, and no control.
+    reference = layout.ORIGINAL if benchmark.retrain is None else layout.RETRAIN
+    for name in (name for name in benchmark.controls if name != reference):
         yield replace(_control(name, specs), tracked=is_all and name != layout.ORIGINAL)
     for sweep in sweeps:
         for name, value in sweep.values.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError
-from collateral.config.schema import SEED
+from collateral.config.schema import CELL, SEED, GivenParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import DATA, FORGET, MODEL
 from collateral.contract.work import Work
@@ -191,12 +191,81 @@ class SplitJob(CellJob):
 
 
 class RetrainJob(CellJob):
-    """A model trained without the forget set."""
+    """A model trained without the forget set, or the user's own."""
+
+    @property
+    def training(self) -> str:
+        """How it is trained; where it is the user's own, nobody here knows."""
+        retrain = self.benchmark.config.retrain
+        return "{}" if retrain and retrain.weights else super().training
+
+    def start_of(self, seed: int) -> str:
+        """Return options with the weights that it has, or starts from."""
+        retrain, file = self.benchmark.config.retrain, self.weights_of(seed)
+        return self.start if retrain is None or file is None else own_options(file, retrain)
+
+    def files_of(self, seed: int) -> list[str]:
+        """Return the same file as an input."""
+        file = self.weights_of(seed)
+        return self.start_files if file is None else existing([file])
+
+    def weights_of(self, seed: int) -> Path | None:
+        """Return the user's own file of a seed."""
+        retrain = self.benchmark.config.retrain
+        if retrain is None or retrain.weights is None:
+            return None
+        return file_of(retrain.weights, self.cell, seed)
 
     @property
     def work(self) -> Work:
         """What it computes."""
         return workload_of(self.benchmark).retrain(self.cell)
+
+
+@dataclass(frozen=True)
+class GivenJob(CellJob):
+    """Weights that somebody else unlearned."""
+
+    run: str
+
+    @property
+    def given(self) -> GivenParams:
+        """What the config says of them."""
+        return self.cell.given[self.run]
+
+    def options_of(self, seed: int) -> str:
+        """Return the run's name, its file, and what it is said to have taken."""
+        file = own_options(self.weights_of(seed), self.given)
+        return f"{shlex.join(['--run', self.run])} {file}"
+
+    def files_of(self, seed: int) -> list[str]:
+        """Return the file of a seed as an input."""
+        return existing([self.weights_of(seed)])
+
+    def weights_of(self, seed: int) -> Path:
+        """Return the file of a seed."""
+        return file_of(self.given.weights, self.cell, seed)
+
+    @property
+    def code(self) -> str:
+        """The code that looks at them."""
+        return stage_code("given", MODEL.module(self.model))
+
+    @property
+    def work(self) -> Work:
+        """What it computes."""
+        return workload_of(self.benchmark).given()
+
+
+def file_of(pattern: Path, cell: Cell, seed: int) -> Path:
+    """Return a user's file of a cell and a seed."""
+    return Path(str(pattern).replace(CELL, cell.name).replace(SEED, str(seed)))
+
+
+def own_options(file: Path, own: GivenParams | RetrainParams) -> str:
+    """Return options with a user's file, how to read its names, and the seconds that it took."""
+    stated = [] if own.rte is None else ["--rte", str(own.rte)]
+    return " ".join([weights_options("--weights", file, own.rename), *stated])
 
 
 def weights_options(option: str, file: Path, rename: Mapping[str, str]) -> str:

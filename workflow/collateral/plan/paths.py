@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from collateral.results import layout
@@ -86,17 +86,24 @@ def shadow_files(folder: str) -> dict[str, str]:
     return {option: f"{folder}/{name}" for option, name in names.items() if option != "outputs"}
 
 
-def of_runs(grid: Mapping[str, Benchmark], *, tracked: bool) -> str:
-    """Return what `benchmark` matches in the paths of runs that are tracked, or are not."""
+def of_runs(grid: Mapping[str, Benchmark], rule: str) -> str:
+    """Return what `benchmark` matches in the paths of runs of `track`, `given` or `unlearn`."""
     # By what follows it: a rule cannot have a file more for some of its jobs, and which these are
     # depends on benchmark and run together.
-    sign = "=" if tracked else "!"
-    return "|".join(f"{re.escape(name)}(?{sign}{_tracked(one)})" for name, one in grid.items())
+    return "|".join(f"{re.escape(name)}{_followed_by(one, rule)}" for name, one in grid.items())
 
 
-def _tracked(benchmark: Benchmark) -> str:
-    """Return a pattern of what follows the benchmark's name in the path of a tracked run."""
-    runs = {run for cell in benchmark.cells.values() for run in cell.tracked}
+def _followed_by(benchmark: Benchmark, rule: str) -> str:
+    """Return what must follow the benchmark's name; of `unlearn`, what must not."""
+    tracked = {run for cell in benchmark.cells.values() for run in cell.tracked}
+    runs = {"track": tracked, "given": {*benchmark.config.given}}
+    if rule in runs:
+        return f"(?={_below(runs[rule])})"
+    return f"(?!{_below(tracked | runs['given'])})"
+
+
+def _below(runs: Iterable[str]) -> str:
+    """Return a pattern of what follows the benchmark's name in the path of one of some runs."""
     names = "|".join(map(re.escape, sorted(runs))) or NEVER
     return f"/[^/]+/seed-[0-9]+/(?:{names})/"
 

@@ -34,6 +34,7 @@ def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
         select=benchmark.config.select,
         data={key: value for key, value in benchmark.config.data.items() if key not in FILES},
         model=benchmark.config.model,
+        reference=benchmark.reference,
     )
 
 

@@ -12,7 +12,7 @@ from collateral.data._facts import problem_of
 from collateral.plan import paths
 from collateral.plan.asked import asked_of_retained, asked_of_shadows
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs import BaseJob, CellJob, DataJob, SplitJob
+from collateral.plan.jobs import BaseJob, CellJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
 from collateral.plan.workload import SizeUnknownError, data_options, workload_of
 
@@ -67,14 +67,28 @@ def _run_outputs(benchmark: Benchmark, method: str) -> Iterator[str]:
 
 def _weights_errors(benchmark: Benchmark) -> Iterator[str]:
     """Yield the user's files of weights that are not there, where a job will read them."""
-    job, key = BaseJob(benchmark), f"benchmarks.{benchmark.name}"
-    if not _lacks([*_base_outputs(benchmark), *_retrain_outputs(benchmark)]):
-        return
-    init = benchmark.config.init
-    own = [("base.weights", job.weights_of(seed)) for seed in benchmark.base_seeds()]
-    for place, file in [*own, ("init.weights", init.weights if init else None)]:
+    for place, file in _own_weights(benchmark):
         if file is not None and not file.expanduser().is_file():
-            yield f"{key}.{place}: {str(file)!r}: there is no such file"
+            key = f"benchmarks.{benchmark.name}.{place}"
+            yield f"{key}: {str(file)!r}: there is no such file"
+
+
+def _own_weights(benchmark: Benchmark) -> Iterator[tuple[str, Path | None]]:
+    """Yield the user's files of weights, as far as what they make is not there."""
+    job, init, seeds = BaseJob(benchmark), benchmark.config.init, benchmark.seeds
+    if _lacks([*_base_outputs(benchmark), *_retrain_outputs(benchmark)]):
+        yield from (("base.weights", job.weights_of(seed)) for seed in benchmark.base_seeds())
+        yield "init.weights", init.weights if init else None
+    outputs = paths.run_files(paths.RUN)["outputs"]
+    for cell in benchmark.cells.values():
+        retrain = RetrainJob(benchmark, cell)
+        if _lacks(_retrain_outputs(benchmark)):
+            yield from (("retrain.weights", retrain.weights_of(seed)) for seed in seeds)
+        for name in cell.given:
+            given = GivenJob(benchmark, cell, name)
+            if _lacks(given.path(outputs, seed=seed, run=name) for seed in seeds):
+                place = f"given.{name}.weights"
+                yield from ((place, given.weights_of(seed)) for seed in seeds)
 
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
@@ -90,7 +104,7 @@ def _data_errors(benchmark: Benchmark) -> Iterator[str]:
 
 def _retrain_outputs(benchmark: Benchmark) -> Iterator[str]:
     pattern = paths.run_files(paths.RETRAIN)["outputs"]
-    for cell in benchmark.cells.values():
+    for cell in benchmark.cells.values() if benchmark.config.retrain is not None else ():
         job = CellJob(benchmark, cell)
         yield from (job.path(pattern, seed=seed) for seed in benchmark.seeds)
 

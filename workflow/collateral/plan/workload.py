@@ -73,7 +73,14 @@ class Workload:
 
     def retrain(self, cell: Cell) -> Work:
         """Return the work of a retrained model."""
+        retrain = self.benchmark.config.retrain
+        if retrain and retrain.weights is not None:
+            return self._named(self._evaluation * 2)
         return self._named(self._fit(self.sizes(cell).retain) + self._evaluation)
+
+    def given(self) -> Work:
+        """Return the work of weights that somebody else unlearned: a look at everything."""
+        return self._named(self._evaluation)
 
     def support_size(self, cell: Cell) -> Work:
         """Return the work of teachers on supports of every size."""

@@ -20,7 +20,7 @@ from collateral.results.chain import checked
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
@@ -78,7 +78,7 @@ class RunAnswers:
 
 def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
     """Return the forgotten examples and whom each method hurt; nothing without the cache."""
-    runs = [REFERENCE, *(run for run in cell.runs("method") if not cell.trouble(run))]
+    runs = [cell.reference, *(run for run in cell.runs("method") if not cell.trouble(run))]
     files = {run: _outputs(folder, cell, run) for run in runs}
     neighbours = folder / layout.NEIGHBOURS.format(cell=cell.name)
     needed = [neighbours, folder / layout.LABELS, *(path for run in runs for path in files[run])]
@@ -123,8 +123,12 @@ def _moved(example: Example, order: dict[int, int]) -> Example:
 
 
 def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
-    runs = (layout.RUN.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
-    return [folder / place / layout.OUTPUTS for place in runs]
+    place = layout.BASE if run == layout.ORIGINAL else layout.RUN
+    runs = (place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
+    files = [folder / one / layout.OUTPUTS for one in runs]
+    # Of a base that all seeds share there is one.
+    shared = [file for file in files if file.exists()] if run == layout.ORIGINAL else []
+    return shared or files
 
 
 def _answers(run: str, files: Sequence[Path], shown: Neighbours) -> RunAnswers:

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 
 from collateral.contract.tables import Table
 from collateral.findings._shared.style import looks
-from collateral.findings.compute import Problem, read_problems
+from collateral.findings.compute import Problem, left_out, read_problems
 from collateral.report.charts import with_library
 from collateral.report.forgotten import Forgotten, forgotten
 from collateral.report.images import Gallery, gallery
@@ -22,7 +22,7 @@ from collateral.results import layout
 from collateral.results.chain import check_folder, checked
 from collateral.results.gates import Gate, read_gates
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import BenchmarkTable, CellTable, read
+from collateral.results.table import NAMES, BenchmarkTable, CellTable, read
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class CellPart:
     sections: list[Section]
     gallery: Gallery | None
     what_ran: list[Table]
+    reference: str  # what its runs are held against, in print
     provenance: dict[str, Any]
 
     @property
@@ -66,6 +67,7 @@ class BenchmarkPart:
     switches: list[Switch]
     gates: list[Gate]
     versions: str
+    left_out: list[str]  # findings that need Retrain, where there is none
     problems: list[Problem]
 
     @property
@@ -93,7 +95,8 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         check_folder(made)
     known = [checked(folder / layout.PROBLEMS, folder)]
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
-    findings = Findings(folder, read_problems(path for path in known if path.exists()))
+    problems = read_problems(path for path in known if path.exists())
+    findings = Findings(folder, plan.reference, problems)
     over_cells = findings.over_cells(table)
     lines = lines_of(folder)
     cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
@@ -104,6 +107,7 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         _switches(table),
         read_gates(checked(folder / layout.GATES, folder)),
         computed_with(folder, table.cells[0]),
+        left_out(plan.reference),
         list(dict.fromkeys(findings.problems)),
     )
 
@@ -120,6 +124,7 @@ def _cell(
         sections,
         gallery(folder, cell, num_cells),
         what_ran(folder, cell),
+        NAMES[cell.reference],
         provenance(folder, cell, tables, lines),
     )
 

@@ -56,11 +56,17 @@ def provenance(
             if places
         },
         "metrics": {
-            source.metric: [metric_of(source.metric).label, metric_of(source.metric).description]
+            source.metric: [metric_of(source.metric).label, _described(cell, source.metric)]
             for source in sources
         },
         "runs": {run: record for run in runs if (record := _run(folder, cell, run))},
     }
+
+
+def _described(cell: CellTable, metric: str) -> str:
+    text = metric_of(metric).description
+    # Of the losses, which are against whatever the reference is.
+    return cell.said(text) if text.startswith("Retrain's accuracy minus") else text
 
 
 def _sources(tables: Iterable[Table]) -> Iterator[Source]:

@@ -7,7 +7,7 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.results import layout
 from collateral.results.chain import read_sealed
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 CAPTION = "On the first seed; Original is the base model."
 
@@ -21,8 +21,8 @@ def what_ran(folder: Path, cell: CellTable) -> list[Table]:
 
 
 def computed_with(folder: Path, cell: CellTable) -> str:
-    """Return what Retrain was computed with."""
-    found = _record(folder, cell, REFERENCE).get("versions", {})
+    """Return what the reference was computed with."""
+    found = _record(folder, cell, cell.reference).get("versions", {})
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
 
@@ -33,5 +33,7 @@ def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:
-    params = ", ".join(f"{key}={value}" for key, value in record.get("params", {}).items())
+    own = record.get("weights") or {}  # of a model that was not trained here
+    said = {"weights": own["name"]} if own else record.get("params", {})
+    params = ", ".join(f"{key}={value}" for key, value in said.items())
     return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

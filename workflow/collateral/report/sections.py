@@ -15,6 +15,7 @@ from collateral.contract.charts import Chart
 from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, attempt, having, presented
+from collateral.findings.held_against import tables_of
 from collateral.report.images import as_png
 from collateral.results import layout
 from collateral.results.files import read_json
@@ -67,6 +68,7 @@ class Findings:
     """The findings, asked one by one; `problems` are those that could not answer."""
 
     root: Path  # the benchmark's folder
+    reference: str = layout.RETRAIN  # what runs are held against
     problems: list[Problem] = field(default_factory=list)
 
     def of_cell(self, cell: CellTable) -> list[Section]:
@@ -98,17 +100,17 @@ class Findings:
 
     @cached_property
     def _order(self) -> list[str]:
-        return presented("words", "table", "figure")
+        return presented("words", "table", "figure", reference=self.reference)
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:
-        return {part: having(part) for part in ("words", "table", "chart")}
+        return {part: having(part, self.reference) for part in ("words", "table", "chart")}
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
     ) -> Section:
         finding = FINDING.load(name)
-        tables: list[Table] = self._ask(name, "table", function, cell, lambda ask: [*ask(given)])
+        tables = self._ask(name, "table", function, cell, lambda _: [*tables_of(name, given)])
         words = self._ask(name, "words", "words", cell, lambda ask: [ask(given)]) if cell else []
         return Section(
             name,

@@ -18,7 +18,7 @@ from collateral.results import layout
 from collateral.results.chain import checked, read_cost, read_sealed
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
-from collateral.results.files import Unsound, read_rows
+from collateral.results.files import Unsound, read_json, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
 from collateral.results.probe import Probe
@@ -94,20 +94,21 @@ class CellResults:
     name: str
     seeds: tuple[int, ...]
     base_seeds: tuple[int, ...]  # by seed: whose base model its runs start from
-    kinds: dict[str, str]  # run -> method or control; Retrain is not among them
+    kinds: dict[str, str]  # run -> method or control; the reference is not among them
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
     support_sized: tuple[str, ...] = ()  # LTD, where supports of several sizes were tried
     exposed: tuple[str, ...] = ()  # methods that unlearned from shadow models
     attacks: tuple[str, ...] = ()  # on membership, that the config asks for
     probed: tuple[str, ...] = ()  # what models were asked once more
+    reference: str = layout.RETRAIN  # the run that others are held against; else Original
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
     @property
     def runs(self) -> tuple[str, ...]:
-        """All runs but Retrain."""
+        """All runs but the reference."""
         return tuple(self.kinds)
 
     @cached_property
@@ -150,7 +151,7 @@ class CellResults:
 
     @cached_property
     def _results(self) -> dict[tuple[str, int], Result]:
-        kinds = {layout.RETRAIN: "reference", **self.kinds}
+        kinds = {self.reference: "reference", **self.kinds}
         return {
             (run, seed): Result(run, kind, seed, self._folder_of(run, seed), self.folder)
             for run, kind in kinds.items()
@@ -171,16 +172,32 @@ class CellResults:
         return [self.retrain(seed) for seed in self.seeds]
 
     def results(self) -> Iterator[Result]:
-        """Yield the results of all runs but Retrain."""
-        return (result for result in self._results.values() if result.run != layout.RETRAIN)
+        """Yield the results of all runs but the reference."""
+        return (result for result in self._results.values() if result.run != self.reference)
 
     def everyone(self) -> Iterator[Result]:
-        """Yield Retrain's results, and then those of all other runs."""
+        """Yield the reference's results, and then those of all other runs."""
         return iter(self._results.values())
 
     def retrain(self, seed: int) -> Result:
         """Return Retrain of a seed."""
+        if self.reference != layout.RETRAIN:
+            raise ValueError("there is no Retrain (retrain: none); a finding that needs it says so")
         return self.result(layout.RETRAIN, seed)
+
+    def referred(self, seed: int) -> Result:
+        """Return the reference of a seed: Retrain, or the base where there is none."""
+        return self.result(self.reference, seed)
+
+    def teacher_ua(self) -> float:
+        """Read what the teacher that tuning asks knows of the forget set; NaN where there is none.
+
+        It has never seen the forget set: what it knows is an estimate of what Retrain would.
+        """
+        path = self.folder / layout.TEACHER.format(cell=self.name) / layout.TEACHER_SAYS
+        if not any(self._teachers(method) for method in self.tuned):
+            return float("nan")
+        return float(read_json(checked(path, self.folder))["teacher_ua"])
 
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read what teachers on supports of every size say."""

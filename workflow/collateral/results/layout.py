@@ -33,7 +33,7 @@ SHADOW = "shadows/member-{member}"  # a model on a random share of the train set
 EXPOSURE = f"{CELL}/exposure/{{run}}"  # a method on every one of them
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
 RETRAIN = "retrain"  # the run that all others are compared with
-ORIGINAL = "original"  # the control that is the base model itself
+ORIGINAL = "original"  # the control that is the base model itself; without Retrain, the reference
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"

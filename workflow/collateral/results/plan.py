@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from collateral.contract.selection import PAPER, Rule
+from collateral.results import layout
 from collateral.results.chain import read_sealed, write_sealed
 
 Sharing = Literal["matched", "shared"]
@@ -68,6 +69,7 @@ class BenchmarkPlan:
     data: Mapping[str, Any] = field(default_factory=dict)  # its name, and what cuts it
     model: str = ""
     select: Rule = PAPER  # the rule by which tuning chooses
+    reference: str = layout.RETRAIN  # the run that others are held against; else Original
 
     def save(self, path: Path) -> None:
         """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
@@ -88,4 +90,5 @@ class BenchmarkPlan:
         }
         # Plans from before these were told have none of them.
         told = content.get("data", {}), content.get("model", ""), content.get("select", PAPER)
-        return BenchmarkPlan(content["labels"], content["sharing"], cells, *told)
+        reference = content.get("reference", layout.RETRAIN)
+        return BenchmarkPlan(content["labels"], content["sharing"], cells, *told, reference)

@@ -11,6 +11,7 @@ from typing import Any
 from collateral.contract.tracking import TRACKED
 
 EPOCH_SECONDS = f"{TRACKED}seconds"  # of a tracked run, in cost.json: on the clock by then
+STATED = "stated"  # in place of a phase: seconds that nobody here took
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 
@@ -35,10 +36,10 @@ def peak_rss_mb() -> float:
 def cost(
     seconds: Mapping[str, float], *, device: str, threads: int, peak_device_mb: float | None
 ) -> dict[str, Any]:
-    """Return what a run cost so far: time by phase, memory, and where it ran."""
+    """Return what a run cost so far: time by phase (None: nobody took it), memory, and where."""
     return {
         "seconds": dict(seconds),
-        "total_seconds": sum(seconds.values()),
+        "total_seconds": sum(seconds.values()) if seconds else None,
         "peak_rss_mb": peak_rss_mb(),
         "peak_device_mb": peak_device_mb,
         "device": device,

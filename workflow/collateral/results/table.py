@@ -24,6 +24,7 @@ COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "s
 COLUMNS = (*COST_COLUMNS, "status")
 ROW = ["cell", "run", "seed", "metric", "set", "at"]  # what a number is of
 REFERENCE = layout.RETRAIN
+NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # of references, in print
 MOST_NAMED = 4  # classes of a forget set, in a title or a caption
 
 Key = tuple[str, str, str, str]  # run, metric, set, at
@@ -44,6 +45,20 @@ class CellTable:
     plan: CellPlan
     _by_seed: dict[Key, NDArray[np.float64]] = field(repr=False)
     _overall: dict[Key, float] = field(repr=False)
+
+    @property
+    def reference(self) -> str:
+        """The run that all others are held against: Retrain, or the base where there is none."""
+        return self.benchmark.reference
+
+    @property
+    def has_retrain(self) -> bool:
+        """Whether the reference is Retrain."""
+        return self.reference == layout.RETRAIN
+
+    def said(self, text: str) -> str:
+        """Return a text on Retrain with the name of the reference in its place."""
+        return text.replace(NAMES[layout.RETRAIN], NAMES[self.reference])
 
     def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
         """Return one value per seed; NaN where the metric is undefined."""
@@ -69,9 +84,9 @@ class CellTable:
         return [run for run in self.labels if self.kinds[run] == kind]
 
     def with_labels(self, labels: Mapping[str, str]) -> CellTable:
-        """Return the cell with Retrain and these runs alone."""
+        """Return the cell with the reference and these runs alone."""
         known = {run: label for run, label in labels.items() if run in self.kinds}
-        return replace(self, labels={REFERENCE: "Retrain", **known})
+        return replace(self, labels={self.reference: NAMES[self.reference], **known})
 
     def with_sweeps(self) -> CellTable:
         """Return the cell with all its runs, those of sweeps among them."""
@@ -164,7 +179,7 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
 def read(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
     """Read a benchmark's metrics.csv, or both metrics.csv and costs.csv."""
     frame = pd.concat([_frame(path) for path in paths], ignore_index=True)
-    frame = frame[frame["run"].isin([REFERENCE, *plan.labels])]
+    frame = frame[frame["run"].isin([plan.reference, *plan.labels])]
     cells = tuple(
         _cell(name, rows, plan) for name, rows in frame.groupby("cell", sort=False) if name
     )
@@ -201,8 +216,8 @@ def _cell(name: str, rows: pd.DataFrame, plan: BenchmarkPlan) -> CellTable:
     overall = dict(zip(_keys(over_seeds), over_seeds["value"].tolist(), strict=True))
     wide = per_seed.pivot(index=["run", "metric", "set", "at"], columns="seed", values="value")
     wide = wide[[str(seed) for seed in seeds]]
-    forgotten = _forgotten(overall)
-    labels = {REFERENCE: "Retrain", **plan.labels}
+    forgotten = _forgotten(overall, plan.reference)
+    labels = {plan.reference: NAMES[plan.reference], **plan.labels}
     return CellTable(
         name=name,
         title=_title(name, rows.iloc[0], forgotten),
@@ -243,12 +258,12 @@ def _keys(frame: pd.DataFrame) -> Iterable[Key]:
     return zip(frame["run"], frame["metric"], frame["set"], frame["at"], strict=True)
 
 
-def _forgotten(overall: Mapping[Key, float]) -> dict[str, tuple[int, int]]:
+def _forgotten(overall: Mapping[Key, float], reference: str) -> dict[str, tuple[int, int]]:
     """Return how many examples of each affected class are forgotten, and of how many."""
-    names = [at for run, metric, _, at in overall if metric == "forget_count" and run == REFERENCE]
+    names = [at for run, metric, _, at in overall if metric == "forget_count" and run == reference]
     counts = ("forget_count", "train_count")
     return {
-        name: tuple(int(overall[_key(REFERENCE, count, "", name)]) for count in counts)  # type: ignore[misc]
+        name: tuple(int(overall[_key(reference, count, "", name)]) for count in counts)  # type: ignore[misc]
         for name in names
     }
 

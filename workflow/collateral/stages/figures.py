@@ -41,7 +41,8 @@ def draw_all(source: Source, folder: Path) -> list[Problem]:
     captions: list[dict[str, str]] = []
     problems = []
     cell = source.name if isinstance(source, CellTable) else ""
-    for finding in presented("figure"):
+    reference = (source.benchmark if isinstance(source, CellTable) else source.plan).reference
+    for finding in presented("figure", reference=reference):
         draw = partial(_draw, finding, source, folder, captions)
         problems.append(attempt(draw, finding, "figure", cell)[1])
     if cell or captions:

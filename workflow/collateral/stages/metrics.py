@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
 from collateral.contract.plugins import FINDING
 from collateral.findings.catalogue import metric_of
@@ -36,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--exposed", nargs="*", default=[], help="methods on shadow models")
     parser.add_argument("--attacks", nargs="*", default=[], help="on membership")
     parser.add_argument("--probed", nargs="*", default=[], help="what models were asked once more")
+    parser.add_argument("--reference", default=layout.RETRAIN, help="whom runs are held against")
     parser.add_argument("--fresh", action="store_true", help="use no number that was kept")
     parser.add_argument("--out", type=Path, required=True, help="metrics.csv")
     parser.add_argument("--costs", type=Path, required=True, help="costs.csv")
@@ -56,9 +58,11 @@ def run(args: Namespace) -> None:
         exposed=tuple(args.exposed),
         attacks=tuple(args.attacks),
         probed=tuple(args.probed),
+        reference=args.reference,
     )
     cell.check()
-    code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in having("numbers")}
+    asked = having("numbers", cell.reference)
+    code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in asked}
     rows, problems = cell_numbers(cell, None if args.fresh else Kept(cell, code))
     costs = [row for row in rows if metric_of(row.metric).is_cost]
     metrics = [row for row in rows if not metric_of(row.metric).is_cost]
@@ -75,5 +79,8 @@ def write_records(args: Namespace, cell: CellResults) -> None:
     inputs = [root / name.format(cell=cell.name) for name in of_cell]
     about = {"cell": cell.name, INPUTS: hashes([*inputs, *cell.records()], root)}
     write_record(layout.record_of(args.costs), about, root=root, files=[args.costs])
-    about["options"] = {name: list(getattr(args, name)) for name in LISTS}
+    options: dict[str, Any] = {name: list(getattr(args, name)) for name in LISTS}
+    if args.reference != layout.RETRAIN:
+        options["reference"] = args.reference
+    about["options"] = options
     write_record(layout.record_of(args.out), about, root=root, files=[args.out, args.problems])

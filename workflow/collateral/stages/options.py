@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import prepare_values
 from collateral.results.chain import INPUTS, hashes
-from collateral.results.record import versions
+from collateral.results.record import STATED, versions
 from collateral.training.checkpoints import INTERVAL_SECONDS, Checkpoints
 
 # Options with files that go in.
@@ -33,6 +33,19 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads")
+
+
+def add_weights_options(parser: argparse.ArgumentParser, *, required: bool, help: str) -> None:
+    """Declare the options of a job that takes a user's own model as it is."""
+    parser.add_argument("--weights", type=Path, required=required, help=help)
+    parser.add_argument("--rename", type=json.loads, default={}, help="prefixes of names, as JSON")
+    parser.add_argument("--rte", type=float, help="seconds that it took, as the user states them")
+
+
+def state_cost(args: argparse.Namespace, seconds: dict[str, float]) -> None:
+    """Put the time that the user states, if they do, in place of one that nobody took."""
+    if args.rte is not None:
+        seconds[STATED] = args.rte
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:

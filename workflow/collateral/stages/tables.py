@@ -4,9 +4,9 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
 
-from collateral.contract.plugins import FINDING
 from collateral.findings._shared.write import write
 from collateral.findings.compute import attempt, presented, write_problems
+from collateral.findings.held_against import tables_of
 from collateral.results import layout
 from collateral.results.chain import checked, seal_folder
 from collateral.results.plan import BenchmarkPlan
@@ -31,7 +31,7 @@ def run(args: Namespace) -> None:
     sources: list[Source] = [table, *table.cells]
     owners: dict[Path, str] = {}
     problems = []
-    for finding in presented("table"):
+    for finding in presented("table", reference=table.plan.reference):
         for source in sources:
             make = partial(_write, finding, source, args.out, owners)
             problems.append(attempt(make, finding, "table", _cell_of(source))[1])
@@ -42,9 +42,7 @@ def run(args: Namespace) -> None:
 def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:
     """Write what a finding has to show of a cell, or over all; `owners` has each table's."""
     cell = _cell_of(source)
-    function = "tables" if cell else "tables_across"
-    make = getattr(FINDING.load(finding, "table"), function, None)
-    for table in make(source) if make else ():
+    for table in tables_of(finding, source):
         if (owner := owners.setdefault(out / cell / table.name, finding)) != finding:
             raise ValueError(f"finding {owner} has a table '{table.name}' already; rename it")
         write(table, out / cell, cell)

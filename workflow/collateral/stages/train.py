@@ -1,13 +1,10 @@
 """Train a model: the base on everything, or the reference without the forget set.
 
-From scratch, or from weights of the user's own; a base that is the user's own is taken as it is.
+From scratch, or from weights of the user's own; a model that is the user's own is taken as it is.
 """
 
 import argparse
-import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,14 +15,20 @@ from collateral.contract.plugins import MODEL
 from collateral.contract.seeds import seed_of
 from collateral.models._classifier import Classifier
 from collateral.models._facts import UNKNOWN, WORK, declared_work
-from collateral.results.chain import content_hash
 from collateral.results.split import Split, ids_hash
-from collateral.stages.options import add_job_options, job_checkpoints, record_of
+from collateral.stages.options import (
+    add_job_options,
+    add_weights_options,
+    job_checkpoints,
+    record_of,
+    state_cost,
+)
+from collateral.training.examples import Examples
 from collateral.training.fit import fit
 from collateral.training.inference import accuracy
 from collateral.training.run import Run
 from collateral.training.session import Session, open_session, write_results
-from collateral.training.weights import start_from, take_over
+from collateral.training.weights import about, naming, start_from, take_over
 
 LOG = logging.getLogger(__name__)
 
@@ -37,8 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="name of the architecture")
     parser.add_argument("--params", required=True, help="training parameters, as JSON")
     parser.add_argument("--init", type=Path, help="weights to start from")
-    parser.add_argument("--weights", type=Path, help="weights of a base that is trained already")
-    parser.add_argument("--rename", type=json.loads, default={}, help="prefixes of names, as JSON")
+    add_weights_options(parser, required=False, help="weights of a model that is trained already")
     add_job_options(parser)
 
 
@@ -57,8 +59,10 @@ def run(args: argparse.Namespace) -> None:
         record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
     checkpoints = job_checkpoints(args, record)
     this = Run(session.device, seed_of(role, args.seed), checkpoints=checkpoints)
-    model = _model(args, session)
-    if not args.weights:
+    model = _model(args, session, examples)
+    if args.weights:
+        state_cost(args, this.clock.seconds)
+    else:
         with this.phase("train"):
             model = fit(model, examples, session.test, params, this)
     write_results(args.out, model, session, this, record, with_embeddings=role == "base")
@@ -66,38 +70,27 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _started(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the record says of a user's file; how a base of theirs was trained, it cannot."""
-    file = args.weights or args.init
-    if not file:
-        return {}
-    about = {"name": file.name, "hash": content_hash(file), "rename": args.rename}
-    return {"weights": about, "params": {}} if args.weights else {"init": about}
+    """Return what the record says of a user's file; how their model was trained, it cannot."""
+    if args.weights:
+        return {"weights": about(args.weights, args.rename), "params": {}}
+    return {"init": about(args.init, args.rename)} if args.init else {}
 
 
-def _model(args: argparse.Namespace, session: Session) -> nn.Module:
-    """Return the model to train, or the user's own if it knows the train set."""
+def _model(args: argparse.Namespace, session: Session, examples: Examples) -> nn.Module:
+    """Return the model to train, or the user's own if it knows what it was trained on."""
     model = session.new_model(args.model)
     if args.init:
-        with _named("init.weights"):
+        with naming("init.weights"):
             start_from(cast(Classifier, model), args.init, args.rename)
     if args.weights:
-        with _named("base.weights"):
+        with naming("retrain.weights" if args.split else "base.weights"):
             take_over(cast(Classifier, model), args.weights, args.rename)
-            _check_accuracy(accuracy(model, session.train), session.data.info.num_classes)
+            _check_accuracy(accuracy(model, examples), session.data.info.num_classes)
     return model
 
 
-@contextmanager
-def _named(key: str) -> Iterator[None]:
-    """Put the key of the config before what is wrong with its file."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{key}: {error}") from None
-
-
 def _check_accuracy(found: float, num_classes: int) -> None:
-    """Refuse a base that hardly knows its train set: something is not as it was when trained."""
+    """Refuse a model that hardly knows its train set: something is not as it was when trained."""
     # Of two classes, twice guessing would be perfect: there, half the way to it.
     least = min(2 / num_classes, (1 + 1 / num_classes) / 2)
     if found < least:

@@ -83,7 +83,8 @@ def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
     if "options" not in content:
         return
     again = {option: out / name for option, name in NUMBERS.items()}
-    options = {"probed": [], **content["options"]}  # older records say nothing of probes
+    # Older records say less.
+    options = {"probed": [], "exposed": [], "reference": layout.RETRAIN, **content["options"]}
     about = {"folder": record.parent.parent, "cell": content["cell"], **options}
     _stage("metrics").run(Namespace(fresh=True, **about, **again))
     yield from _compared(record.parent / layout.METRICS, again["out"])

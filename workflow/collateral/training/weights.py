@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import Tensor
 from collateral.contract.spelling import plain
 from collateral.models._classifier import Classifier
 from collateral.models._taken_apart import BODY
+from collateral.results.chain import content_hash
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
@@ -24,6 +26,20 @@ NAMED = 3  # of the names that do not fit
 MOST_SAID = 80  # of the letters that torch has to say on a file
 
 Weights = dict[str, Tensor]
+
+
+@contextmanager
+def naming(key: str) -> Iterator[None]:
+    """Put the key of the config before what is wrong with its file."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+
+
+def about(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a record says of a user's file."""
+    return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
 
 def read_weights(path: Path) -> Weights:

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.colors import to_hex
 
 from collateral.findings._shared.style import GREY, look_of
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 ROWS = alt.NamedData(name="rows")
 ONCE = alt.InlineData(values=[{}])  # of what is drawn once, whatever the rows
@@ -37,7 +37,7 @@ def colour(cell: CellTable, run: str) -> str:
 
 def colour_of(cell: CellTable) -> alt.Color:
     """Return the colours of all runs; the page's switches are their legend."""
-    runs = [run for run in cell.labels if run != REFERENCE]
+    runs = [run for run in cell.labels if run != cell.reference]
     labels, colours = [cell.labels[run] for run in runs], [colour(cell, run) for run in runs]
     return alt.Color("label:N", scale=alt.Scale(domain=labels, range=colours), legend=None)
 

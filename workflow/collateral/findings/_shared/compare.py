@@ -64,13 +64,13 @@ def compare(cell: CellTable, layout: Layout) -> Table:
 def chance(cell: CellTable, metric: str) -> float:
     """Return the bound within which 95 % of the deviations between retrainings lie."""
     # The floor is a mean absolute deviation; a normal law's standard one is larger by this.
-    standard = math.sqrt(math.pi / 2) * cell.number(REFERENCE, "floor", at=metric)
+    standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
     return student_95(len(cell.seeds)) * standard
 
 
 def chance_by_sd(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
     """Return the same bound of a number whose standard deviation is known."""
-    return student_95(len(cell.seeds)) * cell.number(REFERENCE, f"{metric}_sd", set, at)
+    return student_95(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", set, at)
 
 
 def _has_seconds(layout: Layout) -> bool:

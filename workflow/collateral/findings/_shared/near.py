@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.protocols import CellResults
-from collateral.results.layout import RETRAIN
 
 Mask = NDArray[np.bool_]
 NEAR, FAR = "near", "far"
@@ -21,7 +20,7 @@ PART_HEADINGS = {
 
 def near_by_seed(cell: CellResults, name: str) -> list[Mask]:
     """Return which examples of a set are near, by seed: as many of the top as were counted."""
-    counts = cell.values(RETRAIN, "near_count", name)
+    counts = cell.values(cell.reference, "near_count", name)
     return [
         most_similar(similarity, int(np.nan_to_num(count)))
         for similarity, count in zip(cell.similarity[name], counts, strict=True)

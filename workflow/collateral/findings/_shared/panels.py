@@ -15,7 +15,7 @@ from collateral.findings._shared.compare import chance
 from collateral.findings._shared.statistics import Floats
 from collateral.findings._shared.style import NOISE, NOISE_LABEL, Look
 from collateral.findings.catalogue import metric_of
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.results.table import CellTable, mean
 
 # How seaborn draws the spread over seeds.
 BARS: dict[str, Any] = {"errorbar": "se", "err_style": "bars", "err_kws": {"linewidth": 0.8}}
@@ -56,13 +56,13 @@ def draw_line(
 def draw_level(axes: Axes, cell: CellTable, metric: str) -> None:
     """Draw Retrain's mean, dashed, and around it where 95 % of other retrainings' means lie."""
     factor = metric_of(metric).factor
-    level = factor * mean(cell.values(REFERENCE, metric))
+    level = factor * mean(cell.values(cell.reference, metric))
     limit = factor * chance(cell, metric)
     if np.isnan(level):
         axes.text(0.5, 0.5, "undefined", transform=axes.transAxes, ha="center", color="0.5")
         axes.set_yticks([])
         return
-    axes.axhline(level, label="Retrain", **LEVEL)
+    axes.axhline(level, label=cell.labels[cell.reference], **LEVEL)
     if not np.isnan(limit):
         # No rate is below 0 or above 100.
         axes.axhspan(max(level - limit, 0), min(level + limit, 100), label=NOISE_LABEL, **NOISE)

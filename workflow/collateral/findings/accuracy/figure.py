@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from collateral.contract.pictures import Picture
+from collateral.findings._shared.captions import joined
 from collateral.findings._shared.compare import chance
 from collateral.findings._shared.panels import ZERO
 from collateral.findings._shared.style import (
@@ -22,22 +23,24 @@ from collateral.findings._shared.style import (
 from collateral.findings.accuracy import METRICS
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
-from collateral.results.table import REFERENCE, CellTable, mean, standard_error
+from collateral.results.table import CellTable, mean, standard_error
 
 RATES = TERMS["avg_gap_affected"]
 FACTOR = METRICS[RATES[0]].factor
 CAPTION = (
     "Accuracy on the affected classes, those that have a forgotten example, minus Retrain's: on "
-    "their retained (RA), forgotten (UA) and test examples (TA). Grey: where 95 % of differences "
-    "between retrainings lie. RA is undefined where all of them is forgotten."
+    "their retained (RA), forgotten (UA) and test examples (TA). RA is undefined where all of them "
+    "is forgotten."
 )
+NOISE_CAPTION = "Grey: where 95 % of differences between retrainings lie."
 GROUP_WIDTH = 0.84
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the bars of the affected classes, where there are runs."""
-    if looks(cell) and not set(RATES).isdisjoint(cell.metrics(REFERENCE)):
-        yield Picture("affected", draw(cell), CAPTION)
+    if looks(cell) and not set(RATES).isdisjoint(cell.metrics(cell.reference)):
+        noise = NOISE_CAPTION if cell.has_retrain else ""
+        yield Picture("affected", draw(cell), joined(cell.said(CAPTION), noise))
 
 
 @style()
@@ -56,13 +59,13 @@ def draw(cell: CellTable) -> Figure:
     axes.set_xlim(-0.55, len(RATES) - 0.45)
     axes.use_sticky_edges = False
     axes.margins(y=0.1)  # room for the numbers
-    axes.set_ylabel("Unlearned − Retrain (points)")
-    annotate(fig, axes, cell, "Below zero: less accurate than Retrain.")
+    axes.set_ylabel(cell.said("Unlearned − Retrain (points)"))
+    annotate(fig, axes, cell, cell.said("Below zero: less accurate than Retrain."))
     return fig
 
 
 def _tick(cell: CellTable, metric: str) -> str:
-    is_undefined = np.isnan(cell.values(REFERENCE, metric)).all()
+    is_undefined = np.isnan(cell.values(cell.reference, metric)).all()
     return metric_of(metric).label + ("\n(undefined)" if is_undefined else "")
 
 
@@ -70,7 +73,7 @@ def _draw_bars(axes: Axes, cell: CellTable, run: str, look: Look, slot: tuple[in
     place, num_runs = slot
     width = GROUP_WIDTH / num_runs
     x = np.arange(len(RATES)) - GROUP_WIDTH / 2 + (place + 0.5) * width
-    pairs = [(cell.values(run, name), cell.values(REFERENCE, name)) for name in RATES]
+    pairs = [(cell.values(run, name), cell.values(cell.reference, name)) for name in RATES]
     heights = np.array([mean(own) - mean(retrained) for own, retrained in pairs])
     errors = np.nan_to_num([standard_error(own - retrained) for own, retrained in pairs])
     bars = axes.bar(

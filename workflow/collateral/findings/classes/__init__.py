@@ -2,6 +2,7 @@
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 ORDER = 30
 
 

@@ -8,7 +8,7 @@ from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL, RETRAIN
-from collateral.results.record import EPOCH_SECONDS
+from collateral.results.record import EPOCH_SECONDS, STATED
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -17,7 +17,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         if result.run == ORIGINAL:
             yield Row(result.run, "rte", 0.0, result.seed)
             continue
-        yield from _of_run(result.run, result.seed, result.cost())
+        rows = _of_run(result.run, result.seed, result.cost())
+        # The memory is that of a look at somebody else's weights.
+        is_given = "weights" in result.record
+        yield from (row for row in rows if not is_given or row.metric in ("rte", "seconds"))
         if device := device_of(result.cost(), result.record):
             yield Row(result.run, "on_device", 1.0, result.seed, at=device)
     for method in cell.tuned:
@@ -27,7 +30,8 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for seed in cell.seeds:
             seconds = cell.support_sizes_cost(seed)["total_seconds"]
             yield Row(run, "support_size_seconds", seconds, seed)
-    yield from _ledger(cell)
+    if cell.reference == RETRAIN:
+        yield from _ledger(cell)
 
 
 def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
@@ -47,6 +51,8 @@ def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
 
 def device_of(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
     """Return where a run was computed, a CPU with its threads; empty where nobody knows."""
+    if "weights" in record:  # of somebody else's making
+        return "" if cost.get("total_seconds") is None else f"as {STATED}"
     kind = str(cost.get("device", ""))
     name = str(record.get("numerics", {}).get("device", kind))
     return f"{name}, threads: {cost['threads']}" if kind == "cpu" and "threads" in cost else name
@@ -85,7 +91,8 @@ def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:
 
 
 def _mean_seconds(results: list[Result]) -> float:
-    return mean_of_defined(float(result.cost()["total_seconds"]) for result in results)
+    found = (result.cost()["total_seconds"] for result in results)
+    return mean_of_defined(math.nan if seconds is None else float(seconds) for seconds in found)
 
 
 def _devices(results: list[Result]) -> set[str]:

@@ -12,11 +12,12 @@ from collateral.findings._shared.devices import devices_of, different_devices
 from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.costs import PREPARATION
+from collateral.results.record import STATED
 from collateral.results.table import REFERENCE, CellTable, mean
 
 TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
 LEDGER = ("rte_share", "paying_deletions")
-OWN_PHASES = ("unlearn", "train")  # what is not preparation
+OWN_PHASES = ("unlearn", "train", STATED)  # what is not preparation
 CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devices}"
 
 
@@ -31,7 +32,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             CAPTION.format(
                 title=cell.title, spread=over_seeds(cell), devices=different_devices(cell)
             ).strip(),
-            joined(described([*totals, "paying_deletions"]), _told(PREPARATION)),
+            joined(described([*totals, *_ledger(cell)]), _told(PREPARATION)),
             records=[
                 *(csv_record(cell, run, name) for run in cell.labels for name in totals),
                 *(csv_record(cell, run, "seconds", at=at) for run, at in _run_phases(cell)),
@@ -51,13 +52,14 @@ def _totals(cell: CellTable, totals: list[str], devices: dict[str, str]) -> Grid
     prepares = any(not np.isnan(preparation(cell, run)).all() for run in cell.labels)
     headings = [metric_of(name).heading for name in totals]
     headings += [PREPARATION.heading] if prepares else []
-    headings += [metric_of("rte_share").heading, metric_of("paying_deletions").label]
+    if cell.has_retrain:
+        headings += [metric_of("rte_share").heading, metric_of("paying_deletions").label]
     several = len(set(devices.values())) > 1
     lines = []
     for run in cell.labels:
         fields = [field_of(metric_of(name), cell.values(run, name)) for name in totals]
         fields += [field_of(PREPARATION, preparation(cell, run))] if prepares else []
-        fields += [_share(cell, run), _paying(cell, run)]
+        fields += [_share(cell, run), _paying(cell, run)] if cell.has_retrain else []
         fields += [Field(devices.get(run, EMPTY))] if several else []
         lines.append(line_of(cell, run, fields))
     return Grid("Run", [*headings, *(["Device"] if several else [])], [lines])
@@ -78,6 +80,11 @@ def _paying(cell: CellTable, run: str) -> Field:
         return Field(EMPTY)
     # At exactly so many both have taken as long.
     return Field(f"{math.floor(deletions) + 1:,}", deletions)
+
+
+def _ledger(cell: CellTable) -> list[str]:
+    """Return what is told of columns that need Retrain; nothing where there is none."""
+    return ["paying_deletions"] if cell.has_retrain else []
 
 
 def _has(cell: CellTable) -> bool:

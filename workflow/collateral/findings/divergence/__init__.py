@@ -6,6 +6,7 @@ against it. Near and far are those of `locality`.
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("locality",)
 PLACE = "details"
 ORDER = 8

@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator
 
 from collateral.contract.pictures import Picture
 from collateral.contract.tracking import TRACKED
+from collateral.findings._shared.captions import joined
 from collateral.findings._shared.panels import BAND, BAND_NOTE, draw_level, draw_line, fit_rates
 from collateral.findings._shared.style import WIDTH, Look, annotate, looks, style
 from collateral.findings.catalogue import metric_of
@@ -18,14 +19,16 @@ ROWS = (("ra", "ua", "ta"), TERMS["avg_gap_affected"])
 CAPTION = (
     "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
     "classes below. Epoch 0: the base model. Dashed: Retrain. Bands: standard error over seeds. "
-    "Grey: where 95 % of other retrainings' means lie. The panels' scales differ."
+    "The panels' scales differ."
 )
+NOISE_CAPTION = "Grey: where 95 % of other retrainings' means lie."
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the course of unlearning, where a run is tracked."""
     if tracked := {run: look for run, look in looks(cell).items() if _epochs(cell, run, "ua")}:
-        yield Picture("epochs", draw(cell, tracked), CAPTION)
+        noise = NOISE_CAPTION if cell.has_retrain else ""
+        yield Picture("epochs", draw(cell, tracked), joined(cell.said(CAPTION), noise))
 
 
 def _epochs(cell: CellTable, run: str, metric: str) -> list[str]:
@@ -42,7 +45,7 @@ def draw(cell: CellTable, tracked: dict[str, Look]) -> Figure:
     for axes in grid[1]:
         axes.set_xlabel("Epoch")
     reading = "Epoch 0: the base model. Dashed: Retrain."
-    annotate(fig, grid[0, 0], cell, reading, BAND_NOTE, "by epoch")
+    annotate(fig, grid[0, 0], cell, cell.said(reading), BAND_NOTE, "by epoch")
     return fig
 
 

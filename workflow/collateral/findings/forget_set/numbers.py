@@ -6,7 +6,6 @@ import numpy as np
 
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
-from collateral.results.layout import RETRAIN
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
@@ -16,4 +15,4 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     for metric, labels in counted.items():
         counts = np.bincount(labels, minlength=len(names))
         for c in cell.split.affected:
-            yield Row(RETRAIN, metric, float(counts[c]), at=names[c])
+            yield Row(cell.reference, metric, float(counts[c]), at=names[c])

@@ -2,6 +2,7 @@
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
 ORDER = 20
 TERMS = {

@@ -16,12 +16,14 @@ from collateral.findings.catalogue import metric_of
 from collateral.findings.compute import Problem, attempt
 from collateral.findings.gates.copies import LEAST_SIDE, MOST_BITS
 from collateral.results.gates import Colour, Gate
-from collateral.results.table import REFERENCE, BenchmarkTable, CellTable
+from collateral.results.layout import RETRAIN
+from collateral.results.table import NAMES, BenchmarkTable, CellTable
 
 LEAST_RA = 0.9
 MOST_TA_GAP = 0.03
 PART = "colours"  # of the finding, where one cannot be told
 OLD = "the results are from before this was kept, so it cannot be said"
+UNSAID = f"it is weights of your own, or {OLD}"
 
 Answer = tuple[Colour, str]
 Ask = Callable[[CellTable], Answer | None]
@@ -29,7 +31,9 @@ Ask = Callable[[CellTable], Answer | None]
 
 def gates_of(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
     """Ask every question of every cell; one that raises is amber, and a problem."""
-    asked = (_asked(name, ask, cell) for cell in table.cells for name, ask in GATES.items())
+    is_left_out = NEED_RETRAIN if table.plan.reference != RETRAIN else ()
+    gates = {name: ask for name, ask in GATES.items() if name not in is_left_out}
+    asked = (_asked(name, ask, cell) for cell in table.cells for name, ask in gates.items())
     found = [one for one in asked if one]
     return [gate for gate, _ in found], [problem for _, problem in found if problem]
 
@@ -45,7 +49,7 @@ def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None] 
 
 def disjoint(cell: CellTable) -> Answer:
     """Is everybody either forgotten or retained?"""
-    faults = cell.number(REFERENCE, "split_faults")
+    faults = cell.number(cell.reference, "split_faults")
     if math.isnan(faults):
         return "amber", f"whether forget and retain set share examples: {OLD}"
     num_forgotten = sum(count for count, _ in cell.forgotten.values())
@@ -56,18 +60,18 @@ def disjoint(cell: CellTable) -> Answer:
 
 def trained_on(cell: CellTable) -> Answer:
     """Was Retrain trained on, or validated by, exactly the retained examples?"""
-    found = cell.values(REFERENCE, "trained_on_split")
+    found = cell.values(cell.reference, "trained_on_split")
     if wrong := _seeds(cell, found == 0):
         return "red", f"by its records, Retrain saw others than the retained: {wrong}"
     if unknown := _seeds(cell, np.isnan(found)):
-        return "amber", f"what Retrain was trained on ({unknown}): {OLD}"
+        return "amber", f"what Retrain was trained on ({unknown}): {UNSAID}"
     said = "by its records, Retrain was trained on, or validated by, exactly the retained"
     return "green", f"{said}: {_all(cell)}"
 
 
 def learned(cell: CellTable) -> Answer:
     """Does Retrain know what it was trained on?"""
-    ra, metric = cell.values(REFERENCE, "ra"), metric_of("ra")
+    ra, metric = cell.values(cell.reference, "ra"), metric_of("ra")
     least, bar = float(ra.min()), f"the bar is {percent(LEAST_RA)}"  # NaN where one is
     if math.isnan(least):
         return "red", f"Retrain's RA is undefined: {_seeds(cell, np.isnan(ra))}"
@@ -77,7 +81,7 @@ def learned(cell: CellTable) -> Answer:
 
 def base_differs(cell: CellTable) -> Answer:
     """Is Retrain another model than the base?"""
-    found, metric = cell.values(REFERENCE, "base_distance"), metric_of("base_distance")
+    found, metric = cell.values(cell.reference, "base_distance"), metric_of("base_distance")
     if same := _seeds(cell, found == 0):
         return "red", f"the base's confidences are Retrain's: {same}"
     if np.isnan(found).any():
@@ -88,7 +92,7 @@ def base_differs(cell: CellTable) -> Answer:
 
 def alike(cell: CellTable) -> Answer | None:
     """Is Retrain trained as well as a base that was trained elsewhere?"""
-    found, metric = cell.values(REFERENCE, "base_ta_gap"), metric_of("base_ta_gap")
+    found, metric = cell.values(cell.reference, "base_ta_gap"), metric_of("base_ta_gap")
     if np.isnan(found).all():
         return None  # trained here, by one recipe
     gap = float(np.nanmean(found))
@@ -101,7 +105,7 @@ def alike(cell: CellTable) -> Answer | None:
 
 def exact_copies(cell: CellTable) -> Answer:
     """Is no forgotten image retained under another id?"""
-    found = cell.number(REFERENCE, "exact_copies")
+    found = cell.number(cell.reference, "exact_copies")
     if math.isnan(found):
         return "amber", f"whether forgotten images have copies among the retained: {OLD}"
     said = f"{found:.0f} forgotten images have an exact copy among the retained"
@@ -110,7 +114,7 @@ def exact_copies(cell: CellTable) -> Answer:
 
 def near_copies(cell: CellTable) -> Answer:
     """Does no forgotten image look like a retained one?"""
-    found, side = (cell.number(REFERENCE, name) for name in ("near_copies", "image_side"))
+    found, side = (cell.number(cell.reference, name) for name in ("near_copies", "image_side"))
     if side < LEAST_SIDE:
         said = f"not looked for in images of {side:.0f} pixels: below {LEAST_SIDE} many look alike"
         return "green", said
@@ -171,7 +175,7 @@ def seeds(cell: CellTable) -> Answer:
 
 def ended(cell: CellTable) -> Answer:
     """Did all runs end well?"""
-    labels = {REFERENCE: "Retrain", **cell.benchmark.labels}
+    labels = {cell.reference: NAMES[cell.reference], **cell.benchmark.labels}
     bad = [f"{labels[run]} {cell.trouble(run)}" for run in cell.kinds if cell.troubles[run]]
     if bad:
         return "amber", f"not all runs ended well: {', '.join(bad)}"
@@ -201,3 +205,7 @@ GATES: dict[str, Ask] = {
     "seeds": seeds,
     "runs ended well": ended,
 }
+NEED_RETRAIN = (
+    *("trained on the split", "Retrain learned", "base differs", "Retrain as the base"),
+    *("tuning", "seeds"),  # what tuning chose, and what seeds can tell, is held against Retrain
+)

@@ -13,7 +13,14 @@ from collateral.results.layout import ORIGINAL, RETRAIN
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the facts of a cell: of its split, of each Retrain, and of its images."""
-    yield Row(RETRAIN, "split_faults", float(split_faults(cell)))
+    yield Row(cell.reference, "split_faults", float(split_faults(cell)))
+    if cell.reference == RETRAIN:
+        yield from _of_retrain(cell)
+    for metric, value in copy_counts(cell).items():
+        yield Row(cell.reference, metric, value)
+
+
+def _of_retrain(cell: CellResults) -> Iterator[Row]:
     bases = {result.seed: result for result in cell.results() if result.run == ORIGINAL}
     for retrained in cell.retrained():
         seed = retrained.seed
@@ -21,8 +28,6 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         yield Row(RETRAIN, "base_distance", distance(bases.get(seed), retrained), seed)
         if (base := bases.get(seed)) and base.record.get("weights"):
             yield Row(RETRAIN, "base_ta_gap", unaffected_gap(cell, base, retrained), seed)
-    for metric, value in copy_counts(cell).items():
-        yield Row(RETRAIN, metric, value)
 
 
 def split_faults(cell: CellResults) -> int:

@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 
 from collateral.contract.charts import Chart
+from collateral.findings._shared.captions import joined
 from collateral.findings._shared.charts import (
     FAINT,
     NEUTRAL,
@@ -22,28 +23,31 @@ from collateral.findings._shared.statistics import half_width
 from collateral.findings._shared.style import looks
 from collateral.findings.locality.prepared import (
     MEASURES,
+    NOISE_CAPTION,
     PLACE,
     SETS,
     at_the_edge,
     ends,
     prepared,
 )
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
+WHAT = "difference from Retrain by similarity to the forget set"
 FEW = 5  # examples in a bin: drawn faint
 PANEL = {"width": 330, "height": 190}
 CAPTION = (
     "Difference from Retrain by similarity to the forget set, seed i against seed i, in ten bins. "
-    "Bars: 95 % intervals over seeds. Grey: where 95 % of differences between "
-    "retrainings lie; a line inside it is no finding. Faint: fewer than five examples."
+    "Bars: 95 % intervals over seeds."
 )
+FAINT_ONES = "Faint: fewer than five examples."
 
 
 def charts(cell: CellTable) -> Iterator[Chart]:
     """Yield the chart of similarity, where there are bins and runs."""
-    if looks(cell) and cell.indices(REFERENCE, "bin_low", "retain"):
-        rows = averaged(cell)
-        yield Chart("similarity", draw(cell), rows_of(rows), CAPTION + at_the_edge(cell))
+    if looks(cell) and cell.indices(cell.reference, "bin_low", "retain"):
+        caption = joined(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else "", FAINT_ONES)
+        rows = rows_of(averaged(cell))
+        yield Chart("similarity", draw(cell), rows, caption + at_the_edge(cell))
 
 
 def averaged(cell: CellTable) -> pd.DataFrame:
@@ -76,7 +80,7 @@ def draw(cell: CellTable) -> dict[str, object]:
         row=alt.Row("metric:N", title=None, sort=list(MEASURES.values())),
         column=alt.Column("set:N", title=None, sort=list(SETS.values())),
     ).resolve_scale(x="independent")
-    return finished(grid, f"{cell.title}: difference from Retrain by similarity to the forget set")
+    return finished(grid, f"{cell.title}: {cell.said(WHAT)}")
 
 
 def _noise() -> alt.Chart:
@@ -92,7 +96,7 @@ def _runs(cell: CellTable) -> Iterator[alt.Chart]:
     x = alt.X("centre:Q", title="Similarity to the forget set", scale=alt.Scale(zero=False))
     reached = [end for pair in ends(cell, prepared(cell)).values() for end in pair]
     scale = alt.Scale(domain=[min(reached), max(reached)], nice=False)
-    y = alt.Y("mean:Q", title="Retrain − unlearned (points)", scale=scale)
+    y = alt.Y("mean:Q", title=cell.said("Retrain − unlearned (points)"), scale=scale)
     faint = alt.condition(f"datum.count < {FEW}", alt.value(FAINT), alt.value(1.0))
     base = alt.Chart().transform_filter("datum.run").encode(x=x, color=colour_of(cell))
     yield base.mark_line(aria=False).encode(y=y)

@@ -8,23 +8,31 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from collateral.contract.pictures import Picture
+from collateral.findings._shared.captions import joined
 from collateral.findings._shared.panels import BARS, ZERO, Bins, draw_counts, draw_line
 from collateral.findings._shared.style import NOISE, NOISE_LABEL, WIDTH, annotate, looks, style
-from collateral.findings.locality.prepared import MEASURES, SETS, at_the_edge, ends, prepared
-from collateral.results.table import REFERENCE, CellTable
+from collateral.findings.locality.prepared import (
+    MEASURES,
+    NOISE_CAPTION,
+    SETS,
+    at_the_edge,
+    ends,
+    prepared,
+)
+from collateral.results.table import CellTable
 
 CAPTION = (
     "Difference from Retrain by similarity to the forget set (where several classes are affected, "
     "to the nearest one's forgotten examples), seed i against seed i, in ten bins of equal width; "
-    "an empty bin is a gap. Grey: where 95 % of differences between retrainings lie; a line inside "
-    "it is no finding. Below: examples per bin, mean over seeds, on a logarithmic scale."
+    "an empty bin is a gap. Below: examples per bin, mean over seeds, on a logarithmic scale."
 )
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the figure of similarity, where there are bins and runs."""
-    if looks(cell) and cell.indices(REFERENCE, "bin_low", "retain"):
-        yield Picture("similarity", draw(cell), CAPTION)
+    if looks(cell) and cell.indices(cell.reference, "bin_low", "retain"):
+        noise = NOISE_CAPTION if cell.has_retrain else ""
+        yield Picture("similarity", draw(cell), joined(cell.said(CAPTION), noise))
 
 
 @style()
@@ -43,11 +51,11 @@ def draw(cell: CellTable) -> Figure:
         draw_counts(axes[2, column], bins, len(cell.seeds))
         axes[0, column].set_title(title)
     for row, label in enumerate(MEASURES.values()):
-        axes[row, 0].set_ylabel(f"{label}:\nRetrain − unlearned (points)")
+        axes[row, 0].set_ylabel(cell.said(f"{label}:\nRetrain − unlearned (points)"))
     axes[2, 0].set_ylabel("Examples")
     fig.align_ylabels(axes[:, 0])
     reading = "Above zero: less accurate, or less confident, than Retrain."
-    annotate(fig, axes[0, 0], cell, reading + at_the_edge(cell))
+    annotate(fig, axes[0, 0], cell, cell.said(reading) + at_the_edge(cell))
     return fig
 
 

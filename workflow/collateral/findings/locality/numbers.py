@@ -1,4 +1,4 @@
-"""Where an unlearned model differs from Retrain: by bins of similarity, near and far."""
+"""Where an unlearned model differs from the reference: by bins of similarity, near and far."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     for name in BINNED:
         binned = Binned(cell, name)
         yield from _bins(binned)
-        yield from _noise(binned)
+        if cell.reference == RETRAIN:
+            yield from _noise(binned)
         for result in cell.results():
             rows = _differences(binned, result)
-            is_lost = result.is_diverged or cell.retrain(result.seed).is_diverged
+            is_lost = result.is_diverged or cell.referred(result.seed).is_diverged
             yield from map(undefined, rows) if is_lost else rows
             if result.run in cell.tracked:
                 yield from _losses_by_epoch(binned, result)
@@ -76,10 +77,10 @@ class Binned:
         return is_right
 
     def losses(self, seed: int, models: Iterable[Epoch]) -> list[tuple[float, float]]:
-        """Return Retrain's accuracy minus that of each model of a seed: near, and far."""
+        """Return the reference's accuracy minus that of each model of a seed: near, and far."""
         is_near = self.is_near[self.cell.seeds.index(seed)]
-        retrained = bin_mean(self.right(self.cell.retrain(seed)), is_near, 2)
-        lost = (retrained - bin_mean(self.right(model), is_near, 2) for model in models)
+        before = bin_mean(self.right(self.cell.referred(seed)), is_near, 2)
+        lost = (before - bin_mean(self.right(model), is_near, 2) for model in models)
         return [(float(near), float(far)) for far, near in lost]
 
     def measures(self, result: Result) -> dict[str, Floats]:
@@ -90,14 +91,14 @@ class Binned:
 
 def _bins(binned: Binned) -> Iterator[Row]:
     for b, (low, high) in enumerate(zip(binned.edges[:-1], binned.edges[1:], strict=True)):
-        yield Row(RETRAIN, "bin_low", float(low), set=binned.name, at=b)
-        yield Row(RETRAIN, "bin_high", float(high), set=binned.name, at=b)
+        yield Row(binned.cell.reference, "bin_low", float(low), set=binned.name, at=b)
+        yield Row(binned.cell.reference, "bin_high", float(high), set=binned.name, at=b)
     for seed, bins, is_near in zip(binned.cell.seeds, binned.bins, binned.is_near, strict=True):
         for b, count in enumerate(bin_count(bins)):
-            yield Row(RETRAIN, "bin_count", float(count), seed, binned.name, b)
+            yield Row(binned.cell.reference, "bin_count", float(count), seed, binned.name, b)
         far, near = bin_count(is_near, 2)
-        yield Row(RETRAIN, "near_count", float(near), seed, binned.name)
-        yield Row(RETRAIN, "far_count", float(far), seed, binned.name)
+        yield Row(binned.cell.reference, "near_count", float(near), seed, binned.name)
+        yield Row(binned.cell.reference, "far_count", float(far), seed, binned.name)
 
 
 def _noise(binned: Binned) -> Iterator[Row]:
@@ -124,12 +125,12 @@ def _noise(binned: Binned) -> Iterator[Row]:
 
 
 def _differences(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield Retrain's accuracy and confidence minus the run's, in every bin, near and far."""
+    """Yield the reference's accuracy and confidence minus the run's, by bin, near and far."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins = binned.bins[place]
-    retrained, own = binned.measures(binned.cell.retrain(result.seed)), binned.measures(result)
+    before, own = binned.measures(binned.cell.referred(result.seed)), binned.measures(result)
     for measure in own:
-        deltas = bin_mean(retrained[measure], bins) - bin_mean(own[measure], bins)
+        deltas = bin_mean(before[measure], bins) - bin_mean(own[measure], bins)
         for b, value in enumerate(deltas):
             yield Row(result.run, f"delta_{measure}", float(value), seed, binned.name, b)
     near, far = binned.losses(seed, [result])[0]
@@ -139,7 +140,7 @@ def _differences(binned: Binned, result: Result) -> Iterator[Row]:
 
 def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
     """Yield what each epoch's model loses near and far; undefined where one diverged."""
-    is_lost = binned.cell.retrain(result.seed).is_diverged
+    is_lost = binned.cell.referred(result.seed).is_diverged
     models = result.epochs()
     for epoch, losses in enumerate(binned.losses(result.seed, models)):
         for name, value in zip(("near_loss", "far_loss"), losses, strict=True):
@@ -152,9 +153,9 @@ def _is_defined(model: Epoch) -> bool:
 
 
 def _disagreements(cell: CellResults, result: Result) -> Iterator[Row]:
-    retrained = cell.retrain(result.seed)
-    own, other = (cell.sets(r.train.prediction, r.test.prediction) for r in (result, retrained))
-    is_lost = result.is_diverged or retrained.is_diverged
+    before = cell.referred(result.seed)
+    own, other = (cell.sets(r.train.prediction, r.test.prediction) for r in (result, before))
+    is_lost = result.is_diverged or before.is_diverged
     for name in own:
         value = math.nan if is_lost else disagreement(own[name], other[name])
         yield Row(result.run, "disagreement", value, result.seed, name)

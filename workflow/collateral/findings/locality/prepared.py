@@ -8,16 +8,19 @@ from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.scale import reach, sets_scale
 from collateral.findings._shared.style import looks
 from collateral.findings.catalogue import metric_of
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.results.table import CellTable, mean
 
 SETS = {"retain": "Retained examples", "test": "Test examples"}
 MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
+NOISE_CAPTION = (
+    "Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."
+)
 LEAST_REACH = 5.0  # points on either side of zero, so that noise alone does not fill the panel
 PLACE = ["set", "metric", "bin", "low", "high", "count", "chance"]
 
 
 def prepared(cell: CellTable) -> pd.DataFrame:
-    """Return the differences from Retrain in points, and what chance explains in each bin.
+    """Return the differences from the reference in points, and what chance explains in each bin.
 
     `shown` is where a value is drawn: no further than the runs reach that did not collapse.
     """
@@ -51,11 +54,11 @@ def at_the_edge(cell: CellTable) -> str:
 def _places(cell: CellTable) -> list[tuple[str, str, int, float, float, float, float]]:
     found = []
     for name in SETS:
-        bins = cell.indices(REFERENCE, "bin_low", name)
-        lows = [cell.number(REFERENCE, "bin_low", name, b) for b in bins]
-        highs = [*lows[1:], *(cell.number(REFERENCE, "bin_high", name, b) for b in bins[-1:])]
+        bins = cell.indices(cell.reference, "bin_low", name)
+        lows = [cell.number(cell.reference, "bin_low", name, b) for b in bins]
+        highs = [*lows[1:], *(cell.number(cell.reference, "bin_high", name, b) for b in bins[-1:])]
         for b, low, high in zip(bins, lows, highs, strict=True):
-            count = mean(cell.values(REFERENCE, "bin_count", name, b))
+            count = mean(cell.values(cell.reference, "bin_count", name, b))
             for metric in MEASURES:
                 chance = metric_of(metric).factor * chance_by_sd(cell, metric, name, b)
                 found.append((name, metric, int(b), low, high, count, chance))

@@ -10,7 +10,7 @@ from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.locality.numbers import BINNED
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.results.table import CellTable, mean
 
 COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
 COLUMNS = [(metric, name) for name in BINNED for metric in COUNTS]
@@ -44,8 +44,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
                 [group for group in groups if group],
             )
         ],
-        CAPTION.format(title=cell.title, spread=over_seeds(cell)),
-        joined(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 else ""),
+        cell.said(CAPTION).format(title=cell.title, spread=over_seeds(cell)),
+        joined(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 and cell.has_retrain else ""),
         [
             {**csv_record(cell, run, metric, name), "chance": chance_by_sd(cell, metric, name)}
             for runs in kinds
@@ -72,5 +72,5 @@ def _chance(cell: CellTable) -> list[Line]:
 
 def _heading(cell: CellTable, metric: str, name: str) -> str:
     count = COUNTS[metric]
-    size = metric_of(count).text(mean(cell.values(REFERENCE, count, name)))
+    size = metric_of(count).text(mean(cell.values(cell.reference, count, name)))
     return f"{metric_of(metric).label}, {SETS[name]} ({size})"

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from collateral.contract.metrics import percent
 from collateral.findings._shared.statistics import student_95
 from collateral.findings.catalogue import metric_of
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.results.table import CellTable, mean
 
 SET = "retain"
+SIDES = ("near", "far")
 
 
 @dataclass(frozen=True)
@@ -32,8 +33,14 @@ def words(cell: CellTable) -> str:
     """Say in a few sentences who else gets hurt, from the numbers."""
     losses = sorted(_losses(cell), key=lambda loss: -loss.near)
     if not losses:
-        return "No method ended well here, so there is nothing to compare with Retrain."
+        return cell.said("No method ended well here, so there is nothing to compare with Retrain.")
     worst, *others = losses
+    if not cell.has_retrain:
+        return (
+            "No Retrain, so no noise floor and no claim: the largest loss of accuracy against the "
+            f"base on {_nearest(cell)} is {worst.label}'s, {_points(worst.near)}, and "
+            f"{_points(mean(cell.values(worst.run, 'far_loss', SET)))} on all others."
+        )
     if math.isnan(worst.chance):
         return (
             "One seed, so no noise floor and no claim: the largest loss of accuracy against "
@@ -54,7 +61,7 @@ def words(cell: CellTable) -> str:
 
 def _losses(cell: CellTable) -> list[Loss]:
     """Return the losses of the methods that ended well in every seed."""
-    noise = cell.number(REFERENCE, "near_loss_sd", SET)
+    noise = cell.number(cell.reference, "near_loss_sd", SET)
     chance = student_95(len(cell.seeds)) * noise
     sound = [run for run in cell.runs("method") if not cell.trouble(run)]
     means = {run: mean(cell.values(run, "near_loss", SET)) for run in sound}
@@ -66,7 +73,7 @@ def _losses(cell: CellTable) -> list[Loss]:
 
 
 def _nearest(cell: CellTable) -> str:
-    near, far = (mean(cell.values(REFERENCE, f"{part}_count", SET)) for part in ("near", "far"))
+    near, far = (mean(cell.values(cell.reference, f"{part}_count", SET)) for part in SIDES)
     return (
         f"the {metric_of('near_count').text(near)} retained examples most similar to the forgotten "
         f"ones ({percent(near / (near + far))})"

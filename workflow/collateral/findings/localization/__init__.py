@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("locality",)
 ORDER = 15
 HARDNESS = "hardness"

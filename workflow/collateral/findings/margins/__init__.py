@@ -8,6 +8,7 @@ most of it.
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("locality",)
 PLACE = "details"
 ORDER = 9

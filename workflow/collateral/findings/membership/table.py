@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from collateral.contract.tables import Table
 from collateral.findings.membership import SCORES
 from collateral.findings.plain import plain_table
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield a column for each attack."""
-    known = set(cell.metrics(REFERENCE))
+    known = set(cell.metrics(cell.reference))
     metrics = [name for name in SCORES if name in known]
     yield plain_table(cell, "membership", "Membership attacks", metrics)

@@ -3,28 +3,31 @@
 from collections.abc import Iterator
 
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import over_seeds
+from collateral.findings._shared.captions import joined, over_seeds
 from collateral.findings._shared.tables import csv_record, field_of
 from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.reported import METRICS
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.results.table import CellTable, mean
 
 CAPTION = (
     "Numbers that the methods report: {title}. {spread} Shares are in [0, 1] where no unit is "
-    "given. A teacher's accuracy on the forget set is to be held against Retrain's UA of {ua} %."
+    "given."
 )
+HELD = "A teacher's accuracy on the forget set is to be held against Retrain's UA of {ua} %."
+ESTIMATE = "A teacher's accuracy on the forget set is an estimate of Retrain's UA."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of what is reported; nothing where nothing is."""
     found = [(run, metric) for run in cell.labels for metric in _reported(cell, run)]
     if found:
-        ua = metric_of("ua").text(mean(cell.values(REFERENCE, "ua")))
+        ua = metric_of("ua").text(mean(cell.values(cell.reference, "ua")))
+        held = HELD.format(ua=ua) if cell.has_retrain else ESTIMATE
         yield Table(
             "reported",
             "What methods report",
             [Grid("Method", ["Number", "Value"], [[_line(cell, *one) for one in found]])],
-            CAPTION.format(title=cell.title, spread=over_seeds(cell), ua=ua),
+            joined(CAPTION.format(title=cell.title, spread=over_seeds(cell)), held),
             records=[csv_record(cell, run, metric) for run, metric in found],
         )
 

@@ -8,6 +8,7 @@ no trace, and it is read against Retrain's.
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 PLACE = "details"
 ORDER = 6
 LEAST_NON_MEMBERS = 1000  # below, one in a hundred is a handful of examples

@@ -2,6 +2,7 @@
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("gap",)
 ORDER = 10
 # Each by the average gap that `at` names.

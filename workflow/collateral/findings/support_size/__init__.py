@@ -5,6 +5,7 @@ Without Retrain; and, apart, held against it after the fact.
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 PLACE = "ablations"
 ORDER = 80
 METRICS = {

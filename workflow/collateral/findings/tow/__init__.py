@@ -6,6 +6,7 @@ by the others. Seed i against seed i; Retrain's own numbers are against Retrain 
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
 PLACE = "details"
 ORDER = 7

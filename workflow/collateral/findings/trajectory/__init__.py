@@ -11,6 +11,7 @@ from collateral.findings.gap import METRICS as GAPS
 from collateral.findings.gap import TERMS
 from collateral.findings.verdict import METRICS as OF_RUNS
 
+NEEDS = "retrain"
 AFTER = ("accuracy", "costs", "epochs", "locality", "membership")
 ORDER = 30
 SHARES = (1, 2, 5, 10, 20)  # percent of Retrain's cost

@@ -7,6 +7,7 @@ selection is held against the same trials, whichever of them chose.
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
 PLACE = "details"
 ORDER = 20

@@ -5,6 +5,7 @@ Damage is what the nearest retained examples lose against Retrain, minus what al
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 AFTER = ("accuracy", "epochs", "membership", "locality")
 PLACE = "top"
 ORDER = 5

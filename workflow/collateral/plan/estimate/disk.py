@@ -32,12 +32,14 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
     """Return the bytes of a benchmark's files by the rule that writes them."""
     size, benchmark = workload.size, workload.benchmark
     num_seeds, num_cells = len(benchmark.seeds), len(benchmark.cells)
+    retrain = benchmark.config.retrain
     embeddings = FLOAT_BYTES * size.num_examples * workload.facts.features
     similarities = FLOAT_BYTES * num_seeds * size.num_examples
     of_rule = {
         "data": size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES),
         "base": len(benchmark.base_seeds()) * (run_bytes(workload) + embeddings),
-        "retrain": num_cells * num_seeds * run_bytes(workload),
+        "retrain": num_cells * num_seeds * run_bytes(workload) * (retrain is not None),
+        "given": num_cells * num_seeds * run_bytes(workload) * len(benchmark.config.given),
         "neighbours": num_cells * (similarities + NUM_SHOWN * prod(size.shape)),
         "metrics": num_cells * CELL_BYTES,
         "probe": 0.0,

@@ -62,30 +62,47 @@ def benchmark_jobs(workload: Workload) -> Iterator[Jobs]:
 
 
 def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
-    seeds = workload.benchmark.seeds
     yield from map(_small, ("split", "neighbours"))
-    outputs = len(seeds) * (len(cell.runs) + 1) * workload.size.num_examples
-    sizes = workload.sizes(cell)
-    epochs = len(seeds) * sum(num_tracked(cell.runs[name], sizes) for name in cell.tracked)
-    attacks = METRICS_SECONDS * outputs + TRACKED_SECONDS * epochs
-    exposed = EXPOSED_SECONDS * len(cell.exposed) * _num_margins(workload)
-    yield Jobs("metrics", 1, seconds=METRICS_START + attacks + exposed)
-    yield Jobs("retrain", len(seeds), workload.retrain(cell))
-    if cell.support_sized:
-        yield Jobs("support_size", len(seeds), workload.support_size(cell))
-    if cell.probed:
-        yield Jobs("probe", len(seeds), workload.probe(cell))
-    for run in cell.exposed:
-        yield Jobs("expose", 1, workload.expose(cell, run))
+    yield _metrics(workload, cell)
+    yield from _reference_jobs(workload, cell)
+    yield from _further_jobs(workload, cell)
     if cell.teacher:
         yield Jobs("teacher", 1, workload.teacher(cell))
     for name in cell.tuned:
         yield Jobs("tune", 1, workload.tune(cell, cell.runs[name]))
+    first, *others = workload.benchmark.seeds
     for run in cell.unlearned:
         # On the first seed a tuning may have prepared for it; all other seeds are alike.
-        yield Jobs(run.rule, 1, workload.run(cell, run, seeds[0]))
-        if len(seeds) > 1:
-            yield Jobs(run.rule, len(seeds) - 1, workload.run(cell, run, seeds[1]))
+        yield Jobs(run.rule, 1, workload.run(cell, run, first))
+        if others:
+            yield Jobs(run.rule, len(others), workload.run(cell, run, others[0]))
+
+
+def _metrics(workload: Workload, cell: Cell) -> Jobs:
+    num_seeds, sizes = len(workload.benchmark.seeds), workload.sizes(cell)
+    outputs = num_seeds * (len(cell.runs) + len(cell.given) + 1) * workload.size.num_examples
+    epochs = num_seeds * sum(num_tracked(cell.runs[name], sizes) for name in cell.tracked)
+    attacks = METRICS_SECONDS * outputs + TRACKED_SECONDS * epochs
+    exposed = EXPOSED_SECONDS * len(cell.exposed) * _num_margins(workload)
+    return Jobs("metrics", 1, seconds=METRICS_START + attacks + exposed)
+
+
+def _reference_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
+    num_seeds = len(workload.benchmark.seeds)
+    if workload.benchmark.config.retrain is not None:
+        yield Jobs("retrain", num_seeds, workload.retrain(cell))
+    if cell.given:
+        yield Jobs("given", num_seeds * len(cell.given), workload.given())
+
+
+def _further_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
+    num_seeds = len(workload.benchmark.seeds)
+    if cell.support_sized:
+        yield Jobs("support_size", num_seeds, workload.support_size(cell))
+    if cell.probed:
+        yield Jobs("probe", num_seeds, workload.probe(cell))
+    for run in cell.exposed:
+        yield Jobs("expose", 1, workload.expose(cell, run))
 
 
 def _num_margins(workload: Workload) -> int:

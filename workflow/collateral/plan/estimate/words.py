@@ -10,6 +10,7 @@ from collateral.contract import power
 from collateral.models._facts import Shape
 from collateral.plan.estimate.jobs import METRICS_SECONDS
 from collateral.plan.estimate.total import Estimate, Sum, start_seconds
+from collateral.plan.grid import Benchmark
 from collateral.plan.rates import Rates
 from collateral.plan.workload import Workload
 
@@ -69,7 +70,7 @@ def bytes_in_words(size: float) -> str:
 def _heading(workload: Workload) -> str:
     size, benchmark = workload.size, workload.benchmark
     images = f"{size.num_train:,} + {sum(size.test):,} images of {_times(size.shape)}"
-    runs = sum(len(cell.runs) for cell in benchmark.cells.values())
+    runs = sum(len(cell.runs) + len(cell.given) for cell in benchmark.cells.values())
     return (
         f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
         f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
@@ -78,14 +79,18 @@ def _heading(workload: Workload) -> str:
 
 def _shown_by_seeds(workload: Workload) -> str:
     benchmark = workload.benchmark
-    shown = power.in_words(len(benchmark.seeds), len(benchmark.config.methods))
+    shown = power.in_words(len(benchmark.seeds), _num_judged(benchmark))
     return f"{benchmark.name}: {shown}"
 
 
 def _detectable(workload: Workload) -> float | None:
     benchmark = workload.benchmark
-    least = power.detectable(len(benchmark.seeds), len(benchmark.config.methods))
+    least = power.detectable(len(benchmark.seeds), _num_judged(benchmark))
     return least if math.isfinite(least) else None
+
+
+def _num_judged(benchmark: Benchmark) -> int:
+    return len(benchmark.config.methods) + len(benchmark.config.given)
 
 
 def _table(found: Estimate) -> Iterator[str]:

@@ -144,11 +144,11 @@ def _labels(tree: Tree, train: Sequence[ListedFile], test: Sequence[ListedFile])
     if not test:
         raise ValueError("data.broken: skip: no image of the test set can be read")
     index = {name: place for place, name in enumerate(tree.class_names)}
-    labels = [
+    of_train, of_test = (
         np.array([index[file.class_name] for file in part], np.int64) for part in (train, test)
-    ]
-    files = [{FILE: np.array([file.path for file in part])} for part in (train, test)]
-    return Labels(*labels, tree.class_names, *files)
+    )
+    files, test_files = ({FILE: np.array([file.path for file in part])} for part in (train, test))
+    return Labels(of_train, of_test, tree.class_names, files, test_files)
 
 
 def _tell_left_out(tree: Tree) -> None:

@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 
 from collateral.results.files import MISSING, Unsound
 
+LOCAL_HEADER = struct.Struct("<26sHH")  # of a member: it ends with the sizes of what follows
 # What single bits turned make of a file; RuntimeError: it says that it is encrypted.
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
+BROKEN = (
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+    *(EOFError, OSError, RuntimeError, ValueError),
+)
 
 
 @contextmanager
@@ -40,17 +44,18 @@ def mapped(path: Path, name: str) -> NDArray[Any]:
                 raise ValueError(f"{name} is not of version 1.0")
             shape, in_columns, dtype = npy.read_array_header_1_0(member)
             start = _content(path, entry) + member.tell()
-        order = "F" if in_columns else "C"
-        return np.memmap(path, dtype, mode="c", offset=start, shape=shape, order=order)
+        if in_columns:
+            raise ValueError(f"{name} is stored by columns")
+        pages: NDArray[Any] = np.memmap(path, dtype, mode="c", offset=start, shape=shape)
+        return pages
 
 
 def _content(path: Path, entry: zipfile.ZipInfo) -> int:
     """Return where the bytes of an archive's member begin."""
     with path.open("rb") as file:
         file.seek(entry.header_offset)
-        header = file.read(zipfile.sizeFileHeader)
-    name, extra = struct.unpack("<HH", header[-4:])
-    return entry.header_offset + len(header) + name + extra
+        *_, name, extra = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
+    return entry.header_offset + LOCAL_HEADER.size + int(name) + int(extra)
 
 
 @contextmanager

@@ -41,6 +41,7 @@ class Labels:
                 train=self.train,
                 test=self.test,
                 class_names=self.class_names,
+                allow_pickle=False,
                 **columns,
             )
 

@@ -50,7 +50,7 @@ class ModelOutputs:
         sets = {"train": self.train, "test": self.test}
         arrays = {f"{s}_{name}": a for s, o in sets.items() for name, a in o.parts().items()}
         with atomic(path) as temporary:
-            np.savez_compressed(temporary, **arrays)
+            np.savez_compressed(temporary, allow_pickle=False, **arrays)
 
 
 @dataclass(frozen=True)

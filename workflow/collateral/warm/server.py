@@ -30,8 +30,10 @@ from collateral.warm.job import Job, close
 from collateral.warm.pages import Span, file_pages, take
 
 # The stages that import torch.
-TRAINING = ("expose", "given", "probe", "shadow", "support_size", "teacher", "train", "tune")
-TRAINING += ("unlearn",)
+TRAINING = (
+    *("expose", "given", "probe", "shadow", "support_size"),
+    *("teacher", "train", "tune", "unlearn"),
+)
 COMMON = "collateral.training.session"  # what all of these import
 SAVING_SECONDS = 30
 STDIN = 0

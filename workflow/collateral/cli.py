@@ -1,6 +1,7 @@
 """The command `collateral STAGE`: it imports that one stage and runs it."""
 
 import argparse
+import ast
 import logging
 import os
 import sys
@@ -29,8 +30,12 @@ def stages() -> list[str]:
 def main(arguments: list[str] | None = None) -> None:
     """Run a stage; for bad input, say in one line what is wrong."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(prog="collateral", description=__doc__)
-    parser.add_argument("stage", choices=stages())
+    parser = argparse.ArgumentParser(
+        prog="collateral",
+        description=_commands(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("stage", choices=stages(), metavar="STAGE", help="one of these")
     name = parser.parse_args(arguments[:1]).stage
     stage = import_module(f"collateral.stages.{name}")
     options = argparse.ArgumentParser(prog=f"collateral {name}", description=stage.__doc__)
@@ -53,6 +58,19 @@ def main(arguments: list[str] | None = None) -> None:
     if name not in BY_HAND:
         used = f"{process_time():.1f} s of CPU, peak memory {peak_rss_mb():.0f} MB"
         logging.info("collateral %s: %s", name, used)
+
+
+def _commands() -> str:
+    """Return what people call by hand, a line each, and the stages that rules call."""
+    by_rules = ", ".join(name for name in stages() if name not in BY_HAND)
+    lines = [f"  {name:10} {_summary(name)}" for name in sorted(BY_HAND)]
+    return "\n".join(["Collateral, by hand:", *lines, "", f"By the workflow: {by_rules}"])
+
+
+def _summary(name: str) -> str:
+    """Return the first sentence of a stage's docstring, without importing the stage."""
+    text = ast.get_docstring(ast.parse((STAGES / f"{name}.py").read_text())) or ""
+    return text.split("\n\n")[0].replace("\n", " ")
 
 
 def _said(error: Exception) -> str:

@@ -63,8 +63,8 @@ lint: setup
 	codespell --quiet-level 2 README.md CHANGELOG.md docs workflow
 	snakemake --lint
 
-schema: setup ## write what is generated: the editors' JSON schema, the README's table of methods, pages of docs/, the picture of the rules
-	pytest -q tests/unit/test_schema.py tests/unit/test_readme.py tests/unit/test_defaults.py tests/unit/test_docs_config.py tests/unit/test_docs_plugins.py tests/unit/test_troubleshooting.py tests/workflow/test_drawing.py --fix
+schema: setup ## write what is generated: the editors' JSON schema, pages of docs/, the picture of the rules
+	pytest -q tests/unit/test_schema.py tests/unit/test_defaults.py tests/unit/test_docs_config.py tests/unit/test_docs_plugins.py tests/unit/test_troubleshooting.py tests/workflow/test_drawing.py --fix
 
 DOCS_ENV := build/docs-env
 $(DOCS_ENV)/.done: pyproject.toml envs/constraints.txt

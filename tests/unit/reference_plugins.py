@@ -43,6 +43,17 @@ def contents(names: list[str]) -> str:
     return ", ".join(f"[{name}](#{name})" for name in names) + "\n"
 
 
+def table_of_methods() -> str:
+    """Return a line a method: what its docstring's first sentence says, and what it touches."""
+    lines = ["| name | method | touches |", "| --- | --- | --- |"]
+    for name in METHOD.names() + CONTROL.names():
+        params = params_class(name)
+        sentence = paragraphs(params.__doc__)[0].rstrip(".")
+        touched = ", ".join(sorted(params.touches)) or "nothing"
+        lines.append(f"| [{name}](#{name}) | {sentence} | {touched} |")
+    return "\n".join(lines) + "\n"
+
+
 def paragraphs(text: str | None) -> list[str]:
     """Return a docstring's paragraphs, each in a line; what could be mark-up is kept as it is."""
     found = (" ".join(part.split()) for part in inspect.cleandoc(text or "").split("\n\n"))
@@ -154,11 +165,17 @@ def _sizes(size: DatasetSize) -> list[tuple[str, str]]:
     ]
 
 
+# Of what is required, where it is not any path.
+REQUIRED_VALUES = {("arrays", "path"): "my-images.npz", ("torchvision", "dataset"): "CIFAR10"}
+
+
 def example_of(name: str) -> dict[str, Any]:
     """Return the smallest block that names a data set: what is required, and nothing else."""
     fields = DATA.load(name).Options.model_fields
     required = [key for key, info in fields.items() if default_of(info) == REQUIRED]
-    return {"name": name} | {key: f"my-{name}.npz" for key in required}
+    return {"name": name} | {
+        key: REQUIRED_VALUES.get((name, key), f"my-{name}") for key in required
+    }
 
 
 # Models.

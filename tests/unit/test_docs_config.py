@@ -94,8 +94,8 @@ def test_an_example_is_what_the_loader_takes(text):
 
 
 def set_in(model: type[BaseModel], value: Any, block: str) -> Iterator[tuple[str, str]]:
-    """Yield the keys that a value sets, with the block that each is of."""
-    for key, given in (value or {}).items():
+    """Yield the keys that a value sets, with the block that each is of; a word or a list, none."""
+    for key, given in value.items() if isinstance(value, dict) else ():
         yield block, key
         if found := inner(
             model.model_fields[key].annotation if key in model.model_fields else None

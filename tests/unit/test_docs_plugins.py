@@ -12,7 +12,7 @@ from collateral.contract.plugins import CONTROL, DATA, FINDING, METHOD, MODEL
 RUNS = METHOD.names() + CONTROL.names()
 PAGES = {
     "methods": lambda: {
-        "contents": reference_plugins.contents(RUNS),
+        "contents": reference_plugins.table_of_methods(),
         "methods": reference_plugins.methods(),
     },
     "data-sets": lambda: {

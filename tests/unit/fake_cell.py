@@ -67,7 +67,8 @@ class FakeCell:
                 write_epochs(place, made.epochs)
         seal(folder)
         seeds = tuple(self.neighbours.seeds.tolist())
-        names = dict.fromkeys(run for run, _ in self.runs if run != layout.RETRAIN)
+        reference = more.get("reference", layout.RETRAIN)
+        names = dict.fromkeys(run for run, _ in self.runs if run != reference)
         kinds = {name: "control" if name == layout.ORIGINAL else "method" for name in names}
         more = {"base_seeds": seeds, "attacks": ATTACKS, **more}
         return CellResults(folder, "cell", seeds, kinds=kinds, **more)

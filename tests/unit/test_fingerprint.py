@@ -300,7 +300,7 @@ def test_algorithms_of_the_contract_count():
 
 
 TRAINING = ("data", "split", "train", "teacher", "tune", "unlearn", "support_size")
-TRAINING += ("shadow", "expose", "neighbours", "probe")
+TRAINING += ("shadow", "expose", "neighbours", "probe", "given")
 # Where the order, the place, the labels and the digits of what is shown are set.
 PRESENTING = ("findings/*/__init__.py", "findings/catalogue.py", "contract/metrics.py")
 

@@ -19,8 +19,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 COPIED = ("Snakefile", "config", "config.yaml", "configs", "envs", "profiles", "workflow")
 # Rules whose jobs import torch: each such process costs seconds before it works.
-TORCH_RULES = ("data", "base", "retrain", "teacher", "tune", "unlearn", "track", "support_size")
-TORCH_RULES += ("probe", "shadow", "expose")
+TORCH_RULES = ("data", "base", "retrain", "given", "teacher", "tune", "unlearn", "track")
+TORCH_RULES += ("support_size", "probe", "shadow", "expose")
 # What runs again, a job each, when outputs of a benchmark with one cell have changed.
 AFTER_OUTPUTS = ("metrics", "gather", "tables", "figures", "report", "check", "index")
 

@@ -1,0 +1,209 @@
+"""Without Retrain: what is held against the base, and what is left out by name."""
+
+import logging
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fake_cell import FakeCell, FakeRun
+from fake_results import FakeCell as FakeRows
+from fake_results import read_cells
+from plug_ins import forgotten_after, write_files
+from sealing import seal
+
+from collateral.contract.plugins import FINDING, add_plugins
+from collateral.findings.compute import cell_numbers, having, left_out
+from collateral.findings.gates.colours import GATES, NEED_RETRAIN, gates_of
+from collateral.findings.held_against import WITHOUT_RETRAIN, tables_of
+from collateral.findings.without_retrain.numbers import class_means, divergence
+from collateral.report.page import benchmark_part, render
+from collateral.results import layout
+from collateral.results.dataset import Labels
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Outputs
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.split import Split
+
+N, SEEDS = 40, (0, 1)
+LABELS = Labels(np.arange(N) % 2, np.arange(N) % 2, ("a", "b"))
+SPLIT = Split(np.arange(0, 10, 2), N, (0,), {"class": "a"})
+NEEDING = {"gap", "verdict", "rmia", "margins", "divergence", "tow", "tuning", "sweeps"}
+
+
+def answers(num_wrong: int) -> Outputs:
+    """Return answers of which the first few are wrong."""
+    is_wrong = np.arange(N) < num_wrong
+    prediction = np.where(is_wrong, 1 - LABELS.train, LABELS.train)
+    logits = np.full((N, 2), 0, np.float16)
+    logits[np.arange(N), prediction] = 2
+    return Outputs(logits, np.where(is_wrong, 0.1, 0.9).astype(np.float32), prediction)
+
+
+def made_up(**extra: float) -> FakeCell:
+    """Return a cell whose base is always right, and whose FT is wrong about the first half."""
+    nothing, similarity = np.array([], dtype=np.int64), np.linspace(1, 0, N, dtype=np.float32)
+    neighbours = Neighbours(
+        seeds=np.array(SEEDS),
+        train_similarity=np.stack([similarity] * len(SEEDS)),
+        test_similarity=np.stack([similarity] * len(SEEDS)),
+        class_similarity=np.ones((len(SEEDS), 2), np.float32),
+        shown_set=nothing.astype(str),
+        shown_index=nothing,
+        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
+    )
+    runs = {("original", seed): FakeRun(answers(0), answers(0)) for seed in SEEDS}
+    runs |= {("ft", seed): FakeRun(answers(20), answers(0), extra=extra) for seed in SEEDS}
+    return FakeCell(LABELS, SPLIT, neighbours, runs)
+
+
+def test_losses_are_the_bases_accuracy_minus_the_runs(tmp_path):
+    found = made_up().numbers(tmp_path, reference="original")
+    near, far = (found["original", 0, f"{part}_count", "retain"] for part in ("near", "far"))
+    lost = near * found["ft", 0, "near_loss", "retain"] + far * found["ft", 0, "far_loss", "retain"]
+    assert lost == pytest.approx(15)  # of the first twenty, five are forgotten
+    assert found["ft", 0, "far_loss", "retain"] == 0
+    assert found["original", 0, "ua"] == 1 and found["ft", 0, "ua"] == 0
+
+
+def test_what_would_need_retrain_is_not_computed_and_the_log_says_so(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    cell = made_up().write(tmp_path, reference="original")
+    rows, problems = cell_numbers(cell)
+    assert problems == []
+    metrics = {row.metric for row in rows}
+    assert not metrics & {"avg_gap", "floor", "verdict", "near_loss_sd", "rte_share", "rmia_tpr"}
+    (said,) = [r.getMessage() for r in caplog.records if "There is no Retrain" in r.getMessage()]
+    assert all(name in said for name in NEEDING)
+
+
+def test_findings_are_left_out_for_one_of_both_references_alone():
+    assert left_out("retrain") == []
+    assert {*left_out("original")} >= NEEDING
+    assert "without_retrain" not in having("numbers")
+    assert "without_retrain" in having("numbers", "original")
+    both = {"accuracy", "membership", "locality", "costs", "forget_set", "gates", "reported"}
+    for reference in ("retrain", "original"):
+        assert both <= {*having("numbers", reference)}
+
+
+def test_a_finding_after_one_that_is_left_out_is_left_out_too(tmp_path):
+    with forgotten_after():
+        init = '"""Why?"""\nAFTER = ("gap",)\n'
+        files = {"__init__.py": init, "numbers.py": "def numbers(cell):\n    return ()\n"}
+        write_files(tmp_path, {f"findings/later/{name}": text for name, text in files.items()})
+        add_plugins([tmp_path])
+        assert "later" in having("numbers")
+        assert "later" in left_out("original") and "later" not in having("numbers", "original")
+
+
+def test_who_asks_for_retrain_all_the_same_is_told_that_there_is_none(tmp_path):
+    cell = made_up().write(tmp_path, reference="original")
+    with pytest.raises(ValueError, match="there is no Retrain"):
+        cell.retrain(0)
+    assert cell.referred(0).run == "original"
+
+
+# The divergence without Retrain.
+
+
+def test_a_model_that_takes_forgotten_examples_as_the_base_takes_new_ones_is_at_zero(tmp_path):
+    found = made_up().numbers(tmp_path, reference="original")
+    assert found["original", 0, "rf_js"] == pytest.approx(0, abs=1e-12)
+    assert found["ft", 0, "rf_js"] > 0.1
+
+
+def test_the_divergence_is_the_mean_over_classes_that_both_have():
+    one = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [np.nan] * 3])
+    other = np.array([[0, 1.0, 0], [0.5, 0.5, 0], [0, 0, 1.0]])
+    assert divergence(one, other) == pytest.approx(math.log(2) / 2)
+    assert math.isnan(divergence(one[2:], other[2:]))
+
+
+def test_class_means_are_means_of_probabilities():
+    logits = np.log(np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]]))
+    means = class_means(logits, np.array([0, 0, 0]), 2)
+    assert means[0] == pytest.approx([1.3 / 3, 1.7 / 3]) and np.isnan(means[1]).all()
+
+
+def test_a_methods_own_teacher_is_an_estimate_of_retrains_ua(tmp_path):
+    found = made_up(teacher_ua=0.7).numbers(tmp_path / "taught", reference="original")
+    assert found["original", None, "estimated_ua"] == pytest.approx(0.7)
+    untaught = made_up().numbers(tmp_path / "untaught", reference="original")
+    assert math.isnan(untaught["original", None, "estimated_ua"])
+
+
+# The page.
+
+PLAN = BenchmarkPlan({"ft": "FT"}, "matched", {"digit_3-50": CellPlan()}, reference="original")
+
+
+def rows_without_retrain() -> FakeRows:
+    cell = FakeRows()
+    for run, ua in (("original", 1.0), ("ft", 0.25)):
+        for metric in ("ua", "ra", "ta", "mia", "rf_js"):
+            cell.add(run, metric, ua, ua)
+    for metric in ("near_loss", "far_loss"):
+        cell.add("ft", metric, 0.1, 0.1, set="retain")
+    for metric in ("near_count", "far_count"):
+        cell.add("original", metric, 20.0, 20.0, set="retain")
+    cell.add_overall("original", "estimated_ua", 0.5)
+    cell.metrics = [
+        row | {"kind": "reference" if row["run"] == "original" else "method"}
+        for row in cell.metrics
+    ]
+    return cell
+
+
+def test_the_base_is_the_first_row_and_every_table_says_what_the_reference_is(tmp_path):
+    (cell,) = read_cells(tmp_path, rows_without_retrain(), plan=PLAN).cells
+    assert cell.runs("reference") == ["original"] and cell.labels["original"] == "Original"
+    (table,) = tables_of("without_retrain", cell)
+    lines = [line for group in table.grids[0].groups for line in group]
+    assert [line.label for line in lines] == ["Original", "FT", "Local teacher"]
+    assert [line.fields[0].value for line in lines] == ["100.0 ± 0.0", "25.0 ± 0.0", "50.0"]
+    for finding in ("without_retrain", "locality", "membership"):
+        for table in tables_of(finding, cell):
+            assert table.caption.endswith(WITHOUT_RETRAIN)
+
+
+def test_with_retrain_no_table_says_more_than_it_did(tmp_path):
+    cell = rows_without_retrain()
+    cell.metrics = [
+        row | {"run": row["run"].replace("original", "retrain")} for row in cell.metrics
+    ]
+    plan = replace(PLAN, reference="retrain")
+    (read,) = read_cells(tmp_path, cell, plan=plan).cells
+    (table,) = tables_of("membership", read)
+    assert WITHOUT_RETRAIN not in table.caption
+
+
+def test_the_page_begins_with_what_is_left_out_and_gives_no_verdict(tmp_path):
+    folder = tmp_path / "digits"
+    read_cells(folder, rows_without_retrain(), plan=PLAN)
+    PLAN.save(folder / layout.PLAN)
+    for place in (layout.TABLES, layout.FIGURES):
+        (folder / place).mkdir()
+    part = benchmark_part(seal(folder))
+    assert part.problems == [] and {*part.left_out} >= NEEDING
+    page = render(part)
+    top = page.partition('<section id="glance">')[0]
+    assert "There is no Retrain here" in top
+    assert all(name in top for name in NEEDING)
+    assert "The ideal is Retrain" not in page
+    (cell,) = part.cells
+    assert cell.headline == (
+        "No verdict, as there is no Retrain. UA: FT 25.0 %; the base's is 100.0 %."
+    )
+
+
+def test_gates_on_retrain_are_not_asked(tmp_path):
+    gates, problems = gates_of(read_cells(tmp_path, rows_without_retrain(), plan=PLAN))
+    assert problems == []
+    assert {*NEED_RETRAIN} < {*GATES}
+    assert {gate.name for gate in gates} == {*GATES} - {*NEED_RETRAIN}
+
+
+def test_every_finding_that_needs_a_reference_names_one_of_both():
+    needs = {name: getattr(FINDING.load(name), "NEEDS", None) for name in FINDING.names()}
+    assert {*needs.values()} == {None, "retrain", "original"}

@@ -7,6 +7,7 @@ from collateral.contract.plugins import prepare_values
 from collateral.plan.comparison import compare
 from collateral.plan.jobs import DataJob, RetrainJob
 from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
+from collateral.plan.probe_jobs import ProbeJob
 from collateral.results.chain import read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
 
@@ -171,3 +172,21 @@ def test_what_is_missing_and_what_nobody_planned_is_counted(finished):
     write(finished, f"{CELL}/seed-3/rl/record.json", {})
     write(finished, "tables/record.json", {})
     assert compare(grid(**TUNED), finished).unplanned == [f"{CELL}/seed-3/rl/record.json"]
+
+
+def test_a_probe_is_held_against_what_is_asked_and_of_whom(finished):
+    probed = {**TUNED, "probe": {"zrf": {}}}
+    benchmark = grid(**probed)
+    job, name = ProbeJob(benchmark, benchmark.cells[CELL], 3), f"{CELL}/probe/seed-3/record.json"
+    assert compare(benchmark, finished).missing == [name]
+    runs = ["retrain", "ft", "original"]
+    folders = (f"{CELL}/seed-3/retrain", f"{CELL}/seed-3/ft", "base/seed-3")
+    about = {"model": "resnet8", "seed": 3, "code": job.code, "params": {"zrf": {}}, "runs": runs}
+    inputs = [*INPUTS[:2], *(f"{folder}/model.safetensors" for folder in folders)]
+    write(finished, name, about, inputs)
+    assert compare(benchmark, finished).different == {}
+    assert compare(grid(**TUNED), finished).unplanned == [name]
+    changed(finished, name, runs=["retrain"], params={"zrf": {}, "residual": {"count": 3}})
+    [lines] = compare(benchmark, finished).different.values()
+    assert {line.partition(":")[0].partition(".")[0] for line in lines} >= {"runs"}
+    assert len(lines) == 2

@@ -7,6 +7,7 @@ from collateral.contract.plugins import prepare_values
 from collateral.plan.comparison import compare
 from collateral.plan.jobs import DataJob, GivenJob, RetrainJob
 from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
+from collateral.plan.probe_jobs import ProbeJob
 from collateral.plan.shadow_jobs import ShadowJob, expose_job
 from collateral.results.chain import content_hash, read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
@@ -236,3 +237,21 @@ def test_a_pool_of_another_share_and_another_choice_of_tuning_are_named(finished
     assert found.different["shadows/member-0/record.json"] == ["pool.count: 6, planned 7"]
     lines = found.different[f"{CELL}/exposure/ft/record.json"]
     assert "params.lr: 0.1, planned 0.01" in lines
+
+
+def test_a_probe_is_held_against_what_is_asked_and_of_whom(finished):
+    probed = {**TUNED, "probe": {"zrf": {}}}
+    benchmark = grid(**probed)
+    job, name = ProbeJob(benchmark, benchmark.cells[CELL], 3), f"{CELL}/probe/seed-3/record.json"
+    assert compare(benchmark, finished).missing == [name]
+    runs = ["retrain", "ft", "original"]
+    folders = (f"{CELL}/seed-3/retrain", f"{CELL}/seed-3/ft", "base/seed-3")
+    about = {"model": "resnet8", "seed": 3, "code": job.code, "params": {"zrf": {}}, "runs": runs}
+    inputs = [*INPUTS[:2], *(f"{folder}/model.safetensors" for folder in folders)]
+    write(finished, name, about, inputs)
+    assert compare(benchmark, finished).different == {}
+    assert compare(grid(**TUNED), finished).unplanned == [name]
+    changed(finished, name, runs=["retrain"], params={"zrf": {}, "residual": {"count": 3}})
+    [lines] = compare(benchmark, finished).different.values()
+    assert {line.partition(":")[0].partition(".")[0] for line in lines} >= {"runs"}
+    assert len(lines) == 2

@@ -195,11 +195,28 @@ def test_without_probes_there_is_no_table_no_figure_and_no_word(tmp_path):
 
 def test_words_name_who_has_most_left_and_what_retraining_again_gives(tmp_path):
     said = words(read_cell(tmp_path, probed_cell()))
-    assert "GA regains most of the other half (+10.0 points against Retrain's curve)" in said
-    assert "retraining again differs by 0.0" in said
-    assert "most of the forget set is left in GA (+5.0 points against Retrain)" in said
+    assert "the other half is known by GA (+10.0 points against Retrain's curve; retraining" in said
+    assert "again differs by 0.0)." in said
+    assert "most of the forget set is left in GA (+5.0 points against Retrain; " in said
     assert "ZRF: Retrain's is 0.950, and FT comes nearest (0.950)." in said
     assert "Original" not in said and "One seed" not in said
+
+
+def test_words_name_who_starts_below_retrain_and_comes_level_first(tmp_path):
+    assert "comes level" not in words(read_cell(tmp_path / "a", probed_cell()))
+    cell = FakeCell()
+    for run, begin, step in (("retrain", 0.5, 0), ("ft", 0.3, 4), ("ga", 0.2, 2), ("rl", 0.9, 0)):
+        cell.add(run, "relearn_accuracy", begin, begin, at=0)
+        cell.add(run, "relearn_even", step, step + 1)
+    said = words(read_cell(tmp_path / "b", cell))
+    assert said == "Of those that start below Retrain, GA comes level first, by step 2.5."
+
+
+def test_of_two_with_equal_gaps_words_name_both(tmp_path):
+    cell = FakeCell()
+    for run in ("retrain", "ft", "ga"):
+        cell.add(run, "residual_gap", *[0.0 if run == "retrain" else 0.2] * 2)
+    assert "is left in FT and GA (+20.0 points" in words(read_cell(tmp_path, cell))
 
 
 def test_of_one_seed_words_claim_nothing(tmp_path):

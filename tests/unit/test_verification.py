@@ -41,6 +41,12 @@ def test_epochs_of_a_run_that_is_no_longer_tracked_are_told(root):
     assert [fault.path.name for fault in walk(root).faults] == ["epochs.npz"]
 
 
+def test_what_models_showed_means_nothing_without_its_record(root):
+    (root / "cell/probe/seed-0").mkdir(parents=True)
+    (root / "cell/probe/seed-0/probe.npz").write_text("probe")
+    assert [fault.path.name for fault in walk(root).faults] == ["probe.npz"]
+
+
 def test_a_second_walk_sees_what_changed_since(root):
     assert walk(root).faults == []
     (root / "labels.npz").write_text("other labels")

@@ -23,7 +23,7 @@ class Probe:
 
     def row(self, run: str) -> int:
         """Return the place of a run."""
-        return [*map(str, self.runs)].index(run)
+        return list(self.runs).index(run)
 
     def save(self, path: Path) -> None:
         """Write `path`, an .npz."""

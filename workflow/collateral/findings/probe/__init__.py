@@ -23,7 +23,8 @@ METRICS = {
     ),
     "relearn_even": Metric(
         "Even by step",
-        "first step after which it is no lower than Retrain's; 0: it never was, –: by none",
+        "first step after which it is no lower than Retrain's; 0: it was not lower at first, "
+        "–: by none",
         "",
         digits=1,
     ),

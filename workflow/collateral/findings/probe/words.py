@@ -4,24 +4,26 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from collateral.contract.rows import At
 from collateral.findings._shared.captions import joined
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable, mean
 
 TOLD = {
-    "relearn_gap": "Fine-tuned on half of the forget set, {most} regains most of the other half "
-    "({gap} points against Retrain's curve){floor}",
+    "relearn_gap": "Fine-tuned on half of the forget set, most of the other half is known by "
+    "{most} ({gap} points against Retrain's curve{floor}).",
     "residual_gap": "Under noise, most of the forget set is left in {most} ({gap} points against "
-    "Retrain){floor}",
+    "Retrain{floor}).",
 }
 FLOOR = "; retraining again differs by {floor}"
+EVEN = "Of those that start below Retrain, {first} comes level first, by step {step}."
 ZRF = "ZRF: Retrain's is {own}, and {nearest} comes nearest ({value})."
 ONE_SEED = "One seed, so no claim."
 
 
 def words(cell: CellTable) -> str:
     """Say it of the methods; nothing where no model was probed."""
-    sentences = list(_sentences(cell))
+    sentences = [sentence for sentence in _sentences(cell) if sentence]
     return joined(*sentences, ONE_SEED if sentences and len(cell.seeds) == 1 else "")
 
 
@@ -29,9 +31,11 @@ def _sentences(cell: CellTable) -> Iterator[str]:
     for name, text in TOLD.items():
         gaps = _means(cell, name)
         if gaps:
-            most = max(gaps, key=lambda run: gaps[run])
-            gap = metric_of(name).text(gaps[most], sign=True)
-            yield f"{text.format(most=cell.labels[most], gap=gap, floor=_floor(cell, name))}."
+            gap = metric_of(name).text(max(gaps.values()), sign=True)
+            most = [run for run in gaps if metric_of(name).text(gaps[run], sign=True) == gap]
+            yield text.format(most=_named(cell, most), gap=gap, floor=_floor(cell, name))
+        if name == "relearn_gap":
+            yield _even(cell)
     retrained, found = mean(cell.values(REFERENCE, "zrf")), _means(cell, "zrf")
     if found and not np.isnan(retrained):
         nearest = min(found, key=lambda run: abs(found[run] - retrained))
@@ -39,9 +43,25 @@ def _sentences(cell: CellTable) -> Iterator[str]:
         yield ZRF.format(own=own, nearest=cell.labels[nearest], value=value)
 
 
-def _means(cell: CellTable, metric: str) -> dict[str, float]:
+def _even(cell: CellTable) -> str:
+    """Say which method that starts below Retrain has hidden most of what it lost."""
+    begin = mean(cell.values(REFERENCE, "relearn_accuracy", at=0))
+    below = {run for run, own in _means(cell, "relearn_accuracy", at=0).items() if own < begin}
+    found = {run: step for run, step in _means(cell, "relearn_even").items() if run in below}
+    if not found:
+        return ""
+    step = metric_of("relearn_even").text(min(found.values()))
+    first = [run for run in found if metric_of("relearn_even").text(found[run]) == step]
+    return EVEN.format(first=_named(cell, first), step=step)
+
+
+def _named(cell: CellTable, runs: list[str]) -> str:
+    return " and ".join(cell.labels[run] for run in runs)
+
+
+def _means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]:
     """Return the means over seeds of the methods that have some."""
-    found = {run: mean(cell.values(run, metric)) for run in cell.runs("method")}
+    found = {run: mean(cell.values(run, metric, at=at)) for run in cell.runs("method")}
     return {run: value for run, value in found.items() if not np.isnan(value)}
 
 

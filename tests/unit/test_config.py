@@ -848,7 +848,7 @@ def test_there_is_no_pool_of_shadow_models_unless_asked_for():
 
 def test_some_shadow_models_see_an_example_and_some_do_not():
     assert complaint(shadows={"share": 0.1}) == (
-        "shadows.share: 0.1: 1 of 16 models would see an example and 15 would not; 3 at least "
+        "shadows: share: 0.1: 1 of 16 models would see an example and 15 would not; 3 at least "
         "should do either"
     )
     assert "13 of 14" in complaint(shadows={"count": 14, "share": 0.95})

@@ -22,6 +22,7 @@ from collateral.findings.exposure.numbers import (
 )
 from collateral.findings.exposure.table import tables
 from collateral.findings.exposure.words import words
+from collateral.findings.locality.numbers import numbers as locality
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
@@ -156,8 +157,7 @@ def cell(tmp_path):
         pool(np.random.default_rng(7), of_run).save(folder / layout.EXPOSED)
         write_json(folder / layout.RECORD, {"run": run})
     seal(tmp_path)
-    for name, count in (("near_count", 40.0), ("far_count", 200.0)):
-        found._known["retrain", name, "retain", None][0] = count
+    found.add(locality(found))
     return found
 
 

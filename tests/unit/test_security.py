@@ -166,10 +166,18 @@ PLACES = re.compile(r"(?<!{){([^{}]+)}(?!})")
 # Words that the plan has joined for the shell, which the next tests try.
 JOINED = {
     *("params.plugins", "params.forget", "params.method", "params.run", "params.cell"),
-    "params.start",
+    *("params.start", "params.pool"),
 }
 # A number, a list of numbers, a hash.
-PLAIN = {"threads", "wildcards.seed", "params.seed", "params.seeds", "params.runs", "params.code"}
+PLAIN = {
+    "wildcards.member",
+    "threads",
+    "wildcards.seed",
+    "params.seed",
+    "params.seeds",
+    "params.runs",
+    "params.code",
+}
 
 
 def commands():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from collateral.contract.protocols import CellResults
 from collateral.contract.rows import At, Row
 from collateral.findings._shared.inference.differences import UNKNOWN, compare, interval
 from collateral.findings._shared.near import FAR, NEAR, Mask, most_similar
-from collateral.findings.locality.numbers import NUM_BINS, bin_edges, bin_of
 from collateral.results.layout import RETRAIN
 
 POOLED = 4  # models that the set's variance counts for
@@ -55,15 +55,22 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 def _parts(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
     """Yield the parts of both sets: all, near and far, and bins; similar in the mean over seeds."""
     yield ("forget", None), np.ones(len(cell.split.forget), dtype=bool)
-    by_seed = cell.similarity["retain"]
-    similarity, counts = by_seed.mean(axis=0), cell.values(RETRAIN, "near_count", "retain")
+    similarity = cell.similarity["retain"].mean(axis=0)
+    counts = cell.values(RETRAIN, "near_count", "retain")
     is_near = most_similar(similarity, 0 if np.isnan(counts).any() else round(counts.mean()))
     yield ("retain", None), np.ones_like(is_near)
     yield ("retain", NEAR), is_near
     yield ("retain", FAR), ~is_near
-    bins = bin_of(similarity, bin_edges(by_seed))
-    for b in range(NUM_BINS):
+    lows = _lows(cell)
+    bins = np.searchsorted(lows[1:], similarity, side="right")
+    for b in range(len(lows)):
         yield ("retain", b), bins == b
+
+
+def _lows(cell: CellResults) -> list[float]:
+    """Return the lower edges of the bins of similarity, which all findings share."""
+    edges = (cell.number(RETRAIN, "bin_low", "retain", b) for b in count())
+    return list(takewhile(lambda low: not math.isnan(low), edges))
 
 
 def attacked(
@@ -113,11 +120,11 @@ class Law:
     @staticmethod
     def fitted(margins: Floats, chosen: Mask) -> Law:
         """Fit it to the chosen models of each example, its variance drawn towards that of all."""
-        count = chosen.sum(axis=0)
+        num_models = chosen.sum(axis=0)
         with np.errstate(invalid="ignore"):
-            mean = np.where(chosen, margins, 0).sum(axis=0) / count
+            mean = np.where(chosen, margins, 0).sum(axis=0) / num_models
         squares = np.where(chosen, (margins - mean) ** 2, 0).sum(axis=0)
-        known = np.maximum(count - 1, 0)
+        known = np.maximum(num_models - 1, 0)
         pooled = squares.sum() / max(known.sum(), 1)
         variance = (squares + POOLED * pooled) / (known + POOLED)
         return Law(mean, np.maximum(variance, LEAST_VARIANCE))
@@ -132,10 +139,10 @@ def auc(scores: Floats, is_in: Mask) -> float:
     """Return the chance that a seen example has the larger score, of equal ones half."""
     known = ~np.isnan(scores)
     ranks, seen = rankdata(scores[known]), is_in[known]
-    count, others = int(seen.sum()), int((~seen).sum())
-    if not count or not others:
+    num_in, num_out = int(seen.sum()), int((~seen).sum())
+    if not num_in or not num_out:
         return math.nan
-    return float((ranks[seen].sum() - count * (count + 1) / 2) / (count * others))
+    return float((ranks[seen].sum() - num_in * (num_in + 1) / 2) / (num_in * num_out))
 
 
 def _rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[Row]:

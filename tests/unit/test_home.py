@@ -1,11 +1,13 @@
 """`collateral where`: the Snakefile of a checkout, or the one that the wheel brought."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+import collateral
 from collateral.cli import main
-from collateral.plan import home
+from collateral.plan import conda, home
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,3 +30,20 @@ def test_where_there_is_none_the_remedy_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(home, "CHECKOUT", tmp_path / "two")
     with pytest.raises(SystemExit, match=r"collateral where: no Snakefile in .*/one or .*/two"):
         main(["where"])
+
+
+def test_conda_gets_the_checkout_or_else_the_same_release(monkeypatch):
+    for variable in (conda.CHECKOUT, conda.VERSION):
+        monkeypatch.setenv(variable, "before")
+    conda.name_package(ROOT)
+    assert os.environ[conda.CHECKOUT] == str(ROOT)
+    conda.name_package(home.SHIPPED)
+    assert os.environ[conda.CHECKOUT] == ""
+    assert os.environ[conda.VERSION] == collateral.__version__
+
+
+def test_the_config_of_the_working_folder_comes_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert home.default_config() == str(ROOT / "config.yaml")
+    (tmp_path / "config.yaml").touch()
+    assert home.default_config() == "config.yaml"

@@ -153,3 +153,46 @@ def test_the_catalog_finds_what_it_asks_for():
     assert (ROOT / "workflow/Snakefile").is_file()
     assert (ROOT / "config/README.md").is_file()
     assert (ROOT / "config/config.yaml").read_text() == (ROOT / "config.yaml").read_text()
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository with the script, a changelog that names the version, and nothing to commit."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy2(ROOT / ".ci/release", tmp_path / ".ci/release")
+    (tmp_path / "CHANGELOG.md").write_text(f"## {collateral.__version__} - 2026-11-17\n")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "workflow"))
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message", "All")
+    return tmp_path
+
+
+def git(folder, *arguments):
+    own = ["-c", "user.name=me", "-c", "user.email=me@localhost"]
+    subprocess.run(["git", *own, *arguments], cwd=folder, check=True)
+
+
+def refused(folder) -> str:
+    """Return why no release is made."""
+    done = subprocess.run([folder / ".ci/release"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert not (folder / "dist").exists()
+    return done.stderr
+
+
+def test_no_release_is_made_of_what_is_not_committed(repository):
+    (repository / "new.txt").touch()
+    assert "there are uncommitted changes" in refused(repository)
+
+
+def test_no_release_is_made_without_a_section_of_the_changelog(repository):
+    (repository / "CHANGELOG.md").write_text("## Unreleased\n")
+    git(repository, "commit", "--quiet", "--all", "--message", "Not yet")
+    assert f"CHANGELOG.md has no section '## {collateral.__version__}'" in refused(repository)
+
+
+def test_no_version_is_released_twice(repository):
+    git(repository, "tag", f"v{collateral.__version__}")
+    assert f"v{collateral.__version__} is there already" in refused(repository)

@@ -4,12 +4,13 @@ import os
 from pathlib import Path
 
 import collateral
+from collateral.plan.home import SHIPPED
 
 CHECKOUT = "COLLATERAL_CHECKOUT"
 VERSION = "COLLATERAL_VERSION"
 
 
 def name_package(home: Path) -> None:
-    """Tell the scripts what they install: the checkout whose home it is, or the same release."""
+    """Tell the scripts what they install: the checkout that is home, or the wheel's release."""
     os.environ[VERSION] = collateral.__version__
-    os.environ[CHECKOUT] = str(home) if (home / "pyproject.toml").is_file() else ""
+    os.environ[CHECKOUT] = "" if home == SHIPPED else str(home)

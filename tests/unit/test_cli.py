@@ -82,8 +82,8 @@ def test_an_unknown_stage_is_told_the_known_ones(capsys):
 
 
 def test_no_stage_is_told_the_known_ones(capsys):
-    assert leave() == 2
-    assert "split" in capsys.readouterr().err
+    assert leave() == 0
+    assert "split" in capsys.readouterr().out
 
 
 def test_an_unknown_option_is_refused(capsys):

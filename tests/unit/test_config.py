@@ -393,13 +393,15 @@ def test_something_must_be_forgotten():
 def test_an_unknown_data_set_is_named_with_its_nearest_spelling():
     assert complaint(data={"name": "cifar10"}) == (
         "data.name: no data set 'cifar10'; "
-        "known: arrays, cifar100, digits, mnist, svhn, synthetic; did you mean cifar100?"
+        "known: arrays, cifar100, digits, folder, mnist, parquet, svhn, synthetic, "
+        "torchvision; did you mean cifar100?"
     )
 
 
 def test_a_data_set_without_a_name_is_told_those_there_are():
     assert complaint(data={}) == (
-        "data.name: missing; known: arrays, cifar100, digits, mnist, svhn, synthetic"
+        "data.name: missing; known: arrays, cifar100, digits, folder, mnist, parquet, svhn, "
+        "synthetic, torchvision"
     )
 
 
@@ -650,7 +652,7 @@ def test_a_cell_may_not_have_the_name_of_a_class_and_fraction():
 def test_an_unknown_kind_of_forget_set_is_named():
     assert complaint(cells={"c": {"forget": {"kind": "class_par"}}}) == (
         "cells.c.forget.kind: no kind of forget set 'class_par'; known: class_part, "
-        "classes_part, index_file, random_part; "
+        "classes_part, files, index_file, random_part, where; "
         "did you mean class_part?"
     )
     assert complaint(cells={"c": {"forget": {}}}).startswith("cells.c.forget.kind: missing; known:")

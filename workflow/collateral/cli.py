@@ -29,7 +29,7 @@ def stages() -> list[str]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a stage; for bad input, say in one line what is wrong."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     parser = argparse.ArgumentParser(
         prog="collateral",
         description=_commands(),

@@ -307,30 +307,28 @@ def test_size_and_files_are_known_without_an_image(tmp_path, more):
     assert size.columns() == {FILE: data.labels.columns[FILE].tolist()}
 
 
-def test_a_file_more_another_size_and_another_name_are_another_state(tmp_path):
+def test_a_file_more_another_size_another_name_and_another_time_are_another_state(tmp_path):
     write_folder(tmp_path)
     states = [state_of("folder", options(tmp_path))]
     changes = [
         lambda: write_image(tmp_path / "train/cat/new.png"),
         lambda: write_image(tmp_path / "train/cat/new.png", height=30),
         lambda: (tmp_path / "train/cat/new.png").rename(tmp_path / "train/cat/other.png"),
+        lambda: os.utime(tmp_path / "train/cat/other.png", (100, 100)),
     ]
     for change in changes:
         change()
         relist()
         states.append(state_of("folder", options(tmp_path)))
-    assert len({*states}) == 4
+    assert len({*states}) == 5
     relist()
     assert state_of("folder", options(tmp_path)) == states[-1]
 
 
-def test_the_newest_file_stands_for_the_folder(tmp_path):
-    write_folder(tmp_path)
-    for path in tmp_path.rglob("*.png"):
-        os.utime(path, (100, 100))
-    os.utime(tmp_path / "test/cat/1.png", (200, 200))
-    assert inputs_of("folder", options(tmp_path)) == [tmp_path / "test/cat/1.png"]
-    assert inputs_of("folder", options(tmp_path / "nowhere")) == []
+def test_no_file_of_a_folder_is_an_input_whose_name_snakemake_would_read(tmp_path):
+    write_folder(tmp_path, ("cat", "<script>"))
+    assert inputs_of("folder", options(tmp_path)) == []
+    assert len(state_of("folder", options(tmp_path))) == 16
     assert state_of("folder", options(tmp_path / "nowhere")) == ""
 
 

@@ -56,13 +56,13 @@ def problem(options: Options) -> str | None:
     return None
 
 
-def inputs(options: Options) -> list[Path]:
-    """Return a file that is as new as the folder; there may be too many to name all."""
-    return [] if problem(options) else [_known(options).newest]
+def inputs(_options: Options) -> list[Path]:
+    """Return nothing: files are too many, and `<script>` in a name means something to Snakemake."""
+    return []
 
 
 def state(options: Options) -> str:
-    """Return a hash of the files' names and sizes; nothing where the folder is not there."""
+    """Return a hash of the files' names, sizes and times; nothing where the folder is not there."""
     return "" if problem(options) else _known(options).state
 
 
@@ -139,7 +139,7 @@ def _labels(tree: Tree, train: Sequence[ListedFile], test: Sequence[ListedFile])
         np.array([index[file.class_name] for file in part], np.int64) for part in (train, test)
     ]
     files = [{FILE: np.array([file.path for file in part])} for part in (train, test)]
-    return Labels(*labels, tree.class_names, *files)
+    return Labels(labels[0], labels[1], tree.class_names, files[0], files[1])
 
 
 def _tell_left_out(tree: Tree) -> None:

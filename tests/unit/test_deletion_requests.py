@@ -5,11 +5,13 @@ import unicodedata
 import numpy as np
 import pytest
 from image_files import HOSTILE, write_folder, write_image
+from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
 from collateral.contract.columns import FILE
 from collateral.contract.data import DatasetSize
+from collateral.contract.plugins import DATA
 from collateral.data import arrays, folder
 from collateral.data._cut import cut
 from collateral.data._facts import size_of
@@ -263,4 +265,71 @@ def test_another_file_in_the_folder_is_another_job(tmp_path):
     write_image(tmp_path / "images/train/cat/new.png")
     known_tree.cache_clear()
     assert job.code != before
-    assert len(job.files) == 1
+
+
+# A data set of the user's own, outside the repository.
+
+OWN = '''
+"""Squares of somebody."""
+from pathlib import Path
+from pydantic import Field
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+
+NAMES = ("light", "dark")
+SIZE = DatasetSize(NAMES, train=(3, 3), test=(1, 1), shape=(4, 4, 1))
+INFO = DatasetInfo(class_names=NAMES, source="computed", licence="none needed", size=SIZE)
+
+
+class Options(DataOptions):
+    place: str = Field("own.txt", description="A file that must be there.")
+
+
+def problem(options):
+    return None if Path(options.place).exists() else f"data.place: no file {options.place}"
+
+
+def inputs(options):
+    return [Path(options.place)]
+
+
+def state(options):
+    return "as it is"
+
+
+def columns(options):
+    return [0, 1, 0, 1, 0, 1], {"subject": [17, 17, 5, 5, 5, 5]}
+
+
+def load(options):
+    import numpy as np
+    from collateral.results.dataset import Dataset, Labels
+
+    labels, further = columns(options)
+    images = np.arange(96, dtype=np.uint8).reshape(6, 4, 4, 1)
+    subject = np.array(further["subject"])
+    split = Labels(np.array(labels), np.array([0, 1]), NAMES, {"subject": subject})
+    return Dataset(images, images[:2], split, mean=(0.5,), std=(0.25,))
+'''
+
+
+def test_a_data_set_outside_the_repository_tells_as_much_before_any_job(tmp_path):
+    with forgotten_after():
+        plugins = write_files(tmp_path / "mine", {"data/squares.py": OWN})
+        changes = {"data": {"name": "squares"}, "classes": [], "fractions": []}
+        forget = {"kind": "where", "column": "subject", "is": [71]}
+        benchmark = grid(plugins, cells={"gone": {"forget": forget}}, **changes)
+        with pytest.raises(ConfigError) as error:
+            check_plan({"b": benchmark})
+        assert str(error.value).splitlines() == [
+            "benchmarks.b.data.place: no file own.txt",
+            "benchmarks.b.cells.gone.forget.is: no value in column subject '71'; known: 5, 17",
+        ]
+        (tmp_path / "own.txt").touch()
+        forget = {"kind": "where", "column": "subject", "is": [17]}
+        benchmark = grid(plugins, cells={"gone": {"forget": forget}}, **changes)
+        check_plan({"b": benchmark})
+        job = DataJob(benchmark)
+        assert job.files == ["own.txt"]
+        assert job.code.endswith(" as it is")
+        labels = DATA.load("squares").load(DATA.load("squares").Options()).labels
+        assert choose(labels, "where", {"column": "subject", "is": [17]})[0].tolist() == [0, 1]

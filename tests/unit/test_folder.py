@@ -14,7 +14,6 @@ from collateral.data._cut import cut
 from collateral.data._facts import inputs_of, known_classes, size_of, state_of
 from collateral.data._reading.decoding import FORMATS
 from collateral.data._reading.listing import SUFFIXES, known_tree
-from collateral.data._reading.summary import summary_of
 from collateral.results.dataset import Labels
 
 
@@ -307,58 +306,26 @@ def test_size_and_files_are_known_without_an_image(tmp_path, more):
     assert size.columns() == {FILE: data.labels.columns[FILE].tolist()}
 
 
-def test_a_file_more_another_size_and_another_name_are_another_state(tmp_path):
+def test_a_file_more_another_size_another_name_and_another_time_are_another_state(tmp_path):
     write_folder(tmp_path)
     states = [state_of("folder", options(tmp_path))]
     changes = [
         lambda: write_image(tmp_path / "train/cat/new.png"),
         lambda: write_image(tmp_path / "train/cat/new.png", height=30),
         lambda: (tmp_path / "train/cat/new.png").rename(tmp_path / "train/cat/other.png"),
+        lambda: os.utime(tmp_path / "train/cat/other.png", (100, 100)),
     ]
     for change in changes:
         change()
         relist()
         states.append(state_of("folder", options(tmp_path)))
-    assert len({*states}) == 4
+    assert len({*states}) == 5
     relist()
     assert state_of("folder", options(tmp_path)) == states[-1]
 
 
-def test_the_newest_file_stands_for_the_folder(tmp_path):
-    write_folder(tmp_path)
-    for path in tmp_path.rglob("*.png"):
-        os.utime(path, (100, 100))
-    os.utime(tmp_path / "test/cat/1.png", (200, 200))
-    assert inputs_of("folder", options(tmp_path)) == [tmp_path / "test/cat/1.png"]
-    assert inputs_of("folder", options(tmp_path / "nowhere")) == []
+def test_no_file_of_a_folder_is_an_input_whose_name_snakemake_would_read(tmp_path):
+    write_folder(tmp_path, ("cat", "<script>"))
+    assert inputs_of("folder", options(tmp_path)) == []
+    assert len(state_of("folder", options(tmp_path))) == 16
     assert state_of("folder", options(tmp_path / "nowhere")) == ""
-
-
-# At a glance.
-
-
-def test_a_summary_has_counts_and_the_typical_size(tmp_path):
-    write_folder(tmp_path, ("cat", "dog"), each=(3, 1), height=12, width=10)
-    write_image(tmp_path / "train/dog/large.png", height=500, width=400)
-    found = summary_of(tmp_path)
-    assert (found.train, found.test) == ({"cat": 3, "dog": 4}, {"cat": 1, "dog": 1})
-    assert (found.width, found.height, found.is_grey, found.test_share) == (10, 12, False, None)
-
-
-def test_a_summary_of_one_tree_proposes_a_share(tmp_path):
-    write_folder(tmp_path, tops=("",), each=(10,), channels=1)
-    found = summary_of(tmp_path)
-    assert (found.train, found.test, found.test_share) == (
-        {"cat": 8, "dog": 8},
-        {"cat": 2, "dog": 2},
-        0.2,
-    )
-    assert found.is_grey
-
-
-def test_a_summary_of_no_images_is_refused(tmp_path):
-    write_folder(tmp_path)
-    for path in tmp_path.rglob("*.png"):
-        path.write_text("no image")
-    with pytest.raises(ValueError, match="none of its files can be read as an image"):
-        summary_of(tmp_path)

@@ -109,3 +109,11 @@ def test_a_trained_model_is_the_base_and_its_size_must_be_told(tmp_path):
     only = benchmark(tmp_path)
     assert str(only.base.weights) == "mine.safetensors"
     assert only.data["std"] == [0.2, 0.2, 0.2]
+
+
+def test_a_folder_without_an_image_is_refused(tmp_path):
+    root = write_folder(tmp_path / "pictures")
+    for path in root.rglob("*.png"):
+        path.write_text("no image")
+    with pytest.raises(SystemExit, match="none of its files can be read as an image"):
+        main(["init", str(root), "--model", "resnet8"])

@@ -66,7 +66,7 @@ def inputs_of(name: str, options: DataOptions) -> list[Path]:
 
 
 def state_of(name: str, options: DataOptions) -> str:
-    """Return a hash of files that are too many to be inputs; nothing where there are none."""
+    """Return a hash of files that are no inputs; nothing where there are none."""
     module = DATA.load(name)
     return str(module.state(options)) if hasattr(module, "state") else ""
 

@@ -61,13 +61,13 @@ def problem(options: Options) -> str | None:
     return None
 
 
-def inputs(options: Options) -> list[Path]:
-    """Return a file that is as new as the folder; there may be too many to name all."""
-    return [] if problem(options) else [_known(options).newest]
+def inputs(_options: Options) -> list[Path]:
+    """Return nothing: files are too many, and `<script>` in a name means something to Snakemake."""
+    return []
 
 
 def state(options: Options) -> str:
-    """Return a hash of the files' names and sizes; nothing where the folder is not there."""
+    """Return a hash of the files' names, sizes and times; nothing where the folder is not there."""
     return "" if problem(options) else _known(options).state
 
 

@@ -150,7 +150,7 @@ def looks(tree: Tree) -> tuple[int, int]:
         except (OSError, ValueError):
             continue  # broken, which is said where it is read
     if not seen:
-        raise ValueError(f"no image in {tree.folder} can be read")
+        raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
     return int(median(w for w, _ in seen)), int(median(h for _, h in seen))
 
 

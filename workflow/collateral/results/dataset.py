@@ -32,18 +32,15 @@ class Labels:
 
     def save(self, path: Path) -> None:
         """Write `path`, a small .npz."""
-        columns = {f"{COLUMN}{name}": _packed(column) for name, column in self.columns.items()}
-        for name, column in self.test_columns.items():
-            columns[f"{TEST_COLUMN}{name}"] = _packed(column)
+        content: dict[str, Any] = {
+            "train": self.train,
+            "test": self.test,
+            "class_names": self.class_names,
+        }
+        content |= {f"{COLUMN}{name}": _packed(found) for name, found in self.columns.items()}
+        content |= {f"{TEST_COLUMN}{n}": _packed(found) for n, found in self.test_columns.items()}
         with atomic(path) as temporary:
-            np.savez(
-                temporary,
-                train=self.train,
-                test=self.test,
-                class_names=self.class_names,
-                allow_pickle=False,
-                **columns,
-            )
+            np.savez(temporary, **content)
 
     @staticmethod
     def load(path: Path) -> Labels:

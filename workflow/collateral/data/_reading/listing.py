@@ -101,15 +101,10 @@ class Tree:
 
     @property
     def state(self) -> str:
-        """A hash of what files there are and how large they are."""
-        listed = [f"{file.path}\0{file.num_bytes}" for file in (*self.train, *self.test)]
+        """A hash of what files there are, how large they are, and when they were changed."""
+        files = (*self.train, *self.test)
+        listed = [f"{file.path}\0{file.num_bytes}\0{file.changed}" for file in files]
         return hashlib.sha256("\0".join(listed).encode()).hexdigest()[:16]
-
-    @property
-    def newest(self) -> Path:
-        """The file that was changed last."""
-        last = max((*self.train, *self.test), key=lambda file: (file.changed, file.path))
-        return self.folder / last.path
 
     def counts(self, files: Sequence[ListedFile]) -> tuple[int, ...]:
         """Return how many of some files each class has."""

@@ -41,12 +41,12 @@ def as_yaml(proposal: Proposal) -> str:
 
 
 def _about_data(proposal: Proposal) -> list[str]:
-    if proposal.wish.trained:
+    trained = proposal.wish.trained
+    if trained and not trained.mean:
         return [
-            "    # mean: and std: in `data`, where your model was trained with others than these"
-            " images' own."
+            "    # Add the mean: and std: that your model was trained with, if not these images'."
         ]
-    if proposal.has_own_test:
+    if trained or proposal.has_own_test:
         return []
     return [
         f"    # {TEST_SHARE:.0%} of every class are tested on; none of what is to be forgotten."

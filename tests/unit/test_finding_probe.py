@@ -16,6 +16,7 @@ from collateral.findings.probe.numbers import even_by, randomness
 from collateral.findings.probe.table import tables
 from collateral.findings.probe.words import words
 from collateral.results import layout
+from collateral.results.files import Unsound
 from collateral.results.probe import Probe
 
 ALL = ("relearn", "residual", "zrf")
@@ -123,6 +124,16 @@ def test_only_what_was_asked_is_said(tmp_path):
 def test_without_probes_there_is_nothing(tmp_path):
     named = {key[2] for key in counted(RUNS).numbers(tmp_path)}
     assert named.isdisjoint({"relearn_accuracy", "residual_accuracy", "zrf"})
+
+
+def test_a_file_that_is_not_what_its_record_says_is_refused(tmp_path):
+    write_probes(tmp_path)
+    cell = counted(RUNS).write(tmp_path, probed=ALL)
+    assert cell.probe(1).row("ft") == 1
+    assert {path.parent.parent.name for path in cell.records()} >= {"probe"}
+    write_probes(tmp_path, residual_share=np.zeros((2, FORGET), np.float32))
+    with pytest.raises(Unsound, match=r"probe\.npz: its content is not the one"):
+        cell.probe(1)
 
 
 def test_with_one_seed_retrain_has_no_gap(tmp_path):

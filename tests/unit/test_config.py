@@ -250,6 +250,12 @@ def test_what_is_wrong_with_given_weights_is_named(given, said):
     assert complaint(given=given).startswith(f"given.{said}")
 
 
+def test_from_one_base_one_file_is_held_against_every_retrain():
+    shared = {"base": {"sharing": "shared"}}
+    assert load(config(given={"theirs": {"weights": "a.pt"}}, **shared))
+    assert "one file for 2 seeds" in complaint(retrain={"weights": "a.pt"}, **shared)
+
+
 @pytest.mark.parametrize("key", ["given", "retrain"])
 def test_one_file_for_two_forget_sets_is_refused(key):
     def of(file):

@@ -98,7 +98,9 @@ def _own_file_errors(
     yield from _suffix_errors(given.weights, place)
     if CELL not in file and (count := len(cells_of(benchmark))) > 1:
         yield f"{place}: {shown(file)}: one file for {count} forget sets; put {CELL} into its name"
-    if SEED not in file and (count := len(benchmark.seeds)) > 1:
+    # From one base, one model may be unlearned once and held against every Retrain, as Original is.
+    is_one_of_one = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
+    if SEED not in file and not is_one_of_one and (count := len(benchmark.seeds)) > 1:
         yield (
             f"{place}: {shown(file)}: one file for {count} seeds, whose spread would be none; put "
             f"{SEED} into its name, or give one seed"

@@ -1,7 +1,7 @@
 """Use the models of a cell and seed once more: fine-tune them, add noise, ask an untrained net.
 
 One job for all runs of a cell and seed: on digits a model takes no longer than importing torch,
-and with 21 methods there would be 23 jobs in place of one.
+and with 21 methods there would be 24 jobs in place of one.
 """
 
 import argparse

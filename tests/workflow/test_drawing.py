@@ -24,6 +24,9 @@ benchmarks:
       ltd: {k: [60, 100]}
     track: [ft]
     support_size: {k: [50, 100]}
+    given: {theirs: {weights: "theirs-{seed}.pt"}}
+    probe: [zrf]
+    shadows: {count: 6}
 """
 TARGETS = {"all", "paper"}
 
@@ -45,6 +48,7 @@ def edges(tmp_path_factory) -> set[tuple[str, str]]:
     """Return which rule goes into which, by Snakemake itself."""
     project = copy_project(tmp_path_factory.mktemp("drawn"))
     (project.folder / "drawn.yaml").write_text(CONFIG)
+    (project.folder / "theirs-0.pt").touch()
     done = project.snakemake("--rulegraph", "--configfile", "drawn.yaml")
     assert done.returncode == 0, done.stderr
     names = dict(re.findall(r'^\s*(\d+)\[label = "(\w+)"', done.stdout, re.M))

@@ -128,7 +128,7 @@ class Cell:
         self.support_sized = self.runs[sizes.method] if sizes and is_sized else None
         # The runs whose models are used once more: sweeps are left out.
         own = [run for run in self.runs if "@" not in run]
-        self.probed = [layout.RETRAIN, *own] if benchmark.probe else []
+        self.probed = [layout.RETRAIN, *own, *self.given] if benchmark.probe else []
         # The methods, and no sweep of one, that unlearn from every shadow model, if there are some.
         self.exposed = [
             run

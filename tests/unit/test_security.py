@@ -21,7 +21,7 @@ from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.findings._shared.write import escape, escape_markdown
 from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.jobs import BaseJob, DataJob, SplitJob
+from collateral.plan.jobs import BaseJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.results import layout
 from collateral.results.chain import write_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
@@ -206,6 +206,17 @@ def test_a_file_of_weights_of_any_name_is_one_word_to_a_shell(key):
     option, file, rename, renamed = shlex.split(job.start_of(3))
     assert (option, rename) == ({"init": "--init", "base": "--weights"}[key], "--rename")
     assert file == str(Path(name)) and yaml.safe_load(renamed) == {HOSTILE: ""}
+
+
+def test_a_file_of_given_weights_of_any_name_is_one_word_to_a_shell():
+    name = HOSTILE[-60:].replace("{b}", "b")
+    own = {"weights": f"{name}{{cell}}-{{seed}}.pt", "rename": {HOSTILE: ""}}
+    benchmark = grid(given={"its": own}, retrain=own)
+    cell = benchmark.cells["digit_3-50"]
+    file = str(Path(f"{name}digit_3-50-3.pt"))
+    given = shlex.split(GivenJob(benchmark, cell, "its").options_of(3))
+    assert given[2:] == shlex.split(RetrainJob(benchmark, cell).start_of(3))
+    assert given[:5] == ["--run", "its", "--weights", file, "--rename"] and len(given) == 6
 
 
 def test_a_class_of_any_name_is_one_word_to_a_shell():

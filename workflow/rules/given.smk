@@ -26,14 +26,14 @@ rule given:
         runtime=minutes(given_job),
     params:
         plugins=plugins,
-        given=lambda w: given_job(w).options_of(int(w.seed)),
+        run=lambda w: given_job(w).options_of(int(w.seed)),
         model=lambda w: given_job(w).model,
         out=paths.RUN,
         checkpoints=paths.checkpoints(paths.RUN),
         code=lambda w: given_job(w).code,
     shell:
         """
-        collateral given {params.plugins} {params.given} \
+        collateral given {params.plugins} {params.run} \
             --data {input.data:q} --split {input.split:q} --model {params.model:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1

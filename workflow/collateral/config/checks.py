@@ -86,6 +86,8 @@ def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         if name in (*benchmark.methods, *CONTROL.names()):
             yield f"{key_of(place)}: a method or control has this name; choose another"
         yield from _own_file_errors(benchmark, given, place)
+    if benchmark.retrain is None and benchmark.probe:
+        yield f"{key_of((*where, 'probe'))}: held against Retrain, and the config says none"
     if benchmark.retrain is not None and benchmark.retrain.weights is not None:
         yield from _own_file_errors(benchmark, benchmark.retrain, (*where, "retrain"))
 

@@ -7,6 +7,7 @@ Retrain's own gaps are Retrain of the next seed's.
 
 from collateral.contract.metrics import Metric
 
+NEEDS = "retrain"
 PLACE = "details"
 ORDER = 9.5
 METRICS = {

@@ -85,7 +85,8 @@ def look_of(cell: CellTable, method: str) -> Look:
     """Return the look of a method by its place in the config, the same in every cell."""
     place = [run for run in cell.benchmark.labels if "@" not in run].index(method)
     turn, index = divmod(place, len(COLOURS))
-    return Look(COLOURS[index], MARKERS[index], ("-", "-.", ":")[turn % 3], control=False)
+    marker = MARKERS[(index + 3 * turn) % len(MARKERS)]  # where a colour comes again, another one
+    return Look(COLOURS[index], marker, ("-", "-.", ":")[turn % 3], control=False)
 
 
 def _of_control(place: int) -> Look:

@@ -38,6 +38,7 @@ CAPTION = (
 READING = "Area: time as a share of Retrain's ({shares}). Hollow and grey: controls."
 CONTROL_MARKERS = "XP*h"
 LEGEND_AREA = 30.0
+MOST_PRICED = 10  # methods whose time is written below
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
@@ -50,7 +51,8 @@ def figures(cell: CellTable) -> Iterator[Picture]:
 @style()
 def draw(cell: CellTable, frame: pd.DataFrame) -> Figure:
     """Draw a point for each run, and the noise floor in the corner."""
-    fig = Figure(figsize=(5.2, 4.2), layout="constrained")
+    rows = math.ceil(len(frame) / 3)  # of the legend
+    fig = Figure(figsize=(5.2, 4.2 + 0.3 * max(0, rows - 4)), layout="constrained")
     axes = fig.subplots()
     low, high, right = limits(frame)
     axes.grid()
@@ -101,6 +103,8 @@ def _look(cell: CellTable, run: str, kind: str) -> tuple[str, str]:
 def _reading(frame: pd.DataFrame) -> str:
     priced = frame[frame["price"].notna() & (frame["kind"] == "method")]
     shares = ", ".join(f"{row.label} {percent(row.price)}" for row in priced.itertuples())
+    if len(priced) > MOST_PRICED:
+        shares = "in the table of costs"
     reading = READING.format(shares=shares or "not known")
     edge = [
         f"{row.label} (error {row.forgetting_error:.0f}, damage {row.damage:.0f})"

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from collateral.contract.tables import Table
 from collateral.findings._shared.style import looks
 from collateral.findings.compute import Problem, read_problems
-from collateral.report.charts import with_library
+from collateral.report.charts import packed, with_library
 from collateral.report.images import Gallery, gallery
 from collateral.report.provenance import Lines, lines_of, provenance
 from collateral.report.records import computed_with, what_ran
@@ -153,4 +153,5 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["packed"] = packed
     return environment.get_template(name)

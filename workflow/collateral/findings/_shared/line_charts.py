@@ -53,10 +53,10 @@ class Drawing:
 
     def _panel(self, panel: Panel, panels: Sequence[Panel]) -> Any:
         # Divergences from zero on, and small ones can be told apart.
-        kind = {"type": "sqrt"} if panel.unit == "nats" else {}
+        kind: dict[str, Any] = {"type": "sqrt"} if panel.unit == "nats" else {}
         scale = alt.Scale(domain=list(limits(panel)), nice=False, **kind)
-        known = [end for end in panel.band if math.isfinite(end)]
-        grey = [band(*known, scale)] if known else []
+        low, high = panel.band
+        grey = [band(low, high, scale)] if math.isfinite(low + high) else []
         of_panel = alt.Chart(ROWS).transform_filter(alt.datum.panel == panel.title)
         base = of_panel.encode(x=self.across.x(panels), color=self.colour)
         has_ring = any(math.isfinite(line.own) for line in panel.lines)

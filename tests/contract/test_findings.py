@@ -1,5 +1,6 @@
 """Every finding keeps its contract, a user's own too (`--plugins FOLDER`)."""
 
+import json
 import math
 import sys
 from importlib import import_module
@@ -153,13 +154,24 @@ def test_tables_fit_their_headings(tables, module, kind):
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)
 @pytest.mark.parametrize("module", FINDING.parts("figure"))
 def test_figures_have_a_name_and_a_caption(tables, module, kind):
-    figures = import_module(module).figures
+    figures = getattr(import_module(module), "figures", None)
     names = []
-    for picture in figures(tables[kind]):
+    for picture in figures(tables[kind]) if figures else ():
         assert picture.name and picture.caption
         assert picture.figure.get_axes()
         names.append(picture.name)
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_CELL)
+@pytest.mark.parametrize("module", FINDING.parts("chart"))
+def test_charts_can_be_written_and_leave_out_what_is_switched_off(tables, module, kind):
+    make = getattr(import_module(module), "charts", None)
+    for chart in make(tables[kind]) if make else ():
+        assert chart.name and chart.caption and chart.spec["description"]
+        assert chart.spec["transform"][0] == {"filter": "indexof(hidden, datum.run) < 0"}
+        assert {row["run"] for row in chart.rows if "run" in row} <= {*tables[kind].kinds}
+        json.dumps({"spec": chart.spec, "rows": chart.rows}, allow_nan=False)
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)

@@ -146,8 +146,8 @@ def test_a_name_stays_text(opened):
 
 def test_the_reader_of_a_link_sees_what_it_leads_to(browser, page_file):
     tab = browser.new_page()
-    tab.goto(f"{page_file.as_uri()}#digit_3-50-costs")
-    assert tab.locator("#digit_3-50-costs").get_attribute("open") is not None
+    tab.goto(f"{page_file.as_uri()}#cell-digit_3-50/costs")
+    assert tab.locator("[id='cell-digit_3-50/costs']").get_attribute("open") is not None
     tab.close()
 
 

@@ -10,8 +10,9 @@ from fake_results import RUNS, full_cell, read_cell
 from scipy.stats import t
 
 from collateral.contract.charts import Chart
-from collateral.findings._shared.charts import intervals, rows_of
+from collateral.findings._shared.charts import rows_of
 from collateral.findings._shared.scale import COLLAPSED, reach, sets_scale
+from collateral.findings._shared.spoken import spoken
 from collateral.findings._shared.style import looks
 from collateral.findings.locality.chart import averaged, charts
 from collateral.findings.locality.prepared import MEASURES, SETS, ends, prepared
@@ -61,7 +62,8 @@ def test_an_interval_is_of_the_seeds_that_have_the_bin(tmp_path):
     cell = read_cell(tmp_path, fake)
     values = 100 * cell.values("ga", "delta_acc", "retain", 4)[1:]
     half = t.ppf(0.975, 1) * values.std(ddof=1) / np.sqrt(2)
-    assert of_two["difference"].startswith(f"{values.mean():+.1f} [{values.mean() - half:+.1f}, ")
+    said = f"{values.mean():+.1f} [{values.mean() - half:+.1f}, ".replace("-", "−")
+    assert of_two["said"].startswith(said)
 
 
 def test_chance_is_drawn_once_a_bin_and_belongs_to_no_run(cell):
@@ -116,11 +118,10 @@ def test_names_of_points_at_one_place_stand_above_each_other():
 
 
 def test_an_interval_that_is_none_is_not_spoken_of():
-    frame = pd.DataFrame({"mean": [1.0, 2.0], "low": [0.5, np.nan], "high": [1.5, np.nan]})
-    assert intervals(frame, "mean", "low", "high") == [
-        "+1.0 [+0.5, +1.5] points",
-        "+2.0 points",
-    ]
+    known = spoken(1.0, (-0.5, 1.5), 2.0)
+    assert known == {"said": "+1.0 [−0.5, +1.5] points", "floor": "2.0 points"}
+    assert spoken(2.0, (np.nan, np.nan), np.nan) == {"said": "+2.0 points", "floor": "–"}
+    assert spoken(np.nan, (np.nan, np.nan), np.nan)["said"] == "–"
 
 
 def test_numbers_are_rounded_and_what_is_none_is_left_out():

@@ -6,7 +6,8 @@ from fake_results import full_cell, read_cell
 from figure_reading import band_at, legend_of, line_of, note_of, points_of, title_of
 
 from collateral.findings._shared.style import NOISE_LABEL
-from collateral.findings.epochs.figure import ROWS, figures
+from collateral.findings.epochs.figure import figures
+from collateral.findings.epochs.prepared import ROWS
 
 METRICS = [metric for row in ROWS for metric in row]
 

@@ -64,7 +64,7 @@ def test_every_link_leads_to_a_page_and_to_its_cell(results):
     write_page(results / "other", full_cell("digit_1-50"))
     links = Links(index_of(results, "--first", "other"))
     pages = [target for target in links.followed if not target.startswith("#")]
-    assert "digits/report.html#digit_8-90" in pages
+    assert "digits/report.html#cell-digit_8-90" in pages
     assert {target.partition("#")[0] for target in pages} == {
         "other/report.html",
         "digits/report.html",
@@ -82,7 +82,7 @@ def test_headlines_are_those_of_the_page(results):
     write_page(results / "digits", full_cell())
     [[_, title, headline]] = pages_in(results, ["digits"])[0].cells
     for page in (index_of(results), (results / "digits/report.html").read_text()):
-        assert f'#digit_3-50">{title}</a></' in page
+        assert f'#cell-digit_3-50">{title}</a></' in page
         assert f">{headline}</" in page
 
 

@@ -70,7 +70,7 @@ HEAVY_OF_FINDINGS = {
     "words": {"numpy"},
     "picture": {"numpy", "pandas"},  # what figure and page draw
 }
-DRAWING_TOGETHER = {"labels", "style", "panels", "charts"}  # of findings/_shared
+DRAWING_TOGETHER = {"labels", "style", "panels", "charts", "line_charts"}  # of findings/_shared
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),

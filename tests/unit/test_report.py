@@ -316,7 +316,7 @@ def test_the_page_leads_to_its_cells_and_back_to_the_index(benchmark_of):
     links = Links(page_of(folder))
     _, index, *inside = links.followed
     assert index == "../report.html"
-    assert {"#digit_3-50", "#digit_8-90", "#reading"} <= {*inside}
+    assert {"#cell-digit_3-50", "#cell-digit_8-90", "#reading"} <= {*inside}
     assert {target.removeprefix("#") for target in inside} <= {*links.anchors}
 
 
@@ -475,7 +475,7 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
     glance = read_json(tmp_path / "one" / layout.GLANCE)
     assert glance["problems"] == [str(problem)]
     [[anchor, title, headline]] = glance["cells"]
-    assert (anchor, title) == ("digit_3-50", "digit_3, 50 % forgotten")
+    assert (anchor, title) == ("cell-digit_3-50", "digit_3, 50 % forgotten")
     assert headline.startswith("GA: an average gap")
 
 

@@ -102,6 +102,10 @@ def test_every_cell_has_its_tables(presented):
 def test_every_cell_is_on_the_page_and_in_the_index(presented, stage):
     index = presented.parent / "report.html"
     stage("index", results=presented.parent, first=presented.name, out=index)
-    assert {*CELLS} <= {*Links((presented / layout.REPORT).read_text()).anchors}
-    assert {f"many/report.html#{name}" for name in CELLS} <= {*Links(index.read_text()).followed}
+    assert {f"cell-{name}" for name in CELLS} <= {
+        *Links((presented / layout.REPORT).read_text()).anchors
+    }
+    assert {f"many/report.html#cell-{name}" for name in CELLS} <= {
+        *Links(index.read_text()).followed
+    }
     assert read_problems([presented / layout.REPORT_PROBLEMS]) == []

@@ -47,7 +47,7 @@ def test_tables_figures_and_page_are_there(finished):
             assert (folder / f"figures/digit_3-50/{figure}.{suffix}").stat().st_size
     assert (folder / "report.html").stat().st_size
     index = (finished.folder / "results/report.html").read_text()
-    assert 'href="smoke/report.html#digit_3-50"' in index
+    assert 'href="smoke/report.html#cell-digit_3-50"' in index
 
 
 def test_every_run_and_seed_is_in_the_metrics(finished):

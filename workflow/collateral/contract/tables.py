@@ -16,10 +16,14 @@ class Source:
     metric: str
     set: str = ""
     at: str = ""
+    cell: str = ""  # in a table over cells: the one it is of, or EVERY; empty: over all of them
 
     def __str__(self) -> str:
-        """Return what the page calls it."""
+        """Return what the page calls it, within its cell."""
         return "|".join((self.run, self.metric, self.set, self.at))
+
+
+EVERY = "*"  # cell: what is shown is a mean over them
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Field:
     is_best: bool = False
     is_chance: bool = False  # within what chance explains
     source: Source | None = None
+    also: tuple[Source, ...] = ()  # what else it shows, or is made of
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 """The plain table of a finding: every run a row, every number a column."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from collateral.contract.tables import Field, Grid, Source, Table
+from collateral.contract.tables import Grid, Table
 from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings._shared.tables import csv_record, field_of, line_of
+from collateral.findings._shared.tables import csv_record, field_by_seed, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable
 
@@ -16,7 +15,7 @@ def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) 
     """Return the table of numbers that runs have by seed: Retrain, methods, controls."""
     groups = [
         [
-            line_of(cell, run, [_field(cell, run, metric) for metric in metrics])
+            line_of(cell, run, [field_by_seed(cell, run, metric) for metric in metrics])
             for run in cell.runs(kind)
         ]
         for kind in KINDS
@@ -29,8 +28,3 @@ def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) 
         joined(f"{title}: {cell.title}.", over_seeds(cell), described(metrics)),
         records=[csv_record(cell, run, m) for run in cell.labels for m in metrics],
     )
-
-
-def _field(cell: CellTable, run: str, metric: str) -> Field:
-    shown = field_of(metric_of(metric), cell.values(run, metric))
-    return replace(shown, source=Source(run, metric))

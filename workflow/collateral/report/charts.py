@@ -1,8 +1,14 @@
 """What draws the charts of a page: Vega's libraries in one script, without the internet."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import vl_convert
+
+from collateral.contract.charts import Chart
 
 PLACE = '<script id="library"></script>'  # in the template; no name can write it, all are escaped
 
@@ -17,3 +23,22 @@ def _library() -> str:
     """Return the script that defines `vegaEmbed`."""
     script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return script.replace("</script", r"<\/script")
+
+
+def packed(chart: Chart) -> dict[str, Any]:
+    """Return a chart as the page has it: rows by columns, so that no name is written twice."""
+    return {"spec": chart.spec, "columns": _columns(chart.rows)}
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: _column([row.get(name) for row in rows]) for name in names}
+
+
+def _column(values: list[Any]) -> dict[str, Any]:
+    """Return a column: what occurs in it, each once, and which of these stands in every row."""
+    known = list(dict.fromkeys(values))
+    if 2 * len(known) > len(values):
+        return {"is": values}
+    place = {value: at for at, value in enumerate(known)}
+    return {"of": known, "at": [place[value] for value in values]}

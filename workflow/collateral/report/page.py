@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,17 @@ from matplotlib.colors import to_hex
 from collateral.contract.tables import Table
 from collateral.findings._shared.style import looks
 from collateral.findings.compute import Problem, left_out, read_problems
-from collateral.report.charts import with_library
+from collateral.report.charts import packed, with_library
 from collateral.report.forgotten import Forgotten, forgotten
 from collateral.report.images import Gallery, gallery
-from collateral.report.provenance import Lines, lines_of, provenance
+from collateral.report.provenance import (
+    Lines,
+    described,
+    lines_of,
+    over_cells,
+    provenance,
+    sources_in,
+)
 from collateral.report.records import computed_with, what_ran
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
@@ -38,7 +46,7 @@ class Switch:
 class CellPart:
     """What the page says of one cell."""
 
-    anchor: str
+    name: str
     title: str
     forgotten: Forgotten | None
     sections: list[Section]
@@ -46,6 +54,11 @@ class CellPart:
     what_ran: list[Table]
     reference: str  # what its runs are held against, in print
     provenance: dict[str, Any]
+
+    @property
+    def anchor(self) -> str:
+        """Where it is on the page; a cell may be called `top`, which the page has too."""
+        return f"cell-{self.name}"
 
     @property
     def headline(self) -> str:
@@ -69,6 +82,8 @@ class BenchmarkPart:
     versions: str
     left_out: list[str]  # findings that need Retrain, where there is none
     problems: list[Problem]
+    provenance: dict[str, Any]  # of numbers over all cells
+    metrics: dict[str, list[str]]  # of all numbers: label and description
 
     @property
     def glance(self) -> list[list[str]]:
@@ -83,7 +98,7 @@ class BenchmarkPart:
     def conventions(self) -> list[str]:
         """What holds for all tables of a kind, once."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
-        tables = [block.table for section in sections for block in section.blocks]
+        tables = _tables(sections)
         return list(dict.fromkeys(table.conventions for table in tables if table.conventions))
 
 
@@ -97,26 +112,34 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     problems = read_problems(path for path in known if path.exists())
     findings = Findings(folder, plan.reference, problems)
-    over_cells = findings.over_cells(table)
-    lines = lines_of(folder)
+    across, lines = findings.over_cells(table), lines_of(folder)
     cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
+    shown, inside = (
+        sources_in(_tables(sections))
+        for sections in (across, [section for cell in cells for section in cell.sections])
+    )
     return BenchmarkPart(
         folder.name,
-        over_cells,
+        across,
         cells,
         _switches(table),
         read_gates(checked(folder / layout.GATES, folder)),
         computed_with(folder, table.cells[0]),
         left_out(plan.reference),
         list(dict.fromkeys(findings.problems)),
+        over_cells(shown, lines),
+        described([*shown, *inside], table),
     )
+
+
+def _tables(sections: Iterable[Section]) -> list[Table]:
+    return [block.table for section in sections for block in section.blocks]
 
 
 def _cell(
     folder: Path, cell: CellTable, findings: Findings, lines: Lines, num_cells: int
 ) -> CellPart:
     sections = findings.of_cell(cell)
-    tables = [block.table for section in sections for block in section.blocks]
     return CellPart(
         cell.name,
         cell.title,
@@ -125,7 +148,7 @@ def _cell(
         gallery(folder, cell, num_cells),
         what_ran(folder, cell),
         NAMES[cell.reference],
-        provenance(folder, cell, tables, lines),
+        provenance(folder, cell, sources_in(_tables(sections)), lines),
     )
 
 
@@ -161,4 +184,5 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["packed"] = packed
     return environment.get_template(name)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from collateral.contract.metrics import Metric
 from collateral.contract.tables import Source, Table
 from collateral.findings.catalogue import metric_of
 from collateral.results import layout
 from collateral.results.chain import read_sealed
-from collateral.results.table import CellTable
+from collateral.results.table import BenchmarkTable, CellTable
 
 # Of a record: what the page says of a run.
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
 HASH = 12  # digits of a hash that are shown
+DIGITS = 6  # significant, of a number; its file has them all
 
 Lines = dict[tuple[str, Source], dict[str, "Place"]]
 
@@ -44,36 +46,67 @@ def lines_of(folder: Path) -> Lines:
 
 
 def provenance(
-    folder: Path, cell: CellTable, tables: Iterable[Table], lines: Lines
+    folder: Path, cell: CellTable, sources: Iterable[Source], lines: Lines
 ) -> dict[str, Any]:
-    """Return what the page says of the numbers in its tables, and of the runs they belong to."""
-    sources = {source: lines.get((cell.name, source), {}) for source in _sources(tables)}
-    runs = sorted({source.run for source, places in sources.items() if places})
+    """Return what the page says of some numbers of a cell, and of the runs they belong to."""
+    found = _placed(cell.name, sources, lines)
+    runs = sorted({source.run for source in found})
     return {
-        "numbers": {
-            str(source): {seed: [p.file, p.line, p.value] for seed, p in places.items()}
-            for source, places in sources.items()
-            if places
-        },
-        "metrics": {
-            source.metric: [metric_of(source.metric).label, _described(cell, source.metric)]
-            for source in sources
-        },
+        **_said(found),
         "runs": {run: record for run in runs if (record := _run(folder, cell, run))},
     }
 
 
-def _described(cell: CellTable, metric: str) -> str:
-    text = metric_of(metric).description
+def over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, Any]:
+    """Return what the page says of numbers that are over all cells."""
+    return {**_said(_placed("", sources, lines)), "runs": {}}
+
+
+def described(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
+    """Return the label of every metric, and what it is."""
+    found = {source.metric: metric_of(source.metric) for source in sources}
+    return {name: [metric.label, _words(metric, table)] for name, metric in found.items()}
+
+
+def _words(metric: Metric, table: BenchmarkTable) -> str:
+    text = metric.description
     # Of the losses, which are against whatever the reference is.
-    return cell.said(text) if text.startswith("Retrain's accuracy minus") else text
+    is_loss = text.startswith("Retrain's accuracy minus")
+    return table.cells[0].said(text) if is_loss else text
 
 
-def _sources(tables: Iterable[Table]) -> Iterator[Source]:
-    for table in tables:
-        for grid in table.grids:
-            for group in grid.groups:
-                yield from (f.source for line in group for f in line.fields if f.source)
+def sources_in(tables: Iterable[Table]) -> list[Source]:
+    """Return all numbers that tables show, each once."""
+    fields = (
+        field
+        for table in tables
+        for grid in table.grids
+        for group in grid.groups
+        for line in group
+        for field in line.fields
+    )
+    return list(dict.fromkeys(one for f in fields if f.source for one in (f.source, *f.also)))
+
+
+def _placed(
+    cell: str, sources: Iterable[Source], lines: Lines
+) -> dict[Source, Mapping[str, Place]]:
+    places = ((source, lines.get((cell, replace(source, cell="")))) for source in sources)
+    return {source: found for source, found in places if found}
+
+
+def _said(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
+    """Return the numbers by file: of each, seed, line and value one after another."""
+    numbers: dict[str, dict[str, list[Any]]] = defaultdict(dict)
+    for source, places in found.items():
+        for seed, place in places.items():
+            said = numbers[place.file].setdefault(str(source), [])
+            said += [seed, place.line, _rounded(place.value)]
+    return {"numbers": dict(numbers)}
+
+
+def _rounded(value: str) -> float | str:
+    return float(f"{float(value):.{DIGITS}g}") if value else ""
 
 
 def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:

@@ -73,25 +73,27 @@ class Findings:
 
     def of_cell(self, cell: CellTable) -> list[Section]:
         """Return what they say of a cell."""
-        pictures = _pictures(self.root, self.root / layout.FIGURES / cell.name, self._charts(cell))
+        charts = self._charts(cell, "charts", cell.name)
+        pictures = _pictures(self.root, self.root / layout.FIGURES / cell.name, charts)
         sections = [
             self._section(name, cell, "tables", cell.name, pictures.get(name, []))
             for name in self._order
         ]
         return [section for section in sections if section]
 
-    def _charts(self, cell: CellTable) -> dict[str, Chart]:
-        """Return all charts of a cell, by the name of the figure that shows the same."""
+    def _charts(self, given: Any, function: str, cell: str) -> dict[str, Chart]:
+        """Return all charts of a cell, or over all, by the name of the figure that is the same."""
         found: list[Chart] = []
         for name in self._having["chart"]:
-            found += self._ask(name, "chart", "charts", cell.name, lambda ask: [*ask(cell)])
+            found += self._ask(name, "chart", function, cell, lambda ask: [*ask(given)])
         return {chart.name: chart for chart in found}
 
     def over_cells(self, table: BenchmarkTable) -> list[Section]:
         """Return what they say over all cells; a single one says it itself."""
         if len(table.cells) < 2:
             return []
-        pictures = _pictures(self.root, self.root / layout.FIGURES, {})
+        charts = self._charts(table, "charts_across", "")
+        pictures = _pictures(self.root, self.root / layout.FIGURES, charts)
         sections = [
             self._section(name, table, "tables_across", "", pictures.get(name, []))
             for name in self._order

@@ -1,12 +1,9 @@
 """Runs held against Retrain; Retrain's own line is Retrain against Retrain of the next seed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-from collateral.contract.rows import At
-from collateral.contract.tables import Field, Line, Source
-from collateral.findings._shared.tables import field_of, line_of
-from collateral.findings.catalogue import metric_of
+from collateral.contract.tables import Field, Line
+from collateral.findings._shared.tables import line_of
 from collateral.results.table import REFERENCE, CellTable
 
 NEXT_SEED = "Retrain, next seed"
@@ -28,9 +25,3 @@ def groups(
     if REFERENCE in runs_shown(cell):
         aside.append(Line(floor, list(fields(REFERENCE)), is_aside=True))
     return [group for group in (methods, aside) if group]
-
-
-def field_by_seed(cell: CellTable, run: str, metric: str, set: str = "", at: At = None) -> Field:
-    """Return the mean over seeds and their spread."""
-    shown = field_of(metric_of(metric), cell.values(run, metric, set, at))
-    return replace(shown, source=Source(run, metric, set, "" if at is None else str(at)))

@@ -10,6 +10,7 @@ import altair as alt
 import pandas as pd
 from matplotlib.colors import to_hex
 
+from collateral.findings._shared.spoken import number, spoken
 from collateral.findings._shared.style import GREY, look_of
 from collateral.results.table import CellTable
 
@@ -23,7 +24,7 @@ FAINT = 0.3
 
 def finished(chart: Any, description: str) -> dict[str, Any]:
     """Return the specification of a chart; what `hidden` names is not drawn."""
-    spec: dict[str, Any] = chart.to_dict()
+    spec: dict[str, Any] = chart.to_dict(validate=False)  # half of the time; its parts are checked
     spec.pop("config", None)  # the page has its own
     spec["params"] = [*spec.get("params", []), {"name": "hidden", "value": []}]
     spec["transform"] = [WITHOUT_HIDDEN, *spec.get("transform", [])]
@@ -38,8 +39,13 @@ def colour(cell: CellTable, run: str) -> str:
 def colour_of(cell: CellTable) -> alt.Color:
     """Return the colours of all runs; the page's switches are their legend."""
     runs = [run for run in cell.labels if run != cell.reference]
-    labels, colours = [cell.labels[run] for run in runs], [colour(cell, run) for run in runs]
-    return alt.Color("label:N", scale=alt.Scale(domain=labels, range=colours), legend=None)
+    return colours({cell.labels[run]: colour(cell, run) for run in runs})
+
+
+def colours(by_label: dict[str, str]) -> alt.Color:
+    """Return the colours of some labels."""
+    scale = alt.Scale(domain=list(by_label), range=list(by_label.values()))
+    return alt.Color("label:N", scale=scale, legend=None)
 
 
 def level(dash: tuple[int, int] = (1, 0), **place: float) -> alt.Chart:
@@ -50,24 +56,33 @@ def level(dash: tuple[int, int] = (1, 0), **place: float) -> alt.Chart:
     return line
 
 
-def tooltip(**columns: str) -> list[alt.Tooltip]:
-    """Return what hovering shows: columns of texts or whole numbers, and what they are called."""
+def band(low: float, high: float, scale: alt.Scale) -> alt.Chart:
+    """Return a grey band across the chart, of what chance explains; `scale` is that of the axis."""
+    mark = alt.Chart(ONCE).mark_rect(color=NEUTRAL, opacity=0.22, clip=True, aria=False)
+    # Without the scale, an area would want the axis to begin at zero.
+    grey: alt.Chart = mark.encode(y=alt.YDatum(low, scale=scale), y2=alt.datum(high))
+    return grey
+
+
+def hover(what: str, **more: str) -> list[alt.Tooltip]:
+    """Return what hovering shows, in every chart: method, number and interval, chance, seeds.
+
+    `more` are other columns of texts, and what they are called.
+    """
+    columns = {"label": "method", **more, "said": what, "floor": "chance, ±", "n": "seeds"}
     return [alt.Tooltip(f"{name}:N", title=title) for name, title in columns.items()]
+
+
+def with_words(frame: pd.DataFrame, mean: str, low: str, high: str, chance: str) -> pd.DataFrame:
+    """Return the rows with what hovering says of these columns, which are in points."""
+    columns = (frame[name] for name in (mean, low, high, chance))
+    texts = [spoken(m, (a, b), c) for m, a, b, c in zip(*columns, strict=True)]
+    return frame.assign(**{key: [text[key] for text in texts] for key in ("said", "floor")})
 
 
 def said(values: Iterable[float], form: str, unit: str = "") -> list[str]:
     """Return numbers as texts; a dash for what is none."""
-    return [f"{value:{form}}{unit}" if math.isfinite(value) else "–" for value in values]
-
-
-def intervals(frame: pd.DataFrame, mean: str, low: str, high: str) -> list[str]:
-    """Return "+1.0 [−0.1, +2.1] points" for each row; without an interval where there is none."""
-    means, lows, highs = (said(frame[column], "+.1f") for column in (mean, low, high))
-    known = frame[low].notna()
-    return [
-        f"{m} [{a}, {b}] points" if is_known else f"{m} points"
-        for m, a, b, is_known in zip(means, lows, highs, known, strict=True)
-    ]
+    return [number(value, form, unit) for value in values]
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -11,11 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
-from collateral.findings._shared.compare import chance
+from collateral.findings._shared.scale import rate_limits
 from collateral.findings._shared.statistics import Floats
 from collateral.findings._shared.style import NOISE, NOISE_LABEL, Look
-from collateral.findings.catalogue import metric_of
-from collateral.results.table import CellTable, mean
 
 # How seaborn draws the spread over seeds.
 BARS: dict[str, Any] = {"errorbar": "se", "err_style": "bars", "err_kws": {"linewidth": 0.8}}
@@ -27,7 +25,6 @@ RANGE_NOTE = "Band: the range"
 TICKS = MaxNLocator(5, steps=[1, 2, 5, 10])
 ZERO: dict[str, Any] = {"color": "0.3", "linewidth": 0.8}
 LEVEL: dict[str, Any] = {"color": "0.3", "linestyle": "--", "linewidth": 1}  # of Retrain
-LEAST_HEIGHT = 5.0  # points that a panel covers at least, so that noise alone does not fill it
 
 
 def draw_line(
@@ -53,16 +50,13 @@ def draw_line(
         label = "_nolegend_"
 
 
-def draw_level(axes: Axes, cell: CellTable, metric: str) -> None:
+def draw_level(axes: Axes, level: float, limit: float, label: str = "Retrain") -> None:
     """Draw Retrain's mean, dashed, and around it where 95 % of other retrainings' means lie."""
-    factor = metric_of(metric).factor
-    level = factor * mean(cell.values(cell.reference, metric))
-    limit = factor * chance(cell, metric)
     if np.isnan(level):
         axes.text(0.5, 0.5, "undefined", transform=axes.transAxes, ha="center", color="0.5")
         axes.set_yticks([])
         return
-    axes.axhline(level, label=cell.labels[cell.reference], **LEVEL)
+    axes.axhline(level, label=label, **LEVEL)
     if not np.isnan(limit):
         # No rate is below 0 or above 100.
         axes.axhspan(max(level - limit, 0), min(level + limit, 100), label=NOISE_LABEL, **NOISE)
@@ -73,11 +67,7 @@ def fit_rates(axes: Axes) -> None:
     low, high = axes.dataLim.intervaly
     if not np.isfinite(low):
         return  # nothing is drawn
-    missing = max(LEAST_HEIGHT - (high - low), 0) / 2
-    low, high = low - missing, high + missing
-    low, high = max(low - max(high - 100, 0), 0), min(high, 100)
-    edge = 0.05 * (high - low)
-    low, high = low - edge, high + edge
+    low, high = rate_limits(low, high)
     ticks = TICKS.tick_values(low, high)
     axes.set_yticks([tick for tick in ticks if max(low, 0) <= tick <= min(high, 100)])
     axes.set_ylim(low, high)

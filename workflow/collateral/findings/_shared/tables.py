@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,27 @@ from numpy.typing import NDArray
 
 from collateral.contract.metrics import Metric
 from collateral.contract.rows import At
-from collateral.contract.tables import Field, Line
+from collateral.contract.tables import Field, Line, Source
+from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable, mean, std
 
 
 def field_of(metric: Metric, values: NDArray[np.float64], *, sign: bool = False) -> Field:
     """Return the mean over seeds, and their spread."""
     return Field(metric.text(mean(values), std(values), sign=sign), mean(values))
+
+
+def field_by_seed(
+    cell: CellTable, run: str, metric: str, set: str = "", at: At = None, *, sign: bool = False
+) -> Field:
+    """Return a run's mean over seeds and their spread, and where these stand."""
+    shown = field_of(metric_of(metric), cell.values(run, metric, set, at), sign=sign)
+    return replace(shown, source=source_of(run, metric, set, at))
+
+
+def source_of(run: str, metric: str, set: str = "", at: At = None) -> Source:
+    """Return where a number stands; `at` as it is written there."""
+    return Source(run, metric, set, "" if at is None else str(at))
 
 
 def line_of(cell: CellTable, run: str, fields: list[Field]) -> Line:

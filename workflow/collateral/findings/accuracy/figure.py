@@ -1,15 +1,15 @@
 """The affected classes: each run's accuracies minus Retrain's, as bars."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
+from collateral.contract.metrics import Metric
 from collateral.contract.pictures import Picture
-from collateral.findings._shared.captions import joined
-from collateral.findings._shared.compare import chance
 from collateral.findings._shared.panels import ZERO
 from collateral.findings._shared.style import (
     NOISE,
@@ -20,27 +20,17 @@ from collateral.findings._shared.style import (
     looks,
     style,
 )
-from collateral.findings.accuracy import METRICS
-from collateral.findings.catalogue import metric_of
-from collateral.findings.gap import TERMS
-from collateral.results.table import CellTable, mean, standard_error
+from collateral.findings.accuracy.prepared import RATES, bounds, caption, differences, titles
+from collateral.results.table import CellTable
 
-RATES = TERMS["avg_gap_affected"]
-FACTOR = METRICS[RATES[0]].factor
-CAPTION = (
-    "Accuracy on the affected classes, those that have a forgotten example, minus Retrain's: on "
-    "their retained (RA), forgotten (UA) and test examples (TA). RA is undefined where all of them "
-    "is forgotten."
-)
-NOISE_CAPTION = "Grey: where 95 % of differences between retrainings lie."
 GROUP_WIDTH = 0.84
+WHOLE = Metric("", "", "points", digits=0)  # of the numbers at the bars
 
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the bars of the affected classes, where there are runs."""
     if looks(cell) and not set(RATES).isdisjoint(cell.metrics(cell.reference)):
-        noise = NOISE_CAPTION if cell.has_retrain else ""
-        yield Picture("affected", draw(cell), joined(cell.said(CAPTION), noise))
+        yield Picture("affected", draw(cell), caption(cell))
 
 
 @style()
@@ -51,10 +41,11 @@ def draw(cell: CellTable) -> Figure:
     axes.grid(axis="y")
     axes.axhline(0, **ZERO)
     drawn = looks(cell)
+    by_run = dict(iter(differences(cell, list(drawn)).groupby("run")))
     for place, (run, look) in enumerate(drawn.items()):
-        _draw_bars(axes, cell, run, look, (place, len(drawn)))
-    _draw_noise(axes, cell)
-    axes.set_xticks(range(len(RATES)), [_tick(cell, metric) for metric in RATES])
+        _draw_bars(axes, by_run[run], look, (place, len(drawn)))
+    _draw_noise(axes, np.array(bounds(cell)))
+    axes.set_xticks(range(len(RATES)), titles(cell))
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.55, len(RATES) - 0.45)
     axes.use_sticky_edges = False
@@ -64,37 +55,23 @@ def draw(cell: CellTable) -> Figure:
     return fig
 
 
-def _tick(cell: CellTable, metric: str) -> str:
-    is_undefined = np.isnan(cell.values(cell.reference, metric)).all()
-    return metric_of(metric).label + ("\n(undefined)" if is_undefined else "")
-
-
-def _draw_bars(axes: Axes, cell: CellTable, run: str, look: Look, slot: tuple[int, int]) -> None:
+def _draw_bars(axes: Axes, rows: pd.DataFrame, look: Look, slot: tuple[int, int]) -> None:
     place, num_runs = slot
     width = GROUP_WIDTH / num_runs
     x = np.arange(len(RATES)) - GROUP_WIDTH / 2 + (place + 0.5) * width
-    pairs = [(cell.values(run, name), cell.values(cell.reference, name)) for name in RATES]
-    heights = np.array([mean(own) - mean(retrained) for own, retrained in pairs])
-    errors = np.nan_to_num([standard_error(own - retrained) for own, retrained in pairs])
     bars = axes.bar(
         x,
-        FACTOR * heights,
+        rows["mean"],
         0.86 * width,
-        yerr=FACTOR * errors,
+        yerr=np.nan_to_num(rows["error"]),
         error_kw={"ecolor": "0.2", "elinewidth": 0.8},
-        label=cell.labels[run],
+        label=rows["label"].iloc[0],
         **look.of_bar,
     )
-    texts = [replace(metric_of(name), digits=0) for name in RATES]
-    axes.bar_label(
-        bars,
-        [metric.text(height, sign=True) for metric, height in zip(texts, heights, strict=True)],
-        padding=2,
-        fontsize=6,
-    )
+    texts = [WHOLE.text(height / WHOLE.factor, sign=True) for height in rows["mean"]]
+    axes.bar_label(bars, texts, padding=2, fontsize=6)
 
 
-def _draw_noise(axes: Axes, cell: CellTable) -> None:
-    limits = FACTOR * np.array([chance(cell, metric) for metric in RATES])
+def _draw_noise(axes: Axes, limits: NDArray[np.float64]) -> None:
     if not np.isnan(limits).all():
         axes.bar(range(len(limits)), 2 * limits, 0.96, -limits, label=NOISE_LABEL, **NOISE)

@@ -7,8 +7,15 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.statistics import half_width
+from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
-from collateral.findings.classes.reading import kept_names, points_of, short_names, slope_text
+from collateral.findings.classes.reading import (
+    SLOPE,
+    kept_names,
+    points_of,
+    short_names,
+    slope_text,
+)
 from collateral.results.table import REFERENCE, CellTable, mean
 
 CAPTION = (
@@ -42,7 +49,7 @@ def _grid(cell: CellTable) -> Grid:
         Line(short, _fields(cell, name, runs))
         for name, short in zip(names, short_names(names), strict=True)
     ]
-    slopes = [Field(""), *(Field(slope_text(cell, run)) for run in runs), Field("")]
+    slopes = [Field(""), *(_slope(cell, run) for run in runs), Field("")]
     headings = ["Similarity", *(cell.labels[run] for run in runs), "Chance"]
     return Grid("Class", headings, [classes, [Line("Slope", slopes)]])
 
@@ -54,17 +61,25 @@ def _similarity(cell: CellTable, name: str) -> float:
 def _fields(cell: CellTable, name: str, runs: list[str]) -> list[Field]:
     similarity, limit = _similarity(cell, name), chance_by_sd(cell, "class_drop", at=name)
     chance = metric_of("class_drop").text(limit)
+    own, noise = (
+        source_of(REFERENCE, metric, at=name) for metric in ("class_similarity", "class_drop_sd")
+    )
     return [
-        Field(metric_of("class_similarity").text(similarity), similarity),
+        Field(metric_of("class_similarity").text(similarity), similarity, source=own),
         *(_drop(cell, run, name) for run in runs),
-        Field(EMPTY if chance == EMPTY else f"±{chance}", limit),
+        Field(EMPTY if chance == EMPTY else f"±{chance}", limit, source=noise),
     ]
+
+
+def _slope(cell: CellTable, run: str) -> Field:
+    center, *ends = (source_of(run, name) for name in SLOPE)
+    return Field(slope_text(cell, run), source=center, also=tuple(ends))
 
 
 def _drop(cell: CellTable, run: str, name: str) -> Field:
     values = cell.values(run, "class_drop", at=name)
     text = metric_of("class_drop").text(mean(values), half_width(values), sign=True)
-    return Field(text, mean(values))
+    return Field(text, mean(values), source=source_of(run, "class_drop", at=name))
 
 
 def _records(cell: CellTable) -> Iterator[dict[str, Any]]:

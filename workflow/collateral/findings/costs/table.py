@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +10,13 @@ from collateral.contract.metrics import EMPTY, Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, joined, over_seeds
 from collateral.findings._shared.devices import devices_of, different_devices
-from collateral.findings._shared.tables import csv_record, field_of, line_of
+from collateral.findings._shared.tables import (
+    csv_record,
+    field_by_seed,
+    field_of,
+    line_of,
+    source_of,
+)
 from collateral.findings.catalogue import metric_of
 from collateral.findings.costs import PREPARATION
 from collateral.results.record import STATED
@@ -43,9 +50,12 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 def preparation(cell: CellTable, run: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return by seed the seconds of all phases but the run's own; NaN where it has but these."""
-    phases = [p for p in cell.indices(run, "seconds") if p not in OWN_PHASES]
-    found = [cell.values(run, "seconds", at=phase) for phase in phases]
+    found = [cell.values(run, "seconds", at=phase) for phase in _preparing(cell, run)]
     return np.sum(found, axis=0) if found else np.full(len(cell.seeds), np.nan)
+
+
+def _preparing(cell: CellTable, run: str) -> list[str]:
+    return [phase for phase in cell.indices(run, "seconds") if phase not in OWN_PHASES]
 
 
 def _totals(cell: CellTable, totals: list[str], devices: dict[str, str]) -> Grid:
@@ -57,17 +67,24 @@ def _totals(cell: CellTable, totals: list[str], devices: dict[str, str]) -> Grid
     several = len(set(devices.values())) > 1
     lines = []
     for run in cell.labels:
-        fields = [field_of(metric_of(name), cell.values(run, name)) for name in totals]
-        fields += [field_of(PREPARATION, preparation(cell, run))] if prepares else []
+        fields = [field_by_seed(cell, run, name) for name in totals]
+        fields += [_preparation(cell, run)] if prepares else []
         fields += [_share(cell, run), _paying(cell, run)] if cell.has_retrain else []
         fields += [Field(devices.get(run, EMPTY))] if several else []
         lines.append(line_of(cell, run, fields))
     return Grid("Run", [*headings, *(["Device"] if several else [])], [lines])
 
 
+def _preparation(cell: CellTable, run: str) -> Field:
+    shown = field_of(PREPARATION, preparation(cell, run))
+    phases = [source_of(run, "seconds", at=phase) for phase in _preparing(cell, run)]
+    return replace(shown, source=phases[0], also=tuple(phases[1:])) if phases else shown
+
+
 def _share(cell: CellTable, run: str) -> Field:
     share = 1.0 if run == REFERENCE else cell.number(run, "rte_share")
-    return Field(metric_of("rte_share").text(share), share)
+    source = source_of(run, "rte" if run == REFERENCE else "rte_share")
+    return Field(metric_of("rte_share").text(share), share, source=source)
 
 
 def _paying(cell: CellTable, run: str) -> Field:
@@ -75,11 +92,12 @@ def _paying(cell: CellTable, run: str) -> Field:
     if cell.kinds[run] != "method" or math.isnan(share := cell.number(run, "rte_share")):
         return Field(EMPTY)
     if share >= 1:
-        return Field("never", math.inf)
+        return Field("never", math.inf, source=source_of(run, "rte_share"))
     if math.isnan(deletions := cell.number(run, "paying_deletions")):
         return Field(EMPTY)
     # At exactly so many both have taken as long.
-    return Field(f"{math.floor(deletions) + 1:,}", deletions)
+    source = source_of(run, "paying_deletions")
+    return Field(f"{math.floor(deletions) + 1:,}", deletions, source=source)
 
 
 def _ledger(cell: CellTable) -> list[str]:
@@ -96,12 +114,19 @@ def _told(metric: Metric) -> str:
 
 
 def _phases(cell: CellTable) -> list[Grid]:
-    texts: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for run, phase in _run_phases(cell):
-        seconds = mean(cell.values(run, "seconds", at=phase))
-        texts.setdefault(run, []).append(f"{phase} {metric_of('seconds').text(seconds)}")
-    lines = [Line(cell.labels[run], [Field(", ".join(found))]) for run, found in texts.items()]
+        found.setdefault(run, []).append(phase)
+    lines = [Line(cell.labels[run], [_of_phases(cell, run, ps)]) for run, ps in found.items()]
     return [Grid("Run", ["Phases (s)"], [lines], is_prose=True)] if lines else []
+
+
+def _of_phases(cell: CellTable, run: str, phases: list[str]) -> Field:
+    seconds = [mean(cell.values(run, "seconds", at=phase)) for phase in phases]
+    texts = map(metric_of("seconds").text, seconds)
+    said = ", ".join(f"{phase} {text}" for phase, text in zip(phases, texts, strict=True))
+    first, *others = (source_of(run, "seconds", at=phase) for phase in phases)
+    return Field(said, source=first, also=tuple(others))
 
 
 def _run_phases(cell: CellTable) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from collateral.contract.charts import Chart
@@ -13,11 +14,11 @@ from collateral.findings._shared.charts import (
     ROWS,
     colour_of,
     finished,
-    intervals,
+    hover,
     level,
     rows_of,
     said,
-    tooltip,
+    with_words,
 )
 from collateral.findings._shared.statistics import half_width
 from collateral.findings._shared.style import looks
@@ -57,15 +58,14 @@ def averaged(cell: CellTable) -> pd.DataFrame:
     limits = ends(cell, found)
     of_runs = found.groupby([*PLACE, "centre", "run"], sort=False, dropna=False)["value"]
     means = of_runs.agg(mean="mean", half=lambda v: half_width(v.to_numpy()), n="count")
-    means = means.reset_index().dropna(subset="mean")
+    means = means.reset_index()  # an empty bin stays: there the line has a gap
     means["low_end"], means["high_end"] = (means["mean"] + s * means["half"] for s in (-1, 1))
-    means["difference"] = intervals(means, "mean", "low_end", "high_end")
-    means["floor"] = said(means["chance"], ".1f", " points")
+    means = with_words(means, "mean", "low_end", "high_end", "chance")
     means["examples"] = said(means["count"], ".0f")
     means["label"] = means["run"].map(cell.labels)
     for column in ("mean", "low_end", "high_end"):
         reaches = (limits[metric] for metric in means["metric"])
-        clipped = (min(max(v, a), b) for v, (a, b) in zip(means[column], reaches, strict=True))
+        clipped = (np.clip(v, a, b) for v, (a, b) in zip(means[column], reaches, strict=True))
         means[column] = list(clipped)
     bins = found.drop_duplicates(PLACE)[["set", "metric", "low", "high", "chance"]]
     dropped = ["bin", "low", "high", "chance", "half"]
@@ -102,7 +102,5 @@ def _runs(cell: CellTable) -> Iterator[alt.Chart]:
     yield base.mark_line(aria=False).encode(y=y)
     interval = {"y": alt.Y("low_end:Q"), "y2": "high_end:Q"}
     yield base.mark_rule(aria=False).encode(opacity=faint, **interval)
-    hover = tooltip(
-        label="method", difference="difference", floor="chance, ±", examples="examples", n="seeds"
-    )
-    yield base.mark_circle(size=40).encode(y=y, opacity=faint, tooltip=hover)
+    shown = hover("difference", examples="examples")
+    yield base.mark_circle(size=40).encode(y=y, opacity=faint, tooltip=shown)

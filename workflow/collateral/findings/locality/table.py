@@ -7,7 +7,7 @@ from dataclasses import replace
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import CHANCE, joined, over_seeds
 from collateral.findings._shared.compare import chance_by_sd
-from collateral.findings._shared.tables import csv_record, field_of, line_of
+from collateral.findings._shared.tables import csv_record, field_by_seed, line_of, source_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.locality.numbers import BINNED
 from collateral.results.table import CellTable, mean
@@ -58,7 +58,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 def _field(cell: CellTable, run: str, metric: str, name: str) -> Field:
     values = cell.values(run, metric, name)
     is_chance = abs(mean(values)) <= chance_by_sd(cell, metric, name)
-    return replace(field_of(metric_of(metric), values, sign=True), is_chance=is_chance)
+    return replace(field_by_seed(cell, run, metric, name, sign=True), is_chance=is_chance)
 
 
 def _chance(cell: CellTable) -> list[Line]:
@@ -66,7 +66,10 @@ def _chance(cell: CellTable) -> list[Line]:
     limits = {(metric, name): chance_by_sd(cell, metric, name) for metric, name in COLUMNS}
     if all(math.isnan(limit) for limit in limits.values()):
         return []
-    fields = [Field(f"±{metric_of(metric).text(limit)}") for (metric, _), limit in limits.items()]
+    fields = [
+        Field(f"±{metric_of(m).text(limit)}", source=source_of(cell.reference, f"{m}_sd", name))
+        for (m, name), limit in limits.items()
+    ]
     return [Line("Retrain vs. Retrain (95 %)", fields, is_aside=True)]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from collateral.contract.metrics import EMPTY
-from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.contract.tables import EVERY, Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, joined
+from collateral.findings._shared.tables import source_of
 from collateral.findings.localization import CONTROLS, HARDNESS, MEASURES, METRICS, SETS
 from collateral.findings.localization.numbers import known_lows, sound_cells
 from collateral.findings.localization.strength import middle
@@ -123,18 +125,23 @@ def _field(cell: CellTable, run: str, name: str, of: str, control: str | None) -
     record, metric = _record(cell, run, name, of, control), MEASURES[name]
     kind = "" if len(cell.seeds) > 1 else "examples_"
     low, high = (metric.text(record[f"{kind}{end}"]) for end in ("low", "high"))
-    shown = metric.text(record["mean"])
-    return Field(shown if low == EMPTY else f"{shown} [{low}, {high}]", record["mean"])
+    shown, source = metric.text(record["mean"]), source_of(run, name, of, control)
+    if low == EMPTY:
+        return Field(shown, record["mean"], source=source)
+    ends = tuple(source_of(run, f"{name}_{kind}{end}", of, control) for end in ("low", "high"))
+    return Field(f"{shown} [{low}, {high}]", record["mean"], source=source, also=ends)
 
 
 def _across(table: BenchmarkTable, run: str, control: str | None) -> Iterator[Field]:
     for name, of in COLUMNS:
         value = over_cells(table, run, name, of, control)
-        yield Field(MEASURES[name].text(value), value)
+        source = replace(source_of(run, name, of, control), cell=EVERY)
+        yield Field(MEASURES[name].text(value), value, source=source)
     for of in SETS:
         count = table.number(run, "rising_cells", of, control)
         text, known = METRICS["rising_cells"].text(count), len(known_lows(table, run, of, control))
-        yield Field(text if text == EMPTY else f"{text} of {known}", count)
+        source = source_of(run, "rising_cells", of, control)
+        yield Field(text if text == EMPTY else f"{text} of {known}", count, source=source)
 
 
 def _record(cell: CellTable, run: str, name: str, of: str, control: str | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from collateral.contract.metrics import EMPTY, Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import over_seeds
+from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.paper.cells import Printed, in_standard_errors, printed, setting_of
 from collateral.results.table import CellTable, mean, standard_error, std
@@ -62,13 +63,17 @@ def _record(cell: CellTable, theirs: Printed) -> dict[str, Any]:
 
 def _line(record: dict[str, Any]) -> Line:
     metric, errors = metric_of(record["metric"]), record["standard_errors"]
-    pairs = [(record[f"{whose}mean"], record[f"{whose}std"]) for whose in ("", "paper_")]
+    ours, theirs = ((record[f"{whose}mean"], record[f"{whose}std"]) for whose in ("", "paper_"))
+    source = source_of(record["run"], record["metric"])
     return Line(
         record["label"],
         [
             Field(metric.heading),
-            *(Field(metric.text(value, spread), value) for value, spread in pairs),
-            Field(metric.text(record["difference"], sign=True), record["difference"]),
+            Field(metric.text(*ours), ours[0], source=source),
+            Field(metric.text(*theirs), theirs[0]),
+            Field(
+                metric.text(record["difference"], sign=True), record["difference"], source=source
+            ),
             Field(EMPTY if np.isnan(errors) else ERRORS.text(errors, sign=True), errors),
             Field(str(record["paper_table"]), record["paper_table"]),
         ],

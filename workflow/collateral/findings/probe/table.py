@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from collateral.contract.rows import At
 from collateral.contract.tables import Grid, Line, Table
-from collateral.findings._shared.against import field_by_seed
 from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings._shared.tables import csv_record, line_of
+from collateral.findings._shared.tables import csv_record, field_by_seed, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.plain import KINDS
 from collateral.findings.probe import METRICS

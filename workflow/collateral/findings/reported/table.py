@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import joined, over_seeds
-from collateral.findings._shared.tables import csv_record, field_of
+from collateral.findings._shared.tables import csv_record, field_by_seed
 from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.reported import METRICS
 from collateral.results.table import CellTable, mean
@@ -39,4 +39,4 @@ def _reported(cell: CellTable, run: str) -> list[str]:
 def _line(cell: CellTable, run: str, metric: str) -> Line:
     shown = metric_of(metric)
     name = Field(shown.heading or metric)
-    return Line(cell.labels[run], [name, field_of(shown, cell.values(run, metric))])
+    return Line(cell.labels[run], [name, field_by_seed(cell, run, metric)])

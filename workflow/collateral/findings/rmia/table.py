@@ -68,7 +68,10 @@ def _auc(cell: CellTable, run: str, kind: str) -> Field:
     ends = [cell.number(run, f"rmia_auc_{kind}{end}") for end in ("low", "high")]
     low, high = map(metric.text, ends)
     field = Field(metric.text(value), value, source=Source(run, "rmia_auc"))
-    return field if low == EMPTY else replace(field, value=f"{field.value} [{low}, {high}]")
+    if low == EMPTY:
+        return field
+    also = tuple(Source(run, f"rmia_auc_{kind}{end}") for end in ("low", "high"))
+    return replace(field, value=f"{field.value} [{low}, {high}]", also=also)
 
 
 def _record(cell: CellTable, run: str, name: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, joined
+from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.findings.summary import RANKS, STANDINGS
@@ -45,10 +46,12 @@ def _grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
 
 def _fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
     ranked = table.number(run, "ranked_cells", at=gap)
-    yield Field(f"{STANDINGS['ranked_cells'].text(ranked)} of {len(table.cells)}", ranked)
+    text = f"{STANDINGS['ranked_cells'].text(ranked)} of {len(table.cells)}"
+    yield Field(text, ranked, source=source_of(run, "ranked_cells", at=gap))
     for name, metric in list(STANDINGS.items())[1:]:
         value = table.number(run, name, at=gap)
-        yield Field(metric.text(value), value) if ranked else Field(EMPTY)
+        source = source_of(run, name, at=gap)
+        yield Field(metric.text(value), value, source=source) if ranked else Field(EMPTY)
 
 
 def _caption(table: BenchmarkTable) -> str:

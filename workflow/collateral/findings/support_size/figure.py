@@ -21,6 +21,7 @@ from collateral.findings._shared.panels import (
     draw_line,
     fit_rates,
 )
+from collateral.findings._shared.prepared import level_of
 from collateral.findings._shared.style import NOISE, WIDTH, Look, annotate, look_of, style
 from collateral.findings.catalogue import metric_of
 from collateral.findings.support_size.reading import Supports, span, supports_of
@@ -34,22 +35,28 @@ MARKS = (
     "Vertical lines: the k of the runs, and what k: auto takes (grey: the range of the seeds). "
     "Above: the least similarity to the forget set in a support of that size, mean over seeds."
 )
-CAPTIONS = {
+WHAT = {  # print and page draw
     "support-kl": "Without Retrain: how much the teacher's predictions for the forget set change "
     "from one support size to the next. KL divergence of its histogram of classes (the mean over "
     "the forget set of the class probabilities that the student is shown) from that of the next "
     "smaller support's teacher. Grey: the mean KL between two seeds' teachers of one size; below "
-    f"it a change is no more than another seed makes of it. {MARKS}",
+    "it a change is no more than another seed makes of it.",
     "support-accuracy": "Without Retrain: the teacher's accuracy on the forget set, and the number "
-    f"of classes in its support, by the support's size. {MARKS}",
+    "of classes in its support, by the support's size.",
     "support-drop": "Without Retrain: accuracy that retained examples lose by one step of gradient "
     "ascent on the forget set, by similarity to it, in ten bins of equal width. Bars: mean over "
     "seeds; points: single seeds, each in its own bins. Tinted: what k: auto takes, once for each "
-    "seed. Below: examples per bin, on a logarithmic scale.",
+    "seed.",
     "support-retrain": "After the fact, because it uses Retrain: KL divergence of the teacher's "
     "histogram of classes on the forget set from Retrain's (left; grey: the mean KL between two "
     "seeds' Retrains), and the teacher's accuracy on the forget set beside Retrain's UA (right; "
     "grey: where 95 % of other retrainings' means lie). Nothing is chosen by it.",
+}
+CAPTIONS = {
+    "support-kl": f"{WHAT['support-kl']} {MARKS}",
+    "support-accuracy": f"{WHAT['support-accuracy']} {MARKS}",
+    "support-drop": f"{WHAT['support-drop']} Below: examples per bin, on a logarithmic scale.",
+    "support-retrain": WHAT["support-retrain"],
 }
 
 
@@ -140,7 +147,7 @@ def draw_retrain(supports: Supports, look: Look) -> Figure:
         left.axhspan(0, floor, **NOISE)
     left.set_ylabel("KL of the teacher to Retrain (nats)")
     _draw_teacher(right, supports, _teacher_accuracy(supports), look)
-    draw_level(right, supports.cell, "ua")
+    draw_level(right, *level_of(supports.cell, "ua"))
     fit_rates(right)
     right.set_ylabel("Accuracy on the forget set (%)")
     for axes in (left, right):

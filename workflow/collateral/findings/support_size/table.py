@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import described, over_seeds
-from collateral.findings._shared.tables import csv_record, field_of
+from collateral.findings._shared.tables import csv_record, field_by_seed, field_of, source_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.support_size.reading import Step, Supports, supports_of
 from collateral.results.table import REFERENCE, CellTable
@@ -45,7 +46,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     yield Table(
         "support-auto",
         "k: auto",
-        [_auto(supports.steps)],
+        [_auto(supports)],
         AUTO.format(**words),
         records=[_step_record(step) for step in supports.steps],
     )
@@ -67,7 +68,7 @@ def _records(supports: Supports, metrics: Sequence[str]) -> Iterator[dict[str, A
 
 def _sizes(supports: Supports) -> Grid:
     lines = [
-        Line(str(size), [*_fields(supports, size, BY_SIZE), _overall(BETWEEN_SEEDS, floor)])
+        Line(str(size), [*_fields(supports, size, BY_SIZE), _floor(supports, size, floor)])
         for size, floor in zip(supports.sizes, supports.floors, strict=True)
     ]
     return Grid("k", [metric_of(name).heading for name in (*BY_SIZE, BETWEEN_SEEDS)], [lines])
@@ -75,28 +76,43 @@ def _sizes(supports: Supports) -> Grid:
 
 def _fields(supports: Supports, size: int, metrics: Sequence[str]) -> list[Field]:
     cell, run = supports.cell, supports.run
-    return [field_of(metric_of(name), cell.values(run, name, at=size)) for name in metrics]
+    return [field_by_seed(cell, run, name, at=size) for name in metrics]
+
+
+def _floor(supports: Supports, size: int, floor: float) -> Field:
+    source = source_of(supports.run, BETWEEN_SEEDS, at=size)
+    return replace(_overall(BETWEEN_SEEDS, floor), source=source)
 
 
 def _overall(metric: str, number: float) -> Field:
     return Field(metric_of(metric).text(number), number)
 
 
-def _auto(steps: Sequence[Step]) -> Grid:
-    lines = [Line(str(step.seed), [field for _, field in _seen(step)]) for step in steps]
-    return Grid("Seed", [heading for heading, _ in _seen(steps[0])], [lines])
+def _auto(supports: Supports) -> Grid:
+    steps, bins = supports.steps, supports.cell.indices(supports.run, "support_drop")
+    lines = [
+        Line(str(step.seed), [field for _, field in _seen(step, supports.run, bins)])
+        for step in steps
+    ]
+    return Grid("Seed", [heading for heading, _ in _seen(steps[0], "", bins)], [lines])
 
 
-def _seen(step: Step) -> list[tuple[str, Field]]:
+def _seen(step: Step, run: str, bins: Sequence[str]) -> list[tuple[str, Field]]:
     """Return what a step showed, by heading."""
+
+    def shown(name: str, number: float, at: str | None = None) -> Field:
+        metric = f"support_{name}"
+        return replace(_overall(metric, number), source=source_of(run, metric, at=at))
+
+    largest, first = bins[step.largest], bins[-step.num_taken]
     return [
-        ("Rate", _overall("support_step_rate", step.rate)),
-        ("Top bin loses", _overall("support_drop", step.drop[-1])),
-        ("Largest loss", _overall("support_drop", step.drop[step.largest])),
-        ("in a bin of", _overall("support_bin_count", step.counts[step.largest])),
+        ("Rate", shown("step_rate", step.rate)),
+        ("Top bin loses", shown("drop", step.drop[-1], bins[-1])),
+        ("Largest loss", shown("drop", step.drop[step.largest], largest)),
+        ("in a bin of", shown("bin_count", step.counts[step.largest], largest)),
         ("Bins", _overall("support_bin_count", step.num_taken)),
-        ("From", _overall("support_bin_low", step.least_similarity)),
-        ("Auto's k", _overall("support_auto", step.auto)),
+        ("From", shown("bin_low", step.least_similarity, first)),
+        ("Auto's k", shown("auto", step.auto)),
     ]
 
 
@@ -121,12 +137,18 @@ def _after(supports: Supports) -> Grid:
             str(size),
             [
                 *_fields(supports, size, [KL_RETRAIN]),
-                field_of(DIFFERENCE, difference, sign=True),
+                replace(
+                    field_of(DIFFERENCE, difference, sign=True),
+                    source=source_of(supports.run, "support_teacher_ua", at=size),
+                    also=(source_of(REFERENCE, "ua"),),
+                ),
             ],
         )
         for size, difference in zip(supports.sizes, differences, strict=True)
     ]
     floor = supports.cell.number(supports.run, "support_kl_retrains")
-    two = Line("two Retrains", [_overall(KL_RETRAIN, floor), Field("")], is_aside=True)
+    source = source_of(supports.run, "support_kl_retrains")
+    between = replace(_overall(KL_RETRAIN, floor), source=source)
+    two = Line("two Retrains", [between, Field("")], is_aside=True)
     groups = [lines] if math.isnan(floor) else [lines, [two]]
     return Grid("k", [metric_of(KL_RETRAIN).heading, DIFFERENCE.heading], groups)

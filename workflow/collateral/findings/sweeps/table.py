@@ -9,6 +9,7 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.compare import compare
 from collateral.findings._shared.layouts import AFFECTED, MAIN, Layout
+from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.findings.sweeps.noise import NAME, Noise, noises, spread
@@ -22,6 +23,7 @@ NOISE = (
     "root mean square over {n} seeds. By seed: that of the method's own runs over seeds, in which "
     "everything is drawn anew. r: correlation of student and teacher within a seed."
 )
+OF_TEACHERS = ("teacher_ua", "teacher_epochs", "ua")
 NOISE_HEADINGS = (
     *("Teachers", "Teacher UA", "by teacher", "UA", "by teacher", "by seed", "r"),
     "Teacher's epochs",
@@ -41,7 +43,8 @@ def noise_table(cell: CellTable, found: Sequence[Noise]) -> Table:
     """Return the spread of teachers and students, a row a method."""
     records = [_noise_record(cell, noise) for noise in found]
     methods = [noise.sweep.method for noise in found]
-    lines = [Line(*line) for line in zip(methods, map(_noise_fields, records), strict=True)]
+    fields = [_noise_fields(*pair) for pair in zip(records, found, strict=True)]
+    lines = [Line(*line) for line in zip(methods, fields, strict=True)]
     ua = metric_of("ua").text(mean(cell.values(REFERENCE, "ua")))
     caption = NOISE.format(ua=ua, n=len(cell.seeds))
     grid = Grid("Method", [*NOISE_HEADINGS], [lines])
@@ -62,13 +65,24 @@ def _noise_record(cell: CellTable, noise: Noise) -> dict[str, Any]:
     }
 
 
-def _noise_fields(record: dict[str, Any]) -> list[Field]:
+def _noise_fields(record: dict[str, Any], noise: Noise) -> list[Field]:
     rate, epochs = metric_of("ua"), metric_of("teacher_epochs")
     texts = {name: rate.text(value) for name, value in record.items() if "ua" in name}
     texts["teachers"] = str(record["teachers"])
     texts["r"] = EMPTY if math.isnan(record["r"]) else f"{record['r']:.2f}".replace("-", "−")
     texts["teacher_epochs"] = epochs.text(record["teacher_epochs"])
-    return [Field(texts[name], record[name]) for name in record if name != "run"]
+    shown = [name for name in record if name != "run"]
+    return [Field(texts[name], record[name], **_sources(name, noise)) for name in shown]
+
+
+def _sources(name: str, noise: Noise) -> dict[str, Any]:
+    """Return the numbers that a field is made of: of all teachers, or of the method's own runs."""
+    metric = next((known for known in OF_TEACHERS if name.startswith(known)), "")
+    runs = [noise.sweep.own] if name.endswith("by_seed") else list(noise.sweep.values)
+    if not metric:
+        return {}
+    first, *others = (source_of(run, metric) for run in runs)
+    return {"source": first, "also": tuple(others)}
 
 
 def layout_of(cell: CellTable, sweep: Sweep) -> Layout:

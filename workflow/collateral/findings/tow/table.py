@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from collateral.contract.tables import Grid, Table
-from collateral.findings._shared.against import WHAT_IT_IS, field_by_seed, groups, runs_shown
+from collateral.findings._shared.against import WHAT_IT_IS, groups, runs_shown
 from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings._shared.tables import csv_record
+from collateral.findings._shared.tables import csv_record, field_by_seed
 from collateral.findings.tow import METRICS
 from collateral.results.table import REFERENCE, CellTable
 

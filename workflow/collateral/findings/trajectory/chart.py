@@ -12,19 +12,22 @@ from collateral.findings._shared.charts import (
     ROWS,
     colour_of,
     finished,
+    hover,
     level,
     rows_of,
     said,
-    tooltip,
 )
+from collateral.findings._shared.compare import chance
+from collateral.findings._shared.spoken import number
 from collateral.findings._shared.style import looks
 from collateral.findings.trajectory import SHARES
-from collateral.findings.trajectory.course import legs
+from collateral.findings.trajectory.course import POINTS, legs
 from collateral.findings.trajectory.figure import LEAST, Ways, span
 from collateral.results.table import REFERENCE, CellTable, mean
 
 PANEL = {"width": 330, "height": 300}
 PARTS = {"error": (0.0, LEAST), "damage": (-LEAST / 2, LEAST / 2), "gap": (0.0, LEAST)}
+OTHERS = ("error", "damage")  # than the gap
 CAPTION = (
     "The way of each method from the base model towards Retrain (cross), a dot an epoch. Left: the "
     "mean deviation of UA and MIA from Retrain's against the damage. Right: the average gap over "
@@ -44,7 +47,8 @@ def charts(cell: CellTable) -> Iterator[Chart]:
 
 def rows(ways: Ways) -> pd.DataFrame:
     """Return a row a run and epoch: where it is drawn, no further than the axes, and its words."""
-    frames = []
+    frames, n = [], len(ways.cell.seeds)
+    floor = number(POINTS * chance(ways.cell, "avg_gap"), ".1f", " points")
     for run, leg in ways.legs.items():
         label, is_paced = ways.cell.labels[run], leg.is_paced
         of_run = {"run": run, "label": label, "is_paced": is_paced, "seconds": leg.seconds}
@@ -52,7 +56,10 @@ def rows(ways: Ways) -> pd.DataFrame:
             **of_run,
             "epoch": np.arange(len(leg.gap)),
             **{part: np.clip(getattr(leg, part), *_ends(ways, part)) for part in PARTS},
-            **{f"{part}_said": said(getattr(leg, part), ".1f", " points") for part in PARTS},
+            "said": said(leg.gap, ".1f", " points"),
+            "floor": floor,
+            "n": n,
+            **{f"{one}_said": said(getattr(leg, one), ".1f", " points") for one in OTHERS},
             "time": said(leg.seconds, ".3g", " s"),
         }))  # fmt: skip
     return pd.concat(frames)
@@ -64,7 +71,8 @@ def draw(ways: Ways) -> dict[str, object]:
     moved = base.transform_filter("datum.epoch > 0 && datum.seconds > 0")
     error = alt.X("error:Q", title="Forgetting error (points)", scale=_scale(ways, "error"))
     damage = alt.Y("damage:Q", title="Damage (points)", scale=_scale(ways, "damage"))
-    seconds = alt.X("seconds:Q", title="Seconds (RTE)", scale=alt.Scale(type="log", nice=False))
+    scale, axis = alt.Scale(type="log", nice=False), alt.Axis(tickCount=5)
+    seconds = alt.X("seconds:Q", title="Seconds (RTE)", scale=scale, axis=axis)
     gap = alt.Y("gap:Q", title="Avg. Gap (points)", scale=_scale(ways, "gap"))
     cross = alt.Chart(ONCE).mark_point(shape="cross", size=120, filled=True, color="#888")
     retrain = cross.encode(x=alt.datum(0), y=alt.datum(0), tooltip=alt.value("Retrain"))
@@ -78,15 +86,9 @@ def _way(base: alt.Chart, x: alt.X, y: alt.Y) -> Iterator[alt.Chart]:
     """Yield the line of every run, dashed where no epoch is a shorter run, and a dot an epoch."""
     dash = alt.condition("datum.is_paced", alt.value([4, 3]), alt.value([1, 0]))
     yield base.mark_line(aria=False).encode(x=x, y=y, strokeDash=dash)
-    hover = tooltip(
-        label="method",
-        epoch="epoch",
-        time="time",
-        error_said="forgetting error",
-        damage_said="damage",
-        gap_said="average gap",
-    )
-    yield base.mark_circle(size=40, opacity=1).encode(x=x, y=y, tooltip=hover)
+    more = {"epoch": "epoch", "time": "time", "error_said": "forgetting error"}
+    shown = hover("average gap", **more, damage_said="damage")
+    yield base.mark_circle(size=40, opacity=1).encode(x=x, y=y, tooltip=shown)
 
 
 def _budgets(cell: CellTable) -> Iterator[alt.Chart]:

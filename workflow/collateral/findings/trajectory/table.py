@@ -11,9 +11,10 @@ import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.contract.tracking import TRACKED
 from collateral.findings._shared.captions import joined
 from collateral.findings._shared.devices import devices_of, different_devices
-from collateral.findings._shared.tables import line_of
+from collateral.findings._shared.tables import line_of, source_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.trajectory import SHARES
 from collateral.findings.trajectory.course import Leg, leaders, legs
@@ -64,15 +65,23 @@ def _field(leg: Leg, share: int, is_best: bool) -> Field:
     gap, epoch = leg.within(share)
     if not epoch:
         return Field(EMPTY)
-    return Field(f"{metric_of('budget_gap').text(gap)} ({epoch})", gap, is_best=is_best)
+    return Field(
+        f"{metric_of('budget_gap').text(gap)} ({epoch})",
+        gap,
+        is_best=is_best,
+        source=source_of(leg.run, "budget_gap", at=share),
+        also=(source_of(leg.run, "budget_epoch", at=share),),
+    )
 
 
 def _end(cell: CellTable, leg: Leg) -> Field:
     gap, devices = metric_of("avg_gap").text(leg.gap[-1]), devices_of(cell)
+    source = source_of(leg.run, f"{TRACKED}avg_gap", at=len(leg.gap) - 1)
     if devices.get(leg.run) != devices.get(REFERENCE):
-        return Field(gap, leg.gap[-1])
+        return Field(gap, leg.gap[-1], source=source)
     share = leg.seconds[-1] / mean(cell.values(REFERENCE, "rte"))
-    return Field(f"{gap} at {metric_of('rte_share').text(share)} %", leg.gap[-1])
+    text = f"{gap} at {metric_of('rte_share').text(share)} %"
+    return Field(text, leg.gap[-1], source=source)
 
 
 def _records(cell: CellTable, leg: Leg, best: dict[int, list[str]]) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from collateral.contract.selection import PAPER, RULES
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.statistics import half_width
+from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import BenchmarkTable, CellTable, mean
 
@@ -52,7 +53,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
     """Yield what was chosen in every cell; nothing where nothing is tuned."""
     lines = [
-        Line(cell.name, [Field(cell.labels[run]), *_fields(cell, run)])
+        Line(cell.name, [Field(cell.labels[run]), *_of_cell(cell, _fields(cell, run))])
         for cell in table.cells
         for run in _tuned(cell)
     ]
@@ -79,10 +80,18 @@ def _headings() -> list[str]:
 def _fields(cell: CellTable, run: str) -> list[Field]:
     numbers = {name: _number(cell, run, name) for name in COLUMNS}
     return [
-        Field(_values(cell, run, name))
+        Field(_values(cell, run, name), source=source_of(run, name))
         if name in TRIALS
-        else Field(metric_of(name).text(number), number)
+        else Field(metric_of(name).text(number), number, source=source_of(run, name))
         for name, number in numbers.items()
+    ]
+
+
+def _of_cell(cell: CellTable, fields: list[Field]) -> list[Field]:
+    """Return fields of a table over cells: their numbers stand in this one."""
+    return [
+        replace(one, source=replace(one.source, cell=cell.name)) if one.source else one
+        for one in fields
     ]
 
 
@@ -123,7 +132,13 @@ def _rule_lines(cell: CellTable) -> list[Line]:
     metric = metric_of(RULE_METRIC)
     found = {run: [_rule_regret(cell, run, rule) for rule in RULES] for run in _ruled(cell)}
     return [
-        Line(cell.labels[run], [Field(metric.text(value), value) for value in values])
+        Line(
+            cell.labels[run],
+            [
+                Field(metric.text(value), value, source=source_of(run, RULE_METRIC, at=rule))
+                for rule, value in zip(RULES, values, strict=True)
+            ],
+        )
         for run, values in found.items()
     ]
 

@@ -11,11 +11,11 @@ from collateral.findings._shared.charts import (
     ROWS,
     colour_of,
     finished,
-    intervals,
+    hover,
     level,
     rows_of,
     said,
-    tooltip,
+    with_words,
 )
 from collateral.findings.verdict.figure import CAPTION
 from collateral.findings.verdict.picture import AREA, limits, points
@@ -37,11 +37,10 @@ def charts(cell: CellTable) -> Iterator[Chart]:
 
 def in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what is drawn and what hovering says, a row a run."""
-    return frame.assign(
+    spoken = with_words(frame, "damage", "damage_low", "damage_high", "floor_damage")
+    return spoken.assign(
         name_y=heights_of_names(frame),
         error=said(frame["forgetting_error"], ".1f", " points"),
-        damage_said=intervals(frame, "damage", "damage_low", "damage_high"),
-        floor=said(frame["floor_damage"], ".1f", " points"),
         time=said(frame["price"], ".1%", " of Retrain's"),
     ).drop(columns=["sentence", "ua_difference", "ua_low", "ua_high", "margin_ua", "margin_damage"])
 
@@ -85,21 +84,13 @@ def _runs(cell: CellTable, frame: pd.DataFrame) -> Iterator[alt.Chart]:
     yield bars.encode(y=alt.Y("damage_low:Q"), y2="damage_high:Q")
     areas = alt.Scale(domain=[0, AREA], range=AREAS)
     is_solid = "datum.kind == 'method' && !datum.is_edge"
-    hover = tooltip(
-        label="method",
-        verdict="verdict",
-        error="forgetting error",
-        damage_said="damage",
-        floor="chance, ±",
-        time="time",
-        n="seeds",
-    )
+    shown = hover("damage", verdict="verdict", error="forgetting error", time="time")
     yield base.mark_point(filled=True, strokeWidth=1.5, opacity=1).encode(
         y=y,
         size=alt.Size("area:Q", scale=areas, legend=None),
         fillOpacity=alt.condition(is_solid, alt.value(0.9), alt.value(0.0)),
         stroke=colour_of(cell),
-        tooltip=hover,
+        tooltip=shown,
     )
     names = base.mark_text(align="left", dx=12, dy=-9, aria=False)
     yield names.encode(y=alt.Y("name_y:Q"), text="label:N")

@@ -7,10 +7,13 @@ import numpy as np
 
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import joined
+from collateral.findings._shared.tables import source_of
 from collateral.findings.verdict.picture import points
-from collateral.findings.verdict.sentences import said_of
+from collateral.findings.verdict.sentences import Said, said_of
 from collateral.results.table import REFERENCE, CellTable
 
+TESTED = ("ua", "damage")
+NUMBERS = ("difference", "difference_low", "difference_high")
 CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
     "The first that holds. Collapsed: a seed diverged or collapsed, or TA is below half of "
@@ -36,7 +39,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     said = list(said_of(cell))
     if not said:
         return
-    lines = [Line(one.label, [Field(one.verdict), Field(one.sentence)]) for one in said]
+    lines = [Line(one.label, _fields(one)) for one in said]
     yield Table(
         "verdict",
         "Verdicts",
@@ -45,6 +48,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
         CONVENTIONS,
         _records(cell),
     )
+
+
+def _fields(said: Said) -> list[Field]:
+    first, *others = (source_of(said.run, name, at=at) for at in TESTED for name in NUMBERS)
+    return [
+        Field(said.verdict, source=source_of(said.run, "verdict")),
+        Field(said.sentence, source=first, also=tuple(others)),
+    ]
 
 
 def _caption(cell: CellTable) -> str:

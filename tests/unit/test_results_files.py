@@ -7,10 +7,17 @@ import pytest
 from scipy.special import softmax
 from sealing import seal
 
+from collateral.plan.estimate import disk
 from collateral.results.chain import file_hash
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import Unsound, atomic, read_json, write_json, write_rows
-from collateral.results.outputs import Embeddings, ModelOutputs, Outputs, StoredOutputs
+from collateral.results.outputs import (
+    MANY_CLASSES,
+    Embeddings,
+    ModelOutputs,
+    Outputs,
+    StoredOutputs,
+)
 from collateral.results.record import cost, versions
 from collateral.results.split import Split
 
@@ -196,25 +203,45 @@ def test_outputs_are_read_as_they_were_written(tmp_path):
         assert equal(one.prediction, other.prediction)
 
 
-def test_of_many_classes_the_ten_most_likely_keep_their_probabilities(tmp_path):
+def of_many_classes(count, num_classes):
     rng = np.random.default_rng(0)
-    logits = (3 * rng.standard_normal((50, 300))).astype(np.float16)
-    outputs = Outputs(logits, np.ones(50, np.float32), logits.argmax(axis=1))
-    ModelOutputs(outputs, outputs).save(tmp_path / "outputs.npz")
+    logits = (3 * rng.standard_normal((count, num_classes))).astype(np.float16)
+    label = rng.integers(num_classes, size=count)
+    return Outputs(logits, np.ones(count, np.float32), logits.argmax(axis=1), label)
+
+
+def test_of_many_classes_the_true_one_and_the_likeliest_keep_their_probabilities(tmp_path):
+    made = of_many_classes(50, 300)
+    ModelOutputs(made, made).save(tmp_path / "outputs.npz")
     read = StoredOutputs(tmp_path / "outputs.npz", "test").logits
-    before, after = (softmax(x.astype(np.float64), axis=1) for x in (logits, read))
-    largest = np.argsort(logits, axis=1)[:, -10:]
-    kept = [np.take_along_axis(p, largest, axis=1) for p in (before, after)]
-    assert read.shape == logits.shape and read.dtype == np.float16
-    np.testing.assert_allclose(kept[1], kept[0], rtol=2e-3)  # float16 of the rest
-    np.testing.assert_allclose(1 - kept[1].sum(axis=1), 1 - kept[0].sum(axis=1), atol=2e-3)
+    assert read.shape == made.logits.shape and read.dtype == np.float16
+    before, after = (softmax(x.astype(np.float64), axis=1) for x in (made.logits, read))
+    kept = np.hstack(
+        [made.label[:, None], np.argsort(made.logits, axis=1)[:, -8:]]
+    )  # the ninth may tie
+    was, now = (np.take_along_axis(p, kept, axis=1) for p in (before, after))
+    np.testing.assert_allclose(now, was, rtol=2e-3)  # float16 of the rest
 
 
 def test_outputs_of_many_classes_take_a_tenth(tmp_path):
-    logits = np.random.default_rng(0).standard_normal((200, 1000)).astype(np.float16)
-    outputs = Outputs(logits, np.ones(200, np.float32), logits.argmax(axis=1))
-    ModelOutputs(outputs, outputs).save(tmp_path / "outputs.npz")
-    assert (tmp_path / "outputs.npz").stat().st_size < 2 * logits.nbytes / 10
+    made = of_many_classes(200, 1000)
+    ModelOutputs(made, made).save(tmp_path / "outputs.npz")
+    assert (tmp_path / "outputs.npz").stat().st_size < 2 * made.logits.nbytes / 10
+
+
+def test_the_estimate_knows_what_is_kept_of_many_classes():
+    stored = sum(part.nbytes for part in of_many_classes(1000, 300).parts().values())
+    assert disk.MANY_CLASSES == MANY_CLASSES
+    assert stored // 1000 == disk.SHORT_BYTES + disk.OUTPUT_BYTES
+
+
+def test_what_is_broken_is_named_once(tmp_path):
+    DATASET.save(tmp_path / "dataset.npz")
+    with np.load(tmp_path / "dataset.npz") as file:
+        np.savez_compressed(tmp_path / "dataset.npz", **file)
+    with pytest.raises(Unsound) as error:
+        Dataset.load(tmp_path / "dataset.npz")
+    assert str(error.value).count("broken: ") == 1
 
 
 def test_images_of_a_data_set_are_pages_of_its_file(tmp_path):

@@ -63,6 +63,8 @@ def _naming(path: Path) -> Iterator[None]:
     """Say of what is wrong in which file it is."""
     try:
         yield
+    except Unsound:
+        raise  # named already
     except FileNotFoundError:
         raise Unsound(path, MISSING) from None
     except KeyError as error:

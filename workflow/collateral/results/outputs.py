@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
-MANY_CLASSES = 256  # from more on, of each row only the largest logits are kept
-LARGEST = 10
+MANY_CLASSES = 256  # from more on, of each row only some logits are kept
+KEPT = 10
 AT_ONCE = 4096  # rows
 Arrays = dict[str, NDArray[Any]]
 
@@ -26,6 +26,7 @@ class Outputs:
     logits: NDArray[np.float16]  # (N, C)
     confidence: NDArray[np.float32]  # (N,), probability of the true class, from the float32 pass
     prediction: NDArray[np.int64]  # (N,), class of the largest float32 logit
+    label: NDArray[np.int64] | None = None  # (N,), the true class; needed where there are many
 
     def __getitem__(self, index: NDArray[np.int64]) -> Outputs:
         """Return the outputs of the examples in `index`."""
@@ -33,8 +34,10 @@ class Outputs:
 
     def parts(self) -> Arrays:
         """Return what is stored, by name."""
-        many = self.logits.shape[1] > MANY_CLASSES
-        logits = shortened(self.logits) if many else {"logits": self.logits}
+        logits: Arrays = {"logits": self.logits}
+        if self.logits.shape[1] > MANY_CLASSES:
+            assert self.label is not None, "of many classes the true one's logit is kept"
+            logits = shortened(self.logits, self.label)
         return {**logits, "confidence": self.confidence, "prediction": self.prediction}
 
 
@@ -85,35 +88,43 @@ class StoredOutputs:
             return array
 
 
-SHORT = ("largest", "classes", "rest", "num_classes")
+SHORT = ("kept", "classes", "rest", "num_classes")
 
 
-def shortened(logits: NDArray[np.float16]) -> Arrays:
-    """Return the largest logits of each row, their classes, and the log of the sum of the rest."""
-    parts = [_shortened(logits[i : i + AT_ONCE]) for i in range(0, len(logits), AT_ONCE)]
-    largest, classes, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return dict(zip(SHORT, (largest, classes, rest, np.array(logits.shape[1])), strict=True))
+def shortened(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Arrays:
+    """Return the true class's and the largest other logits, their classes, and log-sum-exp's rest.
+
+    Without the true class, its probability would be a share of the rest's.
+    """
+    starts = range(0, len(logits), AT_ONCE)
+    parts = [_shortened(logits[i : i + AT_ONCE], label[i : i + AT_ONCE]) for i in starts]
+    kept, classes, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return dict(zip(SHORT, (kept, classes, rest, np.array(logits.shape[1])), strict=True))
 
 
-def _shortened(logits: NDArray[np.float16]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    order = np.argpartition(logits, -LARGEST, axis=1)
-    rest, classes = order[:, :-LARGEST], order[:, -LARGEST:]
+def _shortened(
+    logits: NDArray[np.float16], label: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    ranked = logits.copy()
+    np.put_along_axis(ranked, label[:, None], np.inf, axis=1)
+    order = np.argpartition(ranked, -KEPT, axis=1)
+    rest, classes = order[:, :-KEPT], order[:, -KEPT:]
     small = np.take_along_axis(logits, rest, axis=1).astype(np.float32)
     top = small.max(axis=1)
     of_rest = top + np.log(np.exp(small - top[:, None]).sum(axis=1))
-    largest = np.take_along_axis(logits, classes, axis=1)
-    return largest, classes.astype(np.uint16), of_rest.astype(np.float16)
+    kept = np.take_along_axis(logits, classes, axis=1)
+    return kept, classes.astype(np.uint16), of_rest.astype(np.float16)
 
 
 def lengthened(parts: Arrays) -> NDArray[np.float16]:
-    """Return rows with the largest logits in their places, and the rest shared out evenly.
+    """Return rows with the kept logits in their places, and the rest shared out evenly.
 
-    Probabilities of the largest are as they were; an entropy is at most too large.
+    Probabilities of the kept ones are as they were; an entropy is at most too large.
     """
     count = int(parts["num_classes"])
-    each = (parts["rest"] - np.log(count - LARGEST)).astype(np.float16)
+    each = (parts["rest"] - np.log(count - KEPT)).astype(np.float16)
     logits = np.repeat(each[:, None], count, axis=1)
-    np.put_along_axis(logits, parts["classes"].astype(np.int64), parts["largest"], axis=1)
+    np.put_along_axis(logits, parts["classes"].astype(np.int64), parts["kept"], axis=1)
     return logits
 
 

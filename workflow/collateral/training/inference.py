@@ -50,4 +50,5 @@ def _outputs(logits: Tensor, labels: Tensor) -> Outputs:
     confidence = logits.softmax(1).gather(1, labels[:, None]).squeeze(1)
     # float16 ends at 65,504; a larger logit would become infinite and its softmax undefined.
     half = logits.clamp(-6e4, 6e4).half()
-    return Outputs(half.numpy(), confidence.numpy(), logits.argmax(1).numpy().astype(np.int64))
+    prediction = logits.argmax(1).numpy().astype(np.int64)
+    return Outputs(half.numpy(), confidence.numpy(), prediction, labels.numpy())

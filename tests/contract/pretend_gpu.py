@@ -197,6 +197,7 @@ def pretended() -> Iterator[PretendGpu]:
         patch.setattr(torch.cuda, "synchronize", lambda _device: None)
         patch.setattr(torch.cuda, "max_memory_allocated", lambda _device: 2**20)
         patch.setattr(torch.cuda, "get_device_name", lambda _device: NAME)
+        patch.setattr(torch.cuda, "mem_get_info", lambda _device: (2**40, 2**40))
         yield gpu
 
 

@@ -166,7 +166,7 @@ PLACES = re.compile(r"(?<!{){([^{}]+)}(?!})")
 # Words that the plan has joined for the shell, which the next tests try.
 JOINED = {
     *("params.plugins", "params.forget", "params.method", "params.run", "params.cell"),
-    *("params.start", "params.pool"),
+    *("params.start", "params.pool", "params.probes"),
 }
 # A number, a list of numbers, a hash.
 PLAIN = {

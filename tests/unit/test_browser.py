@@ -1,6 +1,7 @@
 """The page in a real browser: it draws, answers clicks, asks for nothing, and anyone can use it."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -26,6 +27,11 @@ def page_file(tmp_path_factory):
     first, second = full_cell("digit_3-50"), full_cell("digit_8-90")
     for row in second.metrics + second.costs:
         row["class"] = HOSTILE
+    over_all = {**first.metrics[0], "cell": "", "seed": "", "run": "ga", "kind": "method"}
+    first.metrics += [
+        over_all | {"set": "", "at": "avg_gap", "metric": name, "value": "2"}
+        for name in ("ranked_cells", "mean_rank")
+    ]
     read_cells(folder, first, second)
     plan = {cell.name: CellPlan() for cell in (first, second)}
     BenchmarkPlan(RUNS, "matched", plan).save(folder / layout.PLAN)
@@ -61,6 +67,7 @@ class Opened:
         self.tab.on("request", lambda request: self.asked.append(request.url))
         self.tab.goto(file.as_uri())
         self.tab.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        self.tab.locator("figure.chart").first.scroll_into_view_if_needed()
         self.drawn(1)
 
     def drawn(self, count: int) -> None:
@@ -120,6 +127,42 @@ def test_a_number_tells_where_it_comes_from(opened):
     assert "collateral verify --deep results/digits" in said
     opened.tab.keyboard.press("Escape")
     assert not dialog.is_visible()
+
+
+def test_a_number_over_all_cells_tells_where_it_comes_from_too(opened):
+    opened.tab.locator("#all button[data-source='ga|mean_rank||avg_gap']").first.click()
+    said = opened.tab.locator("#provenance").inner_text()
+    opened.tab.keyboard.press("Escape")
+    assert "Mean rank of ga, avg_gap" in said
+    assert re.search(r"over seeds\s+2 \(results/digits/metrics.csv, line \d+\)", said)
+
+
+def test_arrows_go_from_number_to_number_and_the_tab_key_past_them(opened):
+    table = opened.tab.locator("section.cell figure.table[data-name=main] table").first
+    stops = table.locator("button[data-source][tabindex='0']")
+    assert stops.count() == 1
+    stops.focus()
+    opened.tab.keyboard.press("ArrowDown")
+    source = opened.tab.evaluate("document.activeElement.dataset.source")
+    assert source.partition("|")[0] in RUNS  # one row below Retrain's, however they are sorted
+    assert stops.count() == 1
+
+
+def test_charts_of_a_folded_cell_wait_until_it_is_opened(browser, page_file):
+    tab = browser.new_page()
+    tab.goto(page_file.as_uri())
+    tab.wait_for_timeout(500)
+    assert tab.locator("section.cell figure.chart svg").count() == 0
+    tab.locator("section.cell > details > summary").first.click()
+    tab.wait_for_selector("section.cell figure.chart svg")
+    tab.close()
+
+
+def test_what_is_drawn_once_whatever_the_rows_is_drawn(opened):
+    """Zero in each panel of similarity: its data are not the chart's rows."""
+    opened.all_drawn()
+    figure = opened.tab.locator("section.cell figure.chart").first
+    assert figure.locator("svg .mark-rule line[stroke='#888']").count() == 4
 
 
 def test_a_table_can_be_saved(opened):

@@ -4,10 +4,13 @@ import json
 import re
 from html import unescape
 
-from fake_results import full_cell, read_cell, read_cells, write_models
+import numpy as np
+import pytest
+from fake_results import RUNS, full_cell, read_cell, read_cells, whole_class_cell, write_models
 
+from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Field, Grid, Line, Source, Table
-from collateral.report.provenance import lines_of, provenance
+from collateral.report.provenance import lines_of, over_cells, provenance, sources_in
 from collateral.results import layout
 
 UA = Source("ga", "ua")
@@ -21,18 +24,24 @@ def said_of(tmp_path, *sources):
     fields = [Field("x", source=source) for source in sources]
     tables = [Table("t", "", [Grid("", ["a"], [[Line("GA", fields), Line("", [Field("")])]])])]
     cell = read_cell(tmp_path / "same", fake)
-    return folder, provenance(folder, cell, tables, lines_of(folder))
+    return folder, provenance(folder, cell, sources_in(tables), lines_of(folder))
+
+
+def by_seed(said, source, file=layout.METRICS):
+    """Return line and value of every seed."""
+    [(seeds, flat)] = [(s, n[source]) for s, n in said["numbers"][file].items() if source in n]
+    lines = np.cumsum(flat[::2]).tolist()
+    return dict(zip(seeds.split(" "), zip(lines, flat[1::2], strict=True), strict=True))
 
 
 def test_a_number_has_its_file_its_line_and_what_stands_there(tmp_path):
     folder, said = said_of(tmp_path, UA)
     lines = (folder / layout.METRICS).read_text().splitlines()
     for seed in ("0", "1"):
-        file, line, value = said["numbers"]["ga|ua||"][seed]
+        line, value = by_seed(said, "ga|ua||")[seed]
         row = lines[line - 1].split(",")
-        assert file == layout.METRICS
         assert (row[3], row[4], row[6]) == (seed, "ga", "ua")
-        assert row[9] == value
+        assert value == float(f"{float(row[9]):.4g}")
 
 
 def test_a_run_has_its_record_of_every_seed(tmp_path):
@@ -48,6 +57,37 @@ def test_a_run_has_its_record_of_every_seed(tmp_path):
 
 def test_what_no_table_shows_is_left_out(tmp_path):
     _, said = said_of(tmp_path, UA, Source("ga", "nothing"))
-    assert list(said["numbers"]) == ["ga|ua||"]
+    [(file, found)] = said["numbers"].items()
+    assert (file, {seeds: list(numbers) for seeds, numbers in found.items()}) == (
+        layout.METRICS,
+        {"0 1": ["ga|ua||"]},
+    )
     assert list(said["runs"]) == ["ga"]
     assert json.loads(unescape(json.dumps(said))) == said
+
+
+def test_a_number_over_all_cells_stands_in_a_row_without_a_cell(tmp_path):
+    fake = full_cell(num_seeds=2, runs=("ga",))
+    row = {**fake.metrics[0], "cell": "", "seed": "", "run": "ga", "metric": "mean_rank"}
+    fake.metrics.append(row | {"set": "", "at": "avg_gap", "value": "1.5"})
+    read_cells(tmp_path, fake)
+    source = Source("ga", "mean_rank", at="avg_gap")
+    said = over_cells([source], lines_of(tmp_path))
+    assert by_seed(said, str(source)) == {"": (len(fake.metrics) + 1, 1.5)}
+
+
+@pytest.mark.parametrize("name", ["gap", "locality", "classes", "costs", "membership"])
+def test_every_number_of_a_run_that_a_table_shows_has_a_source(tmp_path, name):
+    cell = read_cell(tmp_path, whole_class_cell())
+    for table in FINDING.load(name, "table").tables(cell):
+        lines = [line for grid in table.grids for group in grid.groups for line in group]
+        fields = [one for line in lines if line.label in RUNS.values() for one in line.fields]
+        fields += [one for line in lines if line.label == "Slope" for one in line.fields]
+        assert len(fields) >= len(RUNS)
+        assert {one.value for one in fields if not one.source} <= {"–", ""}, table.name
+
+
+def test_a_field_of_several_numbers_names_them_all():
+    both = Field("1 [0, 2]", source=UA, also=(Source("ga", "ra"), UA))
+    tables = [Table("t", "", [Grid("", ["a"], [[Line("GA", [both])]])])]
+    assert sources_in(tables) == [UA, Source("ga", "ra")]

@@ -175,6 +175,11 @@ def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
     }
 
 
+def as_order(value: float) -> str:
+    """Return what a column is sorted by, as the page's script reads it."""
+    return f"{value:.6g}".replace("inf", "Infinity")
+
+
 def template(name: str) -> Template:
     """Return a template of this folder."""
     environment = Environment(
@@ -184,5 +189,5 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["packed"] = packed
+    environment.filters |= {"packed": packed, "as_order": as_order}
     return environment.get_template(name)

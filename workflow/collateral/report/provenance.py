@@ -6,6 +6,7 @@ import csv
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
 HASH = 12  # digits of a hash that are shown
-DIGITS = 6  # significant, of a number; its file has them all
+DIGITS = 4  # significant, of a number; its file has them all
 
 Lines = dict[tuple[str, Source], dict[str, "Place"]]
 
@@ -96,13 +97,18 @@ def _placed(
 
 
 def _said(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
-    """Return the numbers by file: of each, seed, line and value one after another."""
-    numbers: dict[str, dict[str, list[Any]]] = defaultdict(dict)
+    """Return the numbers by file and seeds: of each, line and value of every seed.
+
+    A line is counted from that of the seed before: smaller numbers, a smaller page.
+    """
+    numbers: dict[str, dict[str, dict[str, list[Any]]]] = {}
     for source, places in found.items():
-        for seed, place in places.items():
-            said = numbers[place.file].setdefault(str(source), [])
-            said += [seed, place.line, _rounded(place.value)]
-    return {"numbers": dict(numbers)}
+        by_seeds = numbers.setdefault(next(iter(places.values())).file, {})
+        lines = [0, *(place.line for place in places.values())]
+        pairs = zip(pairwise(lines), places.values(), strict=True)
+        flat = [part for (a, b), place in pairs for part in (b - a, _rounded(place.value))]
+        by_seeds.setdefault(" ".join(places), {})[str(source)] = flat
+    return {"numbers": numbers}
 
 
 def _rounded(value: str) -> float | str:

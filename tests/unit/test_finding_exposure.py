@@ -28,8 +28,11 @@ from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
+from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.shadows import Exposure
 from collateral.results.split import Split
+from collateral.results.table import COLUMNS, write_cell
+from collateral.results.table import read as read_table
 
 MODELS, EXAMPLES = 16, 400
 
@@ -114,7 +117,7 @@ SPLIT = Split(np.arange(60), 300, (0,), {"class": "a", "fraction": 0.6})
 NEAR = slice(60, 100)
 
 
-def fake_cell() -> FakeCell:
+def fake_cell(reference: str = layout.RETRAIN) -> FakeCell:
     rng = np.random.default_rng(0)
     near, far = rng.uniform(0.95, 1, 100), rng.uniform(0, 0.9, 200)
     similarity = np.concatenate([near, far])[None].astype(np.float32)
@@ -129,7 +132,7 @@ def fake_cell() -> FakeCell:
         shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     model = FakeRun(*map(outputs, (LABELS.train, LABELS.test)))
-    return FakeCell(LABELS, SPLIT, neighbours, {(r, 0): model for r in ("retrain", "ga", "ft")})
+    return FakeCell(LABELS, SPLIT, neighbours, {(r, 0): model for r in (reference, "ga", "ft")})
 
 
 def outputs(labels: np.ndarray) -> Outputs:
@@ -148,10 +151,14 @@ def pool(rng: np.random.Generator, shift: np.ndarray) -> Exposure:
 
 @pytest.fixture
 def cell(tmp_path):
+    return exposed_cell(tmp_path)
+
+
+def exposed_cell(tmp_path, reference: str = layout.RETRAIN):
     """GA leaves no trace of the forgotten and exposes their neighbours; FT does nothing."""
     shift = np.ones(300)
     shift[:60], shift[NEAR] = 0, 3
-    found = fake_cell().write(tmp_path, exposed=("ga", "ft"))
+    found = fake_cell(reference).write(tmp_path, exposed=("ga", "ft"), reference=reference)
     for run, of_run in (("ga", shift), ("ft", np.ones(300))):
         folder = tmp_path / layout.EXPOSURE.format(cell="cell", run=run)
         pool(np.random.default_rng(7), of_run).save(folder / layout.EXPOSED)
@@ -218,6 +225,27 @@ def test_a_model_that_diverged_is_left_out(cell, tmp_path):
 
 def test_without_a_pool_there_are_no_numbers(tmp_path):
     assert list(numbers(fake_cell().write(tmp_path))) == []
+
+
+def test_without_retrain_numbers_are_as_with_it_in_originals_name(tmp_path):
+    found = read(exposed_cell(tmp_path / "with"))
+    without = read(exposed_cell(tmp_path / "without", "original"))
+    renamed = {("original" if r == "retrain" else r, *k): v for (r, *k), v in found.items()}
+    assert without == pytest.approx(renamed, nan_ok=True)
+
+
+def test_without_retrain_there_are_rows_to_write_and_a_table_figure_and_words(tmp_path):
+    cell = exposed_cell(tmp_path, "original")
+    rows = [*locality(cell), *numbers(cell)]
+    write_cell(tmp_path / "metrics.csv", cell, rows, COLUMNS)
+    plan = BenchmarkPlan(
+        {"ga": "GA", "ft": "FT"}, "matched", {"cell": CellPlan()}, reference="original"
+    )
+    (shown,) = read_table(plan, tmp_path / "metrics.csv").cells
+    (table,) = tables(shown)
+    assert table.grids[0].headings[:2] == ["Forgotten (60)", "Near (40)"]
+    assert [picture.name for picture in figures(shown)] == ["exposure"]
+    assert "The 40 retained examples nearest" in words(shown)
 
 
 PARTS = {("forget", None): 0.7, ("retain", "near"): 0.6, ("retain", "far"): 0.55}

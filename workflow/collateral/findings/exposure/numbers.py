@@ -21,7 +21,6 @@ from collateral.contract.protocols import CellResults
 from collateral.contract.rows import At, Row
 from collateral.findings._shared.inference.differences import UNKNOWN, compare, interval
 from collateral.findings._shared.near import FAR, NEAR, Mask, most_similar
-from collateral.results.layout import RETRAIN
 
 POOLED = 4  # models that the set's variance counts for
 LEAST_VARIANCE = 1e-12  # of margins that are all equal
@@ -38,8 +37,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     first = cell.exposure(cell.exposed[0])  # the models are the same for all methods
     before = attacked(cell, first.before, first.is_in, parts)
     for part, found in before.items():
-        yield from _rows(RETRAIN, "lira_auc", part, found)
-        yield Row(RETRAIN, "exposure_count", float(parts[part].sum()), set=part[0], at=part[1])
+        yield from _rows(cell.reference, "lira_auc", part, found)
+        yield Row(
+            cell.reference, "exposure_count", float(parts[part].sum()), set=part[0], at=part[1]
+        )
     changes: dict[Part, dict[str, Floats]] = {part: {} for part in parts}
     for run in cell.exposed:
         pool = cell.exposure(run)
@@ -56,7 +57,7 @@ def _parts(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
     """Yield the parts of both sets: all, near and far, and bins; similar in the mean over seeds."""
     yield ("forget", None), np.ones(len(cell.split.forget), dtype=bool)
     similarity = cell.similarity["retain"].mean(axis=0)
-    counts = cell.values(RETRAIN, "near_count", "retain")
+    counts = cell.values(cell.reference, "near_count", "retain")
     is_near = most_similar(similarity, 0 if np.isnan(counts).any() else round(counts.mean()))
     yield ("retain", None), np.ones_like(is_near)
     yield ("retain", NEAR), is_near
@@ -69,7 +70,7 @@ def _parts(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
 
 def _lows(cell: CellResults) -> list[float]:
     """Return the lower edges of the bins of similarity, which all findings share."""
-    edges = (cell.number(RETRAIN, "bin_low", "retain", b) for b in count())
+    edges = (cell.number(cell.reference, "bin_low", "retain", b) for b in count())
     return list(takewhile(lambda low: not math.isnan(low), edges))
 
 

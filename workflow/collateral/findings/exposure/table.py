@@ -11,7 +11,7 @@ from collateral.findings._shared.captions import joined
 from collateral.findings._shared.near import FAR, NEAR
 from collateral.findings._shared.tables import line_of
 from collateral.findings.catalogue import metric_of
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 PARTS: dict[tuple[str, At], str] = {
     ("forget", None): "Forgotten",
@@ -66,7 +66,9 @@ def models(cell: CellTable) -> str:
 
 def _headings(cell: CellTable) -> Iterator[str]:
     for part, label in PARTS.items():
-        count = metric_of("exposure_count").text(cell.number(REFERENCE, "exposure_count", *part))
+        count = metric_of("exposure_count").text(
+            cell.number(cell.reference, "exposure_count", *part)
+        )
         yield f"{label} ({count})"
         if part[0] == "retain":
             yield f"{label}, change"
@@ -81,7 +83,7 @@ def _fields(cell: CellTable, run: str) -> Iterator[Field]:
 
 def _before(cell: CellTable) -> Iterator[Field]:
     for part in PARTS:
-        yield _field(cell, REFERENCE, "lira_auc", part)
+        yield _field(cell, cell.reference, "lira_auc", part)
         if part[0] == "retain":
             yield Field("")
 
@@ -103,14 +105,14 @@ def _field(cell: CellTable, run: str, name: str, part: tuple[str, At]) -> Field:
 def _records(cell: CellTable, runs: list[str]) -> Iterator[dict[str, Any]]:
     """Yield all numbers, those of bins too."""
     names = {run: ("ulira_auc", "exposure_change") for run in runs}
-    for run, metrics in {REFERENCE: ("lira_auc",), **names}.items():
+    for run, metrics in {cell.reference: ("lira_auc",), **names}.items():
         for name in metrics:
             for set_name in ("forget", "retain"):
                 for at in cell.indices(run, name, set_name):
                     ends = {"mean": "", "low": "_low", "high": "_high"}
                     yield {
                         "run": run,
-                        "label": BEFORE if run == REFERENCE else cell.labels[run],
+                        "label": BEFORE if run == cell.reference else cell.labels[run],
                         "metric": name,
                         "set": set_name,
                         "at": at,

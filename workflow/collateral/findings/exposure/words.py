@@ -3,7 +3,7 @@
 from collateral.findings._shared.near import NEAR
 from collateral.findings.catalogue import metric_of
 from collateral.findings.exposure.table import attacked, models
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 NOBODY = 0.5  # an AUC by which nobody can tell
 
@@ -27,9 +27,9 @@ def _neighbours(cell: CellTable, runs: list[str]) -> str:
         if group
     ]
     count = metric_of("exposure_count").text(
-        cell.number(REFERENCE, "exposure_count", "retain", NEAR)
+        cell.number(cell.reference, "exposure_count", "retain", NEAR)
     )
-    before = _number("lira_auc", cell.number(REFERENCE, "lira_auc", "retain", NEAR))
+    before = _number("lira_auc", cell.number(cell.reference, "lira_auc", "retain", NEAR))
     who = f"The {count} retained examples nearest to the forgotten ones"
     if not found:
         return f"{who} are neither more nor less exposed after any method, as far as " + (
@@ -42,7 +42,7 @@ def _neighbours(cell: CellTable, runs: list[str]) -> str:
 
 def _forgotten(cell: CellTable, runs: list[str]) -> str:
     """Say where a trace of the forgotten examples is left."""
-    before = _number("lira_auc", cell.number(REFERENCE, "lira_auc", "forget"))
+    before = _number("lira_auc", cell.number(cell.reference, "lira_auc", "forget"))
     left = [run for run in runs if _ends(cell, run, "ulira_auc", "forget")[0] > NOBODY]
     if not left:
         return f"No method leaves a trace of the forgotten ones (AUC before: {before})."

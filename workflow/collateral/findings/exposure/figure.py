@@ -18,7 +18,7 @@ from collateral.findings._shared.style import (
     put_notes,
     style,
 )
-from collateral.findings.exposure.table import attacked, models
+from collateral.findings.exposure.table import COVERAGE, attacked, models
 from collateral.results.table import CellTable
 
 CAPTION = (
@@ -28,7 +28,8 @@ CAPTION = (
 )
 READING = (
     "Left, above zero: more exposed than before. Right, 0.5: nobody can tell who was forgotten; "
-    "dashed: before unlearning. Bars: 95 % intervals over {models} shadow models."
+    "dashed: before unlearning. Bars: intervals over {models} shadow models, right by Holm. "
+    f"{COVERAGE}"
 )
 LEAST_REACH = 0.05  # of AUC on either side of zero, so that noise alone does not fill the panel
 ROOM = 1.1

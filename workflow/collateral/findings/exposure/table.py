@@ -19,10 +19,13 @@ PARTS: dict[tuple[str, At], str] = {
     ("retain", FAR): "Far",
 }
 BEFORE = "Before unlearning"
+COVERAGE = (
+    "Models share their laws: made for 95 %, intervals over 16 cover 83 to 91 % in a simulation."
+)
 CAPTION = (
     "U-LiRA on shadow models: {title}. AUC by which examples of a model are told into seen and not "
     "seen, before unlearning in the last row; and of retained examples how it changed. In "
-    "brackets: 95 % intervals over {models} shadow models, those of changes by Holm over methods."
+    "brackets: intervals over {models} shadow models, those of methods by Holm. {coverage}"
 )
 CONVENTIONS = (
     "0.5: nobody can tell. Forgotten examples should come down to it. Above zero, a change "
@@ -42,7 +45,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "exposure",
         "Exposure to membership attacks",
         [Grid("Method", list(_headings(cell)), [lines, [before]])],
-        CAPTION.format(title=cell.title, models=models(cell)),
+        CAPTION.format(title=cell.title, models=models(cell), coverage=COVERAGE),
         joined(CONVENTIONS),
         list(_records(cell, runs)),
     )
@@ -54,8 +57,13 @@ def exposed(cell: CellTable) -> list[str]:
 
 
 def attacked(cell: CellTable) -> list[str]:
-    """Return those of them that left a model to attack."""
-    return [run for run in exposed(cell) if cell.number(run, "exposure_models")]
+    """Return those of them that have an AUC: models to attack, and examples of either kind."""
+    return [
+        run
+        for run in exposed(cell)
+        if cell.number(run, "exposure_models")
+        and any(math.isfinite(cell.number(run, "ulira_auc", *part)) for part in PARTS)
+    ]
 
 
 def models(cell: CellTable) -> str:

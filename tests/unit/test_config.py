@@ -854,6 +854,29 @@ def test_there_is_no_pool_of_shadow_models_unless_asked_for():
     assert (found.count, found.share) == (16, 0.5)
 
 
+def test_shadow_models_are_refused_where_they_would_not_be_as_the_base_or_not_be_used():
+    assert complaint(shadows={}, base={"checkpoint": "best_validation"}) == (
+        "shadows: `base.checkpoint: best_validation` holds out examples that would count as seen; "
+        "leave one of them out"
+    )
+    weights = {"weights": "base.pt"}
+    assert complaint(shadows={}, base=weights) == (
+        "shadows: trained as the base is, and beside `base.weights` is no recipe; give "
+        "`base.epochs` at least"
+    )
+    assert load(config(shadows={}, base={**weights, "epochs": 3}))
+    given = {"theirs": {"weights": "{cell}-{seed}.pt"}}
+    assert complaint(shadows={}, methods={}, given=given) == (
+        "shadows: no method would unlearn from them; list `methods`, or leave it out"
+    )
+
+
+def test_a_probe_is_refused_without_retrain():
+    assert complaint(probe=["zrf"], retrain="none") == (
+        "probe: held against Retrain, and the config says `retrain: none`; leave one of them out"
+    )
+
+
 def test_some_shadow_models_see_an_example_and_some_do_not():
     assert complaint(shadows={"share": 0.1}) == (
         "shadows: share: 0.1: 1 of 16 models would see an example and 15 would not; 3 at least "

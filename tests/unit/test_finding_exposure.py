@@ -16,6 +16,7 @@ from collateral.findings.exposure.numbers import (
     POOLED,
     Law,
     auc,
+    compared,
     likelihood_ratios,
     numbers,
     partners,
@@ -28,8 +29,11 @@ from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
+from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.shadows import Exposure
 from collateral.results.split import Split
+from collateral.results.table import COLUMNS, write_cell
+from collateral.results.table import read as read_table
 
 MODELS, EXAMPLES = 16, 400
 
@@ -114,7 +118,7 @@ SPLIT = Split(np.arange(60), 300, (0,), {"class": "a", "fraction": 0.6})
 NEAR = slice(60, 100)
 
 
-def fake_cell() -> FakeCell:
+def fake_cell(reference: str = layout.RETRAIN) -> FakeCell:
     rng = np.random.default_rng(0)
     near, far = rng.uniform(0.95, 1, 100), rng.uniform(0, 0.9, 200)
     similarity = np.concatenate([near, far])[None].astype(np.float32)
@@ -129,7 +133,7 @@ def fake_cell() -> FakeCell:
         shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     model = FakeRun(*map(outputs, (LABELS.train, LABELS.test)))
-    return FakeCell(LABELS, SPLIT, neighbours, {(r, 0): model for r in ("retrain", "ga", "ft")})
+    return FakeCell(LABELS, SPLIT, neighbours, {(r, 0): model for r in (reference, "ga", "ft")})
 
 
 def outputs(labels: np.ndarray) -> Outputs:
@@ -148,10 +152,14 @@ def pool(rng: np.random.Generator, shift: np.ndarray) -> Exposure:
 
 @pytest.fixture
 def cell(tmp_path):
+    return exposed_cell(tmp_path)
+
+
+def exposed_cell(tmp_path, reference: str = layout.RETRAIN):
     """GA leaves no trace of the forgotten and exposes their neighbours; FT does nothing."""
     shift = np.ones(300)
     shift[:60], shift[NEAR] = 0, 3
-    found = fake_cell().write(tmp_path, exposed=("ga", "ft"))
+    found = fake_cell(reference).write(tmp_path, exposed=("ga", "ft"), reference=reference)
     for run, of_run in (("ga", shift), ("ft", np.ones(300))):
         folder = tmp_path / layout.EXPOSURE.format(cell="cell", run=run)
         pool(np.random.default_rng(7), of_run).save(folder / layout.EXPOSED)
@@ -195,6 +203,29 @@ def test_what_does_not_change_has_no_change_at_all(cell):
     assert {v for v in changes if not math.isnan(v)} == {0.0}
 
 
+def test_of_many_methods_an_auc_has_an_interval_by_holm_and_of_a_bin_its_own():
+    by_model = 0.5 + 0.01 * np.array([3.0] * 6 + [-1.0] * 4 + [0.5] * 6)
+
+    def lows(at, num_methods: int) -> list[float]:
+        same = {f"m{i}": by_model for i in range(num_methods)}
+        rows = compared("ulira_auc", ("retain", at), same, 0.5)
+        return [row.value for row in rows if row.metric == "ulira_auc_low"]
+
+    assert lows(None, 1)[0] > 0.5
+    assert max(lows(None, 20)) < 0.5
+    assert lows(3, 20) == pytest.approx(lows(None, 1) * 20)
+
+
+def test_an_auc_stays_within_one_and_of_one_model_has_no_interval():
+    found = [
+        row.value
+        for row in compared("ulira_auc", ("retain", 0), {"m": np.array([1.0, 0.98, 1, 1])}, 0.5)
+    ]
+    assert found[2] == 1
+    alone = compared("ulira_auc", ("retain", 0), {"m": np.array([0.7, np.nan])}, 0.5)
+    assert [row.value for row in alone] == pytest.approx([0.7, np.nan, np.nan], nan_ok=True)
+
+
 def test_the_bins_are_those_of_similarity(cell):
     found = read(cell)
     counts = [found["retrain", "exposure_count", "retain", b] for b in range(10)]
@@ -220,16 +251,38 @@ def test_without_a_pool_there_are_no_numbers(tmp_path):
     assert list(numbers(fake_cell().write(tmp_path))) == []
 
 
+def test_without_retrain_numbers_are_as_with_it_in_originals_name(tmp_path):
+    found = read(exposed_cell(tmp_path / "with"))
+    without = read(exposed_cell(tmp_path / "without", "original"))
+    renamed = {("original" if r == "retrain" else r, *k): v for (r, *k), v in found.items()}
+    assert without == pytest.approx(renamed, nan_ok=True)
+
+
+def test_without_retrain_there_are_rows_to_write_and_a_table_figure_and_words(tmp_path):
+    cell = exposed_cell(tmp_path, "original")
+    rows = [*locality(cell), *numbers(cell)]
+    write_cell(tmp_path / "metrics.csv", cell, rows, COLUMNS)
+    plan = BenchmarkPlan(
+        {"ga": "GA", "ft": "FT"}, "matched", {"cell": CellPlan()}, reference="original"
+    )
+    (shown,) = read_table(plan, tmp_path / "metrics.csv").cells
+    (table,) = tables(shown)
+    assert table.grids[0].headings[:2] == ["Forgotten (60)", "Near (40)"]
+    assert [picture.name for picture in figures(shown)] == ["exposure"]
+    assert "The 40 retained examples nearest" in words(shown)
+
+
 PARTS = {("forget", None): 0.7, ("retain", "near"): 0.6, ("retain", "far"): 0.55}
 
 
-def shown(tmp_path, **near: float):
+def shown(tmp_path, unknown=(), **near: float):
     """Return a cell: of each method, how much the AUC of near examples changes, within 0.02."""
     cell = full_cell(runs=("ft", "ga", "rl"))
     parts = PARTS | {("retain", b): 0.55 for b in range(10)}
     for (name, at), value in parts.items():
         for end, step in (("", 0), ("_low", -0.02), ("_high", 0.02)):
             cell.add_overall("retrain", f"lira_auc{end}", value + step, name, at)
+            step = math.nan if (name, at) in unknown else step
             for run, change in near.items():
                 own = change if at in ("near", 9) else 0.0
                 cell.add_overall(run, f"exposure_change{end}", own + step, name, at)
@@ -287,7 +340,17 @@ def test_a_method_that_was_skipped_keeps_its_row_and_is_not_spoken_of(tmp_path):
 def test_words_say_so_where_nobody_differs(tmp_path):
     said = words(shown(tmp_path, ft=0.0))
     assert "neither more nor less exposed after any method, as far as 16 shadow models" in said
-    assert "No method leaves a trace of the forgotten ones" in said
+    assert "16 shadow models can show no trace of the forgotten ones (AUC before: 0.700)." in said
+
+
+def test_what_has_no_auc_is_not_spoken_of(tmp_path):
+    """A model has the one example of a forget set or not: it has no AUC. Nor have no neighbours."""
+    forgotten, near = ("forget", None), ("retain", "near")
+    said = words(shown(tmp_path / "forgotten", unknown=[forgotten], ga=0.1))
+    assert said.endswith("are more exposed after GA (+0.100).")
+    said = words(shown(tmp_path / "near", unknown=[near], ga=0.1))
+    assert said == "A trace of the forgotten ones (AUC before: 0.700) is left by GA (0.600)."
+    assert words(shown(tmp_path / "all", unknown=list(PARTS), ga=0.1)) == ""
 
 
 def test_without_a_pool_nothing_is_said_or_shown(tmp_path):
@@ -307,4 +370,4 @@ def test_the_figure_has_a_line_a_method_and_the_forgotten_beside_it(tmp_path):
     assert counts.get_ylabel() == "Examples"
     assert [label.get_text() for label in forgotten.get_yticklabels()] == ["GA", "FT"]
     assert forgotten.get_xlim()[0] < 0.5
-    assert "95 % intervals over 16 shadow models" in note_of(picture.figure)
+    assert "made for 95 %, intervals over 16 cover 83 to 91 %" in note_of(picture.figure)

@@ -59,7 +59,7 @@ def test_the_relearning_gap_is_the_mean_over_the_steps_that_were_taken(numbers):
 def test_a_curve_is_even_by_the_first_step_at_which_it_is_not_below_retrains():
     assert even_by(np.array([-0.4, -0.2, 0.0, 0.1])) == 2
     assert even_by(np.array([0.1, -0.2, -0.3])) == 0
-    assert math.isnan(even_by(np.array([-0.4, -0.1])))
+    assert even_by(np.array([-0.4, -0.1])) == 2  # of one step, by none
     assert math.isnan(even_by(np.full(3, np.nan)))
 
 
@@ -218,9 +218,32 @@ def test_words_name_who_starts_below_retrain_and_comes_level_first(tmp_path):
     cell = FakeCell()
     for run, begin, step in (("retrain", 0.5, 0), ("ft", 0.3, 4), ("ga", 0.2, 2), ("rl", 0.9, 0)):
         cell.add(run, "relearn_accuracy", begin, begin, at=0)
+        cell.add(run, "relearn_accuracy", begin, begin, at=6)
         cell.add(run, "relearn_even", step, step + 1)
     said = words(read_cell(tmp_path / "b", cell))
-    assert said == "Of those that start below Retrain, GA comes level first, by step 2.5."
+    assert said == (
+        "Of those that start below Retrain, GA comes level first, by step 2.5 (in 2 of 2 seeds)."
+    )
+
+
+def said_of_level(folder, **steps: tuple[float, ...]) -> str:
+    """Return what is said of methods that start below Retrain and have six steps."""
+    cell = FakeCell()
+    for run, even in {"retrain": (0.0,) * 5, **steps}.items():
+        begin = 0.5 if run == "retrain" else 0.2
+        for at in (0, 6):
+            cell.add(run, "relearn_accuracy", *[begin] * 5, at=at)
+        cell.add(run, "relearn_even", *even)
+    return words(read_cell(folder, cell))
+
+
+def test_seeds_that_never_come_level_count_and_words_say_in_how_many_it_did(tmp_path):
+    rare, never = (1.0, 7.0, 7.0, 7.0, 7.0), (7.0,) * 5
+    said = said_of_level(tmp_path / "slow", ga=rare, ft=(5.0,) * 5)
+    assert said.endswith("FT comes level first, by step 5.0 (in 5 of 5 seeds).")
+    said = said_of_level(tmp_path / "rare", ga=rare, ft=never)
+    assert said.endswith("GA comes level first, by step 5.8 (in 1 of 5 seeds).")
+    assert said_of_level(tmp_path / "never", ft=never) == ""
 
 
 def test_of_two_with_equal_gaps_words_name_both(tmp_path):

@@ -41,6 +41,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _class_errors(benchmark, classes, (*where, "classes"))
     yield from _method_errors(benchmark, where)
     yield from _given_errors(benchmark, where)
+    yield from _further_errors(benchmark, where)
     yield from _control_errors(benchmark, (*where, "controls"))
     yield from _class_cell_errors(benchmark, (*where, "classes"))
     for name in benchmark.cells:
@@ -86,10 +87,29 @@ def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         if name in (*benchmark.methods, *CONTROL.names()):
             yield f"{key_of(place)}: a method or control has this name; choose another"
         yield from _own_file_errors(benchmark, given, place)
-    if benchmark.retrain is None and benchmark.probe:
-        yield f"{key_of((*where, 'probe'))}: held against Retrain, and the config says none"
     if benchmark.retrain is not None and benchmark.retrain.weights is not None:
         yield from _own_file_errors(benchmark, benchmark.retrain, (*where, "retrain"))
+
+
+def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check that probes have a Retrain, and that shadow models are trained as the base is."""
+    if benchmark.probe and benchmark.retrain is None:
+        says = f"the config says `retrain: {NONE}`; leave one of them out"
+        yield f"{key_of((*where, 'probe'))}: held against Retrain, and {says}"
+    if not benchmark.shadows:
+        return
+    place, base = key_of((*where, "shadows")), benchmark.base
+    if base.checkpoint == "best_validation":
+        yield (
+            f"{place}: `base.checkpoint: {base.checkpoint}` holds out examples that would count as "
+            "seen; leave one of them out"
+        )
+    if base.weights is not None and "epochs" not in base.model_fields_set:
+        yield f"{place}: trained as the base is, and beside `base.weights` is no recipe; " + (
+            "give `base.epochs` at least"
+        )
+    if not benchmark.methods:
+        yield f"{place}: no method would unlearn from them; list `methods`, or leave it out"
 
 
 def _own_file_errors(

@@ -16,7 +16,7 @@ _WHOSE = "mean over shadow models"
 _ENDS = {"low": ("from", "least"), "high": ("to", "largest")}
 _NUMBERS = {
     "lira_auc": Metric("LiRA AUC", f"{_AUC} before unlearning, {_WHOSE}", "", digits=3),
-    "ulira_auc": Metric("U-LiRA AUC", f"{_AUC} after unlearning, {_WHOSE}", "", "low", digits=3),
+    "ulira_auc": Metric("U-LiRA AUC", f"{_AUC} after unlearning, {_WHOSE}", "", digits=3),
     "exposure_change": Metric(
         "Exposure", f"{_AUC}, after unlearning minus before, {_WHOSE}", "", digits=3
     ),
@@ -26,7 +26,7 @@ METRICS = {
     **{
         f"{name}_{end}": Metric(
             f"{metric.label} {word}",
-            f"{extreme} of the 95 % interval: {metric.description}",
+            f"{extreme} of the interval over shadow models: {metric.description}",
             "",
             digits=3,
         )

@@ -18,8 +18,8 @@ from collateral.findings._shared.style import (
     put_notes,
     style,
 )
-from collateral.findings.exposure.table import attacked, models
-from collateral.results.table import REFERENCE, CellTable
+from collateral.findings.exposure.table import COVERAGE, attacked, models
+from collateral.results.table import CellTable
 
 CAPTION = (
     "U-LiRA on shadow models. Left: how much better, in AUC, retained examples can be told to have "
@@ -28,7 +28,8 @@ CAPTION = (
 )
 READING = (
     "Left, above zero: more exposed than before. Right, 0.5: nobody can tell who was forgotten; "
-    "dashed: before unlearning. Bars: 95 % intervals over {models} shadow models."
+    "dashed: before unlearning. Bars: intervals over {models} shadow models, right by Holm. "
+    f"{COVERAGE}"
 )
 LEAST_REACH = 0.05  # of AUC on either side of zero, so that noise alone does not fill the panel
 ROOM = 1.1
@@ -36,7 +37,7 @@ ROOM = 1.1
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the figure, where there is a pool."""
-    if attacked(cell) and cell.indices(REFERENCE, "bin_low", "retain"):
+    if attacked(cell) and cell.indices(cell.reference, "bin_low", "retain"):
         yield Picture("exposure", draw(cell), CAPTION)
 
 
@@ -59,10 +60,10 @@ def draw(cell: CellTable) -> Figure:
 
 
 def _bins(cell: CellTable) -> Bins:
-    bins = cell.indices(REFERENCE, "bin_low", "retain")
-    lows = [cell.number(REFERENCE, "bin_low", "retain", b) for b in bins]
-    last = cell.number(REFERENCE, "bin_high", "retain", bins[-1])
-    counts = [cell.number(REFERENCE, "exposure_count", "retain", b) for b in bins]
+    bins = cell.indices(cell.reference, "bin_low", "retain")
+    lows = [cell.number(cell.reference, "bin_low", "retain", b) for b in bins]
+    last = cell.number(cell.reference, "bin_high", "retain", bins[-1])
+    counts = [cell.number(cell.reference, "exposure_count", "retain", b) for b in bins]
     return Bins(np.array([*lows, last]), np.array(counts))
 
 
@@ -102,7 +103,7 @@ def _draw_forgotten(axes: Axes, cell: CellTable, runs: list[str]) -> None:
             linewidth=0.8,
         )
     axes.axvline(0.5, **ZERO)
-    axes.axvline(cell.number(REFERENCE, "lira_auc", "forget"), **LEVEL)
+    axes.axvline(cell.number(cell.reference, "lira_auc", "forget"), **LEVEL)
     axes.set_yticks(range(len(runs)), [as_text(cell.labels[run]) for run in reversed(runs)])
     axes.set_xlabel("AUC")
     axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))

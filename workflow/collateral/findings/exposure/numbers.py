@@ -19,12 +19,12 @@ from scipy.stats import rankdata
 
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import At, Row
-from collateral.findings._shared.inference.differences import UNKNOWN, compare, interval
+from collateral.findings._shared.inference.differences import compare, interval
 from collateral.findings._shared.near import FAR, NEAR, Mask, most_similar
-from collateral.results.layout import RETRAIN
 
 POOLED = 4  # models that the set's variance counts for
 LEAST_VARIANCE = 1e-12  # of margins that are all equal
+NOBODY = 0.5  # an AUC by which nobody can tell
 
 Floats = NDArray[np.float64]
 Part = tuple[str, At]  # a set, and which of its examples
@@ -38,25 +38,27 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     first = cell.exposure(cell.exposed[0])  # the models are the same for all methods
     before = attacked(cell, first.before, first.is_in, parts)
     for part, found in before.items():
-        yield from _rows(RETRAIN, "lira_auc", part, found)
-        yield Row(RETRAIN, "exposure_count", float(parts[part].sum()), set=part[0], at=part[1])
-    changes: dict[Part, dict[str, Floats]] = {part: {} for part in parts}
+        yield from _rows(cell.reference, "lira_auc", part, found)
+        yield Row(
+            cell.reference, "exposure_count", float(parts[part].sum()), set=part[0], at=part[1]
+        )
+    afters: dict[Part, dict[str, Floats]] = {part: {} for part in parts}
     for run in cell.exposed:
         pool = cell.exposure(run)
-        after = attacked(cell, pool.after, pool.is_in, parts)
         yield Row(run, "exposure_models", float(np.isfinite(pool.after).all(axis=1).sum()))
-        for part, found in after.items():
-            yield from _rows(run, "ulira_auc", part, found)
-            changes[part][run] = found - before[part]
-    for part, of_runs in changes.items():
-        yield from _changes(part, of_runs)
+        for part, found in attacked(cell, pool.after, pool.is_in, parts).items():
+            afters[part][run] = found
+    for part, of_runs in afters.items():
+        changes = {run: found - before[part] for run, found in of_runs.items()}
+        yield from compared("ulira_auc", part, of_runs, NOBODY)
+        yield from compared("exposure_change", part, changes, 0)
 
 
 def _parts(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
     """Yield the parts of both sets: all, near and far, and bins; similar in the mean over seeds."""
     yield ("forget", None), np.ones(len(cell.split.forget), dtype=bool)
     similarity = cell.similarity["retain"].mean(axis=0)
-    counts = cell.values(RETRAIN, "near_count", "retain")
+    counts = cell.values(cell.reference, "near_count", "retain")
     is_near = most_similar(similarity, 0 if np.isnan(counts).any() else round(counts.mean()))
     yield ("retain", None), np.ones_like(is_near)
     yield ("retain", NEAR), is_near
@@ -69,7 +71,7 @@ def _parts(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
 
 def _lows(cell: CellResults) -> list[float]:
     """Return the lower edges of the bins of similarity, which all findings share."""
-    edges = (cell.number(RETRAIN, "bin_low", "retain", b) for b in count())
+    edges = (cell.number(cell.reference, "bin_low", "retain", b) for b in count())
     return list(takewhile(lambda low: not math.isnan(low), edges))
 
 
@@ -154,11 +156,17 @@ def _rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[Row]:
         yield Row(run, f"{metric}{end}", float(value), set=part[0], at=part[1])
 
 
-def _changes(part: Part, by_run: Mapping[str, Floats]) -> Iterator[Row]:
-    """Yield the changes of a part with intervals; a bin's are its own, others of one family."""
+def compared(
+    metric: str, part: Part, by_run: Mapping[str, Floats], nothing: float
+) -> Iterator[Row]:
+    """Yield means with intervals, tested against `nothing`; a bin's alone, others by Holm."""
+    from_it = {run: values - nothing for run, values in by_run.items()}
     is_bin = isinstance(part[1], int)
-    alone = {run: compare({run: values})[run] for run, values in by_run.items() if is_bin}
-    for run, found in (alone or compare(by_run)).items():
-        values = (found.mean, found.low, found.high) if found is not UNKNOWN else [math.nan] * 3
-        for end, value in zip(("", "_low", "_high"), values, strict=True):
-            yield Row(run, f"exposure_change{end}", value, set=part[0], at=part[1])
+    alone = {run: compare({run: values})[run] for run, values in from_it.items() if is_bin}
+    most = 1 - nothing  # an AUC is within [0, 1]
+    for run, found in (alone or compare(from_it)).items():
+        known = from_it[run][~np.isnan(from_it[run])]
+        middle = known.mean() if len(known) else math.nan
+        low, high = np.clip((found.low, found.high), -most, most)
+        for end, value in (("", middle), ("_low", low), ("_high", high)):
+            yield Row(run, f"{metric}{end}", float(nothing + value), set=part[0], at=part[1])

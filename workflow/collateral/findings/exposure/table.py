@@ -11,7 +11,7 @@ from collateral.findings._shared.captions import joined
 from collateral.findings._shared.near import FAR, NEAR
 from collateral.findings._shared.tables import line_of
 from collateral.findings.catalogue import metric_of
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 PARTS: dict[tuple[str, At], str] = {
     ("forget", None): "Forgotten",
@@ -19,10 +19,13 @@ PARTS: dict[tuple[str, At], str] = {
     ("retain", FAR): "Far",
 }
 BEFORE = "Before unlearning"
+COVERAGE = (
+    "Models share their laws: made for 95 %, intervals over 16 cover 83 to 91 % in a simulation."
+)
 CAPTION = (
     "U-LiRA on shadow models: {title}. AUC by which examples of a model are told into seen and not "
     "seen, before unlearning in the last row; and of retained examples how it changed. In "
-    "brackets: 95 % intervals over {models} shadow models, those of changes by Holm over methods."
+    "brackets: intervals over {models} shadow models, those of methods by Holm. {coverage}"
 )
 CONVENTIONS = (
     "0.5: nobody can tell. Forgotten examples should come down to it. Above zero, a change "
@@ -42,7 +45,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "exposure",
         "Exposure to membership attacks",
         [Grid("Method", list(_headings(cell)), [lines, [before]])],
-        CAPTION.format(title=cell.title, models=models(cell)),
+        CAPTION.format(title=cell.title, models=models(cell), coverage=COVERAGE),
         joined(CONVENTIONS),
         list(_records(cell, runs)),
     )
@@ -54,8 +57,13 @@ def exposed(cell: CellTable) -> list[str]:
 
 
 def attacked(cell: CellTable) -> list[str]:
-    """Return those of them that left a model to attack."""
-    return [run for run in exposed(cell) if cell.number(run, "exposure_models")]
+    """Return those of them that have an AUC: models to attack, and examples of either kind."""
+    return [
+        run
+        for run in exposed(cell)
+        if cell.number(run, "exposure_models")
+        and any(math.isfinite(cell.number(run, "ulira_auc", *part)) for part in PARTS)
+    ]
 
 
 def models(cell: CellTable) -> str:
@@ -66,7 +74,9 @@ def models(cell: CellTable) -> str:
 
 def _headings(cell: CellTable) -> Iterator[str]:
     for part, label in PARTS.items():
-        count = metric_of("exposure_count").text(cell.number(REFERENCE, "exposure_count", *part))
+        count = metric_of("exposure_count").text(
+            cell.number(cell.reference, "exposure_count", *part)
+        )
         yield f"{label} ({count})"
         if part[0] == "retain":
             yield f"{label}, change"
@@ -81,7 +91,7 @@ def _fields(cell: CellTable, run: str) -> Iterator[Field]:
 
 def _before(cell: CellTable) -> Iterator[Field]:
     for part in PARTS:
-        yield _field(cell, REFERENCE, "lira_auc", part)
+        yield _field(cell, cell.reference, "lira_auc", part)
         if part[0] == "retain":
             yield Field("")
 
@@ -103,14 +113,14 @@ def _field(cell: CellTable, run: str, name: str, part: tuple[str, At]) -> Field:
 def _records(cell: CellTable, runs: list[str]) -> Iterator[dict[str, Any]]:
     """Yield all numbers, those of bins too."""
     names = {run: ("ulira_auc", "exposure_change") for run in runs}
-    for run, metrics in {REFERENCE: ("lira_auc",), **names}.items():
+    for run, metrics in {cell.reference: ("lira_auc",), **names}.items():
         for name in metrics:
             for set_name in ("forget", "retain"):
                 for at in cell.indices(run, name, set_name):
                     ends = {"mean": "", "low": "_low", "high": "_high"}
                     yield {
                         "run": run,
-                        "label": BEFORE if run == REFERENCE else cell.labels[run],
+                        "label": BEFORE if run == cell.reference else cell.labels[run],
                         "metric": name,
                         "set": set_name,
                         "at": at,

@@ -19,13 +19,14 @@ METRICS = {
     ),
     "relearn_gap": Metric(
         "Relearning gap",
-        "the same minus Retrain's, mean over the steps: above zero, more comes back than is new",
+        "the same minus Retrain's, mean over the steps: above zero, it knows more than Retrain "
+        "after as many steps",
         "points",
     ),
     "relearn_even": Metric(
         "Even by step",
-        "first step after which it is no lower than Retrain's; 0: it was not lower at first, "
-        "–: by none",
+        "first step after which it is no lower than Retrain's; 0: it was not lower at first; one "
+        "more than there are steps: after none",
         "",
         digits=1,
     ),

@@ -17,9 +17,8 @@ CURVE = "relearn_accuracy"
 RETRAIN = Look(LEVEL["color"], "", LEVEL["linestyle"], control=True)
 CAPTION = (
     "Fine-tuned on half of the forget set, every model alike: accuracy on the other half by step, "
-    "and the same minus Retrain's of the seed. Above zero, what was forgotten comes back faster "
-    "than a model that never saw it learns it. Step 0: as unlearned. Dashed: Retrain. Bands: "
-    "standard error over seeds."
+    "and the same minus Retrain's of the seed. Above zero, it knows more than Retrain after as "
+    "many steps. Step 0: as unlearned. Dashed: Retrain. Bands: standard error over seeds."
 )
 
 
@@ -50,7 +49,7 @@ def draw(cell: CellTable) -> Figure:
     _label(left, metric_of(CURVE).heading)
     right.axhline(0, **ZERO)
     _label(right, "Minus Retrain's (points)")
-    reading = "Above zero: it comes back faster than Retrain learns it. Dashed, dark: Retrain."
+    reading = "Above zero: it knows more than Retrain after as many steps. Dashed, dark: Retrain."
     annotate(fig, left, cell, reading, BAND_NOTE, "relearning")
     return fig
 

@@ -93,9 +93,11 @@ def gaps(run: str, metric: str, seeds: Sequence[int], differences: Floats) -> It
 
 
 def even_by(difference: Floats) -> float:
-    """Return the first step at which a curve is not below Retrain's; NaN: at none."""
+    """Return the first step at which a curve is not below Retrain's; if at none, one too many."""
+    if np.isnan(difference).any():
+        return math.nan
     steps = np.flatnonzero(difference >= 0)
-    return float(steps[0]) if len(steps) else math.nan
+    return float(steps[0]) if len(steps) else float(len(difference))
 
 
 def randomness(logits: NDArray[np.floating], untrained: NDArray[np.floating]) -> float:

@@ -16,7 +16,7 @@ TOLD = {
     "Retrain{floor}).",
 }
 FLOOR = "; retraining again differs by {floor}"
-EVEN = "Of those that start below Retrain, {first} comes level first, by step {step}."
+EVEN = "Of those that start below Retrain, {first} comes level first, by step {step} (in {seeds})."
 ZRF = "ZRF: Retrain's is {own}, and {nearest} comes nearest ({value})."
 ONE_SEED = "One seed, so no claim."
 
@@ -48,11 +48,21 @@ def _even(cell: CellTable) -> str:
     begin = mean(cell.values(REFERENCE, "relearn_accuracy", at=0))
     below = {run for run, own in _means(cell, "relearn_accuracy", at=0).items() if own < begin}
     found = {run: step for run, step in _means(cell, "relearn_even").items() if run in below}
+    level = {run: _level(cell, run) for run in found}
+    found = {run: step for run, step in found.items() if level[run][0]}
     if not found:
         return ""
     step = metric_of("relearn_even").text(min(found.values()))
     first = [run for run in found if metric_of("relearn_even").text(found[run]) == step]
-    return EVEN.format(first=_named(cell, first), step=step)
+    seeds = ", ".join(dict.fromkeys("{} of {} seeds".format(*level[run]) for run in first))
+    return EVEN.format(first=_named(cell, first), step=step, seeds=seeds)
+
+
+def _level(cell: CellTable, run: str) -> tuple[int, int]:
+    """Return in how many seeds a method came level with Retrain, and of how many."""
+    last = max(int(at) for at in cell.indices(REFERENCE, "relearn_accuracy"))
+    steps = cell.values(run, "relearn_even")
+    return int((steps <= last).sum()), int((~np.isnan(steps)).sum())
 
 
 def _named(cell: CellTable, runs: list[str]) -> str:

@@ -78,7 +78,7 @@ docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads now
 bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
 	python benchmarks/all.py
 
-release: setup ## sdist, wheel, docs and the default run's bundle into dist/; TAG=yes tags the commit
+release: setup docs ## sdist, wheel, docs and the default run's bundle into dist/; TAG=yes tags the commit
 	TAG=$(TAG) .ci/release
 
 clean-results: ## forget everything that was computed

@@ -138,7 +138,7 @@ def test_an_unknown_key_that_looks_like_a_type_is_named_too(key):
     assert said.startswith(f"methods.ft.{key}: unknown key (value 3); allowed: lr,")
 
 
-@pytest.mark.parametrize("key", ["data", "model", "seeds", "methods"])
+@pytest.mark.parametrize("key", ["data", "model", "seeds"])
 def test_a_missing_key_is_named(key):
     assert complaint(**{key: None}) == f"{key}: missing; it has no default"
 

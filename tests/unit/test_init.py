@@ -7,7 +7,7 @@ from image_files import HOSTILE, write_folder
 from collateral.cli import main
 from collateral.config.load import load, read
 from collateral.data._reading.listing import known_tree
-from collateral.plan.proposal import Wish, propose
+from collateral.plan.proposal import Trained, Wish, propose
 from collateral.plan.proposal_text import as_yaml
 from collateral.plan.rates import SHIPPED
 
@@ -117,3 +117,33 @@ def test_a_folder_without_an_image_is_refused(tmp_path):
         path.write_text("no image")
     with pytest.raises(SystemExit, match="none of its files can be read as an image"):
         main(["init", str(root), "--model", "resnet8"])
+
+
+def test_results_are_not_put_among_the_images(tmp_path, monkeypatch):
+    root = write_folder(tmp_path / "pictures")
+    monkeypatch.chdir(root)
+    with pytest.raises(SystemExit, match="results would lie among the images; start elsewhere"):
+        main(["init", ".", "--model", "resnet8"])
+
+
+def test_plug_ins_are_in_the_config(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    (tmp_path / "mine/methods").mkdir(parents=True)
+    main(["init", str(root), "--model", "resnet8", "--plugins", "mine"])
+    assert [*map(str, read(tmp_path / "pictures.yaml").plugins)] == ["mine"]
+
+
+def test_what_is_left_out_and_a_file_listed_twice_are_told(tmp_path, capsys):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    (root / "train/cat/1.heic").touch()
+    listed = write_list(tmp_path, ["train/cat/0.png", "./train/cat/0.png", "train/cat/1.png"])
+    main(["init", str(root), "--forget", str(listed), "--model", "resnet8"])
+    said = capsys.readouterr().out
+    assert "left out: 1 files, by name no images (train/cat/1.heic)" in said
+    assert "to forget: 2 of 12 train images" in said
+
+
+def test_a_trained_model_may_have_seen_the_test_share(tmp_path):
+    root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
+    given = Trained("mine.pt", [0.5] * 3, [0.2] * 3)
+    assert "Has your model seen them all?" in as_yaml(propose(wish(root, trained=given, size=12)))

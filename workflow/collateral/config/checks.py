@@ -92,10 +92,12 @@ def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 
 
 def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check that probes have a Retrain, and that shadow models are trained as the base is."""
-    if benchmark.probe and benchmark.retrain is None:
+    """Check that what needs Retrain has one, and that shadow models are trained as the base is."""
+    if benchmark.retrain is None:
         says = f"the config says `retrain: {NONE}`; leave one of them out"
-        yield f"{key_of((*where, 'probe'))}: held against Retrain, and {says}"
+        for key in ("probe", "sweeps", "support_size"):
+            if getattr(benchmark, key):
+                yield f"{key_of((*where, key))}: held against Retrain, and {says}"
     if not benchmark.shadows:
         return
     place, base = key_of((*where, "shadows")), benchmark.base

@@ -120,12 +120,12 @@ class RetrainParams(Strict):
 
 
 def _none_or_params(value: Any) -> Any:
-    """Return None for the word `none`; what is left empty has the defaults."""
+    """Return None for the word `none`; an empty value, which might mean either, is refused."""
     if isinstance(value, str) and value == NONE:
         return None
-    if value is not None and not isinstance(value, dict | RetrainParams):
-        raise ValueError(f"should be {NONE}, or a mapping with `weights`")
-    return {} if value is None else value
+    if not isinstance(value, dict | RetrainParams):
+        raise ValueError(f"should be {NONE}, or a mapping with `weights`, or be left out")
+    return value
 
 
 Reference = Annotated[RetrainParams | None, BeforeValidator(_none_or_params)]
@@ -244,8 +244,9 @@ class BenchmarkConfig(Strict):
         "no Retrain, runs are held against the base, and what needs Retrain is left out.",
     )
     methods: dict[str, dict[str, Any]] = Field(
-        description="Unlearning methods; a list of values is a grid to tune over. May be empty, "
-        "{}, where `given` lists something."
+        default_factory=dict,
+        description="Unlearning methods; a list of values is a grid to tune over. May be left "
+        "out where `given` lists something.",
     )
     given: dict[str, GivenParams] = Field(
         default_factory=dict,

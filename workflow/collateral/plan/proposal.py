@@ -11,7 +11,7 @@ from typing import Any
 from collateral.config.load import load
 from collateral.config.names import slug
 from collateral.data._reading.decoding import looks_of
-from collateral.data._reading.file_list import listed_files
+from collateral.data._reading.file_list import listed_files, spellings
 from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
 from collateral.plan.estimate.total import estimate
 from collateral.plan.rates import Rates
@@ -48,6 +48,7 @@ class Wish:
     minutes: float
     rates: Rates
     cores: int  # that compute at a time; one GPU
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class Proposal:
             "controls": ["original", "ideal"],
             "track": "all",
         }
-        return {"benchmarks": {self.name: benchmark}}
+        plugins = {"plugins": [*wish.plugins]} if wish.plugins else {}
+        return {**plugins, "benchmarks": {self.name: benchmark}}
 
     def forgotten(self) -> dict[str, Any]:
         """Return what is forgotten: the list, or a part of the first class."""
@@ -162,8 +164,12 @@ def _tree(wish: Wish) -> Tree:
 
 def _num_forget(wish: Wish, tree: Tree) -> int:
     if wish.forget:
-        return len(listed_files(wish.forget))
-    return int(FRACTION * tree.counts(tree.train)[0])
+        return len({spellings(line)[-1] for line in listed_files(wish.forget).values()})
+    if count := int(FRACTION * tree.counts(tree.train)[0]):
+        return count
+    raise ValueError(
+        f"class {tree.class_names[0]!r} has one image; say with --forget what to forget"
+    )
 
 
 def _candidates(wish: Wish, tree: Tree) -> Iterator[tuple[int, int, int]]:

@@ -18,6 +18,7 @@ def as_yaml(proposal: Proposal) -> str:
         f"# {len(proposal.tree.class_names)} classes, {len(proposal.tree.train):,} images to train "
         f"on, {len(proposal.tree.test):,} to test on; {proposal.num_forget:,} are to be forgotten.",
         "# Every key: docs/config.md. What it will cost: collateral estimate THIS_FILE",
+        *([f"plugins: {_flow([*wish.plugins])}"] if wish.plugins else []),
         "benchmarks:",
         f"  {_flow(proposal.name)}:",
         f"    data: {_flow(benchmark['data'])}",
@@ -41,16 +42,20 @@ def as_yaml(proposal: Proposal) -> str:
 
 
 def _about_data(proposal: Proposal) -> list[str]:
-    trained = proposal.wish.trained
+    trained, said = proposal.wish.trained, []
     if trained and not trained.mean:
-        return [
+        said += [
             "    # Add the mean: and std: that your model was trained with, if not these images'."
         ]
-    if trained or proposal.has_own_test:
-        return []
-    return [
-        f"    # {TEST_SHARE:.0%} of every class are tested on; none of what is to be forgotten."
-    ]
+    if not proposal.has_own_test:
+        said += [
+            f"    # {TEST_SHARE:.0%} of every class are tested on; none of what is to be forgotten."
+        ]
+    if trained and not proposal.has_own_test:
+        said += [
+            "    # Has your model seen them all? Then TA and MIA mean nothing: give a test/ folder."
+        ]
+    return said
 
 
 def _about_base(proposal: Proposal) -> list[str]:

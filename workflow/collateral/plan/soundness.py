@@ -80,9 +80,12 @@ def _own_weights(benchmark: Benchmark) -> Iterator[tuple[str, Path | None]]:
         yield from (("base.weights", job.weights_of(seed)) for seed in benchmark.base_seeds())
         yield "init.weights", init.weights if init else None
     outputs = paths.run_files(paths.RUN)["outputs"]
+    reference = benchmark.config.retrain
+    is_own = reference is not None and reference.weights is not None
+    asks_retrain = is_own and _lacks(_retrain_outputs(benchmark))
     for cell in benchmark.cells.values():
-        retrain = RetrainJob(benchmark, cell)
-        if _lacks(_retrain_outputs(benchmark)):
+        if asks_retrain:
+            retrain = RetrainJob(benchmark, cell)
             yield from (("retrain.weights", retrain.weights_of(seed)) for seed in seeds)
         for name in cell.given:
             given = GivenJob(benchmark, cell, name)

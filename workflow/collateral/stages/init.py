@@ -2,9 +2,11 @@
 
 import argparse
 import os
+import shlex
 from pathlib import Path
 
 from collateral.config.names import slug
+from collateral.plan import paths
 from collateral.plan.estimate.words import duration
 from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose
 from collateral.plan.proposal_text import as_yaml
@@ -39,15 +41,34 @@ def run(args: argparse.Namespace) -> None:
         raise ValueError(
             "--size: missing; with --weights, say at which size your model was trained"
         )
+    _refuse_working_folder(args.folder)
     rates = SHIPPED[default_device()]
     cores = 1 if rates.is_gpu else os.cpu_count() or 1
     trained = Trained(args.weights, args.mean, args.std) if args.weights else None
+    plugins = tuple(map(str, args.plugins))
     found = propose(
-        Wish(args.folder, args.model, args.forget, trained, args.size, args.minutes, rates, cores)
+        Wish(
+            args.folder,
+            args.model,
+            args.forget,
+            trained,
+            args.size,
+            args.minutes,
+            rates,
+            cores,
+            plugins,
+        )
     )
     with atomic(out) as temporary:
         temporary.write_text(as_yaml(found))
     print("\n".join([*_seen(found), "", *_written(found, out)]))
+
+
+def _refuse_working_folder(folder: Path) -> None:
+    """Stop where results would lie among the images."""
+    here, images = Path.cwd(), folder.resolve()
+    if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
+        raise ValueError(f"folder: {folder}: results would lie among the images; start elsewhere")
 
 
 def _seen(found: Proposal) -> list[str]:
@@ -60,8 +81,17 @@ def _seen(found: Proposal) -> list[str]:
         f"{tree.folder}: {len(counts)} classes, images of about {width}x{height} pixels",
         *(f"  {name:{longest}}  {a:>7,} train {b:>7,} test" for name, a, b in counts[:MOST_LISTED]),
         *([f"  and {more} more"] if more > 0 else []),
+        *_left_out(found),
         f"to forget: {found.num_forget:,} of {len(tree.train):,} train images",
     ]
+
+
+def _left_out(found: Proposal) -> list[str]:
+    names = found.tree.left_out
+    more = ", ..." if len(names) > 1 else ""
+    return (
+        [f"left out: {len(names):,} files, by name no images ({names[0]}{more})"] if names else []
+    )
 
 
 def _written(found: Proposal, out: Path) -> list[str]:
@@ -71,6 +101,6 @@ def _written(found: Proposal, out: Path) -> list[str]:
     snakefile = "" if Path("Snakefile").exists() else '--snakefile "$(collateral where)" '
     return [
         f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",
-        f"next:   snakemake --cores all {snakefile}--configfile {out}",
+        f"next:   snakemake --cores all {snakefile}--configfile {shlex.quote(str(out))}",
         f"then:   open results/{found.name}/report.html",
     ]

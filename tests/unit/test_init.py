@@ -128,8 +128,9 @@ def test_results_are_not_put_among_the_images(tmp_path, monkeypatch):
 
 def test_plug_ins_are_in_the_config(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
-    (tmp_path / "mine/methods").mkdir(parents=True)
-    main(["init", str(root), "--model", "resnet8", "--plugins", "mine"])
+    (tmp_path / "mine/models").mkdir(parents=True)
+    (tmp_path / "mine/models/net.py").write_text("MULTIPLY_ADDS = 10\n\ndef build(info): ...\n")
+    main(["init", str(root), "--model", "net", "--plugins", "mine"])
     assert [*map(str, read(tmp_path / "pictures.yaml").plugins)] == ["mine"]
 
 

@@ -58,7 +58,7 @@ def test_a_file_gives_the_weights_back(tmp_path, name):
     assert all(torch.equal(found[key], value) for key, value in weights.items())
 
 
-@pytest.mark.parametrize("key", ["state_dict", "model"])
+@pytest.mark.parametrize("key", ["state_dict", "model_state_dict", "model"])
 def test_a_state_dict_among_more_is_found(tmp_path, key):
     torch.save({"epoch": 3, key: small().state_dict()}, tmp_path / "a.pt")
     assert read_weights(tmp_path / "a.pt").keys() == small().state_dict().keys()
@@ -86,7 +86,7 @@ def test_a_file_with_code_in_it_is_refused_and_does_not_run(tmp_path):
 
 def test_a_whole_model_that_was_pickled_is_refused(tmp_path):
     torch.save(nn.Linear(2, 2), tmp_path / "a.pt")
-    with pytest.raises(ValueError, match=r"save model\.state_dict\(\)"):
+    with pytest.raises(ValueError, match=r"might run; save model\.state_dict\(\)"):
         read_weights(tmp_path / "a.pt")
 
 
@@ -94,7 +94,7 @@ def test_a_whole_model_that_was_pickled_is_refused(tmp_path):
     ("name", "said"),
     [
         ("a.safetensors", "no sound .safetensors file"),
-        ("a.pt", "refused, as it is no file of tensors alone"),
+        ("a.pt", "cannot be read: damaged, or no file that torch saved"),
     ],
 )
 @pytest.mark.parametrize("content", [b"", b"not at all", b"\x00" * 100])
@@ -103,6 +103,28 @@ def test_a_broken_file_is_named(tmp_path, name, said, content):
     with pytest.raises(ValueError, match=said) as error:
         read_weights(tmp_path / name)
     assert str(error.value).startswith(f"'{tmp_path / name}': ") and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("is_zip", [True, False])
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.9])
+def test_a_file_that_was_cut_off_is_not_accused_of_code(tmp_path, is_zip, share):
+    path = tmp_path / "a.pt"
+    torch.save({"a": torch.zeros(1000)}, path, _use_new_zipfile_serialization=is_zip)
+    whole_file = path.read_bytes()
+    path.write_bytes(whole_file[: int(share * len(whole_file))])
+    with pytest.raises(ValueError, match=r"a\.pt': cannot be read: damaged"):
+        read_weights(path)
+
+
+def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_weights(tmp_path / "a.pt")
+
+
+def test_the_keys_of_what_is_no_state_dict_are_said(tmp_path):
+    torch.save({"epoch": 3, "net": small().state_dict()}, tmp_path / "a.pt")
+    with pytest.raises(ValueError, match=r"\(found: epoch, net\); save model\.state_dict\(\)"):
+        read_weights(tmp_path / "a.pt")
 
 
 def test_what_is_no_state_dict_is_named(tmp_path):

@@ -73,6 +73,26 @@ def test_one_tree_is_shared_out_class_by_class_and_always_alike(tmp_path):
     assert other.labels.test_columns[FILE].tolist() != data.labels.test_columns[FILE].tolist()
 
 
+@pytest.mark.parametrize(
+    "tops", [("Train", "Test"), ("TRAIN", "VAL"), ("train", "Test"), ("test",), ("cat", "val")]
+)
+@pytest.mark.parametrize("share", [None, 0.2])
+def test_parts_in_other_letters_or_without_train_are_no_classes(tmp_path, tops, share):
+    write_folder(tmp_path, tops=tops, each=(2,) * len(tops))
+    with pytest.raises(ValueError, match=r"no names of classes: .*; rename to train/, test/$"):
+        load(tmp_path, test_share=share)
+
+
+def test_a_class_in_train_may_be_called_train(tmp_path):
+    data = load(write_folder(tmp_path, ("Test", "train")))
+    assert data.labels.class_names == ("Test", "train")
+
+
+def test_valid_and_invalid_are_classes(tmp_path):
+    data = load(write_folder(tmp_path, ("invalid", "valid"), tops=("",), each=(4,)), test_share=0.5)
+    assert data.labels.class_names == ("invalid", "valid")
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_with_spaces_unicode_and_tags_are_names(tmp_path, name):
     write_folder(tmp_path, ("cat", name))

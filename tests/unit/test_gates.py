@@ -71,7 +71,14 @@ def test_near_copies_are_not_looked_for_in_small_images():
 def test_an_exact_copy_is_no_near_one_too():
     images = pictures(20)
     images[13] = images[14] = images[4]
-    assert copies(images, *halves(20)).tolist() == [[4, 13, EXACT]]
+    assert copies(images, *halves(20)).tolist() == [[4, 13, EXACT], [4, 14, EXACT]]
+
+
+def test_of_equal_forgotten_images_the_first_has_all_copies_and_each_has_one():
+    images = pictures(20)
+    images[13] = images[14] = images[4] = images[6]
+    found = copies(images, *halves(20)).tolist()
+    assert found == [[4, 13, EXACT], [4, 14, EXACT], [6, 13, EXACT]]
 
 
 def test_a_hash_does_not_depend_on_who_else_is_hashed():
@@ -167,6 +174,11 @@ def test_a_base_that_was_trained_here_has_no_gate_for_its_recipe(tmp_path):
 def test_copies_are_counted_by_kind(tmp_path):
     found = facts(tmp_path, copied=np.array([[0, 1, EXACT], [2, 3, 0], [4, 5, MOST_BITS]]))
     assert (found["exact_copies"], found["near_copies"], found["image_side"]) == (1, 2, 32)
+
+
+def test_a_forgotten_image_with_several_copies_counts_once(tmp_path):
+    found = facts(tmp_path, copied=np.array([[0, 1, EXACT], [0, 3, EXACT], [2, 3, 0]]))
+    assert (found["exact_copies"], found["near_copies"]) == (1, 1)
 
 
 def good_cell(num_seeds: int = 5) -> FakeCell:

@@ -27,12 +27,15 @@ def encoded(seed, **shape):
     return buffer.getvalue()
 
 
-def write(path, labels, *, notes=NOTES, name="label", broken=(), **columns):
+def write(path, labels, *, notes=NOTES, name="label", broken=(), stem=None, **columns):
     """Write a file of one image for each label, numbered from the first letter of its name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     first = 100 * ord(path.name[0])
     images = [
-        {"bytes": b"no" if i in broken else encoded(first + i), "path": f"{path.stem}-{i}.png"}
+        {
+            "bytes": b"no" if i in broken else encoded(first + i),
+            "path": f"{stem or path.stem}-{i}.png",
+        }
         for i in range(len(labels))
     ]
     table = pa.table({"image": images, name: labels, **columns})
@@ -104,6 +107,31 @@ def test_further_columns_are_kept_and_floats_are_not(tmp_path):
     assert "age" not in data.labels.columns
 
 
+def test_a_column_that_the_test_files_lack_is_of_the_train_set_alone(tmp_path):
+    write(tmp_path / "train.parquet", [0, 1, 0], subject=[17, 23, 5], site=[*"abc"])
+    write(tmp_path / "test.parquet", [1, 0], site=[*"de"])
+    data = load(tmp_path)
+    assert data.labels.columns["subject"].tolist() == [17, 23, 5]
+    assert data.labels.test_columns["site"].tolist() == [*"de"]
+    assert "subject" not in data.labels.test_columns
+    size = size_of("parquet", parquet.Options(path=tmp_path, size=8))
+    assert size.columns()["subject"] == [17, 23, 5]
+
+
+def test_files_of_the_two_sets_may_be_called_alike(tmp_path):
+    write(tmp_path / "train.parquet", [0, 1, 0], stem="a")
+    write(tmp_path / "test.parquet", [1, 0], stem="a")
+    data = load(tmp_path)
+    assert data.labels.columns[FILE].tolist() == ["a-0.png", "a-1.png", "a-2.png"]
+    assert data.labels.test_columns[FILE].tolist() == ["a-0.png", "a-1.png"]
+
+
+def test_train_files_that_are_called_alike_name_no_example(tmp_path):
+    for part in ("train-0", "train-1", "test-0"):
+        write(tmp_path / f"{part}.parquet", [0, 1], stem="a")
+    assert FILE not in load(tmp_path).labels.columns
+
+
 def test_text_labels_are_classes(tmp_path):
     write(tmp_path / "train.parquet", ["owl", "cat", "owl"], notes=None)
     write(tmp_path / "test.parquet", ["cat", "owl"], notes=None)
@@ -157,7 +185,24 @@ def broken_image(root):
     write(root / "test.parquet", [0, 1])
 
 
+def no_label_to_test_by(root):
+    write(root / "train.parquet", [0, 1])
+    write(root / "test.parquet", [0, 1], name="other")
+
+
+def no_subject_in_one_file(root):
+    write(root / "train-0.parquet", [0, 1], subject=[1, 2])
+    write(root / "train-1.parquet", [0, 1])
+    write(root / "test-0.parquet", [0, 1])
+
+
 WRONG = {
+    "a test set without labels": (no_label_to_test_by, {}, r"test.parquet' has no column 'label'"),
+    "a train file that lacks a column": (
+        no_subject_in_one_file,
+        {},
+        r"data.path: .*train-1.parquet' has no column 'subject'",
+    ),
     "nothing there": (lambda root: None, {}, "data.path: there is no folder"),
     "an empty folder": (lambda root: root.mkdir(), {}, "data.path: no .parquet file in"),
     "no train set": (of_test_alone, {}, "give `test_share`"),

@@ -424,6 +424,17 @@ def test_the_page_says_what_is_forgotten_and_which_exact_copies_stay_behind(benc
     assert "/<script>" not in page
 
 
+def test_all_copies_of_a_forgotten_image_are_listed_and_it_counts_once(benchmark_of):
+    folder = benchmark_of(full_cell(num_seeds=1, runs=("ft",)))
+    write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.1] * 8}, num_seeds=1)
+    write_files_and_copies(folder, "digit_3-50", [[0, 6, -1], [0, 7, -1]])
+    said = gathered(folder).cells[0].forgotten
+    assert "1 of them has an exact copy" in said.words
+    [lines] = said.copies[0].grids[0].groups
+    kept = [line.fields[1].value for line in lines]
+    assert kept == ["train/<script>6.png", "train/<script>7.png"]
+
+
 def test_without_copies_the_page_says_that_none_stays_behind(benchmark_of):
     folder = benchmark_of(full_cell(num_seeds=1, runs=("ft",)))
     write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)

@@ -6,6 +6,7 @@ schema's notes where it has some, or text. Other columns are kept for `kind: whe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -69,9 +70,8 @@ def columns(options: Options) -> tuple[list[int], Columns]:
     """Return the train labels, and the further columns of the train examples."""
     parts = _parts(options)
     labels, is_test, _ = _labels(parts, options)
-    found = _further(parts, options)
     rows = [place for place, yes in enumerate(is_test) if not yes]
-    return labels[rows].tolist(), {n: [values[i] for i in rows] for n, values in found.items()}
+    return labels[rows].tolist(), _further(parts, parts.train, rows, options)
 
 
 def load(options: Options) -> Dataset:
@@ -93,13 +93,17 @@ def load(options: Options) -> Dataset:
     train, test = (np.flatnonzero(which[decoded.kept]) for which in (~is_test, is_test))
     of_train, of_test = decoded.kept[train], decoded.kept[test]
     _check_all_there(labels[of_train], labels[of_test], names)
-    further = {name: np.array(column) for name, column in _further(parts, options).items()}
-    by_part = [{n: column[which] for n, column in further.items()} for which in (of_train, of_test)]
+    before = int((~is_test).sum()) if parts.test else 0  # rows of other files
+    by_part = [
+        _further(parts, parts.train, of_train.tolist(), options),
+        _further(parts, parts.test or parts.train, (of_test - before).tolist(), options),
+    ]
+    further = [{name: np.array(found) for name, found in one.items()} for one in by_part]
     images = decoded.images[train]
     return Dataset(
         images,
         decoded.images[test],
-        Labels(labels[of_train], labels[of_test], names, *by_part),
+        Labels(labels[of_train], labels[of_test], names, *further),
         *statistics(images),
         options.padding,
         options.flip,
@@ -180,19 +184,27 @@ def _drawn(labels: NDArray[np.int64], share: float, seed: int) -> NDArray[np.boo
     return is_test
 
 
-def _further(parts: Parts, options: Options) -> dict[str, list[Any]]:
-    """Return the further columns of all rows; one with a gap is text in which that is empty."""
+def _further(
+    parts: Parts, files: Sequence[Path], rows: Sequence[int], options: Options
+) -> dict[str, list[Any]]:
+    """Return the further columns of some rows; the test files may lack some of them.
+
+    A column with a gap is text in which that is empty.
+    """
     from collateral.data._reading import parquet
 
     image = parquet.image_column(parts.schema, options.image)
     label = parquet.label_column(parts.schema, options.label)
-    files = (*parts.train, *parts.test)
     names = parquet.further_columns(parts.schema, image, label)
+    if files != parts.train:
+        names = parquet.kept_in_all(files, names, image, label)
     found = {name: parquet.column_values(files, name) for name in names}
     for name, values in found.items():
         if None in values:
             found[name] = ["" if value is None else str(value) for value in values]
-    return found | parquet.file_column(parquet.image_paths(files, image), names)
+    paths = parquet.image_paths(files, image)
+    own = parquet.file_column([paths[row] for row in rows] if paths else [], names)
+    return {name: [values[row] for row in rows] for name, values in found.items()} | own
 
 
 def _check_all_there(

@@ -102,5 +102,6 @@ def _left_behind(pairs: list[tuple[int, int]] | None) -> str:
         return "Whether exact copies of them are retained, nobody has looked."
     if not pairs:
         return "No exact copy of them is retained."
-    verb = "has" if len(pairs) == 1 else "have"
-    return f"{len(pairs)} of them {verb} an exact copy among the retained, which stays behind."
+    count = len({forgot for forgot, _ in pairs})
+    verb = "has" if count == 1 else "have"
+    return f"{count} of them {verb} an exact copy among the retained, which stays behind."

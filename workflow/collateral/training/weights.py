@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -20,10 +22,10 @@ from collateral.results.chain import content_hash
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
-WITHIN = ("state_dict", "model")  # where others keep a state dict among more
+WITHIN = ("state_dict", "model_state_dict", "model")  # where others keep a state dict among more
 COUNTER = "num_batches_tracked"  # of batch norm: old files lack it, and nothing here reads it
 NAMED = 3  # of the names that do not fit
-MOST_SAID = 80  # of the letters that torch has to say on a file
+SAVED = (b"PK", b"\x80")  # how files begin that torch saved: a zip, or of old a pickle
 
 Weights = dict[str, Tensor]
 
@@ -51,15 +53,26 @@ def read_weights(path: Path) -> Weights:
             raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError:
-        raise
     except Exception as error:  # of every kind where a file is broken, or holds code
-        said = " ".join(str(error).split())[:MOST_SAID]
-        raise ValueError(
-            f"'{path}': refused, as it is no file of tensors alone, and what else is in it might "
-            f"run; save model.state_dict(), at best as .safetensors ({said})"
-        ) from None
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a cut zip gives
+            raise
+        raise _refusal(path, error) from None
     return _state_dict(content, path)
+
+
+def _refusal(path: Path, error: Exception) -> ValueError:
+    """Tell a file that holds code from one that is damaged, or that torch never saved."""
+    with path.open("rb") as file:
+        was_saved = file.read(2).startswith(SAVED)
+    is_refused = isinstance(error, UnpicklingError) or "TorchScript" in str(error)
+    if not (was_saved and is_refused):
+        return ValueError(
+            f"'{path}': cannot be read: damaged, or no file that torch saved; copy it anew"
+        )
+    return ValueError(
+        f"'{path}': refused, as it is no file of tensors alone, and what else is in it might "
+        "run; save model.state_dict(), at best as .safetensors"
+    )
 
 
 def _state_dict(content: Any, path: Path) -> Weights:
@@ -68,7 +81,11 @@ def _state_dict(content: Any, path: Path) -> Weights:
     for one in (content, *inner):
         if isinstance(one, dict) and one and all(isinstance(v, Tensor) for v in one.values()):
             return {str(name): value for name, value in one.items()}
-    raise ValueError(f"'{path}': not a state dict, from names to tensors; save model.state_dict()")
+    keys = [plain(str(key)) for key in content] if isinstance(content, dict) else []
+    found = f" (found: {_some(keys)})" if keys else ""
+    raise ValueError(
+        f"'{path}': not a state dict, from names to tensors{found}; save model.state_dict()"
+    )
 
 
 def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:

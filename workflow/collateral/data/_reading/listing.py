@@ -20,6 +20,8 @@ from collateral.data._reading.file_list import listed_files, spellings
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # the first that is there
+# No names of classes where the parts are looked for; "valid" may well be one.
+PARTS = (TRAIN, "test", "val", "validation")
 # What Pillow opens by itself; a file without a suffix is looked at as well.
 SUFFIXES = frozenset(
     [
@@ -122,6 +124,8 @@ def tree_of(
     if not folder.is_dir():
         raise ValueError(f"data.path: there is no folder {str(folder)!r}")
     test = next((name for name in TESTS if (folder / name).is_dir()), None)
+    if test is None or not (folder / TRAIN).is_dir():
+        _check_parts(folder)
     if not (folder / TRAIN).is_dir():
         test = None
         _check_share(folder, test_share)
@@ -152,6 +156,14 @@ def known_names(folder: Path) -> tuple[str, ...] | None:
     folder = folder.expanduser()
     top = folder / TRAIN if (folder / TRAIN).is_dir() else folder
     return tuple(sorted(_class_folders(top))) or None if top.is_dir() else None
+
+
+def _check_parts(folder: Path) -> None:
+    """Refuse Train/ and Test/, and test/ alone, which would be classes."""
+    found = [name for name in sorted(_class_folders(folder)) if name.lower() in PARTS]
+    if meant := [name for name in found if name != TRAIN]:
+        no_classes = ", ".join(map(shown, meant))
+        raise _wrong(folder, f"no names of classes: {no_classes}; rename to {TRAIN}/, {TESTS[0]}/")
 
 
 def _check_share(folder: Path, test_share: float | None) -> None:

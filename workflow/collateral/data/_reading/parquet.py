@@ -167,15 +167,21 @@ def further_columns(schema: pa.Schema, image: str, label: str) -> list[str]:
     return [field.name for field in others if any(is_kind(field.type) for is_kind in kinds)]
 
 
+def kept_in_all(files: Sequence[Path], columns: Sequence[str], image: str, label: str) -> list[str]:
+    """Return those of some further columns that every file has."""
+    theirs = [further_columns(_schema(path), image, label) for path in files]
+    return [name for name in columns if all(name in names for names in theirs)]
+
+
 def column_values(files: Sequence[Path], column: str) -> list[Any]:
     """Return one column of all rows."""
-    return [value for batch in _batches(files, [column]) for value in batch[column].to_pylist()]
+    return [value for batch in _batches(files, column) for value in batch.to_pylist()]
 
 
 def image_batches(files: Sequence[Path], column: str) -> Iterator[list[bytes]]:
     """Yield the encoded images of some rows at a time."""
-    for batch in _batches(files, [column]):
-        yield [_encoded(value) for value in batch[column].to_pylist()]
+    for batch in _batches(files, column):
+        yield [_encoded(value) for value in batch.to_pylist()]
 
 
 def _encoded(value: Any) -> bytes:
@@ -188,22 +194,26 @@ def image_paths(files: Sequence[Path], column: str) -> list[str]:
     kind = _schema(files[0]).field(column).type
     if not hasattr(kind, "names") or "path" not in kind.names:
         return []
-    batches = _batches(files, [f"{column}.path"])
-    found = (value for batch in batches for value in batch[column].to_pylist())
+    batches = _batches(files, column, ".path")
+    found = (value for batch in batches for value in batch.to_pylist())
     return [(value or {}).get("path") or "" for value in found]
 
 
-def _batches(files: Sequence[Path], columns: list[str]) -> Iterator[Any]:
+def _batches(files: Sequence[Path], column: str, inner: str = "") -> Iterator[Any]:
+    """Yield a column, or a part of it, some rows at a time; every file must have it."""
     pq = _library()
     for path in files:
+        if column not in _schema(path).names:
+            raise ValueError(f"data.path: {str(path)!r} has no column {plain(column)!r}; add it")
         try:
             with pq.ParquetFile(path) as file:
-                yield from file.iter_batches(batch_size=ROWS, columns=columns)
+                for batch in file.iter_batches(batch_size=ROWS, columns=[column + inner]):
+                    yield batch[column]
         except Exception as error:
             raise ValueError(f"data.path: cannot read {str(path)!r}: {_said(error)}") from None
 
 
 def file_column(paths: Sequence[str], columns: Sequence[str]) -> dict[str, list[str]]:
-    """Return the images' own paths as a column, where they tell all images apart."""
+    """Return the images' own paths as a column, where they tell the images apart."""
     is_good = bool(paths) and all(paths) and len({*paths}) == len(paths) and FILE not in columns
     return {FILE: list(paths)} if is_good else {}

@@ -16,9 +16,9 @@ Index = NDArray[np.int64]
 
 
 def copies(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
-    """Return rows of a forgotten image, the retained one nearest to it, and the bits between them.
+    """Return rows of a forgotten image, a retained copy of it, and the bits between them.
 
-    A forgotten image without a copy has no row.
+    Every exact copy has a row, of near ones the nearest; a forgotten image without one has none.
     """
     exact = _equal(images, forget, retain)
     others = np.setdiff1d(forget, exact[:, 0])
@@ -30,11 +30,14 @@ def copies(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
 
 def _equal(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
     """Find retained images that are forgotten ones byte by byte."""
-    first: dict[bytes, int] = {}
-    for i in retain.tolist():
-        first.setdefault(images[i].tobytes(), i)
-    pairs = [(i, first.get(images[i].tobytes())) for i in forget.tolist()]
-    rows = [(i, j, EXACT) for i, j in pairs if j is not None]
+    places: dict[bytes, list[int]] = {}
+    for j in retain.tolist():
+        places.setdefault(images[j].tobytes(), []).append(j)
+    rows = []
+    for i in forget.tolist():
+        same = places.get(images[i].tobytes(), [])
+        rows += [(i, j, EXACT) for j in same]
+        del same[1:]  # listed once: of many black images the pairs would be millions
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 

@@ -65,9 +65,10 @@ def copy_counts(cell: CellResults) -> dict[str, float]:
     """Count the forgotten images with a copy; NaN where nobody looked."""
     found, side = cell.neighbours.copies, float(min(cell.neighbours.shown_images.shape[1:3]))
     is_exact = found[:, 2] == EXACT if found is not None else np.array([])
+    exact = found[is_exact, 0] if found is not None else np.array([])
     unknown, too_small = found is None, side < LEAST_SIDE
     return {
-        "exact_copies": math.nan if unknown else float(is_exact.sum()),
+        "exact_copies": math.nan if unknown else float(len(np.unique(exact))),
         "near_copies": math.nan if unknown or too_small else float((~is_exact).sum()),
         "image_side": side,
     }

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from counted_benchmark import write_benchmark
 from fake_results import RUNS, full_cell, read_cells, write_models
 from page_reading import draw
 from sealing import seal
@@ -17,6 +18,7 @@ from collateral.results.plan import BenchmarkPlan, CellPlan
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
 HOSTILE = "<script>alert(1)</script>"
+PHONE = {"width": 390, "height": 800}
 SERIOUS = ("serious", "critical")
 
 
@@ -43,6 +45,15 @@ def page_file(tmp_path_factory):
     (folder / layout.TABLES).mkdir(exist_ok=True)
     page = folder / layout.REPORT
     page.write_text(render(benchmark_part(seal(folder))), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
+def deciding(tmp_path_factory):
+    """A page with the picture and the verdicts of a cell."""
+    folder = write_benchmark(tmp_path_factory.mktemp("page") / "counted", ("ft", "ga"), ["cell"])
+    page = folder / layout.REPORT
+    page.write_text(render(benchmark_part(folder)), encoding="utf-8")
     return page
 
 
@@ -77,9 +88,10 @@ class Opened:
         )
 
     def all_drawn(self) -> None:
-        for figure in self.tab.locator("figure.chart").all():
+        figures = self.tab.locator("figure.chart").all()
+        for figure in figures:
             figure.scroll_into_view_if_needed()
-        self.drawn(2)
+        self.drawn(len(figures))
 
 
 @pytest.fixture(scope="module")
@@ -194,10 +206,25 @@ def test_the_reader_of_a_link_sees_what_it_leads_to(browser, page_file):
     tab.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_barrier_is_serious(browser, page_file, scheme):
+def test_the_picture_that_decides_is_drawn_and_its_verdict_tells_its_numbers(browser, deciding):
+    opened = Opened(browser, deciding)
+    top = opened.tab.locator("section.decision")
+    marks = top.locator("figure.chart svg path[aria-label*='forgetting error:']")
+    assert marks.count() == 2
+    said = marks.first.get_attribute("aria-label")
+    for word in ("method: FT", "damage: ", "[", "chance, ±: ", "seeds: 5"):
+        assert word in said
+    top.locator("button[data-source='ga|verdict||']").click()
+    assert "line" in opened.tab.locator("#provenance dd").first.inner_text()
+    assert opened.said == []
+    opened.tab.close()
+
+
+@pytest.mark.parametrize("look", [{}, {"color_scheme": "dark"}, {"viewport": PHONE}])
+@pytest.mark.parametrize("page", ["page_file", "deciding"])
+def test_no_barrier_is_serious(browser, request, page, look):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    opened = Opened(browser, page_file, color_scheme=scheme)
+    opened = Opened(browser, request.getfixturevalue(page), **look)
     opened.all_drawn()
     found = axe.Axe().run(opened.tab).response["violations"]
     opened.tab.close()
@@ -206,7 +233,7 @@ def test_no_barrier_is_serious(browser, page_file, scheme):
 
 
 def test_a_phone_needs_no_sideways_scrolling(browser, page_file):
-    opened = Opened(browser, page_file, viewport={"width": 390, "height": 800})
+    opened = Opened(browser, page_file, viewport=PHONE)
     width = opened.tab.evaluate("document.documentElement.scrollWidth")
     opened.tab.close()
     assert width <= 390

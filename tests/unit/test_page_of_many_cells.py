@@ -3,47 +3,21 @@
 from dataclasses import replace
 
 import pytest
-from counted_cell import Wrong, table_of
-from page_reading import Links, draw
-from sealing import seal
+from counted_benchmark import CHARTS, write_benchmark
+from page_reading import Links
 
 from collateral.report.page import benchmark_part, render
-from collateral.results import layout
-from collateral.results.plan import BenchmarkPlan, CellPlan
 
 NAMES = [f"c{place}" for place in range(100)]
 METHODS = ("ft", "ga", "iu", "rl", "ltd", "salun", "amun", "neighbor")
-CHARTS = (("verdict", "verdict"), ("locality", "similarity"), ("accuracy", "affected"))
 MOST_BYTES = 20_000_000
-SEEDS = 5
-
-
-def spread(around: int) -> tuple[int, ...]:
-    return tuple(around + seed for seed in range(SEEDS))
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory) -> str:
     """Two cells of eight methods and five seeds; one of them a hundred times, by other names."""
-    single = tmp_path_factory.mktemp("single")
-    runs = {
-        run: Wrong(spread(20 + place), spread(3 * place), spread(place), spread(15 + place))
-        for place, run in enumerate(("retrain", *METHODS))
-    }
-    table_of(single, runs)
-    folder = tmp_path_factory.mktemp("results") / "many"
-    folder.mkdir()
-    for file in (layout.METRICS, layout.COSTS):
-        head, *rows = (single / file).read_text().splitlines()
-        named = [f"{name},{row.partition(',')[2]}" for name in NAMES[:2] for row in rows]
-        (folder / file).write_text("\n".join([head, *named, ""]))
-    labels = {run: run.upper() for run in METHODS}
-    plan = BenchmarkPlan(labels, "matched", {name: CellPlan() for name in NAMES[:2]})
-    plan.save(folder / layout.PLAN)
-    for name in NAMES[:2]:
-        draw(folder, name, *CHARTS)
-    (folder / layout.TABLES).mkdir()
-    part = benchmark_part(seal(folder))
+    folder = write_benchmark(tmp_path_factory.mktemp("results") / "many", METHODS, NAMES[:2])
+    part = benchmark_part(folder)
     return render(replace(part, cells=[replace(part.cells[-1], name=name) for name in NAMES]))
 
 

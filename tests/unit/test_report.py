@@ -1,5 +1,6 @@
 """A benchmark's page: all that findings say, each in its place, and what they could not say."""
 
+import math
 import re
 from dataclasses import replace
 from html import unescape
@@ -26,7 +27,7 @@ from collateral.findings.compute import Problem, presented, read_problems, write
 from collateral.findings.locality.words import words
 from collateral.report.charts import _library
 from collateral.report.images import gallery
-from collateral.report.page import benchmark_part, render
+from collateral.report.page import as_order, benchmark_part, render
 from collateral.results import layout
 from collateral.results.chain import write_sealed
 from collateral.results.dataset import Labels
@@ -194,15 +195,17 @@ def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):
 
 def test_figures_stand_in_their_findings_with_their_captions(benchmark_of):
     folder = benchmark_of(full_cell())
-    draw(folder, "digit_3-50", ("locality", "similarity"), ("accuracy", "affected"))
+    drawn = [("locality", "similarity"), ("accuracy", "affected"), ("accuracy", "other")]
+    draw(folder, "digit_3-50", *drawn)
     [cell] = gathered(folder).cells
     assert [
         (one.finding, [p.name for p in one.pictures]) for one in cell.sections if one.pictures
     ] == [
         ("locality", ["similarity"]),
-        ("accuracy", ["affected"]),
+        ("accuracy", ["affected", "other"]),
     ]
-    # Charts in place of pictures.
+    # Charts in place of pictures, where there are some.
+    assert re.findall(r'width="832" alt="(\w+): About', page_of(folder)) == ["other"]
     assert page_of(folder).count('<figure class="chart">') == 2
 
 
@@ -228,7 +231,8 @@ def test_ablations_are_apart_and_where_there_are_some(benchmark_of):
         "<summary>digit_3, 50 % forgotten: ablations</summary>"
     )
     assert heading
-    assert "support-retrain" in ablations and "support-retrain" not in main
+    figure = "figures/digit_3-50/support-retrain.pdf"
+    assert figure in ablations and figure not in main
     assert "by similarity to the forget set" in main and "by similarity" not in ablations
     assert ": ablations" not in second
 
@@ -308,6 +312,21 @@ def test_the_page_loads_nothing_from_elsewhere(benchmark_of):
     assert len(links.anchors) == len({*links.anchors})
     ours = page.replace(_library(), "").replace("https://vega.github.io/schema/", "")
     assert not re.search(r"https?:|@import|url\((?!data:)", ours)
+
+
+def test_a_cell_may_be_called_as_a_part_of_the_page(benchmark_of):
+    fakes = [full_cell(), full_cell("digit_8-90"), full_cell("digit_1-50"), full_cell("digit_2-50")]
+    for fake, name in zip(fakes, ("all", "top", "checks", "top-costs"), strict=True):
+        fake.name = name
+        for row in fake.metrics + fake.costs:
+            row["cell"] = name
+    anchors = Links(page_of(benchmark_of(*fakes))).anchors
+    assert {"all", "top", "cell-all", "cell-top", "cell-top/costs", "cell-top-costs"} <= {*anchors}
+    assert len(anchors) == len({*anchors})
+
+
+def test_what_never_pays_is_sorted_last():
+    assert [as_order(value) for value in (2.0, math.inf)] == ["2", "Infinity"]
 
 
 def test_the_page_leads_to_its_cells_and_back_to_the_index(benchmark_of):

@@ -50,7 +50,8 @@ def data_check(benchmark: Benchmark) -> Check:
     given: DataOptions = module.Options.model_validate(options)
     files = getattr(module, "FILES", None)
     if files is None and getattr(given, "download", False):
-        return Check(label, f"{name}: a run looks in {given.root}/, else downloads it")
+        root = getattr(given, "root", "data")
+        return Check(label, f"{name}: a run looks in {root}/, else downloads it")
     if files is None or not hasattr(given, "root"):
         return _own_files(label, name, given)
     root = given.root.expanduser()

@@ -1,6 +1,7 @@
 """Forget sets as they come: a list of files, all examples of a person; and bad ones, early."""
 
 import unicodedata
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -231,6 +232,16 @@ def test_a_folder_with_one_class_stops_before_any_job(tmp_path):
     (line,) = complaints(tmp_path, {"kind": "files", "path": "withdrawn.txt"})
     assert line.startswith("benchmarks.b.data.path: ")
     assert "one class only" in line
+
+
+def test_what_is_wrong_with_the_data_is_not_said_of_the_forget_set(tmp_path):
+    def unreadable():
+        raise ValueError("data.path: cannot read own.npz")
+
+    size = replace(SIZE, columns=unreadable)
+    asked = where.Params.model_validate({"column": "subject", "is": [17]})
+    assert list(where.unfit(size, asked)) == []
+    assert list(files.unfit(size, listed(tmp_path, "a.png\n"))) == []
 
 
 def test_a_column_that_is_not_there_stops_before_any_job(tmp_path):

@@ -37,11 +37,16 @@ class Params(Strict):
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
     """Yield a key and what is wrong with its value, as far as the names of files can tell."""
-    if params.path.expanduser().exists():
-        try:
-            _places(params, size.columns())
-        except ValueError as error:
-            yield "path", str(error).removeprefix("path: ")
+    if not params.path.expanduser().exists():
+        return
+    try:
+        columns = size.columns()
+    except ValueError:
+        return  # wrong with the data, which the job that reads them says
+    try:
+        _places(params, columns)
+    except ValueError as error:
+        yield "path", str(error).removeprefix("path: ")
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:

@@ -41,7 +41,11 @@ class Params(Strict):
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
     """Yield a key and what is wrong with its value, as far as the columns can tell."""
     try:
-        _places(params, size.columns())
+        columns = size.columns()
+    except ValueError:
+        return  # wrong with the data, which the job that reads them says
+    try:
+        _places(params, columns)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         yield key, problem

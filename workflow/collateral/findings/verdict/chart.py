@@ -73,7 +73,7 @@ def _floor() -> alt.Chart:
 
 
 def _runs(cell: CellTable, frame: pd.DataFrame) -> Iterator[alt.Chart]:
-    """Yield intervals, marks and names."""
+    """Yield intervals, marks and names, tied to their marks where they stand above them."""
     low, high, right = limits(frame)
     across = alt.Scale(domain=[-0.03 * right, 1.03 * right], nice=False)
     up = alt.Scale(domain=[low, high], nice=False)
@@ -92,5 +92,7 @@ def _runs(cell: CellTable, frame: pd.DataFrame) -> Iterator[alt.Chart]:
         stroke=colour_of(cell),
         tooltip=shown,
     )
+    ties = base.mark_rule(strokeWidth=0.7, opacity=0.45, aria=False)
+    yield ties.encode(y=y, y2="name_y:Q")
     names = base.mark_text(align="left", dx=12, dy=-9, aria=False)
     yield names.encode(y=alt.Y("name_y:Q"), text="label:N")

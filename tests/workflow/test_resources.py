@@ -20,7 +20,7 @@ benchmarks:
       rl: {epochs: 200}
 """
 TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "track", "support_size", "probe"}
-TRAINING |= {"shadow", "expose"}
+TRAINING |= {"shadow", "expose", "given"}
 PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
 Asked = dict[str, dict[str, str]]
 

@@ -17,6 +17,7 @@ from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.split import Split
 from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read
 
 RUNS = {"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}
@@ -312,7 +313,8 @@ def write_models(
     """
     index = np.arange(NUM_EXAMPLES)
     names = ("digit_3", "digit_8")
-    Labels(index % 2, index % 2, names).save(benchmark / "labels.npz")
+    labels = Labels(index % 2, index % 2, names)
+    labels.save(benchmark / "labels.npz")
     Neighbours(
         seeds=np.arange(num_seeds),
         train_similarity=np.ones((num_seeds, NUM_EXAMPLES), dtype=np.float32),
@@ -332,6 +334,9 @@ def write_models(
             record = {"run": run, "method": run, "params": {"lr": 0.1}, "versions": {"numpy": "2"}}
             write_json(folder / "record.json", record)
     seal(benchmark)
+    chosen = {"kind": "class_part", "class": "digit_3", "fraction": 0.5}
+    split = Split(index[6:], NUM_EXAMPLES, (0, 1), chosen)
+    split.save(benchmark / cell / "split.json", labels, benchmark / "labels.npz")
 
 
 def _outputs(confidence: list[float]) -> Outputs:

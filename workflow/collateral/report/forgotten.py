@@ -35,10 +35,10 @@ def forgotten(folder: Path, cell: str) -> Forgotten | None:
     split_file, neighbours = (
         folder / place.format(cell=cell) for place in (layout.SPLIT, layout.NEIGHBOURS)
     )
-    files = [split_file, neighbours, folder / layout.LABELS]
-    if not all(path.exists() for path in files):
+    if not neighbours.exists():
         return None
-    split, labels = Split.load(split_file, folder), Labels.load(checked(files[2], folder))
+    labels = Labels.load(checked(folder / layout.LABELS, folder))
+    split = Split.load(split_file, folder)
     pairs = exact_pairs(Neighbours.load(checked(neighbours, folder)))
     words = [_how_many(split, labels), _how_chosen(split), _left_behind(pairs)]
     return Forgotten(" ".join(words), [copies_table(pairs, labels)] if pairs else [])

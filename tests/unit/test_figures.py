@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 
 from collateral.contract.plugins import FINDING
 from collateral.findings._shared.panels import BAND, BARS, RANGE, draw_level, draw_line, fit_rates
+from collateral.findings._shared.prepared import level_of
 from collateral.findings._shared.style import COLOURS, MARKERS, NOISE_LABEL, looks, save
 from collateral.results.plan import BenchmarkPlan
 
@@ -199,7 +200,7 @@ def test_one_seed_has_no_error_bars(axes, look):
 
 def test_retrains_level_is_dashed_and_its_noise_grey(cell_of, axes):
     cell = cell_of()
-    draw_level(axes, cell, "ua")
+    draw_level(axes, *level_of(cell, "ua"))
     level = 100 * cell.values("retrain", "ua").mean()
     line = line_of(axes, "Retrain")
     assert line.get_linestyle() == "--"
@@ -213,20 +214,20 @@ def test_no_noise_is_below_0_or_above_100(cell_of, axes, rate, ends):
     fake = full_cell()
     fake.metrics = [row for row in fake.metrics if row["metric"] != "ua"]
     fake.add("retrain", "ua", rate, rate, rate)
-    draw_level(axes, cell_of(fake), "ua")
+    draw_level(axes, *level_of(cell_of(fake), "ua"))
     for end, wanted in zip(span_of(axes, NOISE_LABEL), ends, strict=True):
         assert wanted is None or end == wanted
 
 
 def test_one_seed_has_a_level_without_noise(cell_of, axes):
-    draw_level(axes, cell_of(full_cell(num_seeds=1)), "ua")
+    draw_level(axes, *level_of(cell_of(full_cell(num_seeds=1)), "ua"))
     assert labels_of(axes) == ["Retrain"]
 
 
 def test_an_undefined_level_says_so(cell_of, axes):
     fake = full_cell()
     fake.metrics = [row for row in fake.metrics if row["metric"] != "ua"]
-    draw_level(axes, cell_of(fake), "ua")
+    draw_level(axes, *level_of(cell_of(fake), "ua"))
     assert [text.get_text() for text in axes.texts] == ["undefined"]
     assert len(axes.get_yticks()) == 0
     assert not labels_of(axes)

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -64,7 +63,7 @@ def _refusal(path: Path, error: Exception) -> ValueError:
     """Tell a file that holds code from one that is damaged, or that torch never saved."""
     with path.open("rb") as file:
         was_saved = file.read(2).startswith(SAVED)
-    is_refused = isinstance(error, UnpicklingError) or "TorchScript" in str(error)
+    is_refused = type(error).__name__ == "UnpicklingError" or "TorchScript" in str(error)
     if not (was_saved and is_refused):
         return ValueError(
             f"'{path}': cannot be read: damaged, or no file that torch saved; copy it anew"

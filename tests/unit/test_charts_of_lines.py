@@ -1,6 +1,7 @@
 """Charts of lines and bars: the numbers of their figures, with intervals, and within the axis."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -108,6 +109,16 @@ def test_a_sweep_belongs_to_its_method_and_its_own_value_has_a_ring(tmp_path):
     assert [(row["x"], "is_own" in row) for row in found] == [(0.1, True), (1.0, False)]
     assert found[1]["mean"] == pytest.approx(30)
     assert {row["run"] for row in chart.rows} == {"ga"}  # the switch of GA hides it
+
+
+def test_a_value_of_a_sweep_that_did_not_run_is_left_out(tmp_path):
+    cell = sweep_of(full_cell(), tmp_path)
+    [sweep] = cell.plan.sweeps
+    values, labels = {**sweep.values, "ga@lr=9": 9.0}, {**sweep.labels, "ga@lr=9": "9"}
+    more = replace(sweep, values=values, labels=labels)
+    lacking = replace(cell, plan=CellPlan((more,)))
+    chart = next(iter(sweep_charts(lacking)))
+    assert {row["x"] for row in chart.rows} == {0.1, 1.0}
 
 
 def test_supports_have_a_chart_for_every_figure(tmp_path):

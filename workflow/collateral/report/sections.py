@@ -73,18 +73,20 @@ class Findings:
 
     def of_cell(self, cell: CellTable) -> list[Section]:
         """Return what they say of a cell."""
-        charts = self._charts(cell, "charts", cell.name)
-        pictures = _pictures(self.root, self.root / layout.FIGURES / cell.name, charts)
+        folder = self.root / layout.FIGURES / cell.name
+        charts = self._charts(cell, "charts", folder, cell.name)
+        pictures = _pictures(self.root, folder, charts)
         sections = [
             self._section(name, cell, "tables", cell.name, pictures.get(name, []))
             for name in self._order
         ]
         return [section for section in sections if section]
 
-    def _charts(self, given: Any, function: str, cell: str) -> dict[str, Chart]:
-        """Return all charts of a cell, or over all, by the name of the figure that is the same."""
+    def _charts(self, given: Any, function: str, folder: Path, cell: str = "") -> dict[str, Chart]:
+        """Return the charts of a cell, or over all, by the name of the figure that is the same."""
         found: list[Chart] = []
-        for name in self._having["chart"]:
+        drawn = {one["finding"] for one in _captions(folder)}  # a chart is put in a figure's place
+        for name in (name for name in self._having["chart"] if name in drawn):
             found += self._ask(name, "chart", function, cell, lambda ask: [*ask(given)])
         return {chart.name: chart for chart in found}
 
@@ -92,8 +94,8 @@ class Findings:
         """Return what they say over all cells; a single one says it itself."""
         if len(table.cells) < 2:
             return []
-        charts = self._charts(table, "charts_across", "")
-        pictures = _pictures(self.root, self.root / layout.FIGURES, charts)
+        folder = self.root / layout.FIGURES
+        pictures = _pictures(self.root, folder, self._charts(table, "charts_across", folder))
         sections = [
             self._section(name, table, "tables_across", "", pictures.get(name, []))
             for name in self._order
@@ -146,9 +148,8 @@ def _owner(picture: Illustration, tables: Sequence[Table]) -> Table | None:
 
 def _pictures(root: Path, folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustration]]:
     """Return the figures in a folder by finding; nothing where none were drawn."""
-    captions = folder / layout.CAPTIONS
     found: dict[str, list[Illustration]] = {}
-    for one in read_json(captions) if captions.exists() else ():
+    for one in _captions(folder):
         name, chart = one["name"], charts.get(one["name"])
         shown = (
             Illustration(name, chart.caption, chart=chart)
@@ -158,6 +159,13 @@ def _pictures(root: Path, folder: Path, charts: dict[str, Chart]) -> dict[str, l
         place = quote((folder / name).relative_to(root).as_posix())
         found.setdefault(one["finding"], []).append(replace(shown, place=place))
     return found
+
+
+def _captions(folder: Path) -> list[dict[str, str]]:
+    """Return what was drawn: finding, name and caption of each figure."""
+    captions = folder / layout.CAPTIONS
+    drawn: list[dict[str, str]] = read_json(captions) if captions.exists() else []
+    return drawn
 
 
 def illustration(folder: Path, name: str, caption: str) -> Illustration:

@@ -67,8 +67,9 @@ class Swept:
 
     @cached_property
     def drawn(self) -> list[str]:
-        """Its runs with a good seed, by the value that is varied."""
-        good = [run for run in self.sweep.numbers if not self.cell.failed(run)]
+        """Its runs that are there and have a good seed, by the value that is varied."""
+        known = [run for run in self.sweep.numbers if run in self.cell.kinds]
+        good = [run for run in known if not self.cell.failed(run)]
         return sorted(good, key=lambda run: self.sweep.numbers[run])
 
     @property

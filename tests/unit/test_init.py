@@ -3,6 +3,7 @@
 import pytest
 import yaml
 from image_files import HOSTILE, write_folder
+from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.config.load import load, read
@@ -130,8 +131,9 @@ def test_plug_ins_are_in_the_config(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2))
     (tmp_path / "mine/models").mkdir(parents=True)
     (tmp_path / "mine/models/net.py").write_text("MULTIPLY_ADDS = 10\n\ndef build(info): ...\n")
-    main(["init", str(root), "--model", "net", "--plugins", "mine"])
-    assert [*map(str, read(tmp_path / "pictures.yaml").plugins)] == ["mine"]
+    with forgotten_after():
+        main(["init", str(root), "--model", "net", "--plugins", "mine"])
+        assert [*map(str, read(tmp_path / "pictures.yaml").plugins)] == ["mine"]
 
 
 def test_what_is_left_out_and_a_file_listed_twice_are_told(tmp_path, capsys):

@@ -19,6 +19,8 @@ GROUPS = {
     "torch": "train",
     "workflow": "run snakemake",
     "ann": "search neighbours approximately (LTD's `search: approximate`)",
+    "parquet": "read data sets in parquet files",
+    "docs": "make the site of docs/ (`make docs` has an environment of its own)",
     "dev": "run the tests",
 }
 # By purpose: the groups whose packages must be there.

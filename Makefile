@@ -42,9 +42,10 @@ figures: $(FIGURES_ENV) ## tables, figures and pages from cached outputs: no tor
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
 test: setup lint ## all there is to test; what this machine lacks is skipped, and named
-	pytest --numprocesses 2 tests/unit tests/contract
+	@# SLURM's tests mostly wait: beside those that compute.
+	pytest -m slurm tests/workflow & slurm=$$!; \
+	pytest --numprocesses 2 tests/unit tests/contract && wait $$slurm
 	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slurm' tests/workflow
-	pytest -m slurm tests/workflow
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
 	pytest -v -m slurm

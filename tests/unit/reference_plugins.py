@@ -201,16 +201,9 @@ def sizes_of_models() -> str:
 def _model(file: str) -> Iterator[str]:
     tree = ast.parse((Path(MODEL.paths[0]) / f"{file}.py").read_text())
     yield from paragraphs(ast.get_docstring(tree))
-    yield from _building(tree)
     names = [name for name in MODEL.names() if MODEL.own[name] == file]
     yield f"Names: {', '.join(f'`{name}`' for name in names)}."
     yield f"```yaml\nmodel: {names[-1]}\n```"
-
-
-def _building(tree: ast.Module) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == "build":
-            yield from paragraphs(ast.get_docstring(node))
 
 
 # Findings.
@@ -249,4 +242,6 @@ def _facts_of_finding(name: str) -> str:
     facts = [f"Has: {', '.join(parts)}."] if parts else []
     if after := getattr(module, "AFTER", ()):
         facts.append(f"Reads: {', '.join(f'[{other}](#{other})' for other in after)}.")
+    if getattr(module, "NEEDS", "") == "retrain":
+        facts.append("Needs Retrain.")
     return in_cell(" ".join(facts))

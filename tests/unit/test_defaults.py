@@ -10,6 +10,7 @@ import pytest
 from collateral.config.yaml import read_file
 from collateral.contract.plugins import METHOD, params_class
 from collateral.contract.published import Between, in_words
+from collateral.contract.tried import tried
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, DEVIATIONS = ROOT / "docs/defaults.md", ROOT / "docs/deviations.md"
@@ -18,6 +19,7 @@ CONFIGS = {
     "configs/cifar-small.yaml": "cifar_small",
     "configs/field.yaml": "field",
 }
+TRIED = ["method", "cell, Retrain's UA", "defaults", "nearest of the config's"]
 METHODS = pytest.mark.parametrize("name", METHOD.names())
 OF_THE_PAPER = ("amun", "ft", "ga", "iu", "ltd", "neighbor", "rl", "salun")
 # Defaults that differ from every published value, on purpose.
@@ -84,6 +86,14 @@ def test_what_is_ours_has_a_reason():
             assert f"`{field}" in text, f"{name}.{field}"
 
 
+@METHODS
+def test_what_was_tried_as_the_default_still_is(name):
+    for one in tried(name):
+        for pair in [] if one.default == "not tried" else one.default.split(":")[0].split(", "):
+            field, value = pair.split(" ")
+            assert float(value) == params_class(name).model_fields[field].default, one
+
+
 def table(head: list[str], rows: Iterator[list[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -107,12 +117,22 @@ def configured() -> Iterator[list[str]]:
         yield [f"`{name}`", *(in_words(entry["methods"].get(name) or {}) for entry in files)]
 
 
+def audited() -> Iterator[list[str]]:
+    for name in METHOD.names():
+        for one in tried(name):
+            run = f"`{name}`" if one.run == name else f"`{name}` ({one.run})"
+            where = f"{one.cell}, {one.retrain_ua} %"
+            nearest = "the same" if one.nearest == one.default else one.nearest
+            yield [run, where, one.default, nearest]
+
+
 def filled(text: str) -> str:
     """Return the page with its tables made anew."""
     made = {
         "published": table(["method", "source", "values"], published()),
         "ours": table(["method", "default"], ours()),
         "configs": table(["method", *(f"`{file}`" for file in CONFIGS)], configured()),
+        "tried": table(TRIED, audited()),
     }
     for mark, rows in made.items():
         text, count = re.subn(

@@ -144,6 +144,12 @@ def test_all_examples_with_a_value_are_forgotten(column, values, places):
             "is",
             "no value in column subject '99'; known: 5, 17, 23",
         ),
+        (
+            {"column": "subject", "is": [True]},
+            "is",
+            "no value in column subject 'True'; known: 5, 17, 23; to YAML yes and no are true and "
+            "false: put such a name in quotes",
+        ),
     ],
 )
 def test_a_column_and_a_value_that_are_not_there_are_named(given, key, said):
@@ -248,7 +254,10 @@ def test_a_column_that_is_not_there_stops_before_any_job(tmp_path):
     write_arrays(tmp_path / "own.npz", subject=LABELS.columns["subject"])
     data = {"name": "arrays", "path": "own.npz"}
     (line,) = complaints(tmp_path, {"kind": "where", "column": "person", "is": [1]}, data)
-    assert line == "benchmarks.b.cells.gone.forget.column: no column 'person'; known: subject"
+    assert line == (
+        "benchmarks.b.cells.gone.forget.column: no column 'person'; known: subject; only whole "
+        "numbers, yes and no, and text count"
+    )
 
 
 def test_from_the_cache_nobody_misses_the_folder(tmp_path):

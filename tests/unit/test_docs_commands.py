@@ -1,7 +1,8 @@
 """Every command of README and docs is one: program, flags, files and targets are there.
 
-None is run in earnest here: make and snakemake are asked what they would do, parsers are the real
-ones. What needs a GPU, a cluster or the internet must stand on a page that says so.
+Here parsers are asked, the real ones, and make what it would do; tests/workflow runs and plans
+them (test_docs_commands_run.py). What needs a GPU, a cluster, the internet or hours must stand on
+a page that says so.
 """
 
 import ast
@@ -10,72 +11,23 @@ import shlex
 import subprocess
 import tomllib
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import pytest
-from markdown_reading import ROOT, blocks, pages, prose
+from docs_commands import NEEDS, PROGRAMS, SHELL, Command, commands, need_of
+from markdown_reading import ROOT
 
 from collateral.cli import main, stages
 from collateral.config.load import load
 from collateral.config.yaml import read_file
 
-SPAN = re.compile(r"`([^`\n]+)`")
-PARTS = re.compile(r"&&|;|\|")
-# What stands for a value of the reader's own.
-STANDS_FOR = {"CONFIG": "config.yaml", "NAME": "ltd", "FOLDER": "elsewhere", "COMMIT": "HEAD"}
-NEEDS = {"gpu": r"\bGPUs?\b", "cluster": "SLURM|cluster", "internet": "internet|clone|install"}
-SHELL = {"cd", "nano", "source", "ln", "grep"}
 LACKING = "the following arguments are required"
-
-
-class Command(NamedTuple):
-    """A command, and where it stands."""
-
-    page: Path
-    words: tuple[str, ...]
-    is_whole: bool  # in a block; within a sentence, arguments may be left out
-
-    def __str__(self) -> str:
-        """Return it as it was written, for the name of its test."""
-        return f"{self.page.name}: {' '.join(self.words)}"
 
 
 class BadCommand(Exception):
     """What a parser objects to."""
-
-
-def commands() -> list[Command]:
-    found = dict.fromkeys(command for page in pages() for command in _on(page))
-    return sorted(found, key=str)
-
-
-def _on(page: Path) -> Iterator[Command]:
-    for text in blocks(page, "sh", "bash", "console"):
-        for line in text.replace("\\\n", " ").splitlines():
-            yield from _in(page, line, is_whole=True)
-    for span in SPAN.findall(prose(page)):
-        first = span.split()[0] if span.split() else ""
-        if _name(first) in CHECKS.keys() - SHELL and " " in span.strip():
-            yield from _in(page, span, is_whole=False)
-
-
-def _in(page: Path, line: str, is_whole: bool) -> Iterator[Command]:
-    for part in PARTS.split(re.sub(r"(?:^|\s)#.*| 2>&1", "", line)):
-        words = [
-            STANDS_FOR.get(word, word) for word in shlex.split(part.strip("$ ")) if word != "..."
-        ]
-        while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
-            words = words[1:]
-        if words:
-            yield Command(page, (_name(words[0]), *words[1:]), is_whole)
-
-
-def _name(program: str) -> str:
-    return program.removeprefix(".venv/bin/")
 
 
 def parse(parser: ArgumentParser, command: Command, words: tuple[str, ...]) -> None:
@@ -122,7 +74,7 @@ def check_snakemake(command: Command) -> None:
         assert (ROOT / profile / "config.yaml").is_file()
     if batch := words.get("--batch"):
         assert batch.split("=")[0] in snakemake_rules()
-    if len(command.words) > 1 and not command.words[1].startswith("-"):
+    if len(command.words) > 1 and not command.words[1].startswith(("-", "results/")):
         assert command.words[1] in snakemake_rules()
 
 
@@ -210,20 +162,10 @@ CHECKS = {
 COMMANDS = commands()
 
 
-def need_of(command: Command) -> str:
-    """Return what a command needs that no test has: a GPU, a cluster, the internet; or nothing."""
-    text = " ".join(command.words)
-    if "profiles/slurm" in text or "slurm" in command.words[0] or command.words[0] == "sbatch":
-        return "cluster"
-    if "gpu=" in text or "-m gpu" in text:
-        return "gpu"
-    is_far = command.words[0] in {"git", "pip", "pip-audit"}
-    return "internet" if is_far else ""
-
-
 def test_commands_are_found():
     assert len(COMMANDS) > 50
-    assert {command.words[0] for command in COMMANDS} >= CHECKS.keys() - {"cd"} - SHELL
+    assert {command.words[0] for command in COMMANDS} >= PROGRAMS
+    assert CHECKS.keys() == PROGRAMS | SHELL
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=str)
@@ -232,7 +174,7 @@ def test_a_command_is_one(command):
     CHECKS[command.words[0]](command)
 
 
-@pytest.mark.parametrize("command", filter(need_of, COMMANDS), ids=str)
+@pytest.mark.parametrize("command", [*filter(need_of, COMMANDS)], ids=str)
 def test_a_page_says_what_its_commands_need(command):
     assert re.search(NEEDS[need_of(command)], command.page.read_text())
 

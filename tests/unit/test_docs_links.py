@@ -1,8 +1,10 @@
 """No link of README and docs leads nowhere, and every page can be reached."""
 
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,10 +12,13 @@ import yaml
 from markdown_reading import ROOT, anchors, links, pages
 
 DOCS = ROOT / "docs"
+site_hooks = SimpleNamespace(**runpy.run_path(str(DOCS / "site_hooks.py")))
 PAGES = pages()
 SITE = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
 # What the site leaves out: it is about files, and stands beside them.
 OUTSIDE = {DOCS / "data/README.md"}
+# What `make release` makes, as the forge that shows README serves it.
+ASSETS = {"../../releases/latest/download/digits-report.html"}
 
 
 def name(page: Path) -> str:
@@ -34,7 +39,7 @@ def leads_nowhere(page: Path) -> list[str]:
     for link in links(page):
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        is_elsewhere = re.match(r"\w+:", link)
+        is_elsewhere = re.match(r"\w+:", link) or link in ASSETS
         if not is_elsewhere and not (target.exists() and _has(target, anchor)):
             found.append(link)
     return found
@@ -61,12 +66,22 @@ def test_links_are_found():
 
 def test_the_site_has_every_page_once():
     there = {page for page in PAGES if page.is_relative_to(DOCS)} - OUTSIDE
-    assert sorted(in_nav(SITE["nav"])) == sorted(str(page.relative_to(DOCS)) for page in there)
+    names = [str(page.relative_to(DOCS)) for page in there]
+    assert sorted(in_nav(SITE["nav"])) == sorted([*names, site_hooks.START])
 
 
 def test_the_first_page_leads_to_every_other():
     led = {link.partition("#")[0] for link in links(DOCS / "index.md")}
-    assert {*in_nav(SITE["nav"])} - {"index.md"} == led
+    assert {*in_nav(SITE["nav"])} - {"index.md", site_hooks.START} == led - {"../README.md"}
+
+
+def test_the_readme_is_a_page_of_the_site():
+    text = site_hooks.as_page((ROOT / "README.md").read_text())
+    found = re.findall(r"\]\((?!\w+:)([^)#]*)", text)
+    assert len(found) > 10
+    assert [link for link in found if not (DOCS / link).exists()] == []
+    said = site_hooks.on_page_markdown("[a](../README.md#the-words) [b](../LICENSE)")
+    assert said == "[a](start.md#the-words) b"
 
 
 def test_every_picture_is_shown_somewhere():

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from argparse import Namespace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,8 @@ from collateral.doctor.check import Check
 from collateral.doctor.experiment import data_check, needed_bytes, read_config
 from collateral.doctor.words import in_json, in_words
 from collateral.plan.grid import build_grid
+from collateral.plan.home import default_config
+from collateral.stages import doctor
 
 CONFIG = {
     "benchmarks": {
@@ -282,6 +285,13 @@ def test_machines_read_the_same():
     assert told["is_whole"] is True
     assert [check["status"] for check in told["checks"]] == ["ok", "optional"]
     assert {"collateral", "package", "python", "platform"} < told.keys()
+
+
+def test_where_the_folder_has_no_config_the_shipped_one_is_looked_at(tmp_path):
+    args = Namespace(config=None, purpose="run", results=tmp_path)
+    (check,) = [check for check in doctor.found(args) if check.name == "config"]
+    assert check.status == "ok"
+    assert check.found.startswith(f"{default_config()}: ")
 
 
 def test_figures_need_no_torch_and_a_run_does(no_torch, capsys, tmp_path):

@@ -20,6 +20,8 @@ from collateral.findings.exposure.numbers import (
     likelihood_ratios,
     numbers,
     partners,
+    pooled_tpr,
+    sure,
 )
 from collateral.findings.exposure.table import tables
 from collateral.findings.exposure.words import words
@@ -110,6 +112,29 @@ def test_an_auc_counts_pairs_and_ties_as_half():
     assert auc(np.array([3.0, 1.0, 2.0, 1.0]), np.array([True, True, False, False])) == 5 / 8
     assert math.isnan(auc(np.array([3.0, 1.0]), np.array([True, True])))
     assert auc(np.array([np.nan, 2.0, 1.0]), np.array([False, True, False])) == 1
+
+
+def test_the_tpr_is_over_all_models_at_the_price_of_one_in_a_hundred():
+    rng = np.random.default_rng(4)
+    is_in = halves(rng, 2000)
+    noise = rng.normal(size=is_in.shape)
+    assert pooled_tpr(noise, is_in) == pytest.approx(0.01, abs=0.004)  # 16,000 of either side
+    # Three standard deviations apart: those above the 99th percentile of the others.
+    told = pooled_tpr(noise + 3 * is_in, is_in)
+    assert told == pytest.approx(norm.cdf(3 - norm.ppf(0.99)), abs=0.03)
+
+
+def test_below_a_thousand_not_seen_there_is_no_tpr():
+    scores, is_in = np.arange(2000.0)[None], np.arange(2000)[None] >= 1000
+    assert pooled_tpr(scores, is_in) == 1
+    assert math.isnan(pooled_tpr(scores[:, 1:], is_in[:, 1:]))
+
+
+def test_the_model_that_learned_least_is_told_by_what_it_saw():
+    margins = np.array([[2.0, 3.0, -1.0, -1.0], [2.0, 3.0, -1.0, 5.0]], np.float32)
+    is_in = np.array([[True, True, False, False], [True, True, True, True]])
+    assert sure(margins, is_in) == 0.75
+    assert sure(np.full_like(margins, np.nan), is_in) == 0
 
 
 # 60 forgotten examples of class 0, 240 retained: 40 of class 0 are near, 200 of class 1 are far.
@@ -236,15 +261,39 @@ def test_the_bins_are_those_of_similarity(cell):
     )
 
 
+def diverge(root, run, side):
+    """Let the fourth shadow model have diverged, `before` unlearning or `after` it."""
+    path = root / layout.EXPOSURE.format(cell="cell", run=run) / layout.EXPOSED
+    whole = Exposure.load(path)
+    getattr(whole, side)[3] = np.nan
+    whole.save(path)
+    seal(root)
+
+
 def test_a_model_that_diverged_is_left_out(cell, tmp_path):
-    folder = tmp_path / layout.EXPOSURE.format(cell="cell", run="ga")
-    whole = Exposure.load(folder / layout.EXPOSED)
-    whole.after[3] = np.nan
-    whole.save(folder / layout.EXPOSED)
-    seal(tmp_path)
+    diverge(tmp_path, "ga", "after")
     found = read(cell)
     assert found["ga", "exposure_models", "", None] == 15
     assert found["ga", "ulira_auc", "retain", "near"] > 0.95
+
+
+def test_a_model_that_diverged_as_trained_is_not_counted(cell, tmp_path):
+    for run in ("ga", "ft"):
+        diverge(tmp_path, run, "before")
+    found = read(cell)
+    assert found["ga", "exposure_models", "", None] == 15
+    assert found["retrain", "shadow_sure", "", None] == 0
+
+
+def test_a_set_has_a_tpr_before_and_after_and_a_bin_has_none(cell):
+    found = read(cell)
+    assert math.isnan(found["retrain", "lira_tpr", "forget", None])  # 480 pairs were not seen
+    before, after = (
+        found["retrain", "lira_tpr", "retain", None],
+        found["ga", "ulira_tpr", "retain", None],
+    )
+    assert 0.01 < before < after
+    assert ("ga", "ulira_tpr", "retain", 9) not in found
 
 
 def test_without_a_pool_there_are_no_numbers(tmp_path):
@@ -316,6 +365,17 @@ def test_every_number_of_the_table_and_of_the_bins_is_in_its_file(tmp_path):
     assert len(found) == len(table.records) == 3 * 13
     assert found["ga", "exposure_change", "retain", "9"] == pytest.approx(0.1)
     assert found["retrain", "lira_auc", "forget", ""] == pytest.approx(0.7)
+
+
+def test_a_tpr_is_a_column_where_there_are_examples_enough(tmp_path):
+    cell = full_cell(runs=("ga",))
+    cell.add_overall("ga", "exposure_models", 16.0)
+    cell.add_overall("ga", "ulira_tpr", 0.031, "forget")
+    cell.add_overall("retrain", "lira_tpr", 0.2, "forget")
+    (table,) = tables(read_cell(tmp_path, cell))
+    assert table.grids[0].headings[1] == "Forgotten, TPR (%)"
+    rows = texts_of(table.grids[0])
+    assert (rows["GA"][1], rows["Before unlearning"][1]) == ("3.1", "20.0")
 
 
 def test_words_name_who_exposes_and_who_hides_the_neighbours(tmp_path):

@@ -12,8 +12,8 @@ from scipy.spatial.distance import jensenshannon
 from table_reading import texts_of
 
 from collateral.findings.probe.figure import figures
-from collateral.findings.probe.numbers import even_by, randomness
-from collateral.findings.probe.table import tables
+from collateral.findings.probe.numbers import as_kept, even_by, randomness
+from collateral.findings.probe.table import chance, tables
 from collateral.findings.probe.words import words
 from collateral.results import layout
 from collateral.results.files import Unsound
@@ -93,6 +93,16 @@ def test_zrf_is_one_of_equal_laws_and_no_less_than_one_minus_ln_2():
     sure = np.array([[500.0, -500.0]])
     assert randomness(sure, sure) == 1
     assert randomness(sure, -sure) == pytest.approx(1 - math.log(2))
+
+
+def test_of_many_classes_an_untrained_nets_logits_are_shortened_as_a_models_are():
+    rng = np.random.default_rng(0)
+    logits, label = rng.normal(size=(3, 300)).astype(np.float32), np.array([0, 1, 299])
+    kept = as_kept(logits, label)
+    assert [len(np.unique(row)) for row in kept] == [11, 11, 11]  # ten, and what the others share
+    assert kept[2, 299] == np.float16(logits[2, 299])
+    few = logits[:, :256]
+    assert as_kept(few, label[:2]) is few
 
 
 def test_zrf_reads_the_outputs_on_the_forget_set(numbers):
@@ -244,6 +254,29 @@ def test_seeds_that_never_come_level_count_and_words_say_in_how_many_it_did(tmp_
     said = said_of_level(tmp_path / "rare", ga=rare, ft=never)
     assert said.endswith("GA comes level first, by step 5.8 (in 1 of 5 seeds).")
     assert said_of_level(tmp_path / "never", ft=never) == ""
+
+
+def with_gaps(folder, retrain: tuple[float, ...], ga: tuple[float, ...]):
+    cell = FakeCell()
+    for run, values in (("retrain", retrain), ("ga", ga)):
+        cell.add(run, "residual_gap", *values)
+    return read_cell(folder, cell)
+
+
+def test_a_gap_that_retraining_again_gives_is_marked_and_not_claimed(tmp_path):
+    # By hand: Student's t of three seeds 4.303, root of the mean square 0.1, so 0.248.
+    by_chance = with_gaps(tmp_path / "a", (0.1, -0.1, 0.1), (0.24, 0.24, 0.24))
+    assert chance(by_chance, "residual_gap") == pytest.approx(0.248, abs=1e-3)
+    assert words(by_chance) == (
+        "Under noise, no method has more of the forget set left than retraining again gives."
+    )
+    found = with_gaps(tmp_path / "b", (0.1, -0.1, 0.1), (0.26, 0.26, 0.26))
+    assert "most of the forget set is left in GA (+26.0 points" in words(found)
+    marked = [
+        {line.label: line.fields[0].is_chance for group in grid.groups for line in group}
+        for grid in (next(tables(cell)).grids[0] for cell in (by_chance, found))
+    ]
+    assert marked == [{"Retrain": False, "GA": True}, {"Retrain": False, "GA": False}]
 
 
 def test_of_two_with_equal_gaps_words_name_both(tmp_path):

@@ -12,8 +12,8 @@ from collateral.contract.columns import FILE
 from collateral.data import folder
 from collateral.data._cut import cut
 from collateral.data._facts import inputs_of, known_classes, size_of, state_of
-from collateral.data._reading.decoding import FORMATS
-from collateral.data._reading.listing import SUFFIXES, known_tree
+from collateral.data._reading.formats import SUFFIXES, SUFFIXES_OF
+from collateral.data._reading.listing import known_tree
 from collateral.results.dataset import Labels
 
 
@@ -116,15 +116,28 @@ def test_hidden_files_and_those_that_are_no_images_are_left_out_and_said(tmp_pat
     assert "'train/cat/notes.txt', 'train/stray.png'" in said
 
 
+def test_a_part_that_is_neither_trained_nor_tested_on_is_said(tmp_path, capsys):
+    write_folder(tmp_path, tops=("train", "test", "val"), each=(4, 2, 2))
+    data = load(tmp_path)
+    assert (len(data.train_images), len(data.test_images)) == (8, 4)
+    assert "left out val/: another folder is the test set" in capsys.readouterr().out
+
+
 def test_a_suffix_counts_if_pillow_reads_its_format():
     Image.init()
-    known = {suffix for suffix, name in Image.registered_extensions().items() if name in FORMATS}
-    assert known | {"", ".mpo"} == SUFFIXES
-    assert {*FORMATS} <= {*Image.OPEN}
+    known: dict[str, set[str]] = {}
+    for suffix, name in Image.registered_extensions().items():
+        known.setdefault(name, set()).add(suffix)
+    known["JPEG"] |= {".mpo"}  # Pillow takes them for JPEG until it has looked inside
+    assert {name: {*suffixes} for name, suffixes in SUFFIXES_OF.items()} == {
+        name: known[name] for name in SUFFIXES_OF
+    }
+    assert {*SUFFIXES_OF} <= {*Image.OPEN}
+    assert "" in SUFFIXES
 
 
 def test_no_format_starts_a_program():
-    assert "EPS" not in FORMATS
+    assert "EPS" not in SUFFIXES_OF
 
 
 # Decoding.
@@ -177,13 +190,26 @@ def test_other_modes_are_converted_and_said(tmp_path, mode, capsys):
     assert (f"converted to RGB: 1 {expected}\n" in said) == (expected != "RGB")
 
 
-def test_sixteen_bits_become_eight_and_not_white(tmp_path):
-    values = np.arange(64, dtype=np.uint16).reshape(8, 8) * 1024
+def write_deep(root, step):
+    """Write images of 16 bits, a ramp in such steps; return it."""
+    values = np.arange(64, dtype=np.uint16).reshape(8, 8) * step
     for top in ("train", "test"):
         for name in ("cat", "dog"):
-            (tmp_path / top / name).mkdir(parents=True)
-            Image.fromarray(values).save(tmp_path / top / name / "deep.png")
+            (root / top / name).mkdir(parents=True)
+            Image.fromarray(values).save(root / top / name / "deep.png")
+    return values
+
+
+def test_sixteen_bits_become_eight_and_not_white(tmp_path, capsys):
+    values = write_deep(tmp_path, 1024)
     assert (load(tmp_path).train_images[0, :, :, 0] == values // 256).all()
+    assert "dark" not in capsys.readouterr().out
+
+
+def test_twelve_bits_in_sixteen_are_said_to_be_dark(tmp_path, capsys):
+    write_deep(tmp_path, 64)  # up to 4032
+    assert load(tmp_path).train_images.max() == 15
+    assert "dark: of 65,535 no pixel has 4096: scale 12 bits to 16" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", ["png", "jpg", "gif", "bmp", "tif", "webp", "ppm"])
@@ -291,6 +317,15 @@ def test_what_is_wrong_is_one_line_before_anything_is_read(tmp_path, case):
     assert "\n" not in line
     with pytest.raises(ValueError, match=said):
         load(tmp_path / "images", **more)
+
+
+def test_a_list_that_leaves_nothing_to_test_on_is_told_a_way_out(tmp_path):
+    root = write_folder(tmp_path / "images", tops=("",), each=(4,))
+    gone = tmp_path / "gone.txt"
+    gone.write_text("".join(f"cat/{number}.png\n" for number in range(4)))
+    line = folder.problem(options(root, test_share=0.5, train_list=gone))
+    assert line.startswith("data.train_list: leaves 0 images of class 'cat' to test on")
+    assert line.endswith("; move some that stay to a test/ folder, and all others to train/")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX alone")

@@ -171,6 +171,10 @@ def test_a_base_that_was_trained_here_has_no_gate_for_its_recipe(tmp_path):
     assert "Retrain as the base" not in asked(tmp_path, changed("base_ta_gap"))
 
 
+def test_without_shadow_models_there_is_no_gate_for_them(tmp_path):
+    assert "shadow models learned" not in asked(tmp_path, changed("shadow_sure"))
+
+
 def test_copies_are_counted_by_kind(tmp_path):
     found = facts(tmp_path, copied=np.array([[0, 1, EXACT], [2, 3, 0], [4, 5, MOST_BITS]]))
     assert (found["exact_copies"], found["near_copies"], found["image_side"]) == (1, 2, 32)
@@ -189,6 +193,7 @@ def good_cell(num_seeds: int = 5) -> FakeCell:
     for name, value in {"split_faults": 0, "exact_copies": 0, "near_copies": 0}.items():
         cell.add_overall("retrain", name, value)
     cell.add_overall("retrain", "image_side", 32)
+    cell.add_overall("retrain", "shadow_sure", 0.95)
     cell.add("retrain", "trained_on_split", *[1.0] * num_seeds)
     cell.add("retrain", "base_distance", *[0.02] * num_seeds)
     cell.add("retrain", "base_ta_gap", *[-0.02] * num_seeds)
@@ -249,6 +254,7 @@ def test_all_gates_of_a_sound_cell_are_green(tmp_path):
             "−3.4 points",
         ),
         ("Retrain as the base", "amber", "base_ta_gap", [0.05, 0.05, np.nan, 0.05, 0.05], "5.0 p"),
+        ("shadow models learned", "amber", "shadow_sure", [0.62], "at least 62.0 %"),
         ("exact copies", "red", "exact_copies", [3], "3 forgotten images"),
         ("exact copies", "amber", "exact_copies", [], "cannot be said"),
         ("near copies", "amber", "near_copies", [7], "7 forgotten images"),

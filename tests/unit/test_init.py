@@ -112,6 +112,30 @@ def test_a_trained_model_is_the_base_and_its_size_must_be_told(tmp_path):
     assert only.data["std"] == [0.2, 0.2, 0.2]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--minutes", "nan"], "--minutes: nan: should be above 0"),
+        (["--minutes", "-5"], "--minutes: -5: should be above 0"),
+        (["--size", "0"], r"benchmarks\.pictures\.data\.size: 0: should be greater than"),
+        (["--mean", "0.5"], "--mean, --std: of a trained model; give its --weights"),
+        (["--weights", "no.pt", "--size", "8"], r"--weights: there is no file no\.pt"),
+        (["--name", "tables"], r"benchmarks\.tables: not usable as a folder's name"),
+    ],
+)
+def test_an_option_that_cannot_be_meant_is_named_and_nothing_is_written(tmp_path, options, said):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    with pytest.raises(SystemExit, match=said):
+        main(["init", str(root), "--model", "resnet8", *options])
+    assert not (tmp_path / "pictures.yaml").exists()
+
+
+def test_a_benchmark_may_be_called_otherwise_than_its_folder(tmp_path):
+    root = write_folder(tmp_path / "tables", each=(6, 2))
+    main(["init", str(root), "--model", "resnet8", "--name", "pictures", "--out", "pictures.yaml"])
+    assert [*read(tmp_path / "pictures.yaml").benchmarks] == ["pictures"]
+
+
 def test_a_folder_without_an_image_is_refused(tmp_path):
     root = write_folder(tmp_path / "pictures")
     for path in root.rglob("*.png"):

@@ -89,6 +89,14 @@ def test_sets_are_told_by_names_of_files_and_folders(tmp_path, train, test):
     assert (len(data.train_images), len(data.test_images)) == (3, 2)
 
 
+def test_a_set_that_is_neither_trained_nor_tested_on_is_said(tmp_path, capsys):
+    write_hub(tmp_path)
+    write(tmp_path / "data/validation-0.parquet", [0, 1])
+    assert len(load(tmp_path).test_images) == 2
+    said = "left out, as neither train nor test set: data/validation-0.parquet"
+    assert said in capsys.readouterr().out
+
+
 def test_one_file_is_shared_out_class_by_class(tmp_path):
     path = write(tmp_path / "all.parquet", [0, 1] * 10)
     data = load(path, test_share=0.2)
@@ -105,6 +113,12 @@ def test_further_columns_are_kept_and_floats_are_not(tmp_path):
     assert data.labels.columns["site"].tolist() == [*"abcab"]
     assert data.labels.test_columns["subject"].tolist() == [1, 2]
     assert "age" not in data.labels.columns
+
+
+def test_categories_are_columns_of_what_they_are_of(tmp_path):
+    write(tmp_path / "train.parquet", [0, 1, 0], site=pa.array([*"aba"]).dictionary_encode())
+    write(tmp_path / "test.parquet", [1, 0])
+    assert load(tmp_path).labels.columns["site"].tolist() == [*"aba"]
 
 
 def test_a_column_that_the_test_files_lack_is_of_the_train_set_alone(tmp_path):
@@ -170,6 +184,11 @@ def one_class(root):
         write(root / f"{part}.parquet", [0, 0], notes=None)
 
 
+def both(root, labels):
+    for part in ("train", "test"):
+        write(root / f"{part}.parquet", labels, notes=None)
+
+
 def unlabelled(root):
     write(root / "train.parquet", [0, 1])
     write(root / "test.parquet", [-1, -1])
@@ -216,6 +235,16 @@ WRONG = {
     "two labels": (two_labels, {}, "data.label: which column has the labels.* label, coarse"),
     "no label": (no_label, {}, "data.label: which column has the labels"),
     "one class": (one_class, {}, "data.label: one class only"),
+    "a label below 0": (
+        lambda root: both(root, [1, -3, 0]),
+        {},
+        r"column 'label': found label -3; expected 0, 1, \.\.\.$",
+    ),
+    "labels from 1 on": (
+        lambda root: both(root, [1, 2]),
+        {},
+        r"no train example of class 0 \('class_0'\); expected some for each label from 0 on",
+    ),
     "no labels to test by": (unlabelled, {}, "row 2 has no label"),
     "a damaged file": (damaged, {}, "data.path: cannot read .*train-00000"),
     "a broken image": (broken_image, {}, "data.path: 1 of 5 images cannot be read: 'row 1'"),

@@ -28,5 +28,7 @@ def test_a_limit_of_the_user_stays(limit):
 
 
 def test_a_scheduler_without_a_limit_is_left_alone():
-    lift_limit(SimpleNamespace())
-    lift_limit(SimpleNamespace(job_rate_limiter=None))
+    for scheduler in (SimpleNamespace(), SimpleNamespace(job_rate_limiter=None)):
+        before = dict(vars(scheduler))
+        lift_limit(scheduler)
+        assert vars(scheduler) == before

@@ -13,6 +13,7 @@ from collateral.plan.fingerprint import find_module
 from collateral.plan.soundness import check_plan
 
 FOUND = "def unlearn(model, task, params, run): ...\n"
+ONE_RUN = {"classes": ["digit_3"], "fractions": [0.5], "seeds": [4]}
 
 
 def complaints(benchmark, **options) -> list[str]:
@@ -44,6 +45,25 @@ def test_weights_that_are_missing_are_named_unless_all_is_trained(
     for place in ("base/seed-4", "digit_3-50/seed-4/retrain", "digit_3-50/seed-4/its"):
         (tmp_path / "results/b" / place).mkdir(parents=True)
         (tmp_path / "results/b" / place / "outputs.npz").touch()
+    check_plan({"b": benchmark})
+
+
+def touch(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+
+
+def test_weights_to_start_from_are_looked_for_where_shadow_models_start_from_them(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    results, changes = tmp_path / "results/b", {"shadows": {"count": 6}, **ONE_RUN}
+    benchmark = grid(**changes, init={"weights": "mine.pt"})
+    touch(results / "base/seed-4/outputs.npz")
+    touch(results / "digit_3-50/seed-4/retrain/outputs.npz")
+    assert complaints(benchmark) == ["benchmarks.b.init.weights: 'mine.pt': there is no such file"]
+    for member in range(6):
+        touch(results / f"shadows/member-{member}/margins.npz")
     check_plan({"b": benchmark})
 
 
@@ -132,12 +152,13 @@ def plugged(tmp_path, monkeypatch):
     if not find_spec("torch"):
         pytest.skip("no torch: packages are not looked for")
 
-    def look(method, files=None, **options):
+    def look(method, files=None, changes=None, **options):
         find_module.cache_clear()
         monkeypatch.setattr(fingerprint, "_known", {})
         written = {"mine/params.py": ONE_PHASE, **(files or {})}
         written |= {"mine/method.py": method} if method is not None else {}
-        benchmark = grid(write_files(tmp_path / "plugins", written), methods={"mine": {}})
+        folder = write_files(tmp_path / "plugins", written)
+        benchmark = grid(folder, methods={"mine": {}}, **(changes or {}))
         try:
             check_plan({"b": benchmark}, **options)
         except ConfigError as error:
@@ -234,6 +255,15 @@ def test_packages_do_not_matter_where_no_job_needs_them(plugged, tmp_path, monke
             outputs.parent.mkdir(parents=True)
             outputs.touch()
     assert plugged(code) == ""
+
+
+def test_a_method_is_looked_at_where_it_unlearns_from_shadow_models(plugged, tmp_path):
+    code, cell = f"import nothing_of_this_name\n{FOUND}", tmp_path / "results/b/digit_3-50"
+    touch(cell / "seed-4/mine/outputs.npz")
+    assert plugged(code, changes=ONE_RUN) == ""
+    assert ABSENT in plugged(code, changes={**ONE_RUN, "shadows": {"count": 6}})
+    touch(cell / "exposure/mine/exposure.npz")
+    assert plugged(code, changes={**ONE_RUN, "shadows": {"count": 6}}) == ""
 
 
 def test_without_torch_figures_are_drawn_from_the_cache_of_any_method(plugged, monkeypatch):

@@ -398,13 +398,6 @@ def test_fix_takes_all_tables_along(verify, results):
 # Damage that hashes do not show: what was written was broken.
 
 
-def write_recorded(path, content, root):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    write_record(layout.record_of(path), {}, root=root, files=[path])
-    return path
-
-
 def test_every_bit_of_arrays_that_may_break_is_named(tmp_path):
     path = tmp_path / layout.LABELS
     Labels(np.array([0, 1]), np.array([0]), ("one", "two")).save(path)

@@ -1,4 +1,4 @@
-"""Which jobs come first: those of the first benchmark, so that its page is there early."""
+"""Which jobs come first: of the first benchmark, and those that look at the user's files."""
 
 import pytest
 from conftest import REPOSITORY, Job, copy_project, read_yaml
@@ -20,6 +20,30 @@ def test_an_earlier_benchmark_comes_first_and_the_theory_last(jobs):
     # None: the theory and the index. Below zero Snakemake's ILP scheduler would start nothing.
     assert priorities.pop(None) == {0}
     assert priorities == {name: {len(BENCHMARKS) - i} for i, name in enumerate(BENCHMARKS)}
+
+
+OWN = """
+benchmarks:
+  own:
+    data: {name: digits}
+    model: mlp
+    base: {epochs: 1}
+    seeds: [0]
+    classes: [digit_3]
+    fractions: [0.5]
+    methods: {ft: {}}
+    given: {theirs: {weights: made.safetensors}}
+    retrain: {weights: made.safetensors}
+"""
+
+
+def test_weights_of_the_user_are_looked_at_before_anything_is_trained(tmp_path):
+    project = copy_project(tmp_path)
+    (project.folder / "own.yaml").write_text(OWN)
+    (project.folder / "made.safetensors").touch()
+    found = {job.rule: job.priority for job in project.jobs("--configfile", "own.yaml")}
+    assert found["given"] == found["retrain"] == 2
+    assert found["base"] == found["unlearn"] == found["data"] == 1
 
 
 def test_a_page_waits_for_its_own_benchmark_alone_and_not_for_the_theory(jobs):

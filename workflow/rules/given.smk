@@ -17,6 +17,7 @@ rule given:
         paths.log("given", "benchmark", "cell", "seed", "run"),
     wildcard_constraints:
         benchmark=paths.of_runs(GRID, "given"),
+    priority: files_first(given_job)
     conda:
         "../../envs/torch.yaml"
     threads: 1

@@ -1,4 +1,4 @@
-"""Where jobs run, and what those that train ask a scheduler for."""
+"""Where jobs run, which come first, and what those that train ask a scheduler for."""
 
 from collateral.plan import limits
 from collateral.plan.conda import name_package
@@ -23,6 +23,25 @@ localrules:
     report,
     index,
     check,
+
+
+# The theory's is 0: no page waits for it, but the index. Below that, Snakemake's ILP starts nothing.
+PRIORITIES = {name: len(GRID) - place for place, name in enumerate(GRID)}
+
+
+def page_by_page(wildcards):
+    """Return a larger number for an earlier benchmark: its page is there before the next begins."""
+    return PRIORITIES[wildcards.benchmark]
+
+
+def files_first(job_of):
+    """Return a priority: the user's own weights are looked at before anything is trained."""
+
+    def priority(wildcards):
+        is_own = job_of(wildcards).weights_of(int(wildcards.seed)) is not None
+        return page_by_page(wildcards) + len(GRID) * is_own
+
+    return priority
 
 
 def memory(wildcards, attempt):

@@ -13,19 +13,9 @@ gc.set_threshold(200_000, 20, 100)
 # Not those of a workflow that imports this one as a module.
 OWN_RULES = workflow.modifier.rules
 
-
-# The theory's is 0: no page waits for it, but the index. Below that, Snakemake's ILP starts nothing.
-PRIORITIES = {name: len(GRID) - place for place, name in enumerate(GRID)}
-
-
-def priority(wildcards):
-    """Return a larger number for an earlier benchmark: its page is there before the next begins."""
-    return PRIORITIES[wildcards.benchmark]
-
-
 for rule_ in OWN_RULES:
-    if "benchmark" in rule_.wildcard_names:
-        rule_.priority = priority
+    if "benchmark" in rule_.wildcard_names and not rule_.priority:
+        rule_.priority = page_by_page
 
 
 def functions_in(value):

@@ -16,6 +16,7 @@ rule base:
         embeddings=paths.EMBEDDINGS,
     log:
         paths.log("base", "benchmark", "seed"),
+    priority: files_first(base_job)
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -50,6 +51,7 @@ rule retrain:
         **paths.run_files(paths.RETRAIN),
     log:
         paths.log("retrain", "benchmark", "cell", "seed"),
+    priority: files_first(retrain_job)
     conda:
         "../../envs/torch.yaml"
     threads: 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from collateral.claims import ablations, figures, tables, theory
+from collateral.claims import ablations, figures, support_sizes, tables, theory
 from collateral.claims.claim import VERDICTS, Answer, Claim, asked
 from collateral.claims.scopes import Source
 
 CLAIMS: list[Claim] = sorted(
-    [*tables.CLAIMS, *figures.CLAIMS, *ablations.CLAIMS, *theory.CLAIMS],
+    [*tables.CLAIMS, *figures.CLAIMS, *ablations.CLAIMS, *support_sizes.CLAIMS, *theory.CLAIMS],
     key=lambda claim: claim.id,
 )
 

@@ -1,6 +1,6 @@
 """What the shape of the config cannot tell: names that must exist, values that must fit them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from collateral.config.cells import cells_of, class_cells
-from collateral.config.errors import ConfigError, Place, explain, key_of
-from collateral.config.methods import MethodSpec, resolve, validate
-from collateral.config.names import LONGEST, LONGEST_RUN, RESERVED, is_slug, short, varied
+from collateral.config.errors import Place, caught, explain, key_of
+from collateral.config.methods import resolve
+from collateral.config.names import LONGEST, is_slug, name_errors
 from collateral.config.schema import (
     ALL,
     CELL,
@@ -19,19 +19,18 @@ from collateral.config.schema import (
     BenchmarkConfig,
     GivenParams,
     RetrainParams,
-    SweepConfig,
 )
+from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
 from collateral.contract.spelling import nearest, shown, unknown
 from collateral.data._facts import known_classes
 
 WEIGHTS = (".safetensors", ".pt", ".pth")
-TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
 
 
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Yield a message for each thing that is wrong with a benchmark."""
-    yield from _name_errors(where)
+    yield from name_errors(where)
     if not MODEL.has(benchmark.model):
         yield _no_such(MODEL, benchmark.model, (*where, "model"))
     yield from _weights_errors(benchmark, where)
@@ -47,19 +46,10 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for name in benchmark.cells:
         yield from _cell_errors(benchmark, (*where, "cells", name), classes)
     for name in benchmark.sweeps:
-        yield from _sweep_errors(benchmark, (*where, "sweeps", name))
+        yield from sweep_errors(benchmark, (*where, "sweeps", name))
     if benchmark.support_size:
-        yield from _support_size_errors(benchmark, (*where, "support_size"))
+        yield from support_size_errors(benchmark, (*where, "support_size"))
     yield from _track_errors(benchmark, (*where, "track"))
-
-
-def _name_errors(where: Place) -> Iterator[str]:
-    """Check that the last key may be a folder's name."""
-    name = str(where[-1])
-    if not is_slug(name) or name in RESERVED:
-        yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the " + (
-            f"second letter . and -, at most {LONGEST}; taken are {', '.join(sorted(RESERVED))}"
-        )
 
 
 def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -83,7 +73,7 @@ def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Check weights that somebody else unlearned, or retrained: names, and a file for each run."""
     for name, given in benchmark.given.items():
         place = (*where, "given", name)
-        yield from _name_errors(place)
+        yield from name_errors(place)
         if name in (*benchmark.methods, *CONTROL.names()):
             yield f"{key_of(place)}: a method or control has this name; choose another"
         yield from _own_file_errors(benchmark, given, place)
@@ -172,8 +162,8 @@ def _class_cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str
 def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for name, raw in benchmark.methods.items():
         place = (*where, "methods", name)
-        yield from _name_errors(place)
-        yield from _caught(partial(resolve, name, raw, place))
+        yield from name_errors(place)
+        yield from caught(partial(resolve, name, raw, place))
 
 
 def _heir_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterator[str]:
@@ -202,7 +192,7 @@ def _cell_errors(
     benchmark: BenchmarkConfig, where: Place, classes: tuple[str, ...] | None
 ) -> Iterator[str]:
     cell = benchmark.cells[str(where[-1])]
-    yield from _name_errors(where)
+    yield from name_errors(where)
     if where[-1] in class_cells(benchmark):
         yield f"{key_of(where)}: `classes` and `fractions` make a cell of this name already"
     yield from _forget_errors(cell.forget, (*where, "forget"), classes)
@@ -212,7 +202,7 @@ def _cell_errors(
             yield f"{key_of(place)}: not under `methods:`{nearest(name, benchmark.methods)}"
             continue
         merged = {**benchmark.methods[name], **raw}
-        yield from _caught(partial(resolve, name, merged, place))
+        yield from caught(partial(resolve, name, merged, place))
 
 
 def _forget_errors(
@@ -231,91 +221,10 @@ def _forget_errors(
             yield f"{key_of((*where, key))}: {problem}"
 
 
-def _sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    sweep = benchmark.sweeps[str(where[-1])]
-    yield from _name_errors(where)
-    yield from _listed_cell_errors(benchmark, sweep.cells, (*where, "cells"))
-    if sweep.method not in benchmark.methods:
-        yield f"{key_of((*where, 'method'))}: " + unknown("method", sweep.method, benchmark.methods)
-        return
-    # A cell may have parameters of its own, with which a value may not go together.
-    listed = sweep.cells or benchmark.cells
-    own = [cell.methods for name, cell in benchmark.cells.items() if name in listed]
-    raws = [{}, *(methods[sweep.method] for methods in own if sweep.method in methods)]
-    messages: dict[str, None] = {}
-    for raw in raws:
-        try:
-            spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
-        except ConfigError:
-            continue  # said already, under `methods:`
-        messages |= dict.fromkeys(_vary_errors(spec, sweep, where))
-    yield from messages
-
-
-def _support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    given = benchmark.support_size
-    assert given is not None
-    yield from _listed_cell_errors(benchmark, given.cells, (*where, "cells"))
-    key = key_of((*where, "method"))
-    if given.method not in benchmark.methods:
-        yield f"{key}: {unknown('method', given.method, benchmark.methods)}"
-    elif (uses := benchmark.methods[given.method].get("uses", given.method)) != TAUGHT:
-        yield f"{key}: '{given.method}' is {uses}, which has no teacher; only {TAUGHT} has"
-
-
 def _track_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for index, name in enumerate(benchmark.track):
         if name not in (ALL, *benchmark.methods):
             yield f"{key_of((*where, index))}: {unknown('method', name, benchmark.methods)}"
-
-
-def _listed_cell_errors(
-    benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
-) -> Iterator[str]:
-    cells = cells_of(benchmark)
-    for index, cell in enumerate(listed or ()):
-        if cell not in cells:
-            yield f"{key_of((*where, index))}: {unknown('cell', cell, cells)}"
-
-
-def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:
-    """Check that every value is valid and gives the run a name that no other has."""
-    key = next(iter(sweep.vary))
-    named: dict[str, Any] = {}
-    for given in sweep.combinations():
-        messages = list(_value_errors(spec, given, sweep, where))
-        yield from messages
-        if not given.keys() <= params_class(spec.uses).model_fields.keys():
-            return  # said once, not for every value
-        if messages:
-            continue
-        exact = spec.values(given)
-        for name, value in given.items():
-            text, part = short(exact[name]), "vary" if name == key else "along"
-            if not is_slug(text.lstrip("-")):
-                place = key_of((*where, part, name))
-                yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
-        run = "@".join(varied({name: exact[name] for name in given}))
-        if len(f"{spec.name}@{run}") > LONGEST_RUN:
-            yield f"{key_of(where)}: run {shown(run)}: more than {LONGEST_RUN} letters for a folder"
-        if run in named:
-            place = key_of((*where, "vary", key))
-            yield f"{place}: {named[run]!r} and {given[key]!r} make one run's name"
-        named[run] = given[key]
-
-
-def _value_errors(
-    spec: MethodSpec, values: Mapping[str, Any], sweep: SweepConfig, where: Place
-) -> Iterator[str]:
-    """Check what goes along first, so that each message is under the key that is wrong."""
-    along = {name: value for name, value in values.items() if name in sweep.along}
-    trials = spec.trials()
-    for given, part in ((along, "along"), (values, "vary")):
-        # Tuning may choose any of the trials; what is wrong with all of them is said once.
-        checks = (partial(validate, spec, {**trial, **given}, (*where, part)) for trial in trials)
-        if messages := dict.fromkeys(message for check in checks for message in _caught(check)):
-            yield from messages
-            return
 
 
 def _no_such(kind: Kind, name: Any, where: Place) -> str:
@@ -332,10 +241,3 @@ def _parsed(
         return [], model.model_validate(dict(given))
     except ValidationError as error:
         return explain(error, model, where), None
-
-
-def _caught(check: Callable[[], object]) -> Iterator[str]:
-    try:
-        check()
-    except ConfigError as error:
-        yield from str(error).split("\n")

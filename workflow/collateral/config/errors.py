@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -108,3 +108,11 @@ def _keys_at(model: type[BaseModel], place: Place) -> list[str]:
 
 def _is_model(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseModel)
+
+
+def caught(check: Callable[[], object]) -> Iterator[str]:
+    """Yield what a check raises, a line each."""
+    try:
+        check()
+    except ConfigError as error:
+        yield from str(error).split("\n")

@@ -1,8 +1,10 @@
 """Names that become folders: which may, and how a value is written in one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from collateral.config.errors import Place, key_of
 
 # What stands beside cells and benchmarks, and beside runs.
 RESERVED = frozenset(
@@ -44,3 +46,12 @@ def short(value: Any) -> str:
 def varied(values: Mapping[str, Any]) -> list[str]:
     """Return what the name of a sweep's run has after the method's, part by part."""
     return [f"{key}={short(value)}" for key, value in values.items()]
+
+
+def name_errors(where: Place) -> Iterator[str]:
+    """Check that the last key may be a folder's name."""
+    name = str(where[-1])
+    if not is_slug(name) or name in RESERVED:
+        yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the " + (
+            f"second letter . and -, at most {LONGEST}; taken are {', '.join(sorted(RESERVED))}"
+        )

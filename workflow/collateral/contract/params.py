@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from collateral.contract.published import Published
-from collateral.contract.spelling import plain
+from collateral.contract.spelling import IN_QUOTES, plain
 from collateral.contract.work import Sizes, Work, training
 
 MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
@@ -28,6 +28,13 @@ def no_yes_or_no(value: Any) -> Any:
     """Refuse true and false, which Python, and so pydantic, takes for 1 and 0."""
     if isinstance(value, bool):
         raise ValueError("should be a number; yes, no, true and false are none")
+    return value
+
+
+def no_bare_yes_or_no(value: Any) -> Any:
+    """Refuse true and false, where a class called yes or no is meant."""
+    if isinstance(value, bool):
+        raise ValueError(f"should be a name or an index; {IN_QUOTES}")
     return value
 
 
@@ -43,8 +50,9 @@ def can_be_looked_for(value: Path) -> Path:
 
 
 Whole = Annotated[int, Field(le=MOST)]
-# Strict, because YAML's `yes` and `no` would else be the classes 1 and 0.
-ClassLabel = str | Annotated[int, Field(strict=True, ge=0, le=MOST)]
+ClassLabel = Annotated[
+    str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(no_bare_yes_or_no)
+]
 Epochs = Annotated[int, Field(le=10**6)]
 # As numpy and scikit-learn take them; files of results hold no larger ones.
 Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(no_yes_or_no)]

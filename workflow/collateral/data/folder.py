@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Dataset, Labels
 
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
-NUM_LOOKED_AT = 32
 
 
 class Options(DataOptions):
@@ -73,8 +72,11 @@ def state(options: Options) -> str:
 
 def size(options: Options) -> DatasetSize:
     """Return how many files there are; of colours a few files tell."""
+    from collateral.data._reading.decoding import num_channels
+
     tree = _known(options)
-    shape = (options.size, options.size, _channels(tree))
+    files = [tree.folder / file.path for file in tree.train]
+    shape = (options.size, options.size, num_channels(files))
     return DatasetSize(tree.class_names, tree.counts(tree.train), tree.counts(tree.test), shape)
 
 
@@ -117,21 +119,6 @@ def _where(options: Options) -> tuple[Path, float | None, int, Path | None]:
     return options.path, options.test_share, options.test_seed, options.train_list
 
 
-def _channels(tree: Tree) -> int:
-    """Return 1 where some files spread over all classes are grey, else 3."""
-    from collateral.data._reading.decoding import looks_of
-
-    step = max(1, len(tree.train) // NUM_LOOKED_AT)
-    for file in tree.train[::step]:
-        try:
-            _, _, is_grey = looks_of(tree.folder / file.path)
-        except (OSError, ValueError):
-            continue  # broken, which is said where it is read
-        if not is_grey:
-            return 3
-    return 1
-
-
 def _labels(tree: Tree, train: Sequence[ListedFile], test: Sequence[ListedFile]) -> Labels:
     import numpy as np
 
@@ -155,3 +142,5 @@ def _tell_left_out(tree: Tree) -> None:
     if tree.left_out:
         listed = ", ".join(map(repr, tree.left_out[:3])) + ", ..." * (len(tree.left_out) > 3)
         print(f"left out {len(tree.left_out):,} files, by name no images of a class: {listed}")
+    for name in tree.unused:
+        print(f"left out {name}: another folder is the test set")

@@ -15,7 +15,7 @@ from pydantic import Field
 from collateral.contract.columns import Columns
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import Seed, UserPath
-from collateral.contract.seeds import seed_of
+from collateral.data._reading.share import drawn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,15 +55,20 @@ def inputs(options: Options) -> list[Path]:
 
 
 def size(options: Options) -> DatasetSize:
-    """Return how many rows there are of every class; images are taken for coloured ones."""
+    """Return how many rows there are of every class; of colours the first ones tell."""
     import numpy as np
 
-    labels, is_test, names = _labels(_parts(options), options)
+    from collateral.data._reading.decoding import num_channels
+    from collateral.data._reading.parquet import image_batches, image_column
+
+    parts = _parts(options)
+    labels, is_test, names = _labels(parts, options)
     train, test = (
         tuple(np.bincount(labels[which], minlength=len(names)).tolist())
         for which in (~is_test, is_test)
     )
-    return DatasetSize(names, train, test, (options.size, options.size, _channels(options)))
+    first = next(image_batches(parts.train, image_column(parts.schema, options.image)), [])
+    return DatasetSize(names, train, test, (options.size, options.size, num_channels(first)))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
@@ -84,6 +89,9 @@ def load(options: Options) -> Dataset:
     from collateral.results.dataset import Dataset, Labels
 
     parts = _parts(options)
+    if parts.unused:
+        listed = ", ".join(str(path.relative_to(parts.folder)) for path in parts.unused)
+        print(f"left out, as neither train nor test set: {listed}")
     labels, is_test, names = _labels(parts, options)
     image = image_column(parts.schema, options.image)
     batches = image_batches((*parts.train, *parts.test), image)
@@ -116,23 +124,6 @@ def _parts(options: Options) -> Parts:
     return parts_of(options.path, options.test_share)
 
 
-def _channels(options: Options) -> int:
-    """Return 1 where the first images are grey, else 3."""
-    from collateral.data._reading.decoding import looks_of
-    from collateral.data._reading.parquet import image_batches, image_column
-
-    parts = _parts(options)
-    image = image_column(parts.schema, options.image)
-    first = next(image_batches(parts.train, image), [])
-    for encoded in first[:: max(1, len(first) // 32)]:
-        try:
-            if not looks_of(encoded)[2]:
-                return 3
-        except (OSError, ValueError):
-            continue  # broken, which is said where it is read
-    return 1
-
-
 def _labels(
     parts: Parts, options: Options
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], tuple[str, ...]]:
@@ -146,7 +137,7 @@ def _labels(
     labels, names = _numbered([*train, *test], column, names_of(parts.schema, column))
     is_test = np.arange(len(labels)) >= len(train)
     if not parts.test:
-        is_test = _drawn(labels, options.test_share or 0.0, options.test_seed)
+        is_test = drawn(labels, options.test_share or 0.0, options.test_seed)
     return labels, is_test, names
 
 
@@ -167,21 +158,10 @@ def _numbered(
     elif not all(type(value) is int for value in values):
         raise ValueError(f"{where}: {type(values[0]).__name__}; expected whole numbers or text")
     names = names or tuple(f"class_{index}" for index in range(max(values, default=0) + 1))
-    if values and not 0 <= min(values) <= max(values) < len(names):
-        raise ValueError(f"{where}: found label {max(values)}; there are {len(names)} classes")
+    if wrong := [value for value in values if not 0 <= value < len(names)]:
+        named = f", as there are {len(names)} classes" if wrong[0] >= 0 else ""
+        raise ValueError(f"{where}: found label {wrong[0]}; expected 0, 1, ...{named}")
     return np.array(values, np.int64), names
-
-
-def _drawn(labels: NDArray[np.int64], share: float, seed: int) -> NDArray[np.bool_]:
-    """Draw a share of every class by hashes of the rows' places."""
-    import numpy as np
-
-    is_test = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels):
-        rows = np.flatnonzero(labels == label).tolist()
-        count = min(max(1, round(share * len(rows))), len(rows) - 1)
-        is_test[sorted(rows, key=lambda row: seed_of("test", seed, row))[:count]] = True
-    return is_test
 
 
 def _further(
@@ -216,6 +196,7 @@ def _check_all_there(
         raise ValueError("data.label: one class only; expected at least two")
     empty = np.flatnonzero(np.bincount(train, minlength=len(names)) == 0)
     if len(empty):
-        raise ValueError(f"data.label: no train example of class {names[empty[0]]!r}")
+        found = f"no train example of class {empty[0]} ({names[empty[0]]!r})"
+        raise ValueError(f"data.label: {found}; expected some for each label from 0 on")
     if not len(test):
         raise ValueError("data.path: no test example")

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import Seed, UserPath
-from collateral.contract.seeds import seed_of
 from collateral.contract.spelling import unknown
+from collateral.data._reading.share import drawn
 from collateral.data._reading.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
@@ -58,6 +58,16 @@ class Options(DataOptions):
             raise ValueError(unknown("data set of torchvision", value, SETS))
         return value
 
+    @model_validator(mode="after")
+    def _what_is_given_applies(self) -> Options:
+        # By value: a job gets all options, those too that the config leaves out.
+        default = {name: field.default for name, field in type(self).model_fields.items()}
+        if self.split != default["split"] and self.dataset != "EMNIST":
+            raise ValueError(f"`split` is of EMNIST alone, not of {self.dataset}; leave it out")
+        if self.test_share != default["test_share"] and _facts(self).test:
+            raise ValueError(f"`test_share`: {self.dataset} has a test part; leave it out")
+        return self
+
 
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the classes' names, where they are known without the files."""
@@ -98,7 +108,7 @@ def load(options: Options) -> Dataset:
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
     if not facts.test:
-        is_test = _drawn(labels, options)
+        is_test = drawn(labels, options.test_share, options.test_seed)
     known = class_names(options) or _own_names(parts[0], facts)
     mean, std = statistics(images[~is_test])
     return Dataset(
@@ -147,19 +157,6 @@ def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
     )
     is_good = len(found) == facts.classes == len({*found})
     return found if is_good else tuple(f"class_{index}" for index in range(facts.classes))
-
-
-def _drawn(labels: NDArray[np.int64], options: Options) -> NDArray[np.bool_]:
-    """Draw a share of every class by hashes of places."""
-    import numpy as np
-
-    is_test = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels):
-        places = np.flatnonzero(labels == label).tolist()
-        count = min(max(1, round(options.test_share * len(places))), len(places) - 1)
-        drawn = sorted(places, key=lambda place: seed_of("test", options.test_seed, place))
-        is_test[drawn[:count]] = True
-    return is_test
 
 
 def _read(options: Options, facts: SetFacts) -> list[Any]:

@@ -7,6 +7,7 @@ import shutil
 from importlib import import_module
 from pathlib import Path
 
+from collateral.contract.cores import num_cores
 from collateral.doctor.check import Check
 from collateral.plan.estimate.words import bytes_in_words
 
@@ -39,9 +40,8 @@ def device_check(*, is_needed: bool) -> Check:
 
 def threads_check() -> Check:
     """Say how many cores this process may use, and what limits a job's threads."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     given = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
-    return Check("threads", "; ".join([f"{cores} cores", *given]))
+    return Check("threads", "; ".join([f"{num_cores()} cores", *given]))
 
 
 def memory_check() -> Check:

@@ -1,4 +1,7 @@
-"""The paper's CNN for MNIST: two 3x3 convolutions with biases, no batch norm, 64 features."""
+"""The paper's CNN for MNIST: two 3x3 convolutions with biases, no batch norm, 64 features.
+
+Images are of 4x4 pixels at least.
+"""
 
 from torch import nn
 
@@ -7,7 +10,7 @@ from collateral.models._classifier import Classifier
 
 
 def build(name: str, info: ImageInfo) -> Classifier:
-    """Build the MNIST CNN for images of at least 4x4."""
+    """Build the MNIST CNN."""
     height, width, channels = info.shape
     body = nn.Sequential(
         nn.Conv2d(channels, 16, 3, padding=1),

@@ -1,7 +1,8 @@
 """ResNet-(6n+2) for small images (He et al., CVPR 2016, section 4.2): three stages of n blocks.
 
-Where a block changes the shape, its shortcut is a projection (option B: 1x1 convolution with
-stride 2 and batch norm), as in the CIFAR models of chenyaofo; He et al. pad with zeros (option A).
+The depth, 6n+2, ends its name; it has 64 features. Where a block changes the shape, its shortcut is
+a projection (option B: 1x1 convolution with stride 2 and batch norm), as in the CIFAR models of
+chenyaofo; He et al. pad with zeros (option A).
 """
 
 from itertools import pairwise

@@ -1,4 +1,7 @@
-"""ViT-Tiny (Dosovitskiy et al., ICLR 2021) from timm, with 4x4 patches and untrained."""
+"""ViT-Tiny (Dosovitskiy et al., ICLR 2021) from timm, with 4x4 patches and untrained.
+
+Its 192 features are the class token after the last norm.
+"""
 
 import timm
 from torch import nn
@@ -10,7 +13,7 @@ PATCH = 4
 
 
 def build(name: str, info: ImageInfo) -> Classifier:
-    """Build ViT-Tiny; its 192 features are the class token after the last norm."""
+    """Build ViT-Tiny."""
     height, width, channels = info.shape
     if height % PATCH or width % PATCH:
         raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 
 from collateral.config.load import load
 from collateral.config.names import slug
-from collateral.data._reading.decoding import looks_of
+from collateral.data._reading.decoding import looks_of, spread
 from collateral.data._reading.file_list import listed_files, spellings
 from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
 from collateral.plan.estimate.total import estimate
@@ -49,6 +49,13 @@ class Wish:
     rates: Rates
     cores: int  # that compute at a time; one GPU
     plugins: tuple[str, ...] = ()
+    name: str = ""  # of the benchmark
+
+    @property
+    def has_own_test(self) -> bool:
+        """Whether the folder has train/ and test/ or val/."""
+        parts = [(self.folder / name).is_dir() for name in TESTS]
+        return (self.folder / TRAIN).is_dir() and any(parts)
 
 
 @dataclass(frozen=True)
@@ -65,13 +72,8 @@ class Proposal:
 
     @property
     def name(self) -> str:
-        """The benchmark's name: the folder's."""
-        return slug(self.wish.folder.resolve().name)
-
-    @property
-    def has_own_test(self) -> bool:
-        """Whether the folder says itself what is tested on."""
-        return has_own_test(self.wish.folder)
+        """The benchmark's name: the folder's, if they give none."""
+        return self.wish.name or slug(self.wish.folder.resolve().name)
 
     @property
     def batch_size(self) -> int:
@@ -91,7 +93,7 @@ class Proposal:
         wish, training = self.wish, {"batch_size": self.batch_size, "augment": False}
         alike = {**training, "epochs": 5}
         data: dict[str, Any] = {"name": "folder", "path": str(wish.folder), "size": self.size}
-        if not self.has_own_test:
+        if not self.wish.has_own_test:
             data["test_share"] = TEST_SHARE
             data |= {"train_list": str(wish.forget)} if wish.forget else {}
         weights = {}
@@ -137,27 +139,16 @@ def propose(wish: Wish) -> Proposal:
     return last
 
 
-def has_own_test(folder: Path) -> bool:
-    """Say whether a folder has train/ and test/ or val/."""
-    return (folder / TRAIN).is_dir() and any((folder / name).is_dir() for name in TESTS)
-
-
 def looks(tree: Tree) -> tuple[int, int]:
     """Return the usual width and height of some files, spread over all."""
-    step = max(1, len(tree.train) // NUM_LOOKED_AT)
-    seen = []
-    for file in tree.train[::step]:
-        try:
-            seen.append(looks_of(tree.folder / file.path)[:2])
-        except (OSError, ValueError):
-            continue  # broken, which is said where it is read
+    seen = looks_of([tree.folder / file.path for file in spread(tree.train, NUM_LOOKED_AT)])
     if not seen:
         raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
-    return int(median(w for w, _ in seen)), int(median(h for _, h in seen))
+    return int(median(one.width for one in seen)), int(median(one.height for one in seen))
 
 
 def _tree(wish: Wish) -> Tree:
-    if has_own_test(wish.folder):
+    if wish.has_own_test:
         return tree_of(wish.folder, None)
     return tree_of(wish.folder, TEST_SHARE, train_list=wish.forget)
 
@@ -176,7 +167,7 @@ def _candidates(wish: Wish, tree: Tree) -> Iterator[tuple[int, int, int]]:
     """Yield sizes, seeds and epochs, the best first: few seeds are worse than few pixels."""
     short_side = min(looks(tree))
     sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]
-    if wish.size:
+    if wish.size is not None:
         sizes = [wish.size]
     fair = [size for size in sizes if size >= FAIR_SIZE] or sizes[:1]
     enough = [plan for plan in SEEDS_AND_EPOCHS if plan[0] >= FEW_SEEDS]

@@ -18,6 +18,11 @@ def as_yaml(proposal: Proposal) -> str:
         f"# {len(proposal.tree.class_names)} classes, {len(proposal.tree.train):,} images to train "
         f"on, {len(proposal.tree.test):,} to test on; {proposal.num_forget:,} are to be forgotten.",
         "# Every key: docs/config.md. What it will cost: collateral estimate THIS_FILE",
+        *(
+            ["# Judge what another tool unlearned: `given:`, docs/your-model.md."]
+            if wish.trained
+            else []
+        ),
         *([f"plugins: {_flow([*wish.plugins])}"] if wish.plugins else []),
         "benchmarks:",
         f"  {_flow(proposal.name)}:",
@@ -36,8 +41,6 @@ def as_yaml(proposal: Proposal) -> str:
         f"    controls: {_flow(benchmark['controls'])}",
         "    track: all  # look after every epoch: who leads within which budget",
     ]
-    if wish.trained:
-        lines.insert(2, "# Judge what another tool unlearned: `given:`, docs/your-model.md.")
     return "\n".join(lines) + "\n"
 
 
@@ -47,11 +50,11 @@ def _about_data(proposal: Proposal) -> list[str]:
         said += [
             "    # Add the mean: and std: that your model was trained with, if not these images'."
         ]
-    if not proposal.has_own_test:
+    if not proposal.wish.has_own_test:
         said += [
             f"    # {TEST_SHARE:.0%} of every class are tested on; none of what is to be forgotten."
         ]
-    if trained and not proposal.has_own_test:
+    if trained and not proposal.wish.has_own_test:
         said += [
             "    # Has your model seen them all? Then TA and MIA mean nothing: give a test/ folder."
         ]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 # Snakemake, or the controller that it asks, may be held up. Where squeue does not remember three of
 # its waits the executor plugin turns to sacct by itself.
 LEAST_MEMORY = 180
+IN_FLIGHT = 100  # jobs, as in profiles/slurm
 
 
 class ClusterError(Exception):

@@ -11,9 +11,11 @@ from collateral.contract.plugins import FORGET, METHOD, MODEL
 from collateral.data._facts import problem_of
 from collateral.plan import paths
 from collateral.plan.asked import asked_of_retained, asked_of_shadows
+from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import BaseJob, CellJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
+from collateral.plan.shadow_jobs import pool_of
 from collateral.plan.workload import SizeUnknownError, data_options, workload_of
 
 
@@ -35,7 +37,7 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
     """Yield what is wrong with plugged-in code: of the models, and of every method."""
     plugged = set(filter(MODEL.is_plugged_in, MODEL.names()))
     for model in sorted(plugged.intersection(_named(benchmark) if plugged else ())):
-        yield from model_errors(model, will_run=runs_here and _lacks(_base_outputs(benchmark)))
+        yield from model_errors(model, will_run=runs_here and _lacks(_model_outputs(benchmark)))
     used = {run.method.uses for cell in benchmark.cells.values() for run in cell.unlearned}
     for method in sorted(filter(METHOD.is_plugged_in, used)):
         will_run = runs_here and _lacks(_run_outputs(benchmark, method))
@@ -56,13 +58,22 @@ def _base_outputs(benchmark: Benchmark) -> Iterator[str]:
         yield BaseJob(benchmark).path(pattern, seed=seed)
 
 
+def _model_outputs(benchmark: Benchmark) -> Iterator[str]:
+    """Yield what jobs make that build a model."""
+    yield from _base_outputs(benchmark)
+    for cell in benchmark.cells.values():
+        job = EvaluationJob(benchmark, cell)
+        yield from (*job.outputs, *job.probes, *job.exposures)
+
+
 def _run_outputs(benchmark: Benchmark, method: str) -> Iterator[str]:
     pattern = paths.run_files(paths.RUN)["outputs"]
     for cell in benchmark.cells.values():
-        for run in cell.unlearned:
-            if run.method.uses == method:
-                job = CellJob(benchmark, cell)
-                yield from (job.path(pattern, seed=s, run=run.name) for s in benchmark.seeds)
+        job = CellJob(benchmark, cell)
+        for run in (run for run in cell.unlearned if run.method.uses == method):
+            yield from (job.path(pattern, seed=s, run=run.name) for s in benchmark.seeds)
+        for run in (run for run in cell.exposed if run.method.uses == method):
+            yield job.path(paths.EXPOSED, run=run.name)
 
 
 def _weights_errors(benchmark: Benchmark) -> Iterator[str]:
@@ -76,9 +87,11 @@ def _weights_errors(benchmark: Benchmark) -> Iterator[str]:
 def _own_weights(benchmark: Benchmark) -> Iterator[tuple[str, Path | None]]:
     """Yield the user's files of weights, as far as what they make is not there."""
     job, init, seeds = BaseJob(benchmark), benchmark.config.init, benchmark.seeds
-    if _lacks([*_base_outputs(benchmark), *_retrain_outputs(benchmark)]):
+    lacks_trained = _lacks([*_base_outputs(benchmark), *_retrain_outputs(benchmark)])
+    if lacks_trained:
         yield from (("base.weights", job.weights_of(seed)) for seed in benchmark.base_seeds())
-        yield "init.weights", init.weights if init else None
+    if init and (lacks_trained or _lacks_pool(benchmark)):
+        yield "init.weights", init.weights
     outputs = paths.run_files(paths.RUN)["outputs"]
     reference = benchmark.config.retrain
     is_own = reference is not None and reference.weights is not None
@@ -110,6 +123,15 @@ def _retrain_outputs(benchmark: Benchmark) -> Iterator[str]:
     for cell in benchmark.cells.values() if benchmark.config.retrain is not None else ():
         job = CellJob(benchmark, cell)
         yield from (job.path(pattern, seed=seed) for seed in benchmark.seeds)
+
+
+def _lacks_pool(benchmark: Benchmark) -> bool:
+    """Tell whether shadow models will be trained."""
+    jobs = [EvaluationJob(benchmark, cell) for cell in benchmark.cells.values()]
+    if not _lacks(path for job in jobs for path in job.exposures):
+        return False
+    margins, count = paths.shadow_files(paths.SHADOW)["margins"], pool_of(benchmark).count
+    return _lacks(BaseJob(benchmark).path(margins, member=member) for member in range(count))
 
 
 def _lacks(files: Iterable[str]) -> bool:

@@ -11,14 +11,13 @@ from collateral.doctor.packages import NEEDED, package_checks
 from collateral.doctor.programs import program_checks
 from collateral.doctor.words import in_json, in_words
 from collateral.plan import paths
-
-DEFAULT = Path("config.yaml")
-AT_A_TIME = 100  # jobs, as in profiles/slurm
+from collateral.plan.home import default_config
+from collateral.plan.slurm import IN_FLIGHT
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("config", type=Path, nargs="?", default=DEFAULT, help="whose data to find")
+    parser.add_argument("config", type=Path, nargs="?", help="whose data to find")
     parser.add_argument(
         "--for", dest="purpose", choices=NEEDED, default="run", help="what must not be missing"
     )
@@ -40,9 +39,9 @@ def found(args: Namespace) -> Iterator[Check]:
     yield device_check(is_needed=args.purpose != "figures")
     yield threads_check()
     yield memory_check()
-    checked, config = read_config(args.config)
+    checked, config = read_config(args.config or Path(default_config()))
     yield checked
-    yield disk_check(args.results, needed_bytes(config, AT_A_TIME) if config else None)
+    yield disk_check(args.results, needed_bytes(config, IN_FLIGHT) if config else None)
     if config:
         yield from data_checks(config)
     yield from program_checks(args.purpose)

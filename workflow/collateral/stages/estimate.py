@@ -1,21 +1,20 @@
 """Say what a config will cost before anything runs: jobs, GPU-hours, CPU-hours, disk."""
 
 import argparse
-import os
 import shutil
 from importlib import import_module
 from pathlib import Path
 
 from collateral.config.load import read
 from collateral.config.schema import Config
+from collateral.contract.cores import num_cores
 from collateral.doctor.machine import free_bytes
 from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
 from collateral.plan.estimate.words import in_json, in_words, lead
 from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
+from collateral.plan.slurm import IN_FLIGHT
 from collateral.results.files import atomic
-
-IN_FLIGHT = 100  # as in profiles/slurm
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +40,7 @@ def run(args: argparse.Namespace) -> None:
         if path and not path.is_file():
             raise ValueError(f"{option}: there is no file {path}")
     config = read(args.config)
-    rates, cores = chosen_rates(args, config), os.cpu_count() or 1
+    rates, cores = chosen_rates(args, config), num_cores()
     jobs = args.jobs or (IN_FLIGHT if rates.is_gpu else cores)
     if args.save:
         with atomic(args.save) as temporary:

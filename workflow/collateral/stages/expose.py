@@ -13,35 +13,27 @@ they are to it, are read from one file.
 """
 
 import argparse
-import json
 import logging
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from collateral.contract.params import MethodParams
 from collateral.contract.plugins import params_class
 from collateral.contract.seeds import seed_of
-from collateral.contract.skipping import SKIPPED
 from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, write_record
-from collateral.results.selection import read_selected
-from collateral.results.shadows import Exposure, ShadowMargins
+from collateral.results.shadows import ShadowMargins
 from collateral.results.split import Split, ids_hash
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
-from collateral.training.checkpoints import Checkpoints
+from collateral.training import exposure
 from collateral.training.examples import Task
-from collateral.training.execution import Method
+from collateral.training.execution import Method, chosen_params
 from collateral.training.numerics import numerics_of
 from collateral.training.session import Session, open_session, write_cost
-from collateral.training.shadows import margins_of
 
 LOG = logging.getLogger(__name__)
-DONE = "done"  # the checkpoint of a member that is
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,19 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_job_options(parser)
 
 
-@dataclass(frozen=True)
-class Unlearned:
-    """A shadow model after unlearning."""
-
-    margin: torch.Tensor  # (N,)
-    seconds: dict[str, float]
-    skipped: str  # why the method could not work here
-    devices: list[str]
-
-
 def run(args: argparse.Namespace) -> None:
     """Unlearn from one model after another, a finished one never again; write all margins."""
-    params = given_params(args)
+    params = chosen_params(args, params_class(args.method))
     session = open_session(args.data, args.threads)
     split = Split.load(args.split, session.folder)
     record = {"run": args.run, "method": args.method, **record_of(args, params)}
@@ -83,22 +65,15 @@ def run(args: argparse.Namespace) -> None:
     for member, shadow in enumerate(shadows):
         method = method_on(args, session, split, member, shadow.is_in)
         own = checkpoints.within(f"member-{member}")
-        found.append(unlearned(method, params, session, own) or as_it_is(shadow))
+        done = exposure.unlearned(method, params, session.train, own)
+        found.append(done or exposure.as_it_is(shadow))
         LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(method.task.forget))
     path = args.out / layout.EXPOSED
-    exposure(shadows, found).save(path)
-    record |= {"numerics": numerics_of(_devices(found)), **_ended(found)}
+    exposure.together(shadows, found).save(path)
+    record |= {"numerics": numerics_of(exposure.devices(found)), **exposure.ended(found)}
     write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(args.out, _seconds(found), session.device, session.folder)
+    write_cost(args.out, exposure.seconds(found), session.device, session.folder)
     checkpoints.clear()
-
-
-def given_params(args: argparse.Namespace) -> MethodParams:
-    """Return the values of the method's runs: the given ones, with the tuning's choice put in."""
-    params = params_class(args.method)
-    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
-    chosen = {key: value for key, value in chosen.items() if key in params.model_fields}
-    return params.model_validate({**json.loads(args.params), **chosen})
 
 
 def method_on(
@@ -119,56 +94,3 @@ def method_on(
         split_hash=ids_hash(parts[1]),
         device=session.device,
     )
-
-
-def unlearned(
-    method: Method, params: MethodParams, session: Session, checkpoints: Checkpoints
-) -> Unlearned | None:
-    """Run both phases, or take what was done before a kill; None where nothing is to forget."""
-    if not len(method.task.forget):
-        return None
-    if kept := checkpoints.load(DONE):
-        return Unlearned(**kept)
-    prepared, inputs = None, []
-    if method.has_prepare:
-        prepared = method.prepare(params, checkpoints.within("prepare"))
-        inputs = [prepared.tensors]
-    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
-    if prepared:
-        prepared.add_to(this)
-    margin = torch.from_numpy(margins_of(model, session.train))
-    done = Unlearned(margin, dict(this.clock.seconds), this.skipped, this.devices)
-    checkpoints.clear()  # the loops' are as large as the model, and there are many members
-    checkpoints.save(DONE, vars(done))
-    return done
-
-
-def as_it_is(shadow: ShadowMargins) -> Unlearned:
-    """Return a shadow model that saw nothing of the forget set."""
-    return Unlearned(torch.from_numpy(shadow.margin), {}, "", [])
-
-
-def exposure(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
-    """Put all members together; where the method was skipped, nothing is known."""
-    after = np.stack([one.margin.numpy() for one in found])
-    after[[bool(one.skipped) for one in found]] = np.nan
-    return Exposure(
-        is_in=np.stack([shadow.is_in for shadow in shadows]),
-        before=np.stack([shadow.margin for shadow in shadows]),
-        after=after,
-    )
-
-
-def _ended(found: list[Unlearned]) -> dict[str, Any]:
-    reasons = [one.skipped for one in found if one.skipped]
-    return {"status": SKIPPED, "reason": reasons[0]} if reasons else {"status": "ok"}
-
-
-def _devices(found: list[Unlearned]) -> list[str]:
-    return list(dict.fromkeys(device for one in found for device in one.devices))
-
-
-def _seconds(found: list[Unlearned]) -> dict[str, float]:
-    """Return the seconds of all members by phase."""
-    phases = dict.fromkeys(phase for one in found for phase in one.seconds)
-    return {phase: sum(one.seconds.get(phase, 0.0) for one in found) for phase in phases}

@@ -1,11 +1,12 @@
 """Write a first config for a folder of images, a model and a list of what to forget."""
 
 import argparse
-import os
 import shlex
 from pathlib import Path
 
 from collateral.config.names import slug
+from collateral.config.schema import SEED
+from collateral.contract.cores import num_cores
 from collateral.plan import paths
 from collateral.plan.estimate.words import duration
 from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", type=float, nargs="+", default=[], help=f"{name} that it was trained with"
         )
     parser.add_argument("--minutes", type=float, default=60, help="how long it may take")
+    parser.add_argument("--name", default="", help="the benchmark's; by default the folder's")
     parser.add_argument("--out", type=Path, help="the config; by default named as the folder")
 
 
@@ -37,13 +39,10 @@ def run(args: argparse.Namespace) -> None:
     out = args.out or Path(f"{slug(args.folder.resolve().name)}.yaml")
     if out.exists():
         raise ValueError(f"--out: {out} is there already; give another name")
-    if args.weights and not args.size:
-        raise ValueError(
-            "--size: missing; with --weights, say at which size your model was trained"
-        )
+    _check_options(args)
     _refuse_working_folder(args.folder)
     rates = SHIPPED[default_device()]
-    cores = 1 if rates.is_gpu else os.cpu_count() or 1
+    cores = 1 if rates.is_gpu else num_cores()
     trained = Trained(args.weights, args.mean, args.std) if args.weights else None
     plugins = tuple(map(str, args.plugins))
     found = propose(
@@ -57,11 +56,26 @@ def run(args: argparse.Namespace) -> None:
             rates,
             cores,
             plugins,
+            args.name,
         )
     )
     with atomic(out) as temporary:
         temporary.write_text(as_yaml(found))
     print("\n".join([*_seen(found), "", *_written(found, out)]))
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Refuse what cannot be meant; the config's own keys are checked when it is proposed."""
+    if not args.minutes > 0:
+        raise ValueError(f"--minutes: {args.minutes:g}: should be above 0")
+    if not args.weights and (args.mean or args.std):
+        raise ValueError("--mean, --std: of a trained model; give its --weights as well")
+    if args.weights and args.size is None:
+        raise ValueError(
+            "--size: missing; with --weights, say at which size your model was trained"
+        )
+    if args.weights and SEED not in args.weights and not Path(args.weights).expanduser().is_file():
+        raise ValueError(f"--weights: there is no file {args.weights}")
 
 
 def _refuse_working_folder(folder: Path) -> None:
@@ -88,10 +102,11 @@ def _seen(found: Proposal) -> list[str]:
 
 def _left_out(found: Proposal) -> list[str]:
     names = found.tree.left_out
-    more = ", ..." if len(names) > 1 else ""
-    return (
-        [f"left out: {len(names):,} files, by name no images ({names[0]}{more})"] if names else []
-    )
+    said = [f"left out: {name}, as another folder is the test set" for name in found.tree.unused]
+    if names:
+        more = ", ..." if len(names) > 1 else ""
+        said += [f"left out: {len(names):,} files, by name no images ({names[0]}{more})"]
+    return said
 
 
 def _written(found: Proposal, out: Path) -> list[str]:

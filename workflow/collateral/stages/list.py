@@ -22,6 +22,7 @@ from collateral.contract.plugins import (
     prepare_class,
 )
 from collateral.contract.published import in_words
+from collateral.contract.tried import tried
 
 PARTS = ("numbers", "table", "figure", "words")  # of a finding
 
@@ -60,6 +61,9 @@ def _method(name: str) -> Iterator[str]:
     yield from (inspect.getdoc(params) or "").splitlines()
     for source, values in params.published.items():
         yield f"published, {source}: {in_words(values)}"
+    for one in tried(name):
+        where = f"{one.config}, {one.cell}, {one.run} (Retrain's UA {one.retrain_ua} %)"
+        yield f"tried, {where}: defaults, {one.default}; nearest of the config's, {one.nearest}"
     yield from _parameters(params, prepare)
 
 

@@ -1,7 +1,6 @@
 """Train LTD's teacher on supports of every size, and take the step of `k: auto`; no Retrain."""
 
 import argparse
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
 from collateral.results.chain import write_record
-from collateral.results.selection import read_selected
 from collateral.results.split import Split
 from collateral.results.support_sizes import SupportSizes
 from collateral.stages.options import (
@@ -23,12 +21,14 @@ from collateral.stages.options import (
     record_of,
 )
 from collateral.training.checkpoints import Checkpoints
-from collateral.training.execution import Method, method_of
+from collateral.training.execution import Method, chosen_params, method_of
 from collateral.training.run import Run
 from collateral.training.session import open_session, write_cost
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
+# The teacher has k examples, whatever else the method's runs choose them by.
+BY_K: dict[str, Any] = {"min_similarity": None, "k_each": None, "search": "exact"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Train the teachers, a finished one never again; write what they say, record and cost."""
-    params = given_params(args)
+    params = chosen_params(args, Prepare, **BY_K)
     session = open_session(args.data, args.threads)
     split = Split.load(args.split, session.folder)
     method = method_of(args, session, split)
@@ -59,14 +59,6 @@ def run(args: argparse.Namespace) -> None:
     write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
     write_cost(args.out, seconds, session.device, session.folder)
     checkpoints.clear()
-
-
-def given_params(args: argparse.Namespace) -> Prepare:
-    """Return what the teacher is trained with, the tuning's choice put in; k is not among it."""
-    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
-    taken = {key: value for key, value in chosen.items() if key in Prepare.model_fields}
-    by_k = {"min_similarity": None, "k_each": None, "search": "exact"}  # what would replace k
-    return Prepare.model_validate({**json.loads(args.params), **taken, **by_k})
 
 
 def sizes_within(sizes: list[int], num_retained: int) -> list[int]:

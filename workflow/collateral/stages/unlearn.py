@@ -18,7 +18,6 @@ from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes
 from collateral.results.epochs import answers_in
 from collateral.results.outputs import StoredOutputs
-from collateral.results.selection import read_selected
 from collateral.results.split import Split
 from collateral.stages.options import (
     add_job_options,
@@ -28,7 +27,7 @@ from collateral.stages.options import (
     record_of,
 )
 from collateral.training.checkpoints import Checkpoints
-from collateral.training.execution import Method, Prepared, method_of, prepared_in
+from collateral.training.execution import Method, Prepared, chosen_params, method_of, prepared_in
 from collateral.training.inference import outputs_of
 from collateral.training.run import Tracker
 from collateral.training.session import Session, open_session, write_results
@@ -47,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Unlearn, and write weights, outputs, history, record and cost."""
-    params = final_params(args)
+    params = chosen_params(args, params_class(args.method), **json.loads(args.vary))
     args.retrained = args.retrained[0] if args.retrained else None
     kind = kind_of(args.method).what
     record = {"run": args.run, "kind": kind, "method": args.method, **record_of(args, params)}
@@ -107,14 +106,6 @@ def tracker_of(session: Session, split: Split) -> Tracker:
         return {**numbers, **kept}
 
     return measure
-
-
-def final_params(args: argparse.Namespace) -> MethodParams:
-    """Return the given parameters, with the tuning's choice and then the sweep's value put in."""
-    params = params_class(args.method)
-    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
-    chosen = {key: value for key, value in chosen.items() if key in params.model_fields}
-    return params.model_validate({**json.loads(args.params), **chosen, **json.loads(args.vary)})
 
 
 def soft_labels(retrained: Path, split: Split) -> Tensor:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from pydantic import BaseModel
 from torch import Tensor, nn
 
 from collateral.contract.params import MethodParams
@@ -19,6 +21,7 @@ from collateral.contract.skipping import Skipped
 from collateral.results import layout
 from collateral.results.chain import checked, read_cost, write_record
 from collateral.results.files import read_json, write_json
+from collateral.results.selection import read_selected
 from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task
@@ -26,6 +29,7 @@ from collateral.training.run import Run, Tracker
 from collateral.training.session import Session, read_tensors, write_cost, write_tensors
 
 LOG = logging.getLogger(__name__)
+P = TypeVar("P", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,13 @@ def method_of(args: argparse.Namespace, session: Session, split: Split) -> Metho
         split_hash=split.hash,
         device=session.device,
     )
+
+
+def chosen_params(args: argparse.Namespace, model: type[P], **over: Any) -> P:
+    """Return the given parameters, with the tuning's choice put in, and then what is over both."""
+    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
+    taken = {key: value for key, value in chosen.items() if key in model.model_fields}
+    return model.model_validate({**json.loads(args.params), **taken, **over})
 
 
 def prepared_in(

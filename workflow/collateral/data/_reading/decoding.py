@@ -3,59 +3,32 @@
 from __future__ import annotations
 
 import io
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from collateral.contract.cores import num_cores
 from collateral.contract.spelling import shown
+from collateral.data._reading.formats import SUFFIXES_OF
 
-# Left out are those for which Pillow starts another program, and those it cannot open by itself.
-FORMATS = tuple(
-    [
-        "AVIF",
-        "BMP",
-        "CUR",
-        "DCX",
-        "DDS",
-        "DIB",
-        "FLI",
-        "GIF",
-        "ICNS",
-        "ICO",
-        "IM",
-        "JPEG",
-        "JPEG2000",
-        "MSP",
-        "PCD",
-        "PCX",
-        "PIXAR",
-        "PNG",
-        "PPM",
-        "PSD",
-        "QOI",
-        "SGI",
-        "SUN",
-        "TGA",
-        "TIFF",
-        "WEBP",
-        "XBM",
-        "XPM",
-    ]
-)
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
 SECONDS = 5  # between two lines of progress
 MOST_NAMED = 3
+DARK = 16  # of 255: what is left of 12 bits in 16
 AT_ONCE = 1024
+NUM_LOOKED_AT = 32  # of many images, to see whether they are grey
 
+T = TypeVar("T")
 Source = Path | bytes | Callable[[], Image.Image]  # a file, what is in one, or who opens it
 
 
@@ -65,6 +38,15 @@ class Decoded:
 
     images: NDArray[np.uint8]
     kept: NDArray[np.int64]  # places among the sources
+
+
+@dataclass(frozen=True)
+class Looks:
+    """An image as the head of its file tells it."""
+
+    width: int
+    height: int
+    is_grey: bool
 
 
 class _Progress:
@@ -87,7 +69,7 @@ def decode(
     images = np.empty((len(names), size, size, 3), np.uint8)
     Image.init()  # once, before there are threads
     modes, broken, progress = Counter[str](), dict[int, str](), _Progress(len(names))
-    with ThreadPoolExecutor(num_workers()) as pool:
+    with ThreadPoolExecutor(num_cores()) as pool:
         waiting = enumerate(sources)
         # Some at a time, so that not all files are in memory at once.
         while some := list(islice(waiting, AT_ONCE)):
@@ -110,20 +92,29 @@ def _of_one_kind(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.u
     if changed:
         listed = ", ".join(f"{count:,} {mode}" for mode, count in changed.items())
         print(f"converted to {'grey' if is_grey else 'RGB'}: {listed}", flush=True)
+    if any(mode.startswith("I") for mode in modes) and images.max(initial=0) < DARK:
+        print(f"dark: of 65,535 no pixel has {256 * DARK}: scale 12 bits to 16", flush=True)
     return np.ascontiguousarray(images[..., :1]) if is_grey else images
 
 
-def num_workers() -> int:
-    """Return how many processors this job may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def looks_of(sources: Sequence[Source]) -> list[Looks]:
+    """Return what the heads of some files say; broken ones are named where they are read."""
+    seen = []
+    for source in sources:
+        with suppress(OSError, ValueError), _opened(source) as image:
+            seen.append(Looks(image.width, image.height, image.mode in GREY))
+    return seen
 
 
-def looks_of(source: Source) -> tuple[int, int, bool]:
-    """Return width, height and whether it is grey, from the head of a file."""
-    with _opened(source) as image:
-        return image.width, image.height, image.mode in GREY
+def num_channels(sources: Sequence[Source]) -> int:
+    """Return 1 where images seem to be grey, by some of them, else 3."""
+    some = spread(sources, NUM_LOOKED_AT)
+    return 1 if all(one.is_grey for one in looks_of(some)) else 3
+
+
+def spread(items: Sequence[T], count: int) -> Sequence[T]:
+    """Return about `count` of many, at even distances."""
+    return items[:: max(1, len(items) // count)]
 
 
 def _into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, str | None]:
@@ -143,7 +134,7 @@ def _opened(source: Source) -> Image.Image:
         return source()
     try:
         file = source if isinstance(source, Path) else io.BytesIO(source)
-        return Image.open(file, formats=FORMATS)
+        return Image.open(file, formats=tuple(SUFFIXES_OF))
     except Image.UnidentifiedImageError:
         raise ValueError("no image that can be read") from None
 

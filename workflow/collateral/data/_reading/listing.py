@@ -17,67 +17,13 @@ from pathlib import Path, PurePosixPath
 from collateral.contract.seeds import seed_of
 from collateral.contract.spelling import nearest, plain, shown
 from collateral.data._reading.file_list import listed_files, spellings
+from collateral.data._reading.formats import SUFFIXES
+from collateral.data._reading.share import num_tested
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # the first that is there
 # No names of classes where the parts are looked for; "valid" may well be one.
 PARTS = (TRAIN, "test", "val", "validation")
-# What Pillow opens by itself; a file without a suffix is looked at as well.
-SUFFIXES = frozenset(
-    [
-        ".apng",
-        ".avif",
-        ".avifs",
-        ".bmp",
-        ".cur",
-        ".dcx",
-        ".dds",
-        ".dib",
-        ".fli",
-        ".flc",
-        ".gif",
-        ".icb",
-        ".icns",
-        ".ico",
-        ".im",
-        ".j2c",
-        ".j2k",
-        ".jfif",
-        ".jp2",
-        ".jpc",
-        ".jpe",
-        ".jpeg",
-        ".jpf",
-        ".jpg",
-        ".jpx",
-        ".mpo",
-        ".msp",
-        ".pbm",
-        ".pcd",
-        ".pcx",
-        ".pfm",
-        ".pgm",
-        ".png",
-        ".pnm",
-        ".ppm",
-        ".psd",
-        ".pxr",
-        ".qoi",
-        ".ras",
-        ".rgb",
-        ".rgba",
-        ".bw",
-        ".sgi",
-        ".tga",
-        ".tif",
-        ".tiff",
-        ".vda",
-        ".vst",
-        ".webp",
-        ".xbm",
-        ".xpm",
-    ]
-) | {""}
 IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
 
@@ -100,6 +46,7 @@ class Tree:
     train: tuple[ListedFile, ...]
     test: tuple[ListedFile, ...]
     left_out: tuple[str, ...]  # by their names no images, or in no class
+    unused: tuple[str, ...] = ()  # folders as val/, where test/ is there as well
 
     @property
     def state(self) -> str:
@@ -145,7 +92,8 @@ def tree_of(
         tested, more = _images(folder, test)
         left_out += more
         _check_test(folder, test, tested, names)
-    return Tree(folder, names, tuple(train), tuple(tested), tuple(left_out))
+    parts = [f"{name}/" for name in TESTS if test and name != test and (folder / name).is_dir()]
+    return Tree(folder, names, tuple(train), tuple(tested), tuple(left_out), tuple(parts))
 
 
 known_tree = cache(tree_of)  # for the plan, which asks often and lives briefly
@@ -269,12 +217,13 @@ def _shared_out(
             raise ValueError(
                 f"data.test_share: class {plain(name)!r} has one image; expected at least two"
             )
-        count = min(max(1, round(share * len(own))), len(own) - 1)
+        count = num_tested(len(own), share)
         may_go = [file for file in own if unicodedata.normalize("NFC", file.path) not in stay]
         if len(may_go) < count:
             raise ValueError(
                 f"data.train_list: leaves {len(may_go)} images of class {plain(name)!r} to test "
-                f"on, where `test_share` asks for {count}"
+                f"on, where `test_share` asks for {count}; move some that stay to a test/ folder, "
+                "and all others to train/"
             )
         drawn = sorted(may_go, key=lambda file: seed_of("test", seed, file.path))
         chosen |= {file.path for file in drawn[:count]}

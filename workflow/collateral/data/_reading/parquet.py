@@ -53,6 +53,7 @@ class Parts:
     folder: Path
     train: tuple[Path, ...]
     test: tuple[Path, ...]
+    unused: tuple[Path, ...] = ()  # of neither
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -70,8 +71,9 @@ def parts_of(folder: Path, test_share: float | None) -> Parts:
     train = tuple(file for file in files if part_of(file, folder, TRAIN))
     by_name = {name: [f for f in files if part_of(f, folder, TESTS) == name] for name in TESTS}
     test = tuple(next(filter(None, by_name.values()), []))
+    unused = tuple(file for file in files if file not in (*train, *test)) if train else ()
     if train and test and test_share is None:
-        return Parts(folder, train, test)
+        return Parts(folder, train, test, unused)
     if test_share is None:
         raise ValueError(
             f"data.path: {str(folder)!r}: no files called train-... and test-... (or "
@@ -79,7 +81,7 @@ def parts_of(folder: Path, test_share: float | None) -> Parts:
         )
     if train and test:
         raise ValueError(f"data.test_share: {test_share}: there is a test set; leave it out")
-    return Parts(folder, train or tuple(files), ())
+    return Parts(folder, train or tuple(files), (), unused)
 
 
 def _schema(path: Path) -> pa.Schema:
@@ -163,8 +165,10 @@ def further_columns(schema: pa.Schema, image: str, label: str) -> list[str]:
     from pyarrow import types
 
     kinds = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
-    others = [field for field in schema if field.name not in (image, label)]
-    return [field.name for field in others if any(is_kind(field.type) for is_kind in kinds)]
+    others = {field.name: field.type for field in schema if field.name not in (image, label)}
+    # Of pandas' categories, what they are of.
+    own = {n: kind.value_type if types.is_dictionary(kind) else kind for n, kind in others.items()}
+    return [name for name, kind in own.items() if any(is_kind(kind) for is_kind in kinds)]
 
 
 def kept_in_all(files: Sequence[Path], columns: Sequence[str], image: str, label: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
 from collateral.contract.params import Strict
-from collateral.contract.spelling import plain, unknown
+from collateral.contract.spelling import IN_QUOTES, nearest, plain, unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,9 @@ def _listed(value: Any) -> Any:
 Values = Annotated[
     tuple[StrictBool | StrictInt | StrictStr, ...], BeforeValidator(_listed), Field(min_length=1)
 ]
+
+
+KINDS = "only whole numbers, yes and no, and text count"
 
 
 class Params(Strict):
@@ -72,15 +75,17 @@ def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
 def _places(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
     """Return the places in the train set; every value must be there."""
     if not columns:
-        raise ValueError("column: this data set has no columns beside images and labels")
+        raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")
     if params.column not in columns:
-        raise ValueError(f"column: {unknown('column', params.column, columns)}")
+        kinds = "" if nearest(params.column, columns) else f"; {KINDS}"
+        raise ValueError(f"column: {unknown('column', params.column, columns)}{kinds}")
     values = [str(value) for value in columns[params.column]]
     wanted, there = {str(value) for value in params.is_}, dict.fromkeys(values)
     for value in params.is_:
         if str(value) not in there:
             column = f"value in column {plain(params.column)}"
-            raise ValueError(f"is: {unknown(column, value, sorted(there, key=_in_order))}")
+            hint = f"; {IN_QUOTES}" if isinstance(value, bool) else ""
+            raise ValueError(f"is: {unknown(column, value, sorted(there, key=_in_order))}{hint}")
     return [place for place, value in enumerate(values) if value in wanted]
 
 

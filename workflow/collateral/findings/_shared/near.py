@@ -27,6 +27,13 @@ def near_by_seed(cell: CellResults, name: str) -> list[Mask]:
     ]
 
 
+def near_in_the_mean(cell: CellResults, name: str) -> Mask:
+    """Return which examples of a set are near by similarity in the mean over seeds."""
+    counts = cell.values(cell.reference, "near_count", name)
+    count = 0 if np.isnan(counts).any() else round(float(counts.mean()))
+    return most_similar(cell.similarity[name].mean(axis=0), count)
+
+
 def most_similar(similarity: NDArray[np.floating], count: int) -> Mask:
     """Return which are the `count` most similar; equal ones are all in, as in a bin."""
     if count == 0:

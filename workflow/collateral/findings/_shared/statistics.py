@@ -8,12 +8,22 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 Floats = NDArray[np.floating]
+LEAST_NEGATIVES = 1000  # below, one in a hundred is a handful of them
 
 
 def mean_of_defined(values: Iterable[float]) -> float:
     """Return the mean of what is not NaN; NaN where nothing is left."""
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else float("nan")
+
+
+def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
+    """Return the share of positives above the score that at most 1 % of the negatives exceed."""
+    total = len(negatives)
+    if total < LEAST_NEGATIVES or not len(positives):
+        return float("nan")
+    place = total - 1 - total // 100
+    return float(np.mean(positives > np.partition(negatives, place)[place]))
 
 
 def student_95(n: int) -> float:

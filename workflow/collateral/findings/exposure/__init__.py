@@ -21,8 +21,11 @@ _NUMBERS = {
         "Exposure", f"{_AUC}, after unlearning minus before, {_WHOSE}", "", digits=3
     ),
 }
+_TPR = "share of seen examples told as such where 1 % of those not seen are, over all models"
 METRICS = {
     **_NUMBERS,
+    "lira_tpr": Metric("LiRA TPR", f"{_TPR}, before unlearning", "%"),
+    "ulira_tpr": Metric("U-LiRA TPR", f"{_TPR}, after unlearning", "%"),
     **{
         f"{name}_{end}": Metric(
             f"{metric.label} {word}",
@@ -35,4 +38,9 @@ METRICS = {
     },
     "exposure_count": Metric("Attacked", "training examples that are attacked", "examples"),
     "exposure_models": Metric("Shadow models", "shadow models that are attacked", ""),
+    "shadow_sure": Metric(
+        "Shadow models learned",
+        "share of the examples it saw of which a shadow model is more sure than not, the least",
+        "%",
+    ),
 }

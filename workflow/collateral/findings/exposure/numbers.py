@@ -20,7 +20,8 @@ from scipy.stats import rankdata
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import At, Row
 from collateral.findings._shared.inference.differences import compare, interval
-from collateral.findings._shared.near import FAR, NEAR, Mask, most_similar
+from collateral.findings._shared.near import FAR, NEAR, Mask, near_in_the_mean
+from collateral.findings._shared.statistics import tpr_at_one_percent
 
 POOLED = 4  # models that the set's variance counts for
 LEAST_VARIANCE = 1e-12  # of margins that are all equal
@@ -37,34 +38,41 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     parts = dict(_parts(cell))
     first = cell.exposure(cell.exposed[0])  # the models are the same for all methods
     before = attacked(cell, first.before, first.is_in, parts)
-    for part, found in before.items():
-        yield from _rows(cell.reference, "lira_auc", part, found)
+    yield Row(cell.reference, "shadow_sure", sure(first.before, first.is_in))
+    for part, told in before.items():
+        yield from _rows(cell.reference, "lira_auc", part, told.aucs)
+        yield from _rates(cell.reference, "lira_tpr", part, told)
         yield Row(
             cell.reference, "exposure_count", float(parts[part].sum()), set=part[0], at=part[1]
         )
     afters: dict[Part, dict[str, Floats]] = {part: {} for part in parts}
     for run in cell.exposed:
         pool = cell.exposure(run)
-        yield Row(run, "exposure_models", float(np.isfinite(pool.after).all(axis=1).sum()))
-        for part, found in attacked(cell, pool.after, pool.is_in, parts).items():
-            afters[part][run] = found
+        is_sound = np.isfinite([pool.before, pool.after]).all(axis=(0, 2))
+        yield Row(run, "exposure_models", float(is_sound.sum()))
+        for part, told in attacked(cell, pool.after, pool.is_in, parts).items():
+            afters[part][run] = told.aucs
+            yield from _rates(run, "ulira_tpr", part, told)
     for part, of_runs in afters.items():
-        changes = {run: found - before[part] for run, found in of_runs.items()}
+        changes = {run: found - before[part].aucs for run, found in of_runs.items()}
         yield from compared("ulira_auc", part, of_runs, NOBODY)
         yield from compared("exposure_change", part, changes, 0)
+
+
+def sure(margins: NDArray[np.float32], is_in: Mask) -> float:
+    """Return the share of what it saw to which a model gives p > 1/2, of the one with the least."""
+    return float(np.min(((margins > 0) & is_in).sum(axis=1) / is_in.sum(axis=1)))
 
 
 def _parts(cell: CellResults) -> Iterator[tuple[Part, Mask]]:
     """Yield the parts of both sets: all, near and far, and bins; similar in the mean over seeds."""
     yield ("forget", None), np.ones(len(cell.split.forget), dtype=bool)
-    similarity = cell.similarity["retain"].mean(axis=0)
-    counts = cell.values(cell.reference, "near_count", "retain")
-    is_near = most_similar(similarity, 0 if np.isnan(counts).any() else round(counts.mean()))
+    is_near = near_in_the_mean(cell, "retain")
     yield ("retain", None), np.ones_like(is_near)
     yield ("retain", NEAR), is_near
     yield ("retain", FAR), ~is_near
     lows = _lows(cell)
-    bins = np.searchsorted(lows[1:], similarity, side="right")
+    bins = np.searchsorted(lows[1:], cell.similarity["retain"].mean(axis=0), side="right")
     for b in range(len(lows)):
         yield ("retain", b), bins == b
 
@@ -75,19 +83,29 @@ def _lows(cell: CellResults) -> list[float]:
     return list(takewhile(lambda low: not math.isnan(low), edges))
 
 
+@dataclass(frozen=True)
+class Told:
+    """How well examples are told into seen and not seen."""
+
+    aucs: Floats  # (K,), NaN of a model that diverged
+    tpr: float  # at an FPR of 1 %, over all models
+
+
 def attacked(
     cell: CellResults, margins: NDArray[np.float32], is_in: Mask, parts: Mapping[Part, Mask]
-) -> dict[Part, Floats]:
-    """Return the AUC of each model in each part; NaN of a model that diverged."""
-    found = {part: np.full(len(margins), np.nan) for part in parts}
+) -> dict[Part, Told]:
+    """Attack every model that did not diverge, in each part."""
+    found: dict[Part, Told] = {}
     sound = np.flatnonzero(np.isfinite(margins).all(axis=1))
     for name, rows in (("forget", cell.split.forget), ("retain", cell.split.retain)):
         seen = is_in[np.ix_(sound, rows)]
         ratios = likelihood_ratios(margins[np.ix_(sound, rows)].astype(np.float64), seen)
         for part, members in parts.items():
             if part[0] == name:
-                both = zip(ratios[:, members], seen[:, members], strict=True)
-                found[part][sound] = [auc(*one) for one in both]
+                aucs = np.full(len(margins), np.nan)
+                own, own_seen = ratios[:, members], seen[:, members]
+                aucs[sound] = [auc(*one) for one in zip(own, own_seen, strict=True)]
+                found[part] = Told(aucs, pooled_tpr(own, own_seen))
     return found
 
 
@@ -145,6 +163,18 @@ def auc(scores: Floats, is_in: Mask) -> float:
     if not num_in or not num_out:
         return math.nan
     return float((ranks[seen].sum() - num_in * (num_in + 1) / 2) / (num_in * num_out))
+
+
+def pooled_tpr(ratios: Floats, is_in: Mask) -> float:
+    """Return the TPR at an FPR of 1 % over all pairs of a model and an example."""
+    known = ~np.isnan(ratios)
+    return tpr_at_one_percent(ratios[is_in & known], ratios[~is_in & known])
+
+
+def _rates(run: str, metric: str, part: Part, told: Told) -> Iterator[Row]:
+    """Yield the TPR of a set, or of its near or far ones; a bin has too few examples."""
+    if not isinstance(part[1], int):
+        yield Row(run, metric, told.tpr, set=part[0], at=part[1])
 
 
 def _rows(run: str, metric: str, part: Part, by_model: Floats) -> Iterator[Row]:

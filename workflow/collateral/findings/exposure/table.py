@@ -13,12 +13,17 @@ from collateral.findings._shared.tables import line_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable
 
-PARTS: dict[tuple[str, At], str] = {
+Part = tuple[str, At]  # a set, and which of its examples
+Column = tuple[str, Part]
+PARTS: dict[Part, str] = {
     ("forget", None): "Forgotten",
     ("retain", NEAR): "Near",
     ("retain", FAR): "Far",
 }
 BEFORE = "Before unlearning"
+BEFORE_OF = {"ulira_auc": "lira_auc", "ulira_tpr": "lira_tpr"}
+HEADINGS = {"exposure_change": "change", "ulira_tpr": "TPR (%)"}
+RATE = "TPR: of seen examples, told as such where 1 % of those not seen are, over all models."
 COVERAGE = (
     "Models share their laws: made for 95 %, intervals over 16 cover 83 to 91 % in a simulation."
 )
@@ -30,7 +35,7 @@ CAPTION = (
 CONVENTIONS = (
     "0.5: nobody can tell. Forgotten examples should come down to it. Above zero, a change "
     "means that retained examples are more exposed than before; below, less. †: zero is in the "
-    "interval. Near and far are as in the table of near and far."
+    "interval. Near and far are by similarity in the mean over seeds."
 )
 
 
@@ -39,14 +44,16 @@ def tables(cell: CellTable) -> Iterator[Table]:
     runs = exposed(cell)
     if not runs:
         return
-    lines = [line_of(cell, run, list(_fields(cell, run))) for run in runs]
-    before = Line(BEFORE, list(_before(cell)), is_aside=True)
+    columns = _columns(cell)
+    lines = [line_of(cell, run, [_field(cell, run, *column) for column in columns]) for run in runs]
+    before = Line(BEFORE, [_before(cell, *column) for column in columns], is_aside=True)
+    headings = [_heading(cell, *column) for column in columns]
     yield Table(
         "exposure",
         "Exposure to membership attacks",
-        [Grid("Method", list(_headings(cell)), [lines, [before]])],
+        [Grid("Method", headings, [lines, [before]])],
         CAPTION.format(title=cell.title, models=models(cell), coverage=COVERAGE),
-        joined(CONVENTIONS),
+        joined(CONVENTIONS, RATE if _has_rate(cell) else ""),
         list(_records(cell, runs)),
     )
 
@@ -72,31 +79,36 @@ def models(cell: CellTable) -> str:
     return metric_of("exposure_models").text(most)
 
 
-def _headings(cell: CellTable) -> Iterator[str]:
-    for part, label in PARTS.items():
-        count = metric_of("exposure_count").text(
-            cell.number(cell.reference, "exposure_count", *part)
-        )
-        yield f"{label} ({count})"
-        if part[0] == "retain":
-            yield f"{label}, change"
-
-
-def _fields(cell: CellTable, run: str) -> Iterator[Field]:
+def _columns(cell: CellTable) -> list[Column]:
+    """Return what is shown of the methods, and of which part."""
+    found: list[Column] = []
     for part in PARTS:
-        yield _field(cell, run, "ulira_auc", part)
+        found.append(("ulira_auc", part))
         if part[0] == "retain":
-            yield _field(cell, run, "exposure_change", part)
+            found.append(("exposure_change", part))
+        elif _has_rate(cell):
+            found.append(("ulira_tpr", part))
+    return found
 
 
-def _before(cell: CellTable) -> Iterator[Field]:
-    for part in PARTS:
-        yield _field(cell, cell.reference, "lira_auc", part)
-        if part[0] == "retain":
-            yield Field("")
+def _heading(cell: CellTable, name: str, part: Part) -> str:
+    if name in HEADINGS:
+        return f"{PARTS[part]}, {HEADINGS[name]}"
+    count = cell.number(cell.reference, "exposure_count", *part)
+    return f"{PARTS[part]} ({metric_of('exposure_count').text(count)})"
 
 
-def _field(cell: CellTable, run: str, name: str, part: tuple[str, At]) -> Field:
+def _before(cell: CellTable, name: str, part: Part) -> Field:
+    is_change = name not in BEFORE_OF
+    return Field("") if is_change else _field(cell, cell.reference, BEFORE_OF[name], part)
+
+
+def _has_rate(cell: CellTable) -> bool:
+    """Tell whether there are enough forgotten examples for a TPR at an FPR of 1 %."""
+    return math.isfinite(cell.number(cell.reference, "lira_tpr", "forget"))
+
+
+def _field(cell: CellTable, run: str, name: str, part: Part) -> Field:
     """Return a number and its interval."""
     metric, is_change = metric_of(name), name == "exposure_change"
     value, *ends = (cell.number(run, f"{name}{end}", *part) for end in ("", "_low", "_high"))
@@ -112,8 +124,8 @@ def _field(cell: CellTable, run: str, name: str, part: tuple[str, At]) -> Field:
 
 def _records(cell: CellTable, runs: list[str]) -> Iterator[dict[str, Any]]:
     """Yield all numbers, those of bins too."""
-    names = {run: ("ulira_auc", "exposure_change") for run in runs}
-    for run, metrics in {cell.reference: ("lira_auc",), **names}.items():
+    names = {run: (*BEFORE_OF, "exposure_change") for run in runs}
+    for run, metrics in {cell.reference: tuple(BEFORE_OF.values()), **names}.items():
         for name in metrics:
             for set_name in ("forget", "retain"):
                 for at in cell.indices(run, name, set_name):

@@ -103,6 +103,18 @@ def alike(cell: CellTable) -> Answer | None:
     return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), said
 
 
+def shadows_learned(cell: CellTable) -> Answer | None:
+    """Do shadow models, trained on less than the base, know what they were trained on?"""
+    least, metric = cell.number(cell.reference, "shadow_sure"), metric_of("shadow_sure")
+    if math.isnan(least):
+        return None  # there are none
+    said = (
+        f"of what it saw, each shadow model gives at least {metric.text(least)} % more than half "
+        f"of the probability to the true class, the bar is {percent(LEAST_RA)}"
+    )
+    return ("green" if least >= LEAST_RA else "amber"), said
+
+
 def exact_copies(cell: CellTable) -> Answer:
     """Is no forgotten image retained under another id?"""
     found = cell.number(cell.reference, "exact_copies")
@@ -199,6 +211,7 @@ GATES: dict[str, Ask] = {
     "Retrain learned": learned,
     "base differs": base_differs,
     "Retrain as the base": alike,
+    "shadow models learned": shadows_learned,
     "exact copies": exact_copies,
     "near copies": near_copies,
     "tuning": tuning,

@@ -32,7 +32,4 @@ def draw(table: BenchmarkTable) -> dict[str, object]:
     runs = {run: cell for cell in table.cells for run in cell.runs("method")}
     looks = {cell.labels[run]: colour(cell, run) for run, cell in runs.items()}
     drawing = Drawing(NEARNESS, colours({**looks, NEXT_SEED: NEUTRAL}), 2, 240)
-    return finished(
-        drawing.chart(panels(table)),
-        "All cells: |difference| of confidence from Retrain's by nearness",
-    )
+    return finished(drawing.chart(panels(table)), DESCRIPTION)

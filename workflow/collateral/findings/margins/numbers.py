@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
-from collateral.findings._shared.near import FAR, NEAR, PARTS, Mask, most_similar
+from collateral.findings._shared.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
 from collateral.results.layout import RETRAIN
 
 LEAST_SEEDS = 2
@@ -49,10 +49,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 def _parts(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
     """Yield the parts of each set; near are the most similar in the mean over seeds."""
     for name, parts in PARTS.items():
-        similarity = cell.similarity[name].mean(axis=0)
-        counts = cell.values(RETRAIN, "near_count", name)
-        count = 0 if np.isnan(counts).any() else round(float(counts.mean()))
-        is_near = most_similar(similarity, count)
+        is_near = near_in_the_mean(cell, name)
         for at in parts:
             yield name, at, {NEAR: is_near, FAR: ~is_near}.get(at or "", np.ones_like(is_near))
 

@@ -18,7 +18,8 @@ RETRAIN = Look(LEVEL["color"], "", LEVEL["linestyle"], control=True)
 CAPTION = (
     "Fine-tuned on half of the forget set, every model alike: accuracy on the other half by step, "
     "and the same minus Retrain's of the seed. Above zero, it knows more than Retrain after as "
-    "many steps. Step 0: as unlearned. Dashed: Retrain. Bands: standard error over seeds."
+    "many steps. Step 0: as unlearned. Dashed: Retrain. Bands: standard error over seeds, all with "
+    "one parting of the forget set."
 )
 
 

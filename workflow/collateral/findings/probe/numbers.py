@@ -11,6 +11,7 @@ from scipy.special import rel_entr, softmax
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.results.layout import RETRAIN
+from collateral.results.outputs import MANY_CLASSES, lengthened, shortened
 
 Floats = NDArray[np.float64]
 Probes = Sequence[Any]  # by seed (results/probe.py)
@@ -64,7 +65,8 @@ def zrf(cell: CellResults, probes: Probes, results: Results, _: Results) -> Iter
     for probe, result in zip(probes, results, strict=True):
         value = math.nan
         if not result.is_diverged:
-            value = randomness(result.train.logits[cell.split.forget], probe.zrf_logits)
+            own, untrained = result.train.logits[cell.split.forget], probe.zrf_logits
+            value = randomness(own, as_kept(untrained, cell.labels.train[cell.split.forget]))
         yield Row(result.run, "zrf", value, result.seed)
 
 
@@ -98,6 +100,12 @@ def even_by(difference: Floats) -> float:
         return math.nan
     steps = np.flatnonzero(difference >= 0)
     return float(steps[0]) if len(steps) else float(len(difference))
+
+
+def as_kept(logits: NDArray[np.floating], label: NDArray[np.int64]) -> NDArray[np.floating]:
+    """Return logits as a run's are: where classes are many, the small ones are shared out."""
+    is_many = logits.shape[1] > MANY_CLASSES
+    return lengthened(shortened(logits.astype(np.float16), label)) if is_many else logits
 
 
 def randomness(logits: NDArray[np.floating], untrained: NDArray[np.floating]) -> float:

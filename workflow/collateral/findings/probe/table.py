@@ -1,10 +1,14 @@
 """What comes back, what is left under noise, and how random it is: beside Retrain's."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from collateral.contract.rows import At
-from collateral.contract.tables import Grid, Line, Table
-from collateral.findings._shared.captions import described, joined, over_seeds
+from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.findings._shared.captions import CHANCE, described, joined, over_seeds
+from collateral.findings._shared.statistics import student_95
 from collateral.findings._shared.tables import csv_record, field_by_seed, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.plain import KINDS
@@ -12,6 +16,7 @@ from collateral.findings.probe import METRICS
 from collateral.results.table import REFERENCE, CellTable
 
 Column = tuple[str, At]
+GAPS = ("relearn_gap", "residual_gap")
 CAPTION = "Models used once more: {title}. {spread}"
 NEXT_SEED = (
     "In Retrain's line a gap is that of Retrain of the next seed: what retraining again gives."
@@ -30,9 +35,16 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "Models used once more",
         [Grid("Method", [_heading(*column) for column in columns], [g for g in groups if g])],
         CAPTION.format(title=cell.title, spread=over_seeds(cell)),
-        joined(described(names), NEXT_SEED if len(cell.seeds) > 1 else ""),
+        joined(described(names), *([NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else [])),
         [csv_record(cell, run, name, at=at) for run in _runs(cell) for name, at in columns],
     )
+
+
+def chance(cell: CellTable, metric: str) -> float:
+    """Return how far the mean gap of one more Retrain stays from zero in 95 %; NaN of one seed."""
+    own = cell.values(REFERENCE, metric)
+    own = own[~np.isnan(own)]
+    return student_95(len(own)) * float(np.sqrt(np.mean(own**2) / len(own))) if len(own) else np.nan
 
 
 def columns_of(cell: CellTable) -> list[Column]:
@@ -51,4 +63,10 @@ def _heading(name: str, at: At) -> str:
 
 
 def _line(cell: CellTable, run: str, columns: list[Column]) -> Line:
-    return line_of(cell, run, [field_by_seed(cell, run, name, at=at) for name, at in columns])
+    return line_of(cell, run, [_field(cell, run, *column) for column in columns])
+
+
+def _field(cell: CellTable, run: str, name: str, at: At) -> Field:
+    field = field_by_seed(cell, run, name, at=at)
+    is_gap = name in GAPS and run != REFERENCE
+    return replace(field, is_chance=is_gap and abs(field.order) <= chance(cell, name))

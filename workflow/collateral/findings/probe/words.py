@@ -7,6 +7,7 @@ import numpy as np
 from collateral.contract.rows import At
 from collateral.findings._shared.captions import joined
 from collateral.findings.catalogue import metric_of
+from collateral.findings.probe.table import chance
 from collateral.results.table import REFERENCE, CellTable, mean
 
 TOLD = {
@@ -14,6 +15,12 @@ TOLD = {
     "{most} ({gap} points against Retrain's curve{floor}).",
     "residual_gap": "Under noise, most of the forget set is left in {most} ({gap} points against "
     "Retrain{floor}).",
+}
+NONE = {
+    "relearn_gap": "Fine-tuned on half of the forget set, no method knows more of the other half "
+    "than retraining again gives.",
+    "residual_gap": "Under noise, no method has more of the forget set left than retraining again "
+    "gives.",
 }
 FLOOR = "; retraining again differs by {floor}"
 EVEN = "Of those that start below Retrain, {first} comes level first, by step {step} (in {seeds})."
@@ -33,7 +40,8 @@ def _sentences(cell: CellTable) -> Iterator[str]:
         if gaps:
             gap = metric_of(name).text(max(gaps.values()), sign=True)
             most = [run for run in gaps if metric_of(name).text(gaps[run], sign=True) == gap]
-            yield text.format(most=_named(cell, most), gap=gap, floor=_floor(cell, name))
+            told = NONE[name] if max(gaps.values()) <= chance(cell, name) else text
+            yield told.format(most=_named(cell, most), gap=gap, floor=_floor(cell, name))
         if name == "relearn_gap":
             yield _even(cell)
     retrained, found = mean(cell.values(REFERENCE, "zrf")), _means(cell, "zrf")

@@ -11,7 +11,6 @@ from collateral.contract.metrics import Metric
 NEEDS = "retrain"
 PLACE = "details"
 ORDER = 6
-LEAST_NON_MEMBERS = 1000  # below, one in a hundred is a handful of examples
 _AUC = "AUC of the forgotten examples' score over models that never saw them"
 _ENDS = {
     "low": ("from", "least of the 95 % interval over seeds"),

@@ -15,7 +15,7 @@ from scipy.stats import rankdata
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.inference.differences import interval
-from collateral.findings.rmia import LEAST_NON_MEMBERS
+from collateral.findings._shared.statistics import tpr_at_one_percent
 from collateral.results.layout import RETRAIN
 
 LEAST = 1e-30  # below the logarithms
@@ -113,13 +113,8 @@ class Told:
 
     @property
     def tpr(self) -> float:
-        """The share of members above the score that at most 1 % of the non-members exceed."""
-        others = len(self.non_members)
-        if others < LEAST_NON_MEMBERS or not len(self.members):
-            return math.nan
-        place = others - 1 - others // 100
-        least = np.partition(self.non_members, place)[place]
-        return float(np.mean(self.members > least))
+        """The share of members that are told at the price of 1 % of the non-members."""
+        return tpr_at_one_percent(self.members, self.non_members)
 
 
 def over_seeds(found: Sequence[Told]) -> tuple[float, float]:

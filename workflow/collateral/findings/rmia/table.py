@@ -8,10 +8,10 @@ from typing import Any
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Source, Table
 from collateral.findings._shared.captions import described, joined
+from collateral.findings._shared.statistics import LEAST_NEGATIVES
 from collateral.findings._shared.tables import csv_record, line_of
 from collateral.findings.catalogue import metric_of
 from collateral.findings.plain import KINDS
-from collateral.findings.rmia import LEAST_NON_MEMBERS
 from collateral.results.table import REFERENCE, CellTable, mean
 
 HEADINGS = {"": "AUC [over seeds]", "examples_": "AUC [over examples]"}
@@ -30,7 +30,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     count = cell.number(REFERENCE, "rmia_non_members")
     if math.isnan(count):
         return
-    metrics = ["rmia_auc", *(["rmia_tpr"] if count >= LEAST_NON_MEMBERS else [])]
+    metrics = ["rmia_auc", *(["rmia_tpr"] if count >= LEAST_NEGATIVES else [])]
     headings = [*HEADINGS.values(), *(metric_of(name).heading for name in metrics[1:])]
     groups = [
         [line_of(cell, run, _fields(cell, run, metrics)) for run in cell.runs(kind)]
@@ -52,7 +52,7 @@ def _out(cell: CellTable) -> str:
 
 
 def _tpr(count: float) -> str:
-    return NO_TPR.format(count=f"{count:.0f}") if count < LEAST_NON_MEMBERS else ""
+    return NO_TPR.format(count=f"{count:.0f}") if count < LEAST_NEGATIVES else ""
 
 
 def _fields(cell: CellTable, run: str, metrics: list[str]) -> list[Field]:

@@ -25,7 +25,7 @@ SECONDS = {
 }
 # The metrics of a cell: to start, and for every example of every run, the membership attacks most.
 METRICS_START, METRICS_SECONDS = 5.0, 8e-5
-EXPOSED_SECONDS = 2e-6  # and for every margin of every shadow model
+EXPOSED_SECONDS = 2e-7  # and for every margin, as often as there are models to fit a law to
 TRACKED_SECONDS = 0.1  # and for every epoch of a tracked run, whatever its size
 
 
@@ -83,8 +83,7 @@ def _metrics(workload: Workload, cell: Cell) -> Jobs:
     outputs = num_seeds * (len(cell.runs) + len(cell.given) + 1) * workload.size.num_examples
     epochs = num_seeds * sum(num_tracked(cell.runs[name], sizes) for name in cell.tracked)
     attacks = METRICS_SECONDS * outputs + TRACKED_SECONDS * epochs
-    exposed = EXPOSED_SECONDS * len(cell.exposed) * _num_margins(workload)
-    return Jobs("metrics", 1, seconds=METRICS_START + attacks + exposed)
+    return Jobs("metrics", 1, seconds=METRICS_START + attacks + _exposure_seconds(workload, cell))
 
 
 def _reference_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
@@ -105,10 +104,11 @@ def _further_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
         yield Jobs("expose", 1, workload.expose(cell, run))
 
 
-def _num_margins(workload: Workload) -> int:
-    """Return how many margins a method of the shadow pool has."""
+def _exposure_seconds(workload: Workload, cell: Cell) -> float:
+    """Return how long laws take: of each margin of a method, one by all models of the pool."""
     shadows = workload.benchmark.config.shadows
-    return shadows.count * workload.size.num_train if shadows else 0
+    fits = shadows.count**2 * workload.size.num_train if shadows else 0
+    return EXPOSED_SECONDS * len(cell.exposed) * fits
 
 
 def _small(rule: str) -> Jobs:

@@ -1,0 +1,98 @@
+"""What is wrong with sweeps and with supports of every size: methods, cells, values."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from collateral.config.cells import cells_of
+from collateral.config.errors import ConfigError, Place, caught, key_of
+from collateral.config.methods import MethodSpec, resolve, validate
+from collateral.config.names import LONGEST_RUN, is_slug, name_errors, short, varied
+from collateral.config.schema import BenchmarkConfig, SweepConfig
+from collateral.contract.plugins import params_class
+from collateral.contract.spelling import shown, unknown
+
+TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
+
+
+def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Yield what is wrong with the sweep at this place."""
+    sweep = benchmark.sweeps[str(where[-1])]
+    yield from name_errors(where)
+    yield from _listed_cell_errors(benchmark, sweep.cells, (*where, "cells"))
+    if sweep.method not in benchmark.methods:
+        yield f"{key_of((*where, 'method'))}: " + unknown("method", sweep.method, benchmark.methods)
+        return
+    # A cell may have parameters of its own, with which a value may not go together.
+    listed = sweep.cells or benchmark.cells
+    own = [cell.methods for name, cell in benchmark.cells.items() if name in listed]
+    raws = [{}, *(methods[sweep.method] for methods in own if sweep.method in methods)]
+    messages: dict[str, None] = {}
+    for raw in raws:
+        try:
+            spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
+        except ConfigError:
+            continue  # said already, under `methods:`
+        messages |= dict.fromkeys(_vary_errors(spec, sweep, where))
+    yield from messages
+
+
+def support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Yield what is wrong with the supports of every size."""
+    given = benchmark.support_size
+    assert given is not None
+    yield from _listed_cell_errors(benchmark, given.cells, (*where, "cells"))
+    key = key_of((*where, "method"))
+    if given.method not in benchmark.methods:
+        yield f"{key}: {unknown('method', given.method, benchmark.methods)}"
+    elif (uses := benchmark.methods[given.method].get("uses", given.method)) != TAUGHT:
+        yield f"{key}: '{given.method}' is {uses}, which has no teacher; only {TAUGHT} has"
+
+
+def _listed_cell_errors(
+    benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
+) -> Iterator[str]:
+    cells = cells_of(benchmark)
+    for index, cell in enumerate(listed or ()):
+        if cell not in cells:
+            yield f"{key_of((*where, index))}: {unknown('cell', cell, cells)}"
+
+
+def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:
+    """Check that every value is valid and gives the run a name that no other has."""
+    key = next(iter(sweep.vary))
+    named: dict[str, Any] = {}
+    for given in sweep.combinations():
+        messages = list(_value_errors(spec, given, sweep, where))
+        yield from messages
+        if not given.keys() <= params_class(spec.uses).model_fields.keys():
+            return  # said once, not for every value
+        if messages:
+            continue
+        exact = spec.values(given)
+        for name, value in given.items():
+            text, part = short(exact[name]), "vary" if name == key else "along"
+            if not is_slug(text.lstrip("-")):
+                place = key_of((*where, part, name))
+                yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
+        run = "@".join(varied({name: exact[name] for name in given}))
+        if len(f"{spec.name}@{run}") > LONGEST_RUN:
+            yield f"{key_of(where)}: run {shown(run)}: more than {LONGEST_RUN} letters for a folder"
+        if run in named:
+            place = key_of((*where, "vary", key))
+            yield f"{place}: {named[run]!r} and {given[key]!r} make one run's name"
+        named[run] = given[key]
+
+
+def _value_errors(
+    spec: MethodSpec, values: Mapping[str, Any], sweep: SweepConfig, where: Place
+) -> Iterator[str]:
+    """Check what goes along first, so that each message is under the key that is wrong."""
+    along = {name: value for name, value in values.items() if name in sweep.along}
+    trials = spec.trials()
+    for given, part in ((along, "along"), (values, "vary")):
+        # Tuning may choose any of the trials; what is wrong with all of them is said once.
+        checks = (partial(validate, spec, {**trial, **given}, (*where, part)) for trial in trials)
+        if messages := dict.fromkeys(message for check in checks for message in caught(check)):
+            yield from messages
+            return

@@ -1,0 +1,88 @@
+"""A method on the shadow pool: what it leaves of each model, and all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from collateral.contract.params import MethodParams
+from collateral.contract.protocols import Examples
+from collateral.contract.skipping import SKIPPED
+from collateral.results.shadows import Exposure, ShadowMargins
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.execution import Method
+from collateral.training.shadows import margins_of
+
+DONE = "done"  # the checkpoint of a member that is
+
+
+@dataclass(frozen=True)
+class Unlearned:
+    """A shadow model after unlearning."""
+
+    margin: torch.Tensor  # (N,)
+    seconds: dict[str, float]
+    skipped: str  # why the method could not work here
+    devices: list[str]
+
+
+def unlearned(
+    method: Method, params: MethodParams, train: Examples, checkpoints: Checkpoints
+) -> Unlearned | None:
+    """Run both phases, or take what was done before a kill; None where nothing is to forget."""
+    if not len(method.task.forget):
+        return None
+    if kept := checkpoints.load(DONE):
+        return Unlearned(**kept)
+    prepared, inputs = None, []
+    if method.has_prepare:
+        prepared = method.prepare(params, checkpoints.within("prepare"))
+        inputs = [prepared.tensors]
+    model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
+    if prepared:
+        prepared.add_to(this)
+    margin = torch.from_numpy(margins_of(model, train))
+    done = Unlearned(margin, dict(this.clock.seconds), this.skipped, this.devices)
+    checkpoints.clear()  # the loops' are as large as the model, and there are many members
+    checkpoints.save(DONE, vars(done))
+    return done
+
+
+def as_it_is(shadow: ShadowMargins) -> Unlearned:
+    """Return a shadow model that saw nothing of the forget set."""
+    return Unlearned(torch.from_numpy(shadow.margin), {}, "", [])
+
+
+def together(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
+    """Put all members together; where the method was skipped, nothing is known."""
+    after = np.stack([one.margin.numpy() for one in found])
+    after[[bool(one.skipped) for one in found]] = np.nan
+    return Exposure(
+        is_in=np.stack([shadow.is_in for shadow in shadows]),
+        before=np.stack([shadow.margin for shadow in shadows]),
+        after=after,
+    )
+
+
+def ended(found: list[Unlearned]) -> dict[str, Any]:
+    """Return the status: skipped where every member was that had something to forget."""
+    reasons = [one.skipped for one in found if one.skipped]
+    if not reasons:
+        return {"status": "ok"}
+    is_whole = len(reasons) == sum(bool(one.seconds) for one in found)
+    status = SKIPPED if is_whole else "ok"
+    return {"status": status, "reason": reasons[0], "skipped_members": len(reasons)}
+
+
+def devices(found: list[Unlearned]) -> list[str]:
+    """Return on which devices members were, each once."""
+    return list(dict.fromkeys(device for one in found for device in one.devices))
+
+
+def seconds(found: list[Unlearned]) -> dict[str, float]:
+    """Return the seconds of all members by phase."""
+    phases = dict.fromkeys(phase for one in found for phase in one.seconds)
+    return {phase: sum(one.seconds.get(phase, 0.0) for one in found) for phase in phases}

@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 
 from reference_plugins import page, paragraphs
-from reference_tables import table
 
 from collateral.contract.metrics import Metric
 from collateral.contract.plugins import FINDING
 
-REPEATED, DOTS = 4, "..."  # so many words that stand in a row of a table are not said again
+REPEATED, DOTS = 4, "..."  # so many words of a line above are not said again
 
 
 def findings() -> str:
@@ -35,8 +34,7 @@ def _finding(name: str) -> Iterator[str]:
         yield "Needs Retrain."
     metrics = getattr(module, "METRICS", {})
     told = {key: m for key, m in metrics.items() if not (_is_by_epoch(m) or _interval_of(m))}
-    if told:
-        yield _table_of_metrics(told)
+    yield "\n".join(_lines_of_metrics(told))
     if by_epoch := [f"`{key}`" for key, metric in metrics.items() if _is_by_epoch(metric)]:
         yield f"By epoch: {', '.join(by_epoch)}."
     yield " ".join(_intervals(metrics))
@@ -69,23 +67,19 @@ def _intervals(metrics: Mapping[str, Metric]) -> Iterator[str]:
         yield f"Of {', '.join(of)} there are the ends of {' and '.join(ends_of)}."
 
 
-def _table_of_metrics(metrics: Mapping[str, Metric]) -> str:
-    """Return the table; a unit and an ideal that all rows have are said once."""
-    rows, whole = [], [""]
+def _lines_of_metrics(metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Yield a line a metric: how tables call it, its unit, what is best, what it is."""
+    whole = [""]
     for key, metric in metrics.items():
         said = metric.description.split()
-        kind = ", ".join(filter(None, (metric.unit, metric.ideal)))
-        rows.append([f"`{key}`", metric.label, kind, _beyond(whole, said)])
-        whole = whole if DOTS in rows[-1][-1] else said
-    head, kinds = ["metric", "label", "unit, best", "meaning"], {row[2] for row in rows}
-    if len(kinds) > 1 or (len(rows) < REPEATED and kinds != {""}):
-        return table(head, rows)
-    made = table([head[i] for i in (0, 1, 3)], ([row[i] for i in (0, 1, 3)] for row in rows))
-    return f"Unit and best of all: {kinds.pop()}.\n\n{made}" if kinds != {""} else made
+        short = _beyond(whole, said)
+        about = "; ".join(filter(None, (metric.label, metric.unit, metric.ideal)))
+        yield f"- `{key}` ({about}): {short}"
+        whole = whole if DOTS in short else said
 
 
 def _beyond(whole: list[str], said: list[str]) -> str:
-    """Return a text, with dots for what begins or ends it as the last that stands whole."""
+    """Return a text, with dots for what begins or ends it as the last line that stands whole."""
     first = _alike(whole, said)
     rest = said[first:] if first >= REPEATED else said
     last = _alike(whole[::-1], rest[::-1])

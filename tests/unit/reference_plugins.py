@@ -162,7 +162,7 @@ def _changed(name: str) -> Iterator[tuple[str, str]]:
     params = params_class(name)
     shared = {key: row.default for key, row in _shared().items()}
     own = {row.key for row in _own(name)}
-    for row in rows_of(params) if issubclass(params, TrainedParams) else ():
+    for row in rows_of(params) if issubclass(params, TrainedParams) and not params.inherits else ():
         if row.key in shared.keys() - own and shared[row.key] != row.default:
             yield row.key.strip("`"), row.default.strip("`")
 

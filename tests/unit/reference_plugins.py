@@ -1,21 +1,32 @@
-"""Sections of the pages of methods, data sets, models and findings, each made from its files."""
+"""Sections of the pages of methods, data sets and models, each made from its files."""
 
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from markdown_reading import ROOT
-from reference_tables import REQUIRED, default_of, in_cell, keys, table, written
+from reference_tables import (
+    REQUIRED,
+    Key,
+    default_of,
+    owners,
+    rows_of,
+    table,
+    table_of,
+    without_source,
+    written,
+)
 
 from collateral.config.yaml import read_file
 from collateral.contract.data import DataOptions, DatasetSize
+from collateral.contract.params import TrainedParams, WarmedParams
 from collateral.contract.plugins import (
     CONTROL,
     DATA,
-    FINDING,
     METHOD,
     MODEL,
     kind_of,
@@ -26,9 +37,9 @@ from collateral.models._facts import facts_of
 
 FORMULA = "Formula: "  # begins the last paragraph of the docstring of `Params`
 WIDTH = 90  # letters of a formula's line
+EVERYTHING = ("forget images", "forget labels", "retain")  # what a method may touch
 EXAMPLES = (("config.yaml", "digits"), ("configs/field.yaml", "field"))
 SHAPES = ((8, 8, 1), (32, 32, 3))
-PARTS = ("numbers", "table", "figure", "words", "chart")  # of a finding
 
 
 def section(name: str, parts: Iterator[str]) -> str:
@@ -44,14 +55,21 @@ def contents(names: list[str]) -> str:
 
 
 def table_of_methods() -> str:
-    """Return a line a method: what its docstring's first sentence says, and what it touches."""
-    lines = ["| name | method | touches |", "| --- | --- | --- |"]
+    """Return a line a method: what it does, and what it touches."""
+    rows = []
     for name in METHOD.names() + CONTROL.names():
-        params = params_class(name)
-        sentence = paragraphs(params.__doc__)[0].rstrip(".")
-        touched = ", ".join(sorted(params.touches)) or "nothing"
-        lines.append(f"| [{name}](#{name}) | {sentence} | {touched} |")
-    return "\n".join(lines) + "\n"
+        touched = sorted(params_class(name).touches)
+        all_of_it = len(touched) == len(EVERYTHING)
+        said = "all" if all_of_it else ", ".join(touched) or "nothing"
+        rows.append([f"[{name}](#{name})", _source_and_deed(name)[1], said])
+    return table(["name", "what it does", "touches"], rows)
+
+
+def _source_and_deed(name: str) -> tuple[str, str]:
+    """Return what the first sentence of a docstring cites, and what it says a method does."""
+    sentence = paragraphs(params_class(name).__doc__)[0].rstrip(".")
+    source, is_parted, deed = sentence.partition("): ")
+    return (f"{source})", deed) if is_parted else (sentence, sentence.partition(" (")[0])
 
 
 def paragraphs(text: str | None) -> list[str]:
@@ -73,27 +91,88 @@ def formula_of(name: str) -> str:
 
 
 def _method(name: str) -> Iterator[str]:
-    params, prepare = params_class(name), prepare_class(name)
-    about = [part for part in paragraphs(params.__doc__) if not part.startswith(FORMULA)]
-    yield f"**{about[0].rstrip('.')}.**"
+    about = [p for p in paragraphs(params_class(name).__doc__) if not p.startswith(FORMULA)]
+    yield f"**{_source_and_deed(name)[0]}.**"
     yield from about[1:]
     yield f"```text\n{fill(formula_of(name), WIDTH, break_on_hyphens=False)}\n```"
-    yield _facts_of_method(name)
     yield from (f"*As implemented.* {part}" for part in _notes(name))
-    yield keys(params, params.published) if params.model_fields else "No parameters."
-    if prepare and prepare.model_fields:
-        listed = ", ".join(f"`{field}`" for field in prepare.model_fields)
-        yield f"Read by `prepare`, once for all values of the others: {listed}."
+    yield " ".join(_facts_of_method(name))
+    yield _own_keys(name)
     yield _configured(name)
 
 
-def _facts_of_method(name: str) -> str:
+def _facts_of_method(name: str) -> Iterator[str]:
+    params, prepare = params_class(name), prepare_class(name)
+    if params.needs_retrain:
+        yield "Given Retrain's soft labels."
+    if params.inherits:
+        listed = ", ".join(f"`{field}`" for field in params.model_fields)
+        yield f"Takes from `{params.inherits}`: {listed}."
+    if "Skipped where" not in str(params.__doc__):
+        yield from (f"Skipped where: {reason}." for reason in skipped(name))
+    if changed := [f"{key}: {value}" for key, value in _changed(name)]:
+        yield f"[Shared](#shared-keys): `{', '.join(changed)}`."
+    for row in _epochs(name):
+        yield f"`epochs: {row.default.strip('`')}`: {row.what[0].lower()}{row.what[1:]}"
+    if prepare and prepare.model_fields:
+        read = [f"`{field}`" for field in prepare.model_fields]
+        assert [row.key for row in _own(name)][: len(read)] == read, name
+        yield f"`prepare` reads: {read[0] if len(read) == 1 else f'all to {read[-1]}'}."
+
+
+# Keys of methods: those that all share are told once.
+
+
+def shared_keys() -> str:
+    """Return the table of what all methods share that train."""
+    rows = []
+    for field, row in zip(WarmedParams.model_fields, rows_of(WarmedParams), strict=True):
+        who = [f"`{n}`" for n in METHOD.names() if field in params_class(n).model_fields]
+        only = "" if field in TrainedParams.model_fields else f" Of {', '.join(who)}."
+        rows.append(row._replace(what=row.what + only))
+    return table_of(rows)
+
+
+def _own(name: str) -> list[Key]:
+    """Return the keys of a method of which something is to be said."""
     params = params_class(name)
-    facts = [f"Touches: {', '.join(sorted(params.touches)) or 'nothing'}."]
-    facts += ["Given Retrain's soft labels."] if params.needs_retrain else []
-    facts += [f"Takes its parameters from `{params.inherits}`."] if params.inherits else []
-    facts += [f"Skipped where: {reason}." for reason in skipped(name)]
-    return " ".join(facts)
+    rows = [row for row in rows_of(params, params.published) if row not in _epochs(name)]
+    return [row for row in rows if not (issubclass(params, TrainedParams) and _is_shared(row))]
+
+
+def _epochs(name: str) -> list[Key]:
+    """Return the row of `epochs`, of which but default and meaning differ; none, or one."""
+    params = params_class(name)
+    rows = () if params.inherits else rows_of(params, params.published)
+    return [row for row in rows if row.key == "`epochs`"]
+
+
+@cache
+def _shared() -> dict[str, Key]:
+    return {row.key: row for row in rows_of(WarmedParams)}
+
+
+def _is_shared(row: Key) -> bool:
+    said = {key: without_source(shared.what, {}, {}) for key, shared in _shared().items()}
+    return row.key in said and without_source(row.what, {}, {}) in ("", said[row.key])
+
+
+def _changed(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the shared keys that have another default, and it."""
+    params = params_class(name)
+    shared = {key: row.default for key, row in _shared().items()}
+    own = {row.key for row in _own(name)}
+    for row in rows_of(params) if issubclass(params, TrainedParams) and not params.inherits else ():
+        if row.key in shared.keys() - own and shared[row.key] != row.default:
+            yield row.key.strip("`"), row.default.strip("`")
+
+
+def _own_keys(name: str) -> str:
+    if params_class(name).inherits:
+        return ""
+    if rows := _own(name):
+        return table_of(rows)
+    return "" if params_class(name).model_fields else "No parameters."
 
 
 def _folder(name: str) -> Path:
@@ -124,8 +203,8 @@ def _configured(name: str) -> str:
     for file, benchmark in EXAMPLES:
         entry = read_file(ROOT / file)["benchmarks"][benchmark]
         if name in entry["methods"]:
-            line = f"{name}: {written(entry['methods'][name])}"
-            return f"In `{file}`:\n\n```yaml\nmethods:\n  {line}\n```"
+            line = f"{{{name}: {written(entry['methods'][name])}}}"
+            return f"```yaml\nmethods: {line} # {file}\n```"
     return f"```yaml\ncontrols: [{name}]\n```"
 
 
@@ -136,33 +215,53 @@ def data_sets() -> str:
     return page(DATA.names(), _data_set)
 
 
+def table_of_data() -> str:
+    """Return a line a data set: its size, where it is from, and its licence."""
+    head = ["name", "train, test", "images", "classes", "source", "licence"]
+    return table(head, map(_line_of_data, DATA.names()))
+
+
+def _line_of_data(name: str) -> list[str]:
+    info = DATA.load(name).INFO
+    sizes = _sizes(info.size) if info.size else ["", "", ""]
+    return [f"[{name}](#{name})", *sizes, info.source, info.licence]
+
+
+def _sizes(size: DatasetSize) -> list[str]:
+    return [
+        f"{size.num_train:,}, {size.num_examples - size.num_train:,}",
+        "x".join(map(str, size.shape)),
+        f"{size.num_classes}: `{size.class_names[0]}` to `{size.class_names[-1]}`",
+    ]
+
+
+def shared_options() -> str:
+    """Return the table of the options that several data sets have alike."""
+    of = _of_several()
+    return table_of(list(of), of)
+
+
+@cache
+def _of_several() -> dict[Key, str]:
+    """Return the options of several, with whose they are, but for what speaks of another row."""
+    of = owners((name, row) for name in DATA.names() for row in _options_of(name))
+    return {row: who for row, who in of.items() if ", " in who and "that" not in row.what.split()}
+
+
+def _options_of(name: str) -> Iterator[Key]:
+    """Yield the options of a data set that not every one has."""
+    general = {f"`{field}`" for field in DataOptions.model_fields}
+    return (row for row in rows_of(DATA.load(name).Options) if row.key not in general)
+
+
 def _data_set(name: str) -> Iterator[str]:
     module = DATA.load(name)
     yield from paragraphs(module.__doc__)
-    yield _table_of_data(module)
-    own = set(module.Options.model_fields) - set(DataOptions.model_fields)
-    if own:
-        yield keys(module.Options, skip=DataOptions.model_fields)
+    if own := [row for row in _options_of(name) if row not in _of_several()]:
+        yield table_of(own)
     if how := getattr(getattr(module, "FILES", None), "how", ""):
         yield f"By hand: {how}"
     yield f"```yaml\ndata: {written(example_of(name))}\n```"
-
-
-def _table_of_data(module: Any) -> str:
-    rows = [("source", module.INFO.source), ("licence", module.INFO.licence)]
-    if module.INFO.size:
-        rows[:0] = _sizes(module.INFO.size)
-    return table(["", ""], ([key, value] for key, value in rows))
-
-
-def _sizes(size: DatasetSize) -> list[tuple[str, str]]:
-    names = ", ".join(f"`{name}`" for name in size.class_names[:12])
-    more = ", ..." if size.num_classes > 12 else ""
-    return [
-        ("classes", f"{size.num_classes}: {names}{more}"),
-        ("train, test", f"{size.num_train:,}, {size.num_examples - size.num_train:,}"),
-        ("images", " x ".join(map(str, size.shape))),
-    ]
 
 
 # Of what is required, where it is not any path.
@@ -204,44 +303,3 @@ def _model(file: str) -> Iterator[str]:
     names = [name for name in MODEL.names() if MODEL.own[name] == file]
     yield f"Names: {', '.join(f'`{name}`' for name in names)}."
     yield f"```yaml\nmodel: {names[-1]}\n```"
-
-
-# Findings.
-
-
-def findings() -> str:
-    return page(in_order(), _finding)
-
-
-def in_order() -> list[str]:
-    """Return the findings in the order in which the page has them."""
-    return sorted(FINDING.names(), key=lambda name: (order_of(name), name))
-
-
-def order_of(name: str) -> int:
-    return int(getattr(FINDING.load(name), "ORDER", 1000))
-
-
-def _finding(name: str) -> Iterator[str]:
-    module = FINDING.load(name)
-    question, *more = paragraphs(module.__doc__)
-    yield f"**{question}**"
-    yield from more
-    yield _facts_of_finding(name)
-    if metrics := getattr(module, "METRICS", {}):
-        rows = (
-            [f"`{key}`", m.label, m.unit, m.ideal or "", m.description]
-            for key, m in metrics.items()
-        )
-        yield table(["metric", "label", "unit", "best", "meaning"], rows)
-
-
-def _facts_of_finding(name: str) -> str:
-    module = FINDING.load(name)
-    parts = [part for part in PARTS if FINDING.module(name, part) in FINDING.parts(part)]
-    facts = [f"Has: {', '.join(parts)}."] if parts else []
-    if after := getattr(module, "AFTER", ()):
-        facts.append(f"Reads: {', '.join(f'[{other}](#{other})' for other in after)}.")
-    if getattr(module, "NEEDS", "") == "retrain":
-        facts.append("Needs Retrain.")
-    return in_cell(" ".join(facts))

@@ -1,31 +1,36 @@
-"""Tables of keys for the pages of reference: type, default, range and source, from the models."""
+"""Tables of keys for the pages of reference: default, what is allowed, what it is."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from collateral.config.json_schema import Untitled
 from collateral.contract.params import MOST
-from collateral.contract.published import Published, in_words
+from collateral.contract.published import Published
 
 REQUIRED = "required"
 POWERS = {2**32: "2³²", 10**6: "10⁶"}
-WORDS = {
-    "integer": "whole number",
-    "number": "number",
-    "string": "text",
-    "boolean": "yes or no",
-} | {
+YES_OR_NO = "yes or no"
+WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean": YES_OR_NO} | {
     "path": "path",
     "null": "`null`",
 }
 # Where in a description its source begins: "Passes over the data; paper: 200."
-SOURCE = re.compile(r"(?:^|[;.,:] )((?:paper|public code|authors|text|ours)\b.*)", re.I)
+SOURCES = ("paper", "public code", "public", "authors", "text", "ours")
 Schema = Mapping[str, Any]
+
+
+class Key(NamedTuple):
+    """A row of a table of keys."""
+
+    key: str
+    default: str
+    allowed: str
+    what: str
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -40,46 +45,46 @@ def in_cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def keys(model: type[BaseModel], published: Published | None = None, skip: Any = ()) -> str:
-    """Return the table of a model's keys."""
+def table_of(rows: list[Key], of: Mapping[Key, str] | None = None) -> str:
+    """Return a table of keys; where they are of several, with whose each is."""
+    if of:
+        head = ["key", "of", "default", "allowed", "what it is"]
+        return table(head, ([row[0], of[row], *row[1:]] for row in rows))
+    if not any(row.allowed for row in rows):
+        return table(["key", "default", "what it is"], ([r.key, r.default, r.what] for r in rows))
+    return table(["key", "default", "allowed", "what it is"], rows)
+
+
+def rows_of(model: type[BaseModel], published: Published | None = None) -> Iterator[Key]:
+    """Yield a model's keys; of what is published elsewhere, the source is left out."""
     schema = model.model_json_schema(schema_generator=Untitled)
-    rows = [row for row in _rows(model, schema, published or {}) if row[0].strip("`") not in skip]
-    head = ["key", "type", "default", "range", "what it is", "source"]
-    dropped = {place for place in (3, 5) if not any(row[place] for row in rows)}
-    kept = [place for place in range(len(head)) if place not in dropped]
-    return table([head[i] for i in kept], ([row[i] for i in kept] for row in rows))
-
-
-def _rows(model: type[BaseModel], schema: Schema, published: Published) -> Iterator[list[str]]:
     for field, info in model.model_fields.items():
         key = info.alias or field
         entry = schema["properties"][key]
-        what, source = parted(info.description or _summary(entry, schema), entry)
-        said = [f"{by}: {_value(v[field])}" for by, v in published.items() if field in v]
-        yield [
-            f"`{key}`",
-            type_of(entry, schema),
-            default_of(info),
-            range_of(entry),
-            what,
-            "; ".join(said) or source,
-        ]
+        what = " ".join((info.description or _summary(entry, schema)).split())
+        if any(field in said for said in (published or {}).values()):
+            what = without_source(what, entry, published or {})
+        yield Key(f"`{key}`", default_of(info), allowed_of(info, entry, schema), what)
 
 
-def _value(said: Any) -> str:
-    return in_words({"": said}).strip()
+def owners(rows: Iterable[tuple[str, Key]]) -> dict[Key, str]:
+    """Return the keys that several have alike, each once, with whose they are."""
+    found: dict[Key, list[str]] = {}
+    for name, row in rows:
+        found.setdefault(row, []).append(f"`{name}`")
+    return {row: ", ".join(names) for row, names in found.items()}
 
 
-def parted(description: str, entry: Schema) -> tuple[str, str]:
-    """Return what a description says, and the source that stands in it."""
-    text = " ".join(description.split())
-    found = SOURCE.search(text)
+def without_source(text: str, entry: Schema, published: Published) -> str:
+    """Return what a description says besides its source."""
+    names = [*SOURCES, *published, *(name.removesuffix("'s code") for name in published)]
+    choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    found = re.search(rf"(?:^|[;.,:] )((?:{choice})\b.*)", text, re.I)
     if not found or found[1].partition(":")[0] in entry.get("enum", ()):
-        return text, ""
-    source, _, rest = found[1].rstrip(".").partition(". ")
-    parts = (text[: found.start()].strip(" ;,:."), rest)
-    what = ". ".join(filter(None, parts))
-    return f"{what}." if what else "", source[0].lower() + source[1:]
+        return text
+    rest = found[1].rstrip(".").partition(". ")[2]
+    what = ". ".join(filter(None, (text[: found.start()].strip(" ;,:."), rest)))
+    return f"{what}." if what else ""
 
 
 def _summary(entry: Schema, schema: Schema) -> str:
@@ -123,28 +128,43 @@ def _resolved(entry: Schema, schema: Schema) -> Schema:
     return entry
 
 
+def allowed_of(info: Any, entry: Schema, schema: Schema) -> str:
+    """Return what a value may be, as far as the default does not tell."""
+    default = REQUIRED if info.is_required() else info.get_default(call_default_factory=True)
+    told = "`null`" if default is None else YES_OR_NO if isinstance(default, bool) else ""
+    return " or ".join(part for part in _types(entry, schema) if part != told)
+
+
 def type_of(entry: Schema, schema: Schema) -> str:
-    """Return the type of a value in plain words."""
+    """Return the type of a value, and its bounds, in plain words."""
+    return " or ".join(_types(entry, schema))
+
+
+def _types(entry: Schema, schema: Schema) -> list[str]:
     if "anyOf" in entry:
-        return " or ".join(dict.fromkeys(type_of(part, schema) for part in entry["anyOf"]))
+        found = [type_of(part, schema) for part in entry["anyOf"]]
+        return list(dict.fromkeys(found))
     if "const" in entry or "enum" in entry:
         values = entry.get("enum", [entry.get("const")])
-        return " or ".join(f"`{written(value)}`" for value in values)
+        return [", ".join(f"`{written(value)}`" for value in values)]
     if "$ref" in entry or entry.get("type") == "object":
-        return _mapping(entry, schema)
+        return [_mapping(entry, schema)]
     if entry.get("type") == "array":
-        return f"list of {_several(type_of(entry.get('items', {}), schema))}"
-    return WORDS.get(entry.get("format", entry.get("type")), "any value")
+        inner = _several(type_of(entry.get("items", {}), schema))
+        return [f"list of {inner}{_entries(entry)}"]
+    return [_plain(entry)]
+
+
+def _plain(entry: Schema) -> str:
+    """Return a type that is neither list nor block; a number without a word may be any in it."""
+    word = WORDS.get(entry.get("format", entry.get("type")), "any value")
+    bounds = _bounds(entry)
+    return bounds if word == "number" and bounds else f"{word} {bounds}".strip()
 
 
 def _several(inner: str) -> str:
-    words = {
-        "whole number": "whole numbers",
-        "number": "numbers",
-        "text": "texts",
-        "path": "paths",
-    } | {"any value": "values"}
-    return words.get(inner, inner).replace("text or whole number", "texts or whole numbers")
+    inner = f"numbers {inner}" if inner.startswith((">", "≥")) else inner
+    return re.sub(r"\b(integer|number|text|path|value)\b", r"\1s", inner).replace("any ", "")
 
 
 def _mapping(entry: Schema, schema: Schema) -> str:
@@ -152,18 +172,8 @@ def _mapping(entry: Schema, schema: Schema) -> str:
     if not isinstance(inner, Mapping) or not inner:
         return "block"
     values = type_of(inner, schema)
-    if values.startswith("list of"):
-        return "lists by name"
-    return "blocks by name" if values == "block" else f"{_several(values)} by name"
-
-
-def range_of(entry: Schema) -> str:
-    """Return the bounds of a number, or of how many entries there may be."""
-    parts = [entry, *entry.get("anyOf", ())]
-    inner = [part.get("items") or part.get("additionalProperties") for part in parts]
-    found = [_bounds(part) for part in (*parts, *inner) if isinstance(part, Mapping)]
-    found += [_entries(part) for part in parts]
-    return ", ".join(dict.fromkeys(filter(None, found)))
+    kind = "lists" if values.startswith("list of") else _several(values).replace("block", "blocks")
+    return f"{kind} by name{_entries(entry)}"
 
 
 def _bounds(entry: Schema) -> str:
@@ -177,13 +187,12 @@ def _bounds(entry: Schema) -> str:
 
 
 def _entries(entry: Schema) -> str:
+    """Return how many entries there may be, where that is bounded."""
     least = entry.get("minItems", entry.get("minProperties"))
     most = entry.get("maxItems", entry.get("maxProperties"))
     if least is None:
         return ""
-    if least == most:
-        return "one entry" if least == 1 else f"{least} entries"
-    return f"at least {least} entr{'y' if least == 1 else 'ies'}"
+    return ", one" if least == most == 1 else f", at least {least}"
 
 
 def filled(page: Path, made: Mapping[str, str]) -> str:

@@ -7,13 +7,12 @@ from typing import Any, get_args, get_origin
 import pytest
 from markdown_reading import ROOT, blocks
 from pydantic import BaseModel
-from reference_tables import filled, keys, type_of
+from reference_tables import Key, filled, owners, rows_of, table_of, type_of
 
 from collateral.config.load import load
 from collateral.config.schema import BenchmarkConfig, Config
 from collateral.config.yaml import parse
 from collateral.contract.data import DataOptions
-from collateral.contract.params import TrainedParams
 from collateral.contract.plugins import FORGET
 
 PAGE = ROOT / "docs/config.md"
@@ -42,7 +41,6 @@ MODELS = {
     "config": Config,
     **dict(blocks_in(Config)),
     "data": DataOptions,
-    "trained": TrainedParams,
 }
 FRAME = {
     "data": {"name": "digits"},
@@ -62,19 +60,32 @@ def whole(text: str) -> dict[str, Any]:
 
 
 def kinds() -> str:
-    parts = []
-    for name in FORGET.names():
-        module = FORGET.load(name)
-        parts.append(f"`{name}`: {_first(module)}\n\n{keys(module.Params)}\n")
-    return "\n".join(parts).replace("\n\n\n", "\n\n")
+    """Return a line a kind of forget set, and the table of all their keys."""
+    modules = {name: FORGET.load(name) for name in FORGET.names()}
+    lines = "".join(f"- `{name}`: {_first(module)}\n" for name, module in modules.items())
+    of = owners((name, row) for name, module in modules.items() for row in rows_of(module.Params))
+    return f"{lines}\n{table_of(list(of), of)}"
 
 
 def _first(module: Any) -> str:
     return " ".join(str(module.__doc__).split("\n\n")[0].split())
 
 
+def tables() -> Iterator[tuple[str, str]]:
+    """Yield the table of each block; a key that stands above alike is only named."""
+    first: dict[Key, str] = {}
+    for mark, model in MODELS.items():
+        rows = list(rows_of(model))
+        new = [row for row in rows if first.setdefault(row, mark) == mark]
+        parts = [table_of(new)] if new else [] if rows else ["No keys.\n"]
+        parts += [
+            f"{row.key}: as in [{first[row]}](#{first[row]}).\n" for row in rows if row not in new
+        ]
+        yield mark, "\n".join(parts)
+
+
 def made() -> dict[str, str]:
-    return {mark: keys(model) for mark, model in MODELS.items()} | {"kinds": kinds()}
+    return dict(tables()) | {"kinds": kinds()}
 
 
 def test_the_tables_are_the_schema(pytestconfig):
@@ -109,8 +120,7 @@ def set_in(model: type[BaseModel], value: Any, block: str) -> Iterator[tuple[str
 
 def test_every_key_is_in_an_example():
     shown = {found for text in EXAMPLES for found in set_in(Config, whole(text), "config")}
-    models = {name: model for name, model in MODELS.items() if name != "trained"}
-    models |= {f"forget {name}": FORGET.load(name).Params for name in FORGET.names()}
+    models = MODELS | {f"forget {name}": FORGET.load(name).Params for name in FORGET.names()}
     wanted = {
         (name, info.alias or field)
         for name, model in models.items()

@@ -1,6 +1,7 @@
 """The pages of methods, data sets, models and findings are what their files say."""
 
 import pytest
+import reference_findings
 import reference_plugins
 from markdown_reading import ROOT, anchors, blocks
 from reference_tables import filled
@@ -13,10 +14,12 @@ RUNS = METHOD.names() + CONTROL.names()
 PAGES = {
     "methods": lambda: {
         "contents": reference_plugins.table_of_methods(),
+        "shared": reference_plugins.shared_keys(),
         "methods": reference_plugins.methods(),
     },
     "data-sets": lambda: {
-        "contents": reference_plugins.contents(DATA.names()),
+        "contents": reference_plugins.table_of_data(),
+        "shared": reference_plugins.shared_options(),
         "data": reference_plugins.data_sets(),
     },
     "models": lambda: {
@@ -24,8 +27,8 @@ PAGES = {
         "models": reference_plugins.models(),
     },
     "findings": lambda: {
-        "contents": reference_plugins.contents(reference_plugins.in_order()),
-        "findings": reference_plugins.findings(),
+        "contents": reference_plugins.contents(reference_findings.in_order()),
+        "findings": reference_findings.findings(),
     },
 }
 NAMES = {

@@ -171,11 +171,19 @@ def outcomes(trial: Trial) -> str:
     """Return the table; kinds of which all is the same share a row."""
     rows: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for kind, one in examples(trial.readers).items():
-        rules = dict.fromkeys(name.split()[0] for name in trial.readers.get(one.path, []))
-        found = [outcome(trial, one, name) for name in DAMAGES]
-        rows[", ".join(rules) or "nobody", *found].append(f"`{kind}`")
-    lines = [(", ".join(kinds), *row) for row, kinds in rows.items()]
-    return table(["file", "read by", *DAMAGES], lines)
+        rows[tuple(outcome(trial, one, name) for name in DAMAGES)].append(f"`{kind}`")
+    lines = sorted((", ".join(sorted(kinds)), *row) for row, kinds in rows.items())
+    return table(*in_few_columns(["file", *DAMAGES], lines))
+
+
+def in_few_columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Let damages that come to the same for all files share a column."""
+    columns: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, *cells in zip(header, *rows, strict=True):
+        columns[tuple(cells)].append(name)
+    return [", ".join(names) for names in columns.values()], list(zip(*columns, strict=True))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -252,10 +260,10 @@ BEFORE: dict[str, tuple] = {
 
 
 def test_what_once_gave_wrong_numbers_ends_with_a_line(trial, request):
-    rows = []
+    said = []
     for what, (job, path, damage, *other) in BEFORE.items():
         with damaged(Example(path, *other * 2 or (path, path)), damage, trial.aside):
             line = re.fullmatch(LINE, trial.run(job) or "")
             assert line and stop_of(["verify"]), what
-            rows.append([what, f"`{job}: {line[1]}: {line[2]}`"])
-    check_section("before", table(["what was done", "what is said now"], rows), request)
+            said.append(f"`{job}: {line[1]}: {line[2]}`")
+    check_section("before", f"{'; '.join(BEFORE)}.\n\nOf the first: {said[0]}.\n", request)

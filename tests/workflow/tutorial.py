@@ -104,15 +104,16 @@ def columns(rows: list[list[str]], *names: str) -> list[list[str]]:
     return [[row[place] for place in places] for row in rows]
 
 
-def checks(results: Path) -> str:
-    """Return the checks of a benchmark with one cell."""
+def checks(results: Path, *names: str) -> str:
+    """Return the checks of a benchmark with one cell; all, or those of these names."""
     gates = json.loads((results / "gates.json").read_text())["gates"]
-    return table(["colour", "check", "found"], [[g["colour"], g["name"], g["text"]] for g in gates])
+    some = [gate for gate in gates if not names or gate["name"] in names]
+    return table(["colour", "check", "found"], [[g["colour"], g["name"], g["text"]] for g in some])
 
 
 STRIP = "<figcaption>Hurt by {}, retained</figcaption>(.*?)</figure>"
 HURT = r'<li title="(.*?)">.*?<span>(.*?)</span><span class="seen">(.*?)</span>'
-NUM_HURT = 3
+NUM_HURT = 2
 
 
 def hurt(page: str, *methods: str) -> str:

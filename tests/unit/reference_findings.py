@@ -1,0 +1,94 @@
+"""Sections of the page of findings, each made from its METRICS; what repeats is said once."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+
+from reference_plugins import page, paragraphs
+
+from collateral.contract.metrics import Metric
+from collateral.contract.plugins import FINDING
+
+REPEATED, DOTS = 4, "..."  # so many words of a line above are not said again
+
+
+def findings() -> str:
+    return page(in_order(), _finding)
+
+
+def in_order() -> list[str]:
+    """Return the findings in the order in which the page has them."""
+    return sorted(FINDING.names(), key=lambda name: (order_of(name), name))
+
+
+def order_of(name: str) -> int:
+    return int(getattr(FINDING.load(name), "ORDER", 1000))
+
+
+def _finding(name: str) -> Iterator[str]:
+    module = FINDING.load(name)
+    question, *more = paragraphs(module.__doc__)
+    yield f"**{question}**"
+    yield from more
+    if getattr(module, "NEEDS", "") == "retrain":
+        yield "Needs Retrain."
+    metrics = getattr(module, "METRICS", {})
+    told = {key: m for key, m in metrics.items() if not (_is_by_epoch(m) or _interval_of(m))}
+    yield "\n".join(_lines_of_metrics(told))
+    if by_epoch := [f"`{key}`" for key, metric in metrics.items() if _is_by_epoch(metric)]:
+        yield f"By epoch: {', '.join(by_epoch)}."
+    yield " ".join(_intervals(metrics))
+
+
+def _is_by_epoch(metric: Metric) -> bool:
+    """Tell whether a metric is another one after an epoch, as the page says of all of them."""
+    return metric.description.endswith("after an epoch; 0 is the base model")
+
+
+def _interval_of(metric: Metric) -> str:
+    """Return the interval of another metric that this is an end of."""
+    found = re.match(r"(?:least|largest) of the (.*interval.*?): ", metric.description)
+    return found[1] if found else ""
+
+
+def _intervals(metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Yield, for each kind of interval, the names of its ends and of which numbers there are."""
+    found: dict[str, dict[str, None]] = {}
+    for key, metric in metrics.items():
+        if kind := _interval_of(metric):
+            of = max((k for k in metrics if key.startswith(f"{k}_") and k != key), key=len)
+            found.setdefault(kind, {})[of] = None
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for kind, names in found.items():
+        whose = "_examples" if kind.endswith("examples") else ""
+        ends = f"the {kind} (`{whose}_low`, `{whose}_high`)"
+        kinds.setdefault(tuple(f"`{name}`" for name in names), []).append(ends)
+    for of, ends_of in kinds.items():
+        yield f"Of {', '.join(of)} there are the ends of {' and '.join(ends_of)}."
+
+
+def _lines_of_metrics(metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Yield a line a metric: how tables call it, its unit, what is best, what it is."""
+    whole = [""]
+    for key, metric in metrics.items():
+        said = metric.description.split()
+        short = _beyond(whole, said)
+        about = "; ".join(filter(None, (metric.label, metric.unit, metric.ideal)))
+        yield f"- `{key}` ({about}): {short}"
+        whole = whole if DOTS in short else said
+
+
+def _beyond(whole: list[str], said: list[str]) -> str:
+    """Return a text, with dots for what begins or ends it as the last line that stands whole."""
+    first = _alike(whole, said)
+    rest = said[first:] if first >= REPEATED else said
+    last = _alike(whole[::-1], rest[::-1])
+    kept = rest[: len(rest) - last] if REPEATED <= last < len(rest) else rest
+    dots = (DOTS if rest != said else "", DOTS if kept != rest else "")
+    return " ".join(filter(None, (dots[0], *kept, dots[1])))
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """Return how many of their first words two texts share."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

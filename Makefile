@@ -19,18 +19,20 @@ help:
 setup: $(VENV)/.done ## make the environment in .venv (done once)
 
 $(VENV)/.done: pyproject.toml envs/constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[torch,workflow,ann,parquet,dev]'
-	touch $@
+	@echo 'Once: torch and all else into $(VENV), 7 GB on disk; three minutes or more, without a word.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --upgrade pip
+	@$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[torch,workflow,ann,parquet,dev]'
+	@touch $@
 
 # Figures need neither torch nor the tools of development; an environment with all of it will do.
 FIGURES_ENV := $(if $(wildcard $(VENV)/.done),$(VENV)/.done,$(VENV)/.figures)
 $(VENV)/.figures: pyproject.toml envs/constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[figures,workflow]'
-	touch $@
+	@echo 'Once: what figures need into $(VENV), 0.7 GB on disk; a minute or two, without a word.'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --upgrade pip
+	@$(BIN)/pip install --quiet -c envs/constraints.txt -e '.[figures,workflow]'
+	@touch $@
 
 run: setup ## everything, on this machine; CONFIG=configs/smoke.yaml for another experiment
 	collateral unlock
@@ -69,9 +71,10 @@ schema: setup ## write what is generated: the editors' JSON schema, pages of doc
 
 DOCS_ENV := build/docs-env
 $(DOCS_ENV)/.done: pyproject.toml envs/constraints.txt
-	$(PYTHON) -m venv $(DOCS_ENV)
-	$(DOCS_ENV)/bin/pip install --quiet -c envs/constraints.txt -e '.[docs]'
-	touch $@
+	@echo 'Once: what the site needs into $(DOCS_ENV), 0.2 GB on disk; a minute or two, without a word.'
+	@$(PYTHON) -m venv $(DOCS_ENV)
+	@$(DOCS_ENV)/bin/pip install --quiet -c envs/constraints.txt -e '.[docs]'
+	@touch $@
 
 docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(DOCS_ENV)/bin/mkdocs build --strict

@@ -31,7 +31,7 @@ from pretend_gpu import on_gpu, pretended
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import collateral
-from collateral.contract.params import MethodParams
+from collateral.contract.params import TOUCHABLE, MethodParams
 from collateral.contract.plugins import (
     CONTROL,
     METHOD,
@@ -49,7 +49,6 @@ from collateral.training.run import Run
 from collateral.training.session import status_of
 
 CPU = torch.device("cpu")
-DATA = ("retain", "forget images", "forget labels")
 MOST = 40  # of any whole number among the parameters
 ABSURD = 1e38  # close to the largest float32
 STEP_LENGTHS = {"iu": "alpha"}  # where it is not called `lr`
@@ -80,7 +79,7 @@ def fields_of(name: str):
 
 NAMES = [*METHOD.names(), *filter(has_code, CONTROL.names())]
 TWO_PHASES = [name for name in NAMES if prepare_class(name)]
-UNTOUCHED = [(name, d) for name in NAMES for d in DATA if d not in params_class(name).touches]
+UNTOUCHED = [(name, d) for name in NAMES for d in TOUCHABLE if d not in params_class(name).touches]
 IN_EPOCHS = [name for name in NAMES if "epochs" in fields_of(name)]
 IN_STEPS = [name for name in NAMES if getattr(fields_of(name).get("steps"), "default", 0) is None]
 WITH_STEP_LENGTH = [
@@ -269,7 +268,7 @@ def test_its_card_is_complete(name):
     params = params_class(name)
     assert params.label
     assert params.__doc__
-    assert params.touches <= set(DATA)
+    assert params.touches <= set(TOUCHABLE)
     assert all(info.description for info in params.model_fields.values())
 
 

@@ -115,6 +115,29 @@ def test_a_plug_in_without_what_every_method_has_is_named(tmp_path, params, lack
     assert line == f"plugins: '{place}': has no {lacking}, which every method has"
 
 
+TOUCHABLE = "allowed: retain, forget images, forget labels"
+MISTOUCHED = {
+    'frozenset({"retain", "forget image"})': [
+        f"'forget image' is not allowed; {TOUCHABLE}; did you mean forget images?"
+    ],
+    'frozenset({"Retain", 7})': [
+        f"7 is not allowed; {TOUCHABLE}",
+        f"'Retain' is not allowed; {TOUCHABLE}; did you mean retain?",
+    ],
+    '"retain"': [f"'retain': should be a frozenset of names; {TOUCHABLE}"],
+}
+
+
+@pytest.mark.parametrize("touches", MISTOUCHED)
+def test_what_no_method_can_touch_is_named(tmp_path, touches):
+    params = ONE_PHASE.replace('frozenset({"retain"})', touches)
+    with forgotten_after():
+        folder = write_method(tmp_path, "greedy", params)
+        lines = complaints(with_plugins(folder, methods={"greedy": {}}))
+    place = f"plugins: '{folder / 'greedy/params.py'}': Params.touches: "
+    assert lines == [place + said for said in MISTOUCHED[touches]]
+
+
 @pytest.mark.parametrize(
     ("file", "key", "value", "said"),
     [

@@ -270,6 +270,60 @@ def test_a_cluster_without_the_plugin_is_told_of_it(slurm, monkeypatch):
     assert "no executor plugin" in check.found and "collateral[workflow]" in check.remedy
 
 
+@pytest.fixture
+def profile(tmp_path):
+    """Return a function that writes the profile, with these resources for all and for `base`."""
+
+    def write(all_jobs: object, base: object = None) -> None:
+        (tmp_path / "profiles/slurm").mkdir(parents=True)
+        content = {"default-resources": all_jobs, "set-resources": {"base": base}}
+        (tmp_path / programs.PROFILE).write_text(json.dumps(content))
+
+    return write
+
+
+def partition_checks() -> list[Check]:
+    return [*programs.partition_checks(is_needed=True)]
+
+
+def test_a_partition_that_is_not_there_is_missing(slurm, profile):
+    slurm("echo PartitionName=gpu; echo PartitionName=cpu")
+    profile({"slurm_partition": "cpu"}, {"slurm_partition": "gpus"})
+    (check,) = partition_checks()
+    assert check.found == "cpu, gpus, by profiles/slurm/config.yaml"
+    assert check.remedy == "no partition 'gpus'; known: gpu, cpu; did you mean gpu?"
+    assert check.status == "missing"
+
+
+def test_partitions_that_are_there_are_named(slurm, profile):
+    slurm("echo PartitionName=gpu")
+    profile({"slurm_partition": "gpu"})
+    (check,) = partition_checks()
+    assert check == Check("partition", "gpu, by profiles/slurm/config.yaml", is_needed=True)
+
+
+@pytest.mark.parametrize("resources", [None, {}, ["slurm_partition=gpu"], {"qos": "fast"}])
+def test_without_a_partition_in_the_profile_nothing_is_said(slurm, profile, resources):
+    slurm("echo PartitionName=cpu")
+    profile(resources)
+    assert partition_checks() == []
+
+
+def test_partitions_of_a_cluster_that_does_not_answer_are_not_looked_for(slurm, profile):
+    slurm("exit 1")
+    profile({"slurm_partition": "gpu"})
+    assert partition_checks() == []
+
+
+def test_a_profile_that_cannot_be_read_is_named(slurm, profile, tmp_path):
+    slurm("true")
+    profile({})
+    (tmp_path / programs.PROFILE).write_text("jobs: [")
+    (check,) = partition_checks()
+    assert check.found.startswith("profiles/slurm/config.yaml: line 1: ")
+    assert check.status == "missing"
+
+
 # All of it.
 
 

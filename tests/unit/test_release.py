@@ -23,6 +23,7 @@ SOURCES = ("LICENSE", "MANIFEST.in", "README.md", "Snakefile", "config.yaml", "c
 SOURCES += ("profiles", "pyproject.toml", "setup.py", "workflow")
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
 HOME = "collateral/_workflow"
+UNASKED = {"LICENSE", "MANIFEST.in", "pyproject.toml", "setup.py"}  # what an sdist has of itself
 
 
 def tree(*names):
@@ -103,6 +104,20 @@ def test_the_installed_command_finds_its_snakefile_its_methods_and_its_models(in
     assert installed("list", "methods", "ltd").startswith("ltd\n")
     config = installed("where", "--folder").strip()
     assert config == f"SITE/{HOME}"
+
+
+def test_the_sdist_has_all_that_git_has(monkeypatch):
+    listing = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listing.returncode:
+        pytest.skip("needs a checkout: this is none")
+    egg_info = pytest.importorskip("setuptools.command.egg_info")
+    monkeypatch.chdir(ROOT)
+    files = egg_info.FileList()
+    for line in filter(None, (ROOT / "MANIFEST.in").read_text().splitlines()):
+        if not line.startswith("#"):
+            files.process_template_line(line)
+    assert len(files.files) > 500
+    assert {*listing.stdout.split()} - {*files.files} == UNASKED
 
 
 def test_the_version_is_written_in_one_place_and_elsewhere_the_same():

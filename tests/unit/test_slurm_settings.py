@@ -1,11 +1,14 @@
-"""Whether the ends of SLURM jobs will be seen, by what the cluster says of itself."""
+"""Whether SLURM jobs will be taken and seen to end, by what the cluster says of itself."""
 
 import pytest
 
 from collateral.plan.slurm import (
     ClusterError,
+    asked_partitions,
     cancelling_partitions,
     cluster_settings,
+    partition_problems,
+    partitions,
     preemption_problem,
     status_problem,
 )
@@ -50,6 +53,31 @@ def test_preemption_that_cancels_is_warned_of():
     assert preemption_problem([]) is None
 
 
+@pytest.mark.parametrize(
+    ("resources", "asked"),
+    [
+        ({}, []),
+        ({"slurm_partition": None}, []),
+        ({"slurm_partition": "gpu"}, ["gpu"]),
+        ({"slurm_partition": "'gpu,gpu-long'"}, ["gpu", "gpu-long"]),  # as a profile may have it
+        ({"slurm_partition": 7}, ["7"]),
+        ({"slurm_partition": "'a' if attempt < 2 else 'b'"}, []),
+        ({"slurm_partition": "gpu", "clusters": "theirs"}, []),
+    ],
+)
+def test_the_partitions_that_a_job_asks_for(resources, asked):
+    assert asked_partitions(resources) == asked
+
+
+def test_a_partition_that_is_not_there_is_named_once_with_those_that_are():
+    there = ["main", "urgent"]
+    assert partition_problems(["main", "mian", "mian"], there) == [
+        "no partition 'mian'; known: main, urgent; did you mean main?"
+    ]
+    assert partition_problems(["urgent", "main"], there) == []
+    assert partition_problems([], there) == []
+
+
 # What `scontrol` says.
 
 
@@ -71,6 +99,12 @@ def test_partitions_that_cancel_are_found(monkeypatch, tmp_path):
     lines = "\\n".join(f"PartitionName={part}" for part in shown)
     set_scontrol(monkeypatch, tmp_path, f'[ "$3" = partition ] && printf "{lines}"')
     assert cancelling_partitions() == ["idle"]
+
+
+def test_hidden_partitions_are_partitions(monkeypatch, tmp_path):
+    shown = "PartitionName=main AllowGroups=ALL\\nPartitionName=g-2 Hidden=YES"
+    set_scontrol(monkeypatch, tmp_path, f'[ "$1$4" = --allpartition ] && printf "{shown}"')
+    assert partitions() == ["main", "g-2"]
 
 
 def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):

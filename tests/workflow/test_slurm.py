@@ -291,3 +291,14 @@ def test_a_run_that_could_not_see_its_jobs_end_does_not_start(runs):
     assert start(runs.remote, *options, output="sacct.txt").wait(PATIENCE_SECONDS) == 1
     assert "accounting is off" in (runs.remote.folder / "sacct.txt").read_text()
     assert all_jobs().keys() <= before.keys()
+
+
+def test_a_run_in_a_partition_that_is_not_there_does_not_start(runs):
+    options = (METRICS, *CONFIG, *PROFILE, "--forceall")
+    wrong = ("--set-resources", "base:slurm_partition=mian")
+    before = all_jobs()
+    process = start(runs.remote, *options, *wrong, output="partition.txt")
+    assert process.wait(PATIENCE_SECONDS) == 1
+    said = (runs.remote.folder / "partition.txt").read_text()
+    assert "slurm_partition: no partition 'mian'; known: main, urgent; did you mean main?" in said
+    assert all_jobs().keys() <= before.keys()

@@ -1,4 +1,4 @@
-"""Before the first job is submitted to SLURM: will snakemake see how it ends?"""
+"""Before the first job is submitted to SLURM: will it be taken, and seen to end?"""
 
 import sys
 
@@ -6,24 +6,36 @@ from snakemake.logging import logger
 
 from collateral.plan.slurm import (
     ClusterError,
+    asked_partitions,
     cancelling_partitions,
     cluster_settings,
     memory_seconds,
+    partition_problems,
+    partitions,
     preemption_problem,
     status_problem,
 )
 from collateral.plan.slurm_plugin import SlurmPluginError, mend
 
 
+def partitions_of_jobs():
+    """Return the partitions that jobs ask for; those of a rule ask for the same."""
+    jobs = {job.rule: job for job in workflow.dag.needrun_jobs() if not job.is_local}
+    return [name for job in jobs.values() for name in asked_partitions(job.resources)]
+
+
 def check_slurm():
-    """Raise where snakemake would wait for ever; warn where it might."""
+    """Raise where no job would run, or snakemake wait for ever; warn where it might."""
     executor = workflow.executor_settings
     if not hasattr(executor, "status_command"):
         return  # of another executor
     try:
         settings, cancelling = cluster_settings(), cancelling_partitions()
+        problems = partition_problems(partitions_of_jobs(), partitions())
     except ClusterError as error:
         raise WorkflowError(f"Is this a login node of a SLURM? `scontrol show`: {error}")
+    if problems:
+        raise WorkflowError("\n".join(f"slurm_partition: {problem}" for problem in problems))
     command, wait = executor.status_command, executor.init_seconds_before_status_checks
     if problem := status_problem(command, wait, settings):
         raise WorkflowError(f"slurm-status-command: {command}: {problem}.")

@@ -6,7 +6,9 @@ from types import ModuleType
 from typing import Any
 
 from collateral.config.schema import BenchmarkConfig, Config
+from collateral.contract.params import TOUCHABLE
 from collateral.contract.plugins import DATA, FINDING, FORGET, METHOD, Kind, PluginError
+from collateral.contract.spelling import nearest, shown
 
 # What the file that the Snakefile imports must have; of a method: its params.py.
 MEMBERS = {
@@ -41,8 +43,12 @@ def _errors(kind: Kind, name: str) -> Iterator[str]:
     except PluginError as error:
         yield str(error)
         return
-    for lacking in _lacking(kind, module):
-        yield f"plugins: '{_file(module)}': has no {lacking}, which every {kind.what} has"
+    lacking = [*_lacking(kind, module)]
+    for member in lacking:
+        yield f"plugins: '{_file(module)}': has no {member}, which every {kind.what} has"
+    if kind is METHOD and not lacking:
+        for wrong in _touched_wrongly(module.Params.touches):
+            yield f"plugins: '{_file(module)}': Params.touches: {wrong}"
 
 
 def _lacking(kind: Kind, module: ModuleType) -> Iterator[str]:
@@ -50,6 +56,16 @@ def _lacking(kind: Kind, module: ModuleType) -> Iterator[str]:
     yield from missing
     if kind is METHOD and not missing:
         yield from (f"Params.{name}" for name in OF_METHODS if not hasattr(module.Params, name))
+
+
+def _touched_wrongly(touches: Any) -> Iterator[str]:
+    """Yield what is wrong with what a method says that it touches."""
+    allowed = f"allowed: {', '.join(TOUCHABLE)}"
+    if not isinstance(touches, frozenset | set):
+        yield f"{shown(touches)}: should be a frozenset of names; {allowed}"
+        return
+    for name in sorted(touches - {*TOUCHABLE}, key=str):
+        yield f"{shown(name)} is not allowed; {allowed}{nearest(name, TOUCHABLE)}"
 
 
 def _file(module: Any) -> Path:

@@ -22,6 +22,7 @@ from collateral.contract.spelling import IN_QUOTES, plain
 from collateral.contract.work import Sizes, Work, training
 
 MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
+TOUCHABLE = ("retain", "forget images", "forget labels")  # what a method may say that it reads
 
 
 def no_yes_or_no(value: Any) -> Any:
@@ -97,7 +98,7 @@ class MethodParams(Strict):
     """Parameters of a method; the subclass's docstring cites the source and says what it does."""
 
     label: ClassVar[str]  # as tables and figures print it
-    touches: ClassVar[frozenset[str]]  # of "retain", "forget images", "forget labels"
+    touches: ClassVar[frozenset[str]]  # of TOUCHABLE
     published: ClassVar[Published] = {}  # what sources say of the parameters
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False

@@ -1,16 +1,21 @@
-"""Whether Snakemake will see the jobs that it submits to a SLURM cluster end.
+"""Whether a SLURM cluster takes the jobs, and whether Snakemake will see them end.
 
 It asks `squeue`, which forgets ended jobs, or `sacct`, which waits for ever where nothing is kept.
 """
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+
+from collateral.contract.spelling import unknown
 
 # Snakemake, or the controller that it asks, may be held up. Where squeue does not remember three of
 # its waits the executor plugin turns to sacct by itself.
 LEAST_MEMORY = 180
 IN_FLIGHT = 100  # jobs, as in profiles/slurm
+# By which a job goes to another cluster, whose partitions are not known here.
+OTHER_CLUSTERS = ("slurm_cluster", "cluster", "clusters")
 
 
 class ClusterError(Exception):
@@ -28,9 +33,14 @@ def cancelling_partitions() -> list[str]:
     return [part["PartitionName"] for part in found if "CANCEL" in part.get("PreemptMode", "")]
 
 
-def _shown(what: str) -> str:
+def partitions() -> list[str]:
+    """Return the names of all partitions, also of those that are hidden."""
+    return re.findall(r"^PartitionName=(\S+)", _shown("partition", "--all"), re.M)
+
+
+def _shown(what: str, *options: str) -> str:
     """Return what `scontrol` shows."""
-    command = ["scontrol", "--oneliner", "show", what]
+    command = ["scontrol", *options, "--oneliner", "show", what]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except subprocess.CalledProcessError as error:
@@ -73,3 +83,17 @@ def preemption_problem(partitions: Iterable[str]) -> str | None:
         f"PreemptMode is CANCEL in {names}: snakemake waits for ever for a job that is preempted "
         "there. Use another partition."
     )
+
+
+def asked_partitions(resources: Mapping[str, object]) -> list[str]:
+    """Return the partitions of this cluster that a job's resources name; an expression has none."""
+    if any(resources.get(key) for key in OTHER_CLUSTERS):
+        return []
+    named = str(resources.get("slurm_partition") or "").strip("'\"")
+    return named.split(",") if re.fullmatch(r"[\w.,-]+", named) else []
+
+
+def partition_problems(asked: Iterable[str], there: Iterable[str]) -> list[str]:
+    """Return a line for each partition that is not there."""
+    there = [*there]
+    return [unknown("partition", name, there) for name in dict.fromkeys(asked) if name not in there]

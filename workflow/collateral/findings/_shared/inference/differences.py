@@ -119,8 +119,9 @@ def t_interval(differences: Floats, alpha: float | Floats, step: float = 0.0) ->
 def standard_error(differences: Floats, step: float = 0.0) -> NDArray[np.float64]:
     """Return the mean's over the last axis, no less than if one seed were a step off."""
     n = differences.shape[-1]
-    error: NDArray[np.float64] = differences.std(axis=-1, ddof=1) / np.sqrt(n)
-    return np.maximum(error, step / n)
+    seen = differences.std(axis=-1, ddof=1) / np.sqrt(n)
+    error: NDArray[np.float64] = np.maximum(seen, step / n)
+    return error
 
 
 def holm(p: Floats) -> NDArray[np.float64]:

@@ -280,8 +280,8 @@ def test_a_method_that_cannot_work_here_says_so_and_nothing_is_known(workshop, m
 def test_a_method_is_skipped_where_every_member_is_that_has_something_to_forget():
     margin = torch.zeros(3)
     done = Unlearned(margin, {"unlearn": 1.0}, "", ["cpu"])
-    lost = Unlearned(margin, {"unlearn": 0.1}, "why", ["cpu"])
-    untouched = Unlearned(margin, {}, "", [])
+    lost = Unlearned(margin, {}, "why", ["cpu"])  # before any phase began
+    untouched = Unlearned(margin, {}, "", [], is_untouched=True)
     assert ended([done, untouched]) == {"status": "ok"}
     of_two = {"reason": "why", "skipped_members": 2}
     assert ended([lost, untouched, lost]) == {"status": "skipped", **of_two}

@@ -19,7 +19,7 @@ from collateral.findings.locality.prepared import MEASURES, SETS, ends, prepared
 from collateral.findings.verdict import COLLAPSED as COLLAPSED_VERDICT
 from collateral.findings.verdict import VERDICTS
 from collateral.findings.verdict.chart import charts as verdict_charts
-from collateral.findings.verdict.chart import heights_of_names, in_words
+from collateral.findings.verdict.chart import in_words, with_names
 from collateral.findings.verdict.picture import points
 
 RETRAINED = Wrong((25,) * 3, (1, 0, 2), (0,) * 3, (20, 21, 22))
@@ -107,14 +107,33 @@ def test_a_collapsed_run_is_in_the_picture_and_one_without_a_price_too(counted):
     assert (rows["time"] == "–").all()
 
 
-def test_names_of_points_at_one_place_stand_above_each_other():
-    places = {"x": [1.0, 1.0, 1.1, 40.0], "y": [0.0, 0.0, 0.0, 0.0]}
-    rest = {"is_edge": False, "damage": 0.0, "forgetting_error": 40.0}
-    frame = pd.DataFrame({**places, **rest, "floor_damage": 1.0, "floor_error": 1.0})
-    first, second, third, alone = heights_of_names(frame)
+def named(*x: float) -> pd.DataFrame:
+    """Return runs without damage, and where their names are."""
+    rest = {"y": 0.0, "is_edge": False, "damage": 0.0, "forgetting_error": 40.0, "area": 18.0}
+    floors = {"floor_damage": 1.0, "floor_error": 1.0}
+    return with_names(pd.DataFrame({"x": x, "label": "Method", **rest, **floors}))
+
+
+def test_names_of_points_at_one_place_stand_above_each_other_and_are_tied_to_them():
+    frame = named(1.0, 1.0, 1.1, 40.0)
+    first, second, third, alone = frame["name_y"]
     assert first == alone == 0
     assert second > first
     assert third > second
+    assert frame["is_moved"].tolist() == [False, True, True, False]
+
+
+def test_a_name_begins_right_of_its_mark_and_stands_on_no_other():
+    left, right = named(1.0, 4.0).itertuples()
+    assert 1 < left.name_x < 4 < right.name_x
+    assert (left.is_moved, right.is_moved) == (True, False)
+
+
+def test_ties_are_drawn_of_names_that_stand_elsewhere_alone(counted):
+    [chart] = verdict_charts(counted)
+    [tie] = [layer for layer in chart.spec["layer"] if "is_moved" in str(layer.get("transform"))]
+    ends = {channel: tie["encoding"][channel]["field"] for channel in ("x", "y", "x2", "y2")}
+    assert ends == {"x": "x", "y": "y", "x2": "name_x", "y2": "name_y"}
 
 
 def test_an_interval_that_is_none_is_not_spoken_of():

@@ -27,6 +27,7 @@ from collateral.results.split import Split, ids_hash
 from collateral.results.table import BenchmarkTable
 from collateral.stages.check import RULES
 
+TRUST = Path(__file__).parents[2] / "docs/trust.md"
 TRAIN, TEST = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1])
 PLAN = CellPlan(trials={"ga": [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.3}]})
 
@@ -188,8 +189,13 @@ def test_a_forgotten_image_with_several_copies_counts_once(tmp_path):
 def good_cell(num_seeds: int = 5) -> FakeCell:
     """Return a cell in which every gate is green; the tuned GA took the second of three rates."""
     cell = full_cell(num_seeds=num_seeds)
-    cell.metrics = [r for r in cell.metrics if (r["run"], r["metric"]) != ("retrain", "ra")]
-    cell.add("retrain", "ra", *[0.95] * num_seeds)
+    known = {"ra": 0.95, "ua": 0.9, "base_ua": 1.0}
+    cell.metrics = [
+        row for row in cell.metrics if row["run"] != "retrain" or row["metric"] not in known
+    ]
+    for name, value in known.items():
+        cell.add("retrain", name, *[value] * num_seeds)
+    cell.add_overall("retrain", "margin", 0.05, at="ua")
     for name, value in {"split_faults": 0, "exact_copies": 0, "near_copies": 0}.items():
         cell.add_overall("retrain", name, value)
     cell.add_overall("retrain", "image_side", 32)
@@ -212,7 +218,7 @@ def changed(metric: str, *values: float, run: str = "retrain") -> FakeCell:
     if values and old[0]["seed"]:
         cell.add(run, metric, *values)
     elif values:
-        cell.add_overall(run, metric, *values)
+        cell.add_overall(run, metric, *values, at=old[0]["at"])
     return cell
 
 
@@ -221,6 +227,12 @@ def asked(folder: Path, cell: FakeCell, plan: CellPlan = PLAN) -> dict[str, Gate
     gates, problems = gates_of(BenchmarkTable(table.benchmark, (table,)))
     assert problems == []
     return {gate.name: gate for gate in gates}
+
+
+def test_the_page_on_trust_has_all_gates_in_their_order():
+    _, rows = TRUST.read_text().split("| gate | green | else |\n| --- | --- | --- |\n")
+    listed = rows.partition("\n\n")[0].splitlines()
+    assert [row.split(" | ")[0].removeprefix("| ") for row in listed] == [*GATES]
 
 
 def test_all_gates_of_a_sound_cell_are_green(tmp_path):
@@ -246,6 +258,12 @@ def test_all_gates_of_a_sound_cell_are_green(tmp_path):
         ("Retrain learned", "red", "ra", [0.95, np.nan, 0.95, 0.95, 0.95], "undefined: seed 1"),
         ("base differs", "red", "base_distance", [0.1, 0.1, 0, 0.1, 0.1], "seed 2"),
         ("base differs", "amber", "base_distance", [0.1, 0.1, np.nan, 0.1, 0.1], "`original`"),
+        ("something to forget", "green", "margin", [0.0999], "+10.0 points from Retrain's, the m"),
+        ("something to forget", "amber", "margin", [0.1], "no more than the margin of 10.0; UA"),
+        ("something to forget", "amber", "margin", [], "the margin is not known"),
+        ("something to forget", "amber", "base_ua", [0.9, 1, 0.9, 0.9, 0.9], "forget: the base's"),
+        ("something to forget", "amber", "base_ua", [0.5] * 5, "UA is −40.0 points"),
+        ("something to forget", "amber", "base_ua", [], "a control `original` says"),
         (
             "Retrain as the base",
             "amber",

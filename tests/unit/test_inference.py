@@ -16,8 +16,16 @@ from collateral.findings._shared.inference.differences import (
     interval,
     p_above,
     p_value,
+    standard_error,
+    t_interval,
 )
-from collateral.findings._shared.inference.equivalence import equivalence_p, margin_of
+from collateral.findings._shared.inference.equivalence import (
+    UNTESTED,
+    equivalence,
+    equivalence_p,
+    is_beyond,
+    margin_of,
+)
 from collateral.findings._shared.inference.examples import Resamples, percentiles
 from collateral.findings._shared.inference.ranks import critical_difference, friedman_p
 
@@ -64,6 +72,25 @@ def test_seeds_of_no_difference_are_no_finding():
 def test_the_same_difference_in_all_seeds_leaves_no_doubt():
     assert p_value(np.array([0.1, 0.1, 0.1])) == 0
     assert p_above(np.array([-0.1, -0.1, -0.1])) == 1
+
+
+def test_counts_that_are_equal_in_all_seeds_are_as_if_one_were_one_example_off():
+    for n in (2, 3, 5):
+        almost = np.array([0.0] * (n - 1) + [0.1])
+        assert standard_error(np.full(n, 0.7), 0.1) == pytest.approx(standard_error(almost))
+        assert standard_error(almost, 0.1) == pytest.approx(standard_error(almost))
+    assert standard_error(THREE, 0.1) == standard_error(THREE)
+
+
+def test_two_equal_seeds_leave_doubt_and_five_less():
+    # Ten examples are 20 standard errors of two seeds, and 50 of five.
+    two, five = np.full(2, 1.0), np.full(5, 1.0)
+    assert p_value(two, step=0.1) == pytest.approx(0.0318, abs=1e-4)
+    assert p_above(two, 0.1) == pytest.approx(0.0159, abs=1e-4)
+    assert p_value(five, step=0.1) < 1e-6
+    assert interval(two, step=0.1) == pytest.approx([1 - 12.7062 / 20, 1 + 12.7062 / 20])
+    assert compare({"a": two}, {"a": 0.1})["a"].p == p_value(two, step=0.1)
+    assert compare({"a": two})["a"].p == 0
 
 
 def test_more_seeds_than_can_be_flipped_are_flipped_at_random():
@@ -126,9 +153,40 @@ def test_equivalence_is_the_worse_of_two_one_sided_tests():
     assert equivalence_p(THREE, 1) > 0.5
 
 
-def test_retrain_itself_is_equivalent_whatever_the_margin():
-    assert equivalence_p(np.zeros(3), 0) == 0
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=8), st.integers(1, 9))
+def test_the_tests_reject_where_the_90_percent_interval_is_within_the_margin(counts, margin):
+    differences = np.array(counts) / 30
+    found = equivalence(differences, margin / 30, 1 / 30)
+    if not math.isclose(found.p, 0.05):
+        assert (max(-found.low, found.high) < margin / 30) == (found.p < 0.05)
+    assert (found.low, found.high) == t_interval(differences, 0.1, 1 / 30)
+
+
+def test_nothing_is_said_of_one_seed():
+    assert equivalence(np.array([0.0, np.nan]), 1, 0.1) is UNTESTED
+
+
+@pytest.mark.parametrize("size", [7, 24, 30, 50, 333])
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_on_the_margin_is_neither_within_nor_beyond(size, n):
+    for right in range(size):
+        one_more = np.full(n, (right + 1) / size - right / size)
+        for step in (0, 1 / size):
+            assert equivalence_p(one_more, 1 / size, step) >= 0.5
+        assert not is_beyond(one_more.mean(), 1 / size)
+    assert is_beyond(1.001 / size, 1 / size)
+
+
+def test_without_spread_what_is_within_is_equivalent_and_what_is_beyond_is_not():
+    assert equivalence_p(np.full(3, 0.2), 0.25) < 1e-9
     assert equivalence_p(np.full(3, 0.5), 0.25) == 1
+    assert not equivalence_p(np.zeros(3), 0) < 1  # there is nothing within
+
+
+@pytest.mark.parametrize(("n", "p"), [(2, 0.1476), (3, 0.0477), (5, 0.0037)])
+def test_counts_equal_to_retrains_are_within_one_example_from_three_seeds_on(n, p):
+    # One example is n standard errors.
+    assert equivalence_p(np.zeros(n), 0.1, 0.1) == pytest.approx(p, abs=1e-4)
 
 
 def test_the_critical_difference_is_demsars():

@@ -38,7 +38,8 @@ CONFIG, RESULTS = "my-digits.yaml", "results/my-digits"
 TABLES = f"{RESULTS}/tables/withdrawn"
 SMOKE_RESULTS = "results/smoke"
 OF_SMOKE = ("Retrain", "FT", "SalUn", "AMUN", "*Original*")
-TO_READ = ("Retrain as the base", "near copies", "seeds")  # checks that the page speaks of
+# Checks that the page speaks of.
+TO_READ = ("something to forget", "Retrain as the base", "near copies", "seeds")
 MEASURES = ("Method", "UA (%)", "RA (%)", "TA (%)", "MIA (%)", "Avg. Gap")
 
 
@@ -114,8 +115,8 @@ def not_green(results: Path) -> list[str]:
     return [name for colour, name, *_ in rows if colour != "| green"]
 
 
-def test_of_the_digits_all_checks_are_green_but_that_of_the_seeds(finished):
-    assert not_green(finished.folder / SMOKE_RESULTS) == ["seeds"]
+def test_of_the_digits_two_checks_are_amber(finished):
+    assert not_green(finished.folder / SMOKE_RESULTS) == ["something to forget", "seeds"]
 
 
 def test_the_tutorial_shows_the_results_on_digits(finished, pytestconfig):

@@ -27,6 +27,7 @@ class Unlearned:
     seconds: dict[str, float]
     skipped: str  # why the method could not work here
     devices: list[str]
+    is_untouched: bool = False  # it saw nothing of the forget set
 
 
 def unlearned(
@@ -53,7 +54,7 @@ def unlearned(
 
 def as_it_is(shadow: ShadowMargins) -> Unlearned:
     """Return a shadow model that saw nothing of the forget set."""
-    return Unlearned(torch.from_numpy(shadow.margin), {}, "", [])
+    return Unlearned(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
 
 
 def together(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
@@ -72,7 +73,7 @@ def ended(found: list[Unlearned]) -> dict[str, Any]:
     reasons = [one.skipped for one in found if one.skipped]
     if not reasons:
         return {"status": "ok"}
-    is_whole = len(reasons) == sum(bool(one.seconds) for one in found)
+    is_whole = all(one.skipped or one.is_untouched for one in found)
     status = SKIPPED if is_whole else "ok"
     return {"status": status, "reason": reasons[0], "skipped_members": len(reasons)}
 

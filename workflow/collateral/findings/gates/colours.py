@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from collateral.contract import power
 from collateral.contract.metrics import percent
+from collateral.findings._shared.inference.equivalence import is_beyond
+from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.catalogue import metric_of
 from collateral.findings.compute import Problem, attempt
 from collateral.findings.gates.copies import LEAST_SIDE, MOST_BITS
@@ -88,6 +90,25 @@ def base_differs(cell: CellTable) -> Answer:
         reason = f"unknown for {_seeds(cell, np.isnan(found))}"
         return "amber", f"how far the base is from Retrain is {reason}: a control `original` says"
     return "green", f"confidences of base and Retrain differ by {metric.text(found.min())} points"
+
+
+def forgettable(cell: CellTable) -> Answer:
+    """Does the base know more of what is forgotten than Retrain does?"""
+    base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
+    above, metric = mean_of_defined(base_ua - ua), metric_of("margin")
+    if math.isnan(above):
+        return (
+            "amber",
+            "whether anything is to be forgotten is unknown: a control `original` says",
+        )
+    margin = cell.number(cell.reference, "margin", at="ua")
+    said = f"the base's UA is {metric.text(above, sign=True)} points from Retrain's"
+    if math.isnan(margin):
+        return "amber", f"{said}; the margin is not known, which takes two seeds"
+    if is_beyond(above, margin):
+        return "green", f"{said}, the margin is {metric.text(margin)}"
+    said = f"nothing to forget: {said}, no more than the margin of {metric.text(margin)}"
+    return "amber", f"{said}; UA does not tell who forgot from who did nothing"
 
 
 def alike(cell: CellTable) -> Answer | None:
@@ -210,6 +231,7 @@ GATES: dict[str, Ask] = {
     "trained on the split": trained_on,
     "Retrain learned": learned,
     "base differs": base_differs,
+    "something to forget": forgettable,
     "Retrain as the base": alike,
     "shadow models learned": shadows_learned,
     "exact copies": exact_copies,
@@ -219,6 +241,7 @@ GATES: dict[str, Ask] = {
     "runs ended well": ended,
 }
 NEED_RETRAIN = (
-    *("trained on the split", "Retrain learned", "base differs", "Retrain as the base"),
+    *("trained on the split", "Retrain learned", "base differs", "something to forget"),
+    "Retrain as the base",
     *("tuning", "seeds"),  # what tuning chose, and what seeds can tell, is held against Retrain
 )

@@ -37,6 +37,12 @@ METRICS = {
     "difference_low": Metric("From", f"least of the 95 % interval, by Holm, {_OF}", "points"),
     "difference_high": Metric("To", f"largest of the 95 % interval, by Holm, {_OF}", "points"),
     "difference_p": Metric("p", f"p-value of the difference, by Holm, {_OF}", "", digits=3),
+    "equivalence_low": Metric(
+        "Equivalence from", f"least of the 90 % interval of two one-sided tests {_OF}", "points"
+    ),
+    "equivalence_high": Metric(
+        "Equivalence to", f"largest of the 90 % interval of two one-sided tests {_OF}", "points"
+    ),
     "equivalence_p": Metric("Equivalence p", f"larger of two one-sided tests {_OF}", "", digits=3),
     "margin": Metric(
         "Margin",

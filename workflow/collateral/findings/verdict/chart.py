@@ -1,8 +1,10 @@
 """Every run of a cell by what it forgot and whom it hurt, to be looked into."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from collateral.contract.charts import Chart
@@ -17,12 +19,15 @@ from collateral.findings._shared.charts import (
     said,
     with_words,
 )
+from collateral.findings._shared.labels import Box
 from collateral.findings.verdict.figure import CAPTION
 from collateral.findings.verdict.picture import AREA, limits, points
 from collateral.results.table import CellTable
 
 SIZE = {"width": 560, "height": 360}
 AREAS = [60, 900]  # of marks, in square pixels
+EDGE = 0.03  # of what the picture covers, left and right of it
+GAP, LETTER, LINE = 4, 7, 14  # pixels: from a mark to its name, width and height of letters
 
 
 def charts(cell: CellTable) -> Iterator[Chart]:
@@ -37,25 +42,36 @@ def charts(cell: CellTable) -> Iterator[Chart]:
 
 def in_words(frame: pd.DataFrame) -> pd.DataFrame:
     """Return what is drawn and what hovering says, a row a run."""
-    spoken = with_words(frame, "damage", "damage_low", "damage_high", "floor_damage")
+    spoken = with_words(with_names(frame), "damage", "damage_low", "damage_high", "floor_damage")
     return spoken.assign(
-        name_y=heights_of_names(frame),
         error=said(frame["forgetting_error"], ".1f", " points"),
         time=said(frame["price"], ".1%", " of Retrain's"),
     ).drop(columns=["sentence", "ua_difference", "ua_low", "ua_high", "margin_ua", "margin_damage"])
 
 
-def heights_of_names(frame: pd.DataFrame) -> list[float]:
-    """Return where each name stands, above others that would be in its way."""
+def with_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with where names begin: right of their marks, above what is in the way."""
     low, high, right = limits(frame)
-    width, height = 0.16 * right, 0.06 * (high - low)
-    placed: list[tuple[float, float]] = []
-    for x, y in zip(frame["x"], frame["y"], strict=True):
-        taken = sorted(other_y for other_x, other_y in placed if abs(other_x - x) < width)
-        for other_y in taken:
-            y = other_y + height if abs(other_y - y) < height else y
-        placed.append((x, y))
-    return [y for _, y in placed]
+    pixel = np.array([(1 + 2 * EDGE) * right / SIZE["width"], (high - low) / SIZE["height"]])
+    places = frame[["x", "y"]].to_numpy() / pixel
+    radii = np.sqrt((AREAS[0] + frame["area"] / AREA * (AREAS[1] - AREAS[0])) / np.pi)
+    marks = [Box(x - r, y, 2 * r, 2 * r) for (x, y), r in zip(places, radii, strict=True)]
+    names: list[Box] = []
+    for mark, label in zip(marks, frame["label"], strict=True):
+        names.append(_name(mark, len(label), [*marks, *names]))
+    return frame.assign(
+        name_x=[name.left * pixel[0] for name in names],
+        name_y=[name.middle * pixel[1] for name in names],
+        is_moved=[name.middle != mark.middle for name, mark in zip(names, marks, strict=True)],
+    )
+
+
+def _name(mark: Box, num_letters: int, taken: Sequence[Box]) -> Box:
+    """Return the place of a mark's name, in pixels."""
+    name = Box(mark.left + mark.width + GAP, mark.middle, LETTER * num_letters, LINE)
+    while other := next((box for box in taken if name.meets(box)), None):
+        name = replace(name, middle=other.middle + (other.height + LINE) / 2 + 1)
+    return name
 
 
 def draw(cell: CellTable, frame: pd.DataFrame) -> dict[str, object]:
@@ -73,9 +89,9 @@ def _floor() -> alt.Chart:
 
 
 def _runs(cell: CellTable, frame: pd.DataFrame) -> Iterator[alt.Chart]:
-    """Yield intervals, marks and names, tied to their marks where they stand above them."""
+    """Yield intervals, marks and names, tied to their marks where they stand elsewhere."""
     low, high, right = limits(frame)
-    across = alt.Scale(domain=[-0.03 * right, 1.03 * right], nice=False)
+    across = alt.Scale(domain=[-EDGE * right, (1 + EDGE) * right], nice=False)
     up = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("x:Q", title="Forgetting error: UA and MIA from Retrain's (points)", scale=across)
     y = alt.Y("y:Q", title="Damage: near minus far loss (points)", scale=up)
@@ -92,7 +108,7 @@ def _runs(cell: CellTable, frame: pd.DataFrame) -> Iterator[alt.Chart]:
         stroke=colour_of(cell),
         tooltip=shown,
     )
-    ties = base.mark_rule(strokeWidth=0.7, opacity=0.45, aria=False)
-    yield ties.encode(y=y, y2="name_y:Q")
-    names = base.mark_text(align="left", dx=12, dy=-9, aria=False)
-    yield names.encode(y=alt.Y("name_y:Q"), text="label:N")
+    moved = base.transform_filter("datum.is_moved")
+    yield moved.mark_rule(strokeWidth=0.8, aria=False).encode(y=y, x2="name_x:Q", y2="name_y:Q")
+    names = base.mark_text(align="left", dx=2, aria=False)
+    yield names.encode(x=alt.X("name_x:Q"), y=alt.Y("name_y:Q"), text="label:N")

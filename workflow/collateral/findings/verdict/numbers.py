@@ -22,7 +22,12 @@ from collateral.findings._shared.inference.differences import (
     holm,
     p_above,
 )
-from collateral.findings._shared.inference.equivalence import equivalence_p, margin_of
+from collateral.findings._shared.inference.equivalence import (
+    Equivalence,
+    equivalence,
+    is_beyond,
+    margin_of,
+)
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.verdict import DAMAGED, VERDICTS
 from collateral.findings.verdict.deciding import Evidence, decide
@@ -65,6 +70,12 @@ class Held:
     cell: CellResults
 
     @cached_property
+    def steps(self) -> dict[str, float]:
+        """What one example makes of each measure: a forgotten one, a near one."""
+        near = mean_of_defined(self.cell.values(RETRAIN, "near_count", DAMAGED))
+        return {"ua": 1 / len(self.cell.split.forget), "damage": 1 / near}
+
+    @cached_property
     def margins(self) -> dict[str, float]:
         """What counts as equal, of each measure: what sets two retrainings apart."""
         ua, near, far = (
@@ -74,10 +85,9 @@ class Held:
         # The noise of damage is that of a mean over these seeds.
         num_seeds = np.count_nonzero(~np.isnan(ua) & (near > 0) & (far > 0))
         damage = num_seeds * self.cell.number(RETRAIN, "damage_sd", DAMAGED) ** 2
-        # Retrainings that never differ would leave nothing that is equal: one example is.
-        least = {"ua": 1 / len(self.cell.split.forget), "damage": 1 / mean_of_defined(near)}
         squares = {"ua": _pairs_square(np.subtract.outer(ua, ua)), "damage": damage}
-        return {at: float(np.maximum(margin_of(squares[at]), least[at])) for at in MEASURES}
+        # Retrainings that never differ would leave nothing that is equal: less than an example is.
+        return {at: float(np.maximum(margin_of(squares[at]), self.steps[at])) for at in MEASURES}
 
     @cached_property
     def base_ua(self) -> Floats:
@@ -112,21 +122,18 @@ class Held:
     def differences(self, family: list[str]) -> dict[str, dict[str, Difference]]:
         """Test a family: both measures together, and UA against the midpoint."""
         samples = {(run, at): v for run in family for at, v in self.samples(run).items()}
-        found = compare(samples)
-        midpoints = _above({run: self.above_midpoint(run) for run in family})
+        found = compare(samples, {(run, at): self.steps[at] for run, at in samples})
+        # An example that Retrain or the base knows moves the midpoint by half.
+        midpoints = _above({run: self.above_midpoint(run) for run in family}, self.steps["ua"] / 2)
         return {
             run: {**{at: found[run, at] for at in MEASURES}, "midpoint": midpoints[run]}
             for run in family
         }
 
-    def equivalence(self, run: str) -> dict[str, float]:
-        """Return the p-values of being as Retrain is; NaN where nothing can be tested."""
-        p = {}
-        for at, values in self.samples(run).items():
-            known = values[~np.isnan(values)]
-            has_seeds = len(known) >= LEAST_SEEDS
-            p[at] = float(equivalence_p(known, self.margins[at])) if has_seeds else np.nan
-        return p
+    def equivalence(self, run: str) -> dict[str, Equivalence]:
+        """Test whether it is as Retrain is, in each measure."""
+        samples = self.samples(run)
+        return {at: equivalence(v, self.margins[at], self.steps[at]) for at, v in samples.items()}
 
     def evidence(self, run: str, found: Mapping[str, Difference]) -> Evidence:
         """Return what the verdict is made of."""
@@ -137,8 +144,8 @@ class Held:
             is_broken=not statuses.isdisjoint(BROKEN),
             ta_share=ta / retrained if retrained else np.nan,
             differences=found,
-            equivalence=self.equivalence(run),
-            can_be_forgotten=bool(room > self.margins["ua"]),
+            equivalence={at: one.p for at, one in self.equivalence(run).items()},
+            can_be_forgotten=is_beyond(room, self.margins["ua"]),
         )
 
     def rows(self, run: str, found: Mapping[str, Difference]) -> Iterator[Row]:
@@ -149,12 +156,11 @@ class Held:
         for at, one in found.items():
             yield Row(run, "difference", one.mean, at=at)
             yield Row(run, "difference_p", one.p, at=at)
-        for at, most in MOST.items():
-            low, high = np.clip((found[at].low, found[at].high), -most, most)
-            yield Row(run, "difference_low", float(low), at=at)
-            yield Row(run, "difference_high", float(high), at=at)
-        for at, p in self.equivalence(run).items():
-            yield Row(run, "equivalence_p", p, at=at)
+        alike = self.equivalence(run)
+        for at in MEASURES:
+            yield Row(run, "equivalence_p", alike[at].p, at=at)
+            yield from _ends(run, "difference", at, found[at])
+            yield from _ends(run, "equivalence", at, alike[at])
 
     def forgetting_error(self, run: str) -> float:
         """Return how far the means of UA and MIA are from Retrain's."""
@@ -164,11 +170,18 @@ class Held:
         return forgetting_error(own, retrained)
 
 
-def _above(samples: Mapping[str, Floats]) -> dict[str, Difference]:
+def _ends(run: str, metric: str, at: str, of: Difference | Equivalence) -> Iterator[Row]:
+    """Yield the ends of an interval, within what can be."""
+    low, high = np.clip((of.low, of.high), -MOST[at], MOST[at])
+    yield Row(run, f"{metric}_low", float(low), at=at)
+    yield Row(run, f"{metric}_high", float(high), at=at)
+
+
+def _above(samples: Mapping[str, Floats], step: float) -> dict[str, Difference]:
     """Test whether each mean is above zero, one-sided, by Holm over all of them."""
     defined = {run: values[~np.isnan(values)] for run, values in samples.items()}
     tested = {run: values for run, values in defined.items() if len(values) >= LEAST_SEEDS}
-    adjusted = holm(np.array([p_above(values) for values in tested.values()]))
+    adjusted = holm(np.array([p_above(values, step) for values in tested.values()]))
     found = dict.fromkeys(samples, UNKNOWN)
     for (run, values), p in zip(tested.items(), adjusted, strict=True):
         found[run] = replace(UNKNOWN, mean=float(values.mean()), p=float(p), n=len(values))

@@ -22,6 +22,7 @@ from collateral.findings.verdict import (
 )
 from collateral.results.table import REFERENCE, CellTable, mean
 
+DIFFERENCE, EQUIVALENCE = "difference", "equivalence"  # the tests, as their metrics begin
 LEAST_P = 0.001
 
 
@@ -74,8 +75,8 @@ def _hurt(cell: CellTable, run: str) -> str:
 
 def _like(cell: CellTable, run: str) -> str:
     worst = max(cell.number(run, "equivalence_p", at=at) for at in ("ua", "damage"))
-    both = f"{_ua(cell, run)}; {_damage(cell, run)}"
-    return f"{_capital(both)}: within {_margins(cell)} ({_p(worst)})."
+    both = f"{_ua(cell, run, EQUIVALENCE)}; {_damage(cell, run, EQUIVALENCE)}"
+    return f"{_capital(both)}: 90 % intervals within {_margins(cell)} ({_p(worst)})."
 
 
 def _unlike(cell: CellTable, run: str) -> str:
@@ -112,16 +113,17 @@ SENTENCES: dict[str, Callable[[CellTable, str], str]] = {
 }
 
 
-def _ua(cell: CellTable, run: str) -> str:
-    return f"UA is {_with_interval(cell, run, 'ua')} points from Retrain's"
+def _ua(cell: CellTable, run: str, test: str = DIFFERENCE) -> str:
+    return f"UA is {_with_interval(cell, run, 'ua', test)} points from Retrain's"
 
 
-def _damage(cell: CellTable, run: str) -> str:
-    return f"damage is {_with_interval(cell, run, 'damage')} points"
+def _damage(cell: CellTable, run: str, test: str = DIFFERENCE) -> str:
+    return f"damage is {_with_interval(cell, run, 'damage', test)} points"
 
 
-def _with_interval(cell: CellTable, run: str, at: str) -> str:
-    low, high = (cell.number(run, f"difference_{end}", at=at) for end in ("low", "high"))
+def _with_interval(cell: CellTable, run: str, at: str, test: str) -> str:
+    """Return a difference, in brackets the interval that the test decides by."""
+    low, high = (cell.number(run, f"{test}_{end}", at=at) for end in ("low", "high"))
     return f"{_signed(cell.number(run, 'difference', at=at))} [{_signed(low)}, {_signed(high)}]"
 
 

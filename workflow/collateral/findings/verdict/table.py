@@ -8,12 +8,12 @@ import numpy as np
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import joined
 from collateral.findings._shared.tables import source_of
+from collateral.findings.verdict import LIKE
 from collateral.findings.verdict.picture import points
-from collateral.findings.verdict.sentences import Said, said_of
+from collateral.findings.verdict.sentences import DIFFERENCE, EQUIVALENCE, Said, said_of
 from collateral.results.table import REFERENCE, CellTable
 
 TESTED = ("ua", "damage")
-NUMBERS = ("difference", "difference_low", "difference_high")
 CAPTION = "Verdicts: {title}; n = {n} seeds."
 CONVENTIONS = (
     "The first that holds. Collapsed: a seed diverged or collapsed, or TA is below half of "
@@ -24,8 +24,10 @@ CONVENTIONS = (
     "equivalent to Retrain's (two one-sided tests). Unlike Retrain: one of them differs. Not "
     "distinguishable: neither; the seeds cannot tell. In brackets: 95 % intervals over seeds, at "
     "levels by Holm over all methods and both measures, so that at most 5 % of cells without any "
-    "difference have a finding. Margin: 1.96 times the root mean square difference between two "
-    "retrainings, and no less than one forgotten example (UA) or one near example (damage)."
+    "difference have a finding; of what is like Retrain the 90 % intervals that its tests decide "
+    "by. Seeds that are all equal count as if one were one example off. Margin: 1.96 times the "
+    "root mean square difference between two retrainings, and no less than one forgotten example "
+    "(UA) or one near example (damage); what is on it is not within."
 )
 NO_BASE = (
     "Whether a method forgot is not asked: without the control `original`, or a tracked run, the "
@@ -51,7 +53,9 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _fields(said: Said) -> list[Field]:
-    first, *others = (source_of(said.run, name, at=at) for at in TESTED for name in NUMBERS)
+    test = EQUIVALENCE if said.verdict == LIKE else DIFFERENCE
+    names = (DIFFERENCE, f"{test}_low", f"{test}_high")
+    first, *others = (source_of(said.run, name, at=at) for at in TESTED for name in names)
     return [
         Field(said.verdict, source=source_of(said.run, "verdict")),
         Field(said.sentence, source=first, also=tuple(others)),

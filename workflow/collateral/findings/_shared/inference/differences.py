@@ -2,6 +2,9 @@
 
 Student's t; or, where there are seeds enough for it to reach the level, flips of the signs, which
 want symmetry alone. Interval and test always agree: one excludes zero where the other rejects.
+
+`step` is what one example makes of a rate. Counts that are equal in all seeds may differ in the
+next: t takes their spread for the least that could have been seen, one example in one seed.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
 Floats = NDArray[np.floating]
+Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 Key = TypeVar("Key", bound=Hashable)
 Test = Literal["t", "flips"]
 
@@ -50,15 +54,18 @@ class Difference:
 UNKNOWN = Difference(math.nan, math.nan, math.nan, math.nan, 0)
 
 
-def compare(samples: Mapping[Key, Floats]) -> dict[Key, Difference]:
+def compare(
+    samples: Mapping[Key, Floats], steps: Mapping[Key, float] | None = None
+) -> dict[Key, Difference]:
     """Test every sample of differences (one a seed, NaN left out), all of them as one family."""
+    step = dict.fromkeys(samples, 0.0) if steps is None else steps
     defined = {key: values[~np.isnan(values)] for key, values in samples.items()}
     tested = {key: values for key, values in defined.items() if len(values) >= LEAST_SEEDS}
-    p = np.array([p_value(values, len(tested)) for values in tested.values()])
+    p = np.array([p_value(values, len(tested), step[key]) for key, values in tested.items()])
     levels, adjusted = holm_levels(p), holm(p)
     found = dict.fromkeys(samples, UNKNOWN)
     for place, (key, values) in enumerate(tested.items()):
-        low, high = interval(values, levels[place], len(tested))
+        low, high = interval(values, levels[place], len(tested), step[key])
         p_holm, n = float(adjusted[place]), len(values)
         found[key] = Difference(float(values.mean()), float(low), float(high), p_holm, n)
     return found
@@ -69,11 +76,11 @@ def chosen_test(n: int, num_tests: int) -> Test:
     return "flips" if 2 / 2**n < ALPHA / max(num_tests, 1) else "t"
 
 
-def p_value(differences: Floats, num_tests: int = 1) -> NDArray[np.float64]:
+def p_value(differences: Floats, num_tests: int = 1, step: float = 0.0) -> NDArray[np.float64]:
     """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
     n = differences.shape[-1]
     if chosen_test(n, num_tests) == "t":
-        p: NDArray[np.float64] = 2 * stdtr(n - 1, -np.abs(_t(differences)))
+        p: NDArray[np.float64] = 2 * stdtr(n - 1, -np.abs(_t(differences, step)))
         return p
     means = _subset_means(differences)
     beyond = np.minimum((means <= 0).sum(axis=-1), (means >= 0).sum(axis=-1))
@@ -81,21 +88,18 @@ def p_value(differences: Floats, num_tests: int = 1) -> NDArray[np.float64]:
     return of_flips
 
 
-def p_above(differences: Floats) -> NDArray[np.float64]:
+def p_above(differences: Floats, step: float = 0.0) -> NDArray[np.float64]:
     """Return the one-sided p-value of a mean above zero, by Student's t over the last axis."""
-    p: NDArray[np.float64] = stdtr(differences.shape[-1] - 1, -_t(differences))
+    p: NDArray[np.float64] = stdtr(differences.shape[-1] - 1, -_t(differences, step))
     return p
 
 
 def interval(
-    differences: Floats, alpha: float | Floats = ALPHA, num_tests: int = 1
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    differences: Floats, alpha: float | Floats = ALPHA, num_tests: int = 1, step: float = 0.0
+) -> Ends:
     """Return the ends of the 1 - alpha interval of the mean over the last axis."""
-    n = differences.shape[-1]
-    if chosen_test(n, num_tests) == "t":
-        half = stdtrit(n - 1, 1 - np.asarray(alpha) / 2) * _standard_error(differences)
-        middle = differences.mean(axis=-1)
-        return middle - half, middle + half
+    if chosen_test(differences.shape[-1], num_tests) == "t":
+        return t_interval(differences, alpha, step)
     # The means of all subsets cut the line into pieces of equal chance (Hartigan, 1969).
     means = np.sort(_subset_means(differences), axis=-1)
     count = means.shape[-1] + 1
@@ -103,6 +107,21 @@ def interval(
     low = np.take_along_axis(means, np.broadcast_to(place - 1, (*means.shape[:-1], 1)), -1)
     high = np.take_along_axis(means, np.broadcast_to(count - place - 1, low.shape), -1)
     return low[..., 0], high[..., 0]
+
+
+def t_interval(differences: Floats, alpha: float | Floats, step: float = 0.0) -> Ends:
+    """Return the ends of the 1 - alpha interval by Student's t over the last axis."""
+    freedom, middle = differences.shape[-1] - 1, differences.mean(axis=-1)
+    half = stdtrit(freedom, 1 - np.asarray(alpha) / 2) * standard_error(differences, step)
+    return middle - half, middle + half
+
+
+def standard_error(differences: Floats, step: float = 0.0) -> NDArray[np.float64]:
+    """Return the mean's over the last axis, no less than if one seed were a step off."""
+    n = differences.shape[-1]
+    seen = differences.std(axis=-1, ddof=1) / np.sqrt(n)
+    error: NDArray[np.float64] = np.maximum(seen, step / n)
+    return error
 
 
 def holm(p: Floats) -> NDArray[np.float64]:
@@ -131,14 +150,9 @@ def _back(values: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.f
     return placed
 
 
-def _standard_error(differences: Floats) -> NDArray[np.float64]:
-    error: NDArray[np.float64] = differences.std(axis=-1, ddof=1) / np.sqrt(differences.shape[-1])
-    return error
-
-
-def _t(differences: Floats) -> NDArray[np.float64]:
+def _t(differences: Floats, step: float) -> NDArray[np.float64]:
     """Return the mean in standard errors: 0 for nothing but zeros, infinite without spread."""
-    middle, error = differences.mean(axis=-1), _standard_error(differences)
+    middle, error = differences.mean(axis=-1), standard_error(differences, step)
     # What is equal in all seeds has no spread but that of the last bits.
     is_equal = error <= 1e-12 * np.abs(middle)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -61,6 +61,7 @@ def test_preemption_that_cancels_is_warned_of():
         ({"slurm_partition": "gpu"}, ["gpu"]),
         ({"slurm_partition": "'gpu,gpu-long'"}, ["gpu", "gpu-long"]),  # as a profile may have it
         ({"slurm_partition": 7}, ["7"]),
+        ({"slurm_partition": "gpu,"}, ["gpu"]),
         ({"slurm_partition": "'a' if attempt < 2 else 'b'"}, []),
         ({"slurm_partition": "gpu", "clusters": "theirs"}, []),
     ],
@@ -76,6 +77,7 @@ def test_a_partition_that_is_not_there_is_named_once_with_those_that_are():
     ]
     assert partition_problems(["urgent", "main"], there) == []
     assert partition_problems([], there) == []
+    assert partition_problems(["main"], []) == []  # what a cluster does not tell
 
 
 # What `scontrol` says.

@@ -1,6 +1,7 @@
 """Whether a SLURM cluster takes the jobs, and whether Snakemake will see them end.
 
-It asks `squeue`, which forgets ended jobs, or `sacct`, which waits for ever where nothing is kept.
+Snakemake asks `squeue`, which forgets ended jobs, or `sacct`, which waits for ever where nothing
+is kept.
 """
 
 import re
@@ -90,10 +91,11 @@ def asked_partitions(resources: Mapping[str, object]) -> list[str]:
     if any(resources.get(key) for key in OTHER_CLUSTERS):
         return []
     named = str(resources.get("slurm_partition") or "").strip("'\"")
-    return named.split(",") if re.fullmatch(r"[\w.,-]+", named) else []
+    return [*filter(None, named.split(","))] if re.fullmatch(r"[\w.,-]+", named) else []
 
 
 def partition_problems(asked: Iterable[str], there: Iterable[str]) -> list[str]:
-    """Return a line for each partition that is not there."""
+    """Return a line for each partition that is not there; where none is shown, nothing is known."""
     there = [*there]
-    return [unknown("partition", name, there) for name in dict.fromkeys(asked) if name not in there]
+    wrong = [name for name in dict.fromkeys(asked) if name not in there] if there else []
+    return [unknown("partition", name, there) for name in wrong]

@@ -18,6 +18,7 @@ from collateral.contract.plugins import (
     FINDING,
     METHOD,
     MODEL,
+    PARTS,
     kind_of,
     params_class,
     prepare_class,
@@ -28,7 +29,6 @@ FORMULA = "Formula: "  # begins the last paragraph of the docstring of `Params`
 WIDTH = 90  # letters of a formula's line
 EXAMPLES = (("config.yaml", "digits"), ("configs/field.yaml", "field"))
 SHAPES = ((8, 8, 1), (32, 32, 3))
-PARTS = ("numbers", "table", "figure", "words", "chart")  # of a finding
 
 
 def section(name: str, parts: Iterator[str]) -> str:

@@ -67,6 +67,23 @@ def test_a_yes_is_no_class():
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"cells": {True: {"forget": {"kind": "random_part", "fraction": 0.1}}}}, "cells.True"),
+        ({"methods": {"ft": {}, True: {"uses": "ft"}}}, "methods.True"),
+        ({"model": True}, "model"),
+        (
+            {"cells": {"a": {"forget": {"kind": "classes_part", "classes": {True: 1, "x": 1}}}}},
+            "cells.a.forget.classes.True",
+        ),
+    ],
+)
+def test_a_yes_is_no_name(given, key):
+    hint = "to YAML yes and no are true and false: put such a name in quotes"
+    assert complaint(**given) == f"{key}: True: should be a valid string; {hint}"
+
+
 @pytest.mark.parametrize("index", [-1, 10**12])
 def test_an_index_that_no_data_set_has_is_named_also_where_only_the_data_know(index):
     data = {"name": "arrays", "path": "mine.npz"}

@@ -10,7 +10,8 @@ from typing import Any
 from collateral.config.cells import ForgetSpec, cells_of
 from collateral.config.methods import MethodSpec, resolve
 from collateral.config.names import short, varied
-from collateral.config.schema import ALL, BenchmarkConfig, Config, GivenParams, SweepConfig
+from collateral.config.schema import ALL, BenchmarkConfig, Config, SweepConfig
+from collateral.config.weights import GivenParams
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import METHOD, params_class, prepare_class, prepared_name
 from collateral.contract.selection import TEACHER

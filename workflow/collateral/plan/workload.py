@@ -207,8 +207,8 @@ def _may_be_null(params: MethodParams, key: str) -> bool:
 
 def data_options(benchmark: Benchmark) -> DataOptions:
     """Return the options of a benchmark's data set."""
-    given = {key: value for key, value in benchmark.config.data.items() if key != "name"}
-    options: DataOptions = DATA.load(benchmark.config.data["name"]).Options.model_validate(given)
+    module: Any = DATA.load(benchmark.config.data["name"])
+    options: DataOptions = module.Options.model_validate(benchmark.config.data_options)
     return options
 
 

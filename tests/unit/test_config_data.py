@@ -50,7 +50,9 @@ def test_a_class_that_the_data_set_does_not_keep_is_unknown():
     ("given", "said"),
     [
         ({"split": "letters"}, "`split` is of EMNIST alone, not of CIFAR10; leave it out"),
-        ({"test_share": 0.1}, "`test_share`: CIFAR10 has a test part; leave it out"),
+        ({"split": "balanced"}, "`split` is of EMNIST alone, not of CIFAR10; leave it out"),
+        ({"test_share": 0.2}, "`test_share`: CIFAR10 has a test part; leave it out"),
+        ({"test_seed": 3}, "`test_seed`: CIFAR10 has a test part; leave it out"),
     ],
 )
 def test_an_option_of_another_set_of_torchvision_is_named(given, said):

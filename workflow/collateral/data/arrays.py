@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from collateral.contract.columns import Columns
-from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize, Flip, Padding
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 
 if TYPE_CHECKING:
@@ -30,8 +30,10 @@ class Options(DataOptions):
     test_path: UserPath | None = Field(
         None, description="The .npz file of the test set, if separate."
     )
-    flip: Flip = False
-    padding: Padding = 0
+    flip: bool = Field(False, description="Train with random horizontal flips.")
+    padding: int = Field(
+        0, ge=0, le=256, description="Train with random crops after padding by so much."
+    )
 
 
 def size(options: Options) -> DatasetSize:

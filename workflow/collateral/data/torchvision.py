@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize, TestSeed
+from collateral.contract.params import UserPath
 from collateral.contract.spelling import unknown
 from collateral.data._reading.share import drawn
-from collateral.data._reading.torchvision_files import ROOT, Download, Root
 from collateral.data._reading.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class Options(DataOptions):
     split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = Field(
         "balanced", description="Of EMNIST: which of its sets."
     )
-    root: Root = ROOT
-    download: Download = True
+    root: UserPath = Field(Path("data"), description="Folder of the files, as torchvision has it.")
+    download: bool = Field(True, description="Download the files where `root` has them not.")
     size: int | None = Field(
         None, ge=4, le=1024, description=f"Height and width; else its own, or {SIZE}."
     )

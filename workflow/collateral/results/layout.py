@@ -65,7 +65,7 @@ THEORY_FIGURES = ("synthetic", "retain-residual", "support")
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,
-    "neighbours.npz": "neighbours.json",
+    Path(NEIGHBOURS).name: Path(NEIGHBOURS_RECORD).name,
     METRICS: METRICS_RECORD,
     PROBLEMS: METRICS_RECORD,
     GATES: METRICS_RECORD,

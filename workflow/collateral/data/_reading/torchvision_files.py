@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import Field
 
 from collateral.contract.data import DataOptions
 from collateral.contract.params import UserPath
 
-Root = Annotated[UserPath, Field(description="Folder of the files, laid out as torchvision's.")]
-Download = Annotated[bool, Field(description="Download the files where `root` has them not.")]
-ROOT = Path("data")
-
 
 class RootOptions(DataOptions):
     """Options of every data set that torchvision reads."""
 
-    root: Root = ROOT
-    download: Download = True
+    root: UserPath = Field(
+        Path("data"), description="Folder of the files, laid out as torchvision's."
+    )
+    download: bool = Field(True, description="Download the files where `root` has them not.")
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,11 @@ RUN_FILES = {
 SEALED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
 
 
+def folder_of(run: str) -> str:
+    """Return the pattern of a run's folder; that of Original is the base model's."""
+    return BASE if run == ORIGINAL else RUN
+
+
 def record_of(path: Path) -> Path:
     """Return the record that says what a file is: beside it."""
     is_folders = path.parent.name in (TABLES, FIGURES)  # a folder that is all one job's

@@ -1,5 +1,6 @@
+"""Every data set against its contract, and those that come with the package."""
+
 import gzip
-import hashlib
 import json
 import os
 import pickle
@@ -14,7 +15,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 import yaml
-from PIL import Image
+from tiny_sets import TINY_LABELS, WRITERS, md5, pixels
 
 from collateral.contract.plugins import DATA, FORGET
 from collateral.data._cut import cut
@@ -29,130 +30,6 @@ needs_real_files = pytest.mark.skipif(
     REAL is None, reason="COLLATERAL_DATA names no folder with the real MNIST and CIFAR-100 files"
 )
 DIGITS = tuple(f"digit_{digit}" for digit in range(10))
-TINY_LABELS = {"train": np.array([3, 0, 1, 9, 3, 2]), "test": np.array([9, 3, 0])}
-
-
-def pixels(count, *shape):
-    """Return images of which no two are alike, nor their pixels."""
-    return np.random.default_rng(count).integers(0, 256, (count, *shape), dtype=np.uint8)
-
-
-def one_wrong(shape, place, value):
-    """Return images in [0, 1] with one value that is not."""
-    images = np.full(shape, 0.5, np.float32)
-    images[place] = value
-    return images
-
-
-def md5(path):
-    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-
-
-def idx(array):
-    """Write an array as MNIST does: magic number, sizes, bytes."""
-    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
-    return bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
-
-
-def write_mnist(root, monkeypatch):
-    """Write tiny files in MNIST's format."""
-    pytest.importorskip("torchvision")
-    folder = root / "MNIST" / "raw"
-    folder.mkdir(parents=True)
-    for part, prefix in (("train", "train"), ("test", "t10k")):
-        labels = TINY_LABELS[part]
-        (folder / f"{prefix}-images-idx3-ubyte").write_bytes(idx(pixels(len(labels), 28, 28)))
-        (folder / f"{prefix}-labels-idx1-ubyte").write_bytes(idx(labels))
-    return {"root": root, "download": False}
-
-
-def write_cifar100(root, monkeypatch):
-    """Write tiny files in CIFAR-100's format, and let torchvision expect their sums."""
-    datasets = pytest.importorskip("torchvision").datasets
-    folder = root / "cifar-100-python"
-    folder.mkdir(parents=True)
-    for part, labels in TINY_LABELS.items():
-        images = pixels(len(labels), 32, 32, 3).transpose(0, 3, 1, 2).reshape(len(labels), -1)
-        content = {"data": images, "fine_labels": labels.tolist()}
-        (folder / part).write_bytes(pickle.dumps(content))
-        monkeypatch.setattr(datasets.CIFAR100, f"{part}_list", [[part, md5(folder / part)]])
-    names = list(DATA.load("cifar100").INFO.class_names)
-    (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": names}))
-    meta = {"filename": "meta", "key": "fine_label_names", "md5": md5(folder / "meta")}
-    monkeypatch.setattr(datasets.CIFAR100, "meta", meta)
-    return {"root": root, "download": False}
-
-
-def write_svhn(root, monkeypatch):
-    """Write tiny files in SVHN's format, in which the digit 0 has the label 10."""
-    datasets = pytest.importorskip("torchvision").datasets
-    savemat = pytest.importorskip("scipy.io").savemat
-    root.mkdir(parents=True)
-    for part, labels in TINY_LABELS.items():
-        path = root / f"{part}_32x32.mat"
-        images = pixels(len(labels), 32, 32, 3).transpose(1, 2, 3, 0)
-        savemat(path, {"X": images, "y": np.where(labels == 0, 10, labels)[:, None]})
-        entry = ["", path.name, md5(path)]
-        monkeypatch.setitem(datasets.SVHN.split_list, part, entry)
-    return {"root": root, "download": False}
-
-
-def arrays_content(**changes):
-    """Return the arrays of a good file, some of them changed; None leaves one out."""
-    content = {
-        "train_images": pixels(6, 4, 5, 3),
-        "train_labels": np.array([0, 1, 2, 0, 1, 2]),
-        "test_images": pixels(3, 4, 5, 3),
-        "test_labels": np.array([2, 1, 0]),
-        "class_names": np.array(["cat", "dog", "owl"]),
-        **changes,
-    }
-    return {key: value for key, value in content.items() if value is not None}
-
-
-def write_arrays(root, monkeypatch):
-    """Write a good .npz file."""
-    root.mkdir(parents=True)
-    np.savez(root / "own.npz", **arrays_content())
-    return {"path": root / "own.npz"}
-
-
-def write_folder(root, monkeypatch):
-    """Write images of two classes as files."""
-    for place, image in enumerate(pixels(12, 8, 8, 3)):
-        path = root / ("test" if place >= 8 else "train") / ("cat", "dog")[place % 2]
-        path.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(image).save(path / f"{place}.png")
-    return {"path": root, "size": 8}
-
-
-def write_parquet(root, monkeypatch):
-    """Write images of two classes as the hub serves them."""
-    pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
-    write_folder(root / "images", monkeypatch)
-    for part in ("train", "test"):
-        files = sorted((root / "images" / part).rglob("*.png"))
-        images = [{"bytes": file.read_bytes(), "path": file.name} for file in files]
-        table = pa.table({"image": images, "label": [file.parent.name for file in files]})
-        pq.write_table(table, root / f"{part}-00000-of-00001.parquet")
-    return {"path": root, "size": 8}
-
-
-def write_torchvision(root, monkeypatch):
-    """Write MNIST's files once more."""
-    return {**write_mnist(root, monkeypatch), "dataset": "MNIST"}
-
-
-# What is not here needs no files and is tested with `Options()`.
-WRITERS = {
-    "arrays": write_arrays,
-    "cifar100": write_cifar100,
-    "folder": write_folder,
-    "parquet": write_parquet,
-    "torchvision": write_torchvision,
-    "mnist": write_mnist,
-    "svhn": write_svhn,
-}
 FROM_TORCHVISION = ["cifar100", "mnist", "svhn"]
 OF_WHOLE_FILES = [*FROM_TORCHVISION, "torchvision"]  # whose size is that of the real files
 
@@ -307,7 +184,8 @@ def run_stage(folder, name, options, *more):
 @pytest.mark.parametrize("name", DATA.names())
 def test_the_stage_writes_what_was_loaded(name, options_of, tmp_path):
     options = options_of(name)
-    run_stage(tmp_path / "out", name, options.model_dump_json())
+    # As a job gets them: what the config says.
+    run_stage(tmp_path / "out", name, options.model_dump_json(exclude_unset=True))
     written = Dataset.load(tmp_path / "out" / "dataset.npz")
     loaded = DATA.load(name).load(options)
     labels = Labels.load(tmp_path / "out" / "labels.npz")
@@ -542,60 +420,6 @@ def test_cifar100s_class_names_are_those_of_its_files():
     assert DATA.load("cifar100").INFO.class_names == tuple(names)
 
 
-def load_arrays(folder, content, test_content=None, **options):
-    np.savez(folder / "own.npz", **content)
-    if test_content is not None:
-        np.savez(folder / "own_test.npz", **test_content)
-        options["test_path"] = folder / "own_test.npz"
-    module = DATA.load("arrays")
-    return module.load(module.Options(path=folder / "own.npz", **options))
-
-
-def test_arrays_come_in_the_order_of_their_file(tmp_path):
-    content = arrays_content()
-    dataset = load_arrays(tmp_path, content)
-    assert np.array_equal(dataset.train_images, content["train_images"])
-    assert np.array_equal(dataset.test_images, content["test_images"])
-    assert dataset.labels.train.tolist() == [0, 1, 2, 0, 1, 2]
-    assert dataset.labels.class_names == ("cat", "dog", "owl")
-    assert (dataset.padding, dataset.flip) == (0, False)
-
-
-def test_arrays_are_augmented_where_the_user_says_so(tmp_path):
-    dataset = load_arrays(tmp_path, arrays_content(), padding=2, flip=True)
-    assert (dataset.padding, dataset.flip) == (2, True)
-
-
-def test_arrays_without_names_have_numbered_classes(tmp_path):
-    dataset = load_arrays(tmp_path, arrays_content(class_names=None))
-    assert dataset.labels.class_names == ("class_0", "class_1", "class_2")
-
-
-def test_grey_arrays_may_have_no_channel(tmp_path):
-    content = arrays_content(train_images=pixels(6, 4, 5), test_images=pixels(3, 4, 5))
-    dataset = load_arrays(tmp_path, content)
-    assert np.array_equal(dataset.train_images[..., 0], content["train_images"])
-
-
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_floats_are_rounded_to_the_nearest_of_256_values(tmp_path, dtype):
-    train = np.tile([0.0, 0.25, 0.5, 1.0], (6, 1)).reshape(6, 2, 2).astype(dtype)
-    content = arrays_content(train_images=train, test_images=train[:3])
-    dataset = load_arrays(tmp_path, content)
-    # 0.25 * 255 is 63.75; 127.5 lies between two values and goes to the even one.
-    assert dataset.train_images[0].ravel().tolist() == [0, 64, 128, 255]
-
-
-@pytest.mark.parametrize("keys", [("images", "labels"), ("X", "y")])
-def test_train_and_test_set_may_be_files_of_their_own(tmp_path, keys):
-    content = arrays_content()
-    train = dict(zip(keys, (content["train_images"], content["train_labels"]), strict=True))
-    test = dict(zip(keys, (content["test_images"], content["test_labels"]), strict=True))
-    dataset = load_arrays(tmp_path, {**train, "class_names": content["class_names"]}, test)
-    assert np.array_equal(dataset.test_images, content["test_images"])
-    assert dataset.labels.class_names == ("cat", "dog", "owl")
-
-
 @needs_real_files
 def test_the_part_of_svhn_is_read_as_arrays():
     paths = {
@@ -619,164 +443,6 @@ def test_mean_and_deviation_are_per_channel_and_of_images_in_0_1():
     mean, std = statistics(images)
     assert mean == pytest.approx((0.5, 0.4, 1.0))
     assert std == pytest.approx((0.5, 0.2, 1.0))
-
-
-BAD_CONTENTS = {
-    "no train images": (
-        {"train_images": None},
-        "own.npz: has train_labels, .*expected train_images and train_labels",
-    ),
-    "no test labels": ({"test_labels": None}, "expected test_images and test_labels"),
-    "channels first": (
-        {"train_images": pixels(6, 3, 32, 32)},
-        r"train_images: shape \(6, 3, 32, 32\); expected \(N, H, W\)",
-    ),
-    "flat images": ({"train_images": pixels(6, 784)}, r"train_images: shape \(6, 784\)"),
-    "integers for images": (
-        {"train_images": pixels(6, 4, 5, 3).astype(np.int64)},
-        "train_images: dtype int64; expected uint8, or floats from 0 to 1",
-    ),
-    "normalised floats": (
-        {"test_images": np.linspace(-2, 2, 180).reshape(3, 4, 5, 3)},
-        "test_images: floats from -2 to 2; expected 0 to 1",
-    ),
-    "floats to 255": (
-        {"train_images": pixels(6, 4, 5, 3).astype(np.float32)},
-        "train_images: floats from .* expected 0 to 1",
-    ),
-    "no numbers": (
-        {"train_images": np.full((6, 4, 5, 3), np.nan)},
-        r"own.npz: train_images: 360 values are NaN or infinite, in 6 of 6 images, the first at "
-        r"\[0, 0, 0, 0\]; expected floats from 0 to 1",
-    ),
-    "a value that is no number": (
-        {"test_images": one_wrong((3, 4, 5, 3), (2, 3, 1, 0), np.nan)},
-        r"own.npz: test_images: 1 value is NaN or infinite, in 1 of 3 images, the first at "
-        r"\[2, 3, 1, 0\]",
-    ),
-    "an infinite value": (
-        {"train_images": one_wrong((6, 4, 5, 3), (5, 0, 0, 2), -np.inf)},
-        r"train_images: 1 value is NaN or infinite, in 1 of 6 images, the first at \[5, 0, 0, 2\]",
-    ),
-    "other test shape": (
-        {"test_images": pixels(3, 5, 5, 3)},
-        r"test_images: images have shape \(H, W, C\) = \(5, 5, 3\), but train images \(4, 5, 3\)",
-    ),
-    "fewer labels than images": (
-        {"train_labels": np.array([0, 1, 2])},
-        "train_labels: 3 labels for 6 train_images",
-    ),
-    "one-hot labels": (
-        {"train_labels": np.eye(6, 3, dtype=int)},
-        r"train_labels: shape \(6, 3\); expected \(N,\)",
-    ),
-    "float labels": (
-        {"test_labels": np.array([0.0, 1.0, 2.0])},
-        "test_labels: dtype float64; expected integers",
-    ),
-    "negative label": (
-        {"train_labels": np.array([0, 1, 2, -1, 1, 2])},
-        "train_labels: found label -1; expected 0 to 2",
-    ),
-    "train label beyond the names": (
-        {"train_labels": np.array([0, 1, 2, 3, 1, 2])},
-        "train_labels: found label 3; expected 0 to 2, as there are 3 classes",
-    ),
-    "test label beyond the names": (
-        {"test_labels": np.array([0, 1, 7])},
-        "test_labels: found label 7; expected 0 to 2",
-    ),
-    "labels from 1": (
-        {"train_labels": np.array([1, 2, 3, 1, 2, 3]), "class_names": None},
-        "train_labels: found label 3; expected 0 to 2",
-    ),
-    "huge labels": (
-        {"train_labels": np.array([0, 1, 2, 0, 1, 2**60]), "class_names": None},
-        "train_labels: found label 1152921504606846976; expected 0 to 3",
-    ),
-    "too many names": (
-        {"class_names": np.array(["cat", "dog", "owl", "elk"])},
-        r"train_labels: no example of class 3 \('elk'\); expected some for all 4 class_names",
-    ),
-    "a name twice": (
-        {"class_names": np.array(["cat", "dog", "cat"])},
-        r"class_names: \['cat'\] more than once",
-    ),
-    "names that are numbers": (
-        {"class_names": np.arange(3)},
-        "class_names: dtype int64, .*expected a list of strings",
-    ),
-    "one class": (
-        {"train_labels": np.zeros(6, int), "test_labels": np.zeros(3, int), "class_names": None},
-        "train_labels: one class only",
-    ),
-    "no train example": (
-        {"train_images": pixels(0, 4, 5, 3), "train_labels": np.zeros(0, int)},
-        r"train_images: shape \(0, 4, 5, 3\) has no pixel; expected at least one image",
-    ),
-    "no test example": (
-        {"test_images": pixels(0, 4, 5, 3), "test_labels": np.zeros(0, int)},
-        "test_images: .*expected at least one image",
-    ),
-    "pickled objects": (
-        {"train_labels": np.array([0, 1, 2, None, 1, 2], dtype=object)},
-        "cannot read .*own.npz: .*allow_pickle=False",
-    ),
-}
-
-
-@pytest.mark.parametrize(("changes", "message"), BAD_CONTENTS.values(), ids=BAD_CONTENTS)
-def test_bad_arrays_are_named_with_file_key_and_what_is_expected(tmp_path, changes, message):
-    with pytest.raises(ValueError, match=message) as caught:
-        load_arrays(tmp_path, arrays_content(**changes))
-    assert str(caught.value).startswith("data.path: ")
-    assert str(tmp_path / "own.npz") in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_an_error_in_the_test_file_names_the_test_file(tmp_path):
-    train = {"X": pixels(2, 4, 5), "y": np.array([0, 1])}
-    with pytest.raises(ValueError, match=r"data.test_path: .*own_test.npz: y: found label 2"):
-        load_arrays(tmp_path, train, {"X": pixels(1, 4, 5), "y": np.array([2])})
-
-
-def test_files_of_their_own_must_have_a_pair_of_keys(tmp_path):
-    with pytest.raises(ValueError, match=r"own.npz: has X; expected images and labels or X and y"):
-        load_arrays(tmp_path, {"X": pixels(2, 4, 5)}, {"X": pixels(1, 4, 5)})
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is not an .npz file"),
-        (b"label,pixel\n0,255\n", "is not an .npz file"),
-        (pickle.dumps([1, 2, 3]), "is not an .npz file"),
-    ],
-)
-def test_another_kind_of_file_is_refused(tmp_path, content, message):
-    path = tmp_path / "own.npz"
-    path.write_bytes(content)
-    module = DATA.load("arrays")
-    with pytest.raises(ValueError, match=message):
-        module.load(module.Options(path=path))
-
-
-@pytest.mark.parametrize("damage", ["cut off", "changed"])
-def test_a_damaged_npz_is_refused(tmp_path, damage):
-    path = tmp_path / "own.npz"
-    np.savez(path, **arrays_content())
-    content = bytearray(path.read_bytes())
-    content[400] ^= 255  # inside the train images: the checksum of the archive tells
-    path.write_bytes(content[:600] if damage == "cut off" else content)
-    module = DATA.load("arrays")
-    with pytest.raises(ValueError, match=rf"data.path: .*{re.escape(str(path))}"):
-        module.load(module.Options(path=path))
-
-
-def test_a_folder_is_no_npz(tmp_path):
-    module = DATA.load("arrays")
-    with pytest.raises(ValueError, match=r"data.path: there is no file"):
-        module.load(module.Options(path=tmp_path))
 
 
 def blocks(language):
@@ -850,17 +516,3 @@ def test_the_sizes_of_what_is_not_here_are_the_published_ones():
     }
     # Class 9 has 4,659 images in the paper's splits of SVHN.
     assert DATA.load("svhn").INFO.size.train[9] == 4659
-
-
-def test_the_size_of_two_files_of_grey_images_is_known(tmp_path):
-    np.savez(tmp_path / "train.npz", X=pixels(5, 4, 6), y=np.array([0, 1, 1, 0, 1]))
-    np.savez(tmp_path / "test.npz", X=pixels(2, 4, 6), y=np.array([1, 1]))
-    options = {"path": tmp_path / "train.npz", "test_path": tmp_path / "test.npz"}
-    size = size_of("arrays", DATA.load("arrays").Options(**options))
-    assert (size.train, size.test, size.shape) == ((2, 3), (0, 2), (4, 6, 1))
-
-
-def test_the_size_of_a_missing_file_is_asked_in_vain(tmp_path):
-    options = DATA.load("arrays").Options(path=tmp_path / "no.npz")
-    with pytest.raises(ValueError, match=r"data\.path: there is no file .*no\.npz"):
-        size_of("arrays", options)

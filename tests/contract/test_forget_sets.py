@@ -1,3 +1,5 @@
+"""Every kind of forget set against its contract, and which examples each of ours takes."""
+
 import hashlib
 import json
 from argparse import ArgumentParser

@@ -110,7 +110,7 @@ def test_the_compiler_may_choose_for_itself(model, batch, monkeypatch):
     assert len(calls) == 9
 
 
-def test_less_is_kept(model, batch):
+def test_less_is_kept(model):
     def kept_bytes(of):
         sizes = {}
 

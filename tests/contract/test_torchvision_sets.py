@@ -1,6 +1,5 @@
 """Sets of torchvision by their own names, from tiny files in their real formats."""
 
-import hashlib
 import inspect
 import json
 import pickle
@@ -11,6 +10,7 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 from PIL import Image
+from tiny_sets import idx, md5
 
 from collateral.contract.plugins import DATA
 from collateral.data._facts import known_classes, size_of
@@ -22,16 +22,6 @@ torchvision = DATA.load("torchvision")
 
 def pixels(seed, *shape):
     return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
-
-
-def md5(path):
-    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-
-
-def idx(array):
-    """Write an array as MNIST does: magic number, sizes, bytes."""
-    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
-    return bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
 
 
 def write_cifar10(root, monkeypatch):

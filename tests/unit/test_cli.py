@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from collateral.cli import main, stages
+from collateral.contract.plugins import PARTS
 from collateral.findings.compute import Problem, write_problems
 from collateral.results import layout
 from collateral.results.chain import write_record
@@ -188,6 +189,11 @@ def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, 
         "finding summary: its across could not be made: it needs gap",
         "Mend it; or, if the cause has passed: snakemake --forcerun figures gather",
     ]
+
+
+def test_check_knows_the_rule_of_every_part_of_a_finding():
+    assert {*PARTS} < {*check.RULES}
+    assert {*check.RULES.values()} < {*stages()}
 
 
 def test_check_is_content_with_no_problem(tmp_path, capsys):

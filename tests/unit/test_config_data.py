@@ -50,7 +50,9 @@ def test_a_class_that_the_data_set_does_not_keep_is_unknown():
     ("given", "said"),
     [
         ({"split": "letters"}, "`split` is of EMNIST alone, not of CIFAR10; leave it out"),
-        ({"test_share": 0.1}, "`test_share`: CIFAR10 has a test part; leave it out"),
+        ({"split": "balanced"}, "`split` is of EMNIST alone, not of CIFAR10; leave it out"),
+        ({"test_share": 0.2}, "`test_share`: CIFAR10 has a test part; leave it out"),
+        ({"test_seed": 3}, "`test_seed`: CIFAR10 has a test part; leave it out"),
     ],
 )
 def test_an_option_of_another_set_of_torchvision_is_named(given, said):
@@ -65,6 +67,23 @@ def test_a_yes_is_no_class():
         "classes[0]: False: should be a name or an index; to YAML yes and no are true and false: "
         "put such a name in quotes"
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"cells": {True: {"forget": {"kind": "random_part", "fraction": 0.1}}}}, "cells.True"),
+        ({"methods": {"ft": {}, True: {"uses": "ft"}}}, "methods.True"),
+        ({"model": True}, "model"),
+        (
+            {"cells": {"a": {"forget": {"kind": "classes_part", "classes": {True: 1, "x": 1}}}}},
+            "cells.a.forget.classes.True",
+        ),
+    ],
+)
+def test_a_yes_is_no_name(given, key):
+    hint = "to YAML yes and no are true and false: put such a name in quotes"
+    assert complaint(**given) == f"{key}: True: should be a valid string; {hint}"
 
 
 @pytest.mark.parametrize("index", [-1, 10**12])

@@ -1,3 +1,5 @@
+"""A data set cut to some of its classes and to the first examples of each."""
+
 import numpy as np
 import pytest
 

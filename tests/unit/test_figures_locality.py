@@ -115,6 +115,7 @@ def test_the_noise_of_a_nearly_empty_bin_does_not_stretch_the_panel(tmp_path):
 
 
 def test_the_sizes_of_the_bins_are_drawn(figure):
+    assert len(figure.axes) == 6
     for axes in figure.axes[4:]:
         assert heights_of(axes.containers[0]) == [30, 30, 0, 30, 30, 30, 30, 30, 30, 30]
         assert axes.get_yscale() == "log"

@@ -1,3 +1,5 @@
+"""Accuracies of a few examples, worked out by hand."""
+
 import math
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Average gaps and noise floors, worked out by hand and against what chance gives."""
+
 import math
 
 import numpy as np

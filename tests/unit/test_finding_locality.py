@@ -1,3 +1,5 @@
+"""Bins of similarity, who is near, disagreement, and the noise of a bin."""
+
 import math
 
 import numpy as np

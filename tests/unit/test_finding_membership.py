@@ -1,3 +1,5 @@
+"""Membership attacks: what they look at, and scores beside those of a plain SVC."""
+
 import math
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""How numbers are told: labels, units, digits, signs, headings."""
+
 import math
 from pathlib import Path
 

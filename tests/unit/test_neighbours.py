@@ -1,3 +1,5 @@
+"""The stage that finds out how near every example is, and what it keeps to be shown."""
+
 from argparse import ArgumentParser
 from dataclasses import fields, replace
 from pathlib import Path

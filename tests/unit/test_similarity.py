@@ -1,3 +1,5 @@
+"""Similarity to the forget set, on features of a few numbers."""
+
 import numpy as np
 import pytest
 

@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.theory.identities import (
-    DEFAULT_TOLERANCE,
-    PROPOSITIONS,
-    TOLERANCES,
-    Sides,
-    Size,
-    error,
-)
+from collateral.theory.checks import DEFAULT_TOLERANCE, TOLERANCES
+from collateral.theory.identities import PROPOSITIONS, Sides, Size, error
 
 RUNS = 8
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from collateral.claims import ablations, figures, support_sizes, tables, theory
+from collateral.claims import (
+    ablations,
+    figures,
+    other_tables,
+    support_sizes,
+    tables,
+    teachers,
+    theory,
+)
 from collateral.claims.claim import VERDICTS, Answer, Claim, asked
 from collateral.claims.scopes import Source
 
+MODULES = (tables, other_tables, figures, ablations, teachers, support_sizes, theory)
 CLAIMS: list[Claim] = sorted(
-    [*tables.CLAIMS, *figures.CLAIMS, *ablations.CLAIMS, *support_sizes.CLAIMS, *theory.CLAIMS],
+    [claim for module in MODULES for claim in module.CLAIMS],
     key=lambda claim: claim.id,
 )
 

@@ -27,12 +27,29 @@ from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable
 
 Is = Callable[[float], bool]
+FEW = 0.05  # five points: what stays as it is moves by less
+GAP, AFFECTED = "avg_gap", "avg_gap_affected"
 
 
-def place(run: str, metric: str, wanted: int, runs: Sequence[str] = METHODS) -> Test:
+def is_above(least: float) -> Is:
+    """Ask whether a number is above a limit."""
+    return lambda value: value > least
+
+
+def is_below(most: float) -> Is:
+    """Ask whether a number is below a limit."""
+    return lambda value: value < most
+
+
+def is_between(low: float, high: float) -> Is:
+    """Ask whether a number is between two limits."""
+    return lambda value: low <= value <= high
+
+
+def place(run: str, metric: str, wanted: int) -> Test:
     """Ask whether a run has the lowest, second or third lowest number of all."""
     label = f"lowest {metric_of(metric).label}"
-    return _placed(run, metric, wanted, value_of(metric), label, runs)
+    return _placed(run, metric, wanted, value_of(metric), label)
 
 
 def lowest(run: str, metric: str) -> Test:
@@ -43,14 +60,12 @@ def lowest(run: str, metric: str) -> Test:
 def nearest(run: str, metric: str) -> Test:
     """Ask whether a run is nearest to Retrain by one metric."""
     label = f"nearest in {metric_of(metric).label}"
-    return _placed(run, metric, 1, distance_of(metric), label, METHODS)
+    return _placed(run, metric, 1, distance_of(metric), label)
 
 
-def _placed(
-    run: str, metric: str, wanted: int, measure: Measure, label: str, runs: Sequence[str]
-) -> Test:
+def _placed(run: str, metric: str, wanted: int, measure: Measure, label: str) -> Test:
     def test(cell: CellTable) -> Found:
-        found, missing = known(cell, runs, measure)
+        found, missing = known(cell, METHODS, measure)
         if run not in found:
             raise Unsaid(f"no {metric_of(metric).label} of {name_of(cell, run)}")
         ranked = in_order(found)

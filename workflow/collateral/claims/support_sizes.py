@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from collateral.claims.ablations import FEW
 from collateral.claims.claim import Claim, Found, Unsaid, joined
 from collateral.claims.figures import FEWEST, rank
 from collateral.claims.numbers import number, said
+from collateral.claims.predicates import FEW
 from collateral.claims.scopes import HALF
 from collateral.contract.metrics import percent
 from collateral.findings.catalogue import metric_of

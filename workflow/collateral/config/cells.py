@@ -44,9 +44,9 @@ def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
     if isinstance(label, str):
         return label
     name = str(benchmark.data.get("name"))
-    given = {key: value for key, value in benchmark.data.items() if key != "name"}
     try:
-        known = known_classes(name, DATA.load(name).Options.model_validate(given))
+        options = DATA.load(name).Options.model_validate(benchmark.data_options)
+        known = known_classes(name, options)
     except ValueError:
         return label  # `data:` is wrong, which is said where it is checked
     return known[label] if known is not None and 0 <= label < len(known) else label

@@ -11,16 +11,9 @@ from collateral.config.cells import cells_of, class_cells
 from collateral.config.errors import Place, caught, explain, key_of
 from collateral.config.methods import resolve
 from collateral.config.names import LONGEST, is_slug, name_errors
-from collateral.config.schema import (
-    ALL,
-    CELL,
-    NONE,
-    SEED,
-    BenchmarkConfig,
-    GivenParams,
-    RetrainParams,
-)
+from collateral.config.schema import ALL, BenchmarkConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
+from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
 from collateral.contract.spelling import nearest, shown, unknown
 from collateral.data._facts import known_classes
@@ -128,8 +121,7 @@ def _data_errors(
     name = benchmark.data.get("name")
     if name not in DATA.names():
         return [_no_such(DATA, name, (*where, "name"))], None
-    given = {key: value for key, value in benchmark.data.items() if key != "name"}
-    messages, options = _parsed(DATA.load(name).Options, given, where)
+    messages, options = _parsed(DATA.load(name).Options, benchmark.data_options, where)
     if options is None:
         return messages, None
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.contract.spelling import nearest, plain, shown
+from collateral.contract.spelling import IN_QUOTES, nearest, plain, shown
 
 # In the words of YAML, where pydantic's are Python's.
 REASONS = {
@@ -60,6 +60,8 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
 def _place(item: dict[str, Any]) -> Place:
     """Return an error's place without the branch of a union, which pydantic puts at its end."""
     *outer, last = item["loc"] or ("",)
+    if last == "[key]":  # and before it the key, where `yes` would be 1
+        return (*outer[:-1], str(item["input"]))
     if item["type"] == "invalid_key":
         return (*outer, str(last))
     is_branch = last in {"", "int", "constrained-int", "str"} or "[" in str(last)
@@ -90,7 +92,9 @@ def _reason(item: dict[str, Any]) -> str:
     """Return what pydantic objects to, in our words where they are better."""
     if item["type"] in REASONS:
         return REASONS[item["type"]].format(**item.get("ctx", {}))
-    return str(item["msg"].removeprefix("Value error, ").removeprefix("Input "))
+    reason = str(item["msg"].removeprefix("Value error, ").removeprefix("Input "))
+    is_yes_for_a_name = item["type"] == "string_type" and isinstance(item["input"], bool)
+    return f"{reason}; {IN_QUOTES}" if is_yes_for_a_name else reason
 
 
 def _keys_at(model: type[BaseModel], place: Place) -> list[str]:

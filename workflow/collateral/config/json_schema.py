@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
-from collateral.config.schema import NONE, Config
+from collateral.config.schema import Config
+from collateral.config.weights import NONE
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, params_class
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")

@@ -12,16 +12,9 @@ from pydantic import (
     model_validator,
 )
 
+from collateral.config.weights import BaseParams, GivenParams, InitParams, Reference, RetrainParams
 from collateral.contract.attacks import Attack
-from collateral.contract.params import (
-    MOST,
-    ClassLabel,
-    Seed,
-    Share,
-    Strict,
-    TrainingParams,
-    UserPath,
-)
+from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, UserPath
 from collateral.contract.probes import Probes
 from collateral.contract.selection import PAPER, Rule
 from collateral.contract.shares import share_of
@@ -42,93 +35,6 @@ Tracked = Annotated[
     BeforeValidator(_listed),
     WithJsonSchema({"anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string"}}]}),
 ]
-
-
-SEED, CELL = "{seed}", "{cell}"  # in a file's name: each seed, each cell has its own
-NONE = "none"  # in place of Retrain
-RENAME = "Beginnings of names in the file, and what they are in the model."
-
-
-class InitParams(Strict):
-    """Weights that base and retrained models start from."""
-
-    weights: UserPath = Field(description="A .safetensors file, or a .pt with a state dict.")
-    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
-
-
-class BaseParams(TrainingParams):
-    """Training of base and retrained models, and how runs share a base."""
-
-    weights: UserPath | None = Field(
-        None,
-        description="A model of your own that is trained already and is the base: a .safetensors "
-        "file, or a .pt with a state dict. The recipe beside it is Retrain's. {seed} in its name: "
-        "one for each seed.",
-    )
-    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
-
-    sharing: Literal["matched", "shared"] = Field(
-        "matched",
-        description="matched: every seed has a base of its own. shared: the first seed's base "
-        "serves all (the paper's protocol). With `weights`, the file's name tells.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _shared_where_there_is_one_file(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or given.get("weights") is None:
-            return given
-        told = "matched" if SEED in str(given["weights"]) else "shared"
-        if given.get("sharing", told) != told:
-            raise ValueError(
-                f"sharing: {shown(given['sharing'])}: weights "
-                f"{'with' if told == 'matched' else 'without'} {SEED} in their name are {told}"
-            )
-        return {**given, "sharing": told}
-
-
-OWN_FILE = "A .safetensors file, or a .pt with a state dict; {seed} and {cell} in its name: "
-
-
-class GivenParams(Strict):
-    """Weights that somebody else unlearned: judged like a method's."""
-
-    weights: UserPath = Field(description=f"{OWN_FILE}one for each.")
-    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
-    rte: float | None = Field(
-        None, ge=0, description="Seconds that unlearning took, as you state them; empty if unknown."
-    )
-
-
-class RetrainParams(Strict):
-    """The reference: trained by `base:`'s recipe without the forget set, or weights of your own."""
-
-    weights: UserPath | None = Field(
-        None, description=f"Your own retrained model. {OWN_FILE}one for each."
-    )
-    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
-    rte: float | None = Field(
-        None, ge=0, description="Seconds that its training took, as you state them."
-    )
-
-    @model_validator(mode="after")
-    def _goes_with_weights(self) -> "RetrainParams":
-        for key in ("rename", "rte"):
-            if self.weights is None and key in self.model_fields_set:
-                raise ValueError(f"{key}: goes with `weights`, which is not given")
-        return self
-
-
-def _none_or_params(value: Any) -> Any:
-    """Return None for the word `none`; an empty value, which might mean either, is refused."""
-    if isinstance(value, str) and value == NONE:
-        return None
-    if not isinstance(value, dict | RetrainParams):
-        raise ValueError(f"should be {NONE}, or a mapping with `weights`, or be left out")
-    return value
-
-
-Reference = Annotated[RetrainParams | None, BeforeValidator(_none_or_params)]
 
 
 class CellConfig(Strict):
@@ -285,6 +191,11 @@ class BenchmarkConfig(Strict):
         description="A pool of shadow models, from each of which every method unlearns: who is "
         "exposed to membership attacks, before and after?",
     )
+
+    @property
+    def data_options(self) -> dict[str, Any]:
+        """What `data:` says besides the name."""
+        return {key: value for key, value in self.data.items() if key != "name"}
 
     @field_validator("methods", mode="before")
     @classmethod

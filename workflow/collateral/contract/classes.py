@@ -1,4 +1,4 @@
-"""What a name in the config means, or what was probably meant; light enough for the Snakefile."""
+"""Classes by name or by index, as a config gives them; light enough for the Snakefile."""
 
 from __future__ import annotations
 

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from collateral.contract.columns import Columns
-from collateral.contract.params import ClassLabel, Strict, Whole
+from collateral.contract.params import ClassLabel, Seed, Strict, Whole
+
+# Options that several data sets have.
+Side = Annotated[
+    int, Field(ge=4, le=1024, description="Height and width of the images, in pixels.")
+]
+TestShare = Annotated[
+    float | None,
+    Field(gt=0, lt=1, description="Share of every class to test on, where there is no test set."),
+]
+TestSeed = Annotated[Seed, Field(description="Seed of that choice.")]
+Broken = Annotated[
+    Literal["refuse", "skip"],
+    Field(description="What is done with images that cannot be read; both name them."),
+]
+Flip = Annotated[bool, Field(description="Train with random horizontal flips.")]
+Padding = Annotated[
+    int,
+    Field(ge=0, le=256, description="Train with random crops after padding by so much."),
+]
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ FORGET = Kind("kind of forget set", "collateral.data.forget", "*.py", "forget")
 MODEL = Kind("model", "collateral.models", "*.py", "models")
 FINDING = Kind("finding", "collateral.findings", "*/__init__.py", "findings")
 KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
+PARTS = ("numbers", "table", "figure", "words", "chart")  # that a finding may have
 
 
 @cache

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 OWN = "own"  # the benchmark's model, whatever it is
+# A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
+PER_SAMPLE = 2
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,17 @@ def training(images: float, model: str = OWN) -> Work:
 def looking(images: float, model: str = OWN) -> Work:
     """Return the work of a forward pass over so many images."""
     return Work({}, {model: images})
+
+
+def num_batches(examples: int, size: int) -> int:
+    """Return how many batches of a size an epoch has; the last may be smaller."""
+    return -(-examples // size)
+
+
+def cycled_images(batches: int, examples: int, size: int) -> int:
+    """Return how many images so many batches of repeated passes over some examples have."""
+    passes, rest = divmod(batches, num_batches(examples, size))
+    return passes * examples + rest * size
 
 
 def _sum(*parts: Mapping[str, float]) -> dict[str, float]:

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from collateral.contract.columns import FILE, Columns
-from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
-from collateral.contract.params import Seed, UserPath
+from collateral.contract.data import (
+    Broken,
+    DataOptions,
+    DatasetInfo,
+    DatasetSize,
+    Flip,
+    Padding,
+    Side,
+    TestSeed,
+    TestShare,
+)
+from collateral.contract.params import UserPath
 from collateral.data._reading.listing import ListedFile, Tree, known_names, known_tree, tree_of
 
 if TYPE_CHECKING:
@@ -27,23 +37,17 @@ class Options(DataOptions):
     """Where the images are, and how they are read."""
 
     path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
-    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
-    test_share: float | None = Field(
-        None, gt=0, lt=1, description="Share of every class to test on, where there is no test/."
-    )
-    test_seed: Seed = Field(0, description="Seed of that choice.")
+    size: Side = 64
+    test_share: TestShare = None
+    test_seed: TestSeed = 0
     train_list: UserPath | None = Field(
         None,
         description="A list of files, one a line, that `test_share` leaves in the train set: those "
         "to be forgotten.",
     )
-    broken: Literal["refuse", "skip"] = Field(
-        "refuse", description="What is done with files that cannot be read; both name them."
-    )
-    flip: bool = Field(False, description="Train with random horizontal flips.")
-    padding: int = Field(
-        0, ge=0, le=256, description="Train with random crops after padding by so much."
-    )
+    broken: Broken = "refuse"
+    flip: Flip = False
+    padding: Padding = 0
 
 
 def class_names(options: Options) -> tuple[str, ...] | None:
@@ -83,9 +87,7 @@ def size(options: Options) -> DatasetSize:
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return the train examples' labels, and their files."""
     tree = _known(options)
-    index = {name: place for place, name in enumerate(tree.class_names)}
-    labels = [index[file.class_name] for file in tree.train]
-    return labels, {FILE: [file.path for file in tree.train]}
+    return tree.labels(tree.train), {FILE: [file.path for file in tree.train]}
 
 
 def load(options: Options) -> Dataset:
@@ -130,10 +132,7 @@ def _labels(tree: Tree, train: Sequence[ListedFile], test: Sequence[ListedFile])
         raise ValueError(f"data.broken: skip: no image of class {lost[0]!r} can be read")
     if not test:
         raise ValueError("data.broken: skip: no image of the test set can be read")
-    index = {name: place for place, name in enumerate(tree.class_names)}
-    of_train, of_test = (
-        np.array([index[file.class_name] for file in part], np.int64) for part in (train, test)
-    )
+    of_train, of_test = (np.array(tree.labels(part), np.int64) for part in (train, test))
     files, test_files = ({FILE: np.array([file.path for file in part])} for part in (train, test))
     return Labels(of_train, of_test, tree.class_names, files, test_files)
 

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from collateral.contract.columns import Columns
-from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
-from collateral.contract.params import Seed, UserPath
+from collateral.contract.data import (
+    Broken,
+    DataOptions,
+    DatasetInfo,
+    DatasetSize,
+    Flip,
+    Padding,
+    Side,
+    TestSeed,
+    TestShare,
+)
+from collateral.contract.params import UserPath
 from collateral.data._reading.share import drawn
 
 if TYPE_CHECKING:
@@ -31,20 +41,14 @@ class Options(DataOptions):
     """Where the files are, and what is in their columns."""
 
     path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
-    size: int = Field(64, ge=4, le=1024, description="Height and width of the images, in pixels.")
+    size: Side = 64
     image: str | None = Field(None, description="The column of images, if there are several.")
     label: str | None = Field(None, description="The column of labels, if its name does not tell.")
-    test_share: float | None = Field(
-        None, gt=0, lt=1, description="Share of every class to test on, where there is no test set."
-    )
-    test_seed: Seed = Field(0, description="Seed of that choice.")
-    broken: Literal["refuse", "skip"] = Field(
-        "refuse", description="What is done with images that cannot be read; both name them."
-    )
-    flip: bool = Field(False, description="Train with random horizontal flips.")
-    padding: int = Field(
-        0, ge=0, le=256, description="Train with random crops after padding by so much."
-    )
+    test_share: TestShare = None
+    test_seed: TestSeed = 0
+    broken: Broken = "refuse"
+    flip: Flip = False
+    padding: Padding = 0
 
 
 def inputs(options: Options) -> list[Path]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
-from collateral.contract.params import Seed, UserPath
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize, TestSeed
+from collateral.contract.params import UserPath
 from collateral.contract.spelling import unknown
 from collateral.data._reading.share import drawn
 from collateral.data._reading.torchvision_sets import EMNIST, SETS, SetFacts
@@ -45,7 +45,7 @@ class Options(DataOptions):
     test_share: float = Field(
         0.2, gt=0, lt=1, description="Share of every class to test on, in sets without a test part."
     )
-    test_seed: Seed = Field(0, description="Seed of that choice.")
+    test_seed: TestSeed = 0
     flip: bool | None = Field(None, description="Train with flips; unless told, as is customary.")
     padding: int | None = Field(
         None, ge=0, le=256, description="Train with random crops after padding by so much."
@@ -60,12 +60,11 @@ class Options(DataOptions):
 
     @model_validator(mode="after")
     def _what_is_given_applies(self) -> Options:
-        # By value: a job gets all options, those too that the config leaves out.
-        default = {name: field.default for name, field in type(self).model_fields.items()}
-        if self.split != default["split"] and self.dataset != "EMNIST":
+        if "split" in self.model_fields_set and self.dataset != "EMNIST":
             raise ValueError(f"`split` is of EMNIST alone, not of {self.dataset}; leave it out")
-        if self.test_share != default["test_share"] and _facts(self).test:
-            raise ValueError(f"`test_share`: {self.dataset} has a test part; leave it out")
+        for key in ("test_share", "test_seed"):
+            if key in self.model_fields_set and _facts(self).test:
+                raise ValueError(f"`{key}`: {self.dataset} has a test part; leave it out")
         return self
 
 

@@ -29,7 +29,7 @@ class Problem:
     """A part of a finding that raised."""
 
     finding: str
-    part: str  # numbers, across, colours, table, figure or words
+    part: str  # numbers, across, colours, table, figure, words or chart
     cell: str  # empty: all of them
     error: str
 

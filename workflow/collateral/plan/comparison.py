@@ -12,7 +12,7 @@ from collateral.plan.jobs import BaseJob, BenchmarkJob, DataJob, GivenJob, Retra
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 from collateral.plan.planned_records import planned_record
 from collateral.plan.probe_jobs import ProbeJob
-from collateral.plan.shadow_jobs import ShadowJob, expose_job, pool_of
+from collateral.plan.shadow_jobs import ShadowJob, expose_job
 from collateral.results import layout
 from collateral.results.chain import INPUTS, read_sealed
 from collateral.results.fields import differing
@@ -45,7 +45,7 @@ def _records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
     yield layout.DATA_RECORD, DataJob(benchmark)
     for seed in benchmark.base_seeds():
         yield _record(layout.BASE, seed=seed), BaseJob(benchmark)
-    for member in range(pool_of(benchmark).count if benchmark.config.shadows else 0):
+    for member in range(benchmark.pool.count if benchmark.config.shadows else 0):
         yield _record(layout.SHADOW, member=member), ShadowJob(benchmark, member)
     for name, cell in benchmark.cells.items():
         yield layout.SPLIT.format(cell=name), SplitJob(benchmark, cell)

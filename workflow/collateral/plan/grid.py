@@ -10,7 +10,8 @@ from typing import Any
 from collateral.config.cells import ForgetSpec, cells_of
 from collateral.config.methods import MethodSpec, resolve
 from collateral.config.names import short, varied
-from collateral.config.schema import ALL, BenchmarkConfig, Config, GivenParams, SweepConfig
+from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
+from collateral.config.weights import GivenParams
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import METHOD, params_class, prepare_class, prepared_name
 from collateral.contract.selection import TEACHER
@@ -174,6 +175,12 @@ class Benchmark:
     def reference(self) -> str:
         """Return the run that all others are held against: the base where there is no Retrain."""
         return layout.ORIGINAL if self.config.retrain is None else layout.RETRAIN
+
+    @property
+    def pool(self) -> ShadowsConfig:
+        """Return what the config says of shadow models, where there are some."""
+        assert self.config.shadows is not None
+        return self.config.shadows
 
     def base_seed(self, seed: int) -> int:
         """Return the seed whose base model the runs of `seed` start from."""

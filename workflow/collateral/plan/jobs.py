@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError
-from collateral.config.schema import CELL, SEED, GivenParams, RetrainParams
+from collateral.config.weights import CELL, SEED, GivenParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import DATA, FORGET, MODEL
 from collateral.contract.work import Work
@@ -78,7 +78,7 @@ class DataJob(BenchmarkJob):
     @property
     def options(self) -> str:
         """Its options, as JSON."""
-        return as_json({k: v for k, v in self.benchmark.config.data.items() if k != "name"})
+        return as_json(self.benchmark.config.data_options)
 
     @property
     def forget(self) -> str:

@@ -29,7 +29,7 @@ from collateral.plan.method_jobs import (
     UnlearnJob,
 )
 from collateral.plan.probe_jobs import ProbeJob
-from collateral.plan.shadow_jobs import ExposeJob, ShadowJob, pool_of
+from collateral.plan.shadow_jobs import ExposeJob, ShadowJob
 from collateral.results import layout
 from collateral.results.chain import INPUTS, content_hash
 from collateral.results.files import read_json
@@ -113,7 +113,7 @@ def _trained(job: BaseJob | RetrainJob, name: str, said: Said) -> Said:
 
 
 def _shadow(job: ShadowJob, said: Said) -> Said:
-    pool = pool_of(job.benchmark)
+    pool = job.benchmark.pool
     return {
         "model": job.model,
         "code": job.code,

@@ -8,13 +8,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import collateral
-from collateral.contract.plugins import FINDING, METHOD, MODEL, told
+from collateral.contract.plugins import FINDING, METHOD, MODEL, PARTS, told
 from collateral.models._facts import declared_work
 from collateral.plan.fingerprint import PACKAGE, find_module, fingerprint
 
 OWN = Path(collateral.__file__).parent
 FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
-PARTS = ("numbers", "table", "figure", "words")  # of a finding
 
 
 def method_errors(name: str, *, will_run: bool) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from collateral.config.schema import ShadowsConfig
 from collateral.contract.plugins import MODEL
 from collateral.contract.work import Work
 from collateral.plan import paths
@@ -25,7 +24,7 @@ class ShadowJob(BenchmarkJob):
     @property
     def pool(self) -> str:
         """How many there are, and how many of them see an example."""
-        pool = pool_of(self.benchmark)
+        pool = self.benchmark.pool
         return shlex.join(["--count", str(pool.count), "--share", str(pool.share)])
 
     @property
@@ -51,7 +50,7 @@ class ExposeJob(MethodJob):
     def shadows(self) -> list[str]:
         """The weights of all shadow models, member by member."""
         pattern = paths.shadow_files(paths.SHADOW)["model"]
-        members = range(pool_of(self.benchmark).count)
+        members = range(self.benchmark.pool.count)
         return [self.path(pattern, member=member) for member in members]
 
     @property
@@ -68,9 +67,3 @@ class ExposeJob(MethodJob):
 def expose_job(benchmark: Benchmark, cell: Cell, run: str) -> ExposeJob:
     """Return the job of a method; what it draws follows from the first seed, as tuning does."""
     return ExposeJob(benchmark, cell, cell.runs[run], benchmark.seeds[0])
-
-
-def pool_of(benchmark: Benchmark) -> ShadowsConfig:
-    """Return what the config says of the pool, where there is one."""
-    assert benchmark.config.shadows is not None
-    return benchmark.config.shadows

@@ -15,7 +15,6 @@ from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import BaseJob, CellJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
-from collateral.plan.shadow_jobs import pool_of
 from collateral.plan.workload import SizeUnknownError, data_options, workload_of
 
 
@@ -130,7 +129,7 @@ def _lacks_pool(benchmark: Benchmark) -> bool:
     jobs = [EvaluationJob(benchmark, cell) for cell in benchmark.cells.values()]
     if not _lacks(path for job in jobs for path in job.exposures):
         return False
-    margins, count = paths.shadow_files(paths.SHADOW)["margins"], pool_of(benchmark).count
+    margins, count = paths.shadow_files(paths.SHADOW)["margins"], benchmark.pool.count
     return _lacks(BaseJob(benchmark).path(margins, member=member) for member in range(count))
 
 

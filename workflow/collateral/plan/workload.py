@@ -8,7 +8,6 @@ from functools import cache, cached_property
 from math import ceil, prod, sqrt
 from typing import Any
 
-from collateral.config.schema import ShadowsConfig
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.params import MethodParams, TrainedParams
 from collateral.contract.plugins import DATA, FORGET
@@ -102,12 +101,12 @@ class Workload:
 
     def shadow(self) -> Work:
         """Return the work of a shadow model; its margins are of the train set alone."""
-        seen = round(self._shadows.share * self.size.num_train)
+        seen = round(self.benchmark.pool.share * self.size.num_train)
         return self._named(self._fit(seen) + looking(self.size.num_train))
 
     def expose(self, cell: Cell, run: RunSpec) -> Work:
         """Return the work of unlearning from all shadow models, each of its share."""
-        whole, pool = self.sizes(cell), self._shadows
+        whole, pool = self.sizes(cell), self.benchmark.pool
         of_share = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
         sizes = replace(whole, **of_share)
         work = looking(self.size.num_train) * len(run.choices)
@@ -119,13 +118,8 @@ class Workload:
 
     def least_retained(self, cell: Cell) -> int:
         """Return how many examples every shadow model has to retain, but for very bad luck."""
-        retained, share = self.sizes(cell).retain, self._shadows.share
+        retained, share = self.sizes(cell).retain, self.benchmark.pool.share
         return int(share * retained - SPREAD * sqrt(share * (1 - share) * retained))
-
-    @property
-    def _shadows(self) -> ShadowsConfig:
-        assert self.benchmark.config.shadows is not None
-        return self.benchmark.config.shadows
 
     def tune(self, cell: Cell, run: RunSpec) -> Work:
         """Return the work of all trials."""
@@ -207,8 +201,8 @@ def _may_be_null(params: MethodParams, key: str) -> bool:
 
 def data_options(benchmark: Benchmark) -> DataOptions:
     """Return the options of a benchmark's data set."""
-    given = {key: value for key, value in benchmark.config.data.items() if key != "name"}
-    options: DataOptions = DATA.load(benchmark.config.data["name"]).Options.model_validate(given)
+    module: Any = DATA.load(benchmark.config.data["name"])
+    options: DataOptions = module.Options.model_validate(benchmark.config.data_options)
     return options
 
 

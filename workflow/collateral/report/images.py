@@ -123,7 +123,7 @@ def _moved(example: Example, order: dict[int, int]) -> Example:
 
 
 def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
-    place = layout.BASE if run == layout.ORIGINAL else layout.RUN
+    place = layout.folder_of(run)
     runs = (place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
     files = [folder / one / layout.OUTPUTS for one in runs]
     # Of a base that all seeds share there is one.

@@ -117,7 +117,7 @@ def _rounded(value: str) -> float | str:
 
 def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     """Return what a run's records say: once, and of each seed."""
-    place = layout.BASE if run == layout.ORIGINAL else layout.RUN
+    place = layout.folder_of(run)
     records = {}
     for seed in cell.seeds:
         path = folder / place.format(cell=cell.name, seed=seed, run=run) / layout.RECORD

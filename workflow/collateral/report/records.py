@@ -27,8 +27,8 @@ def computed_with(folder: Path, cell: CellTable) -> str:
 
 
 def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
-    place = layout.BASE if run == layout.ORIGINAL else layout.RUN
-    path = folder / place.format(cell=cell.name, seed=cell.seeds[0], run=run) / layout.RECORD
+    place = layout.folder_of(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
+    path = folder / place / layout.RECORD
     return read_sealed(path, folder) if path.parent.exists() else {}
 
 

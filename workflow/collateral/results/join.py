@@ -19,7 +19,6 @@ from collateral.results.chain import INPUTS, SEAL, file_hash, read_sealed
 from collateral.results.fields import differing
 from collateral.results.files import read_json
 from collateral.results.unpack import Source
-from collateral.results.verification import SEALED
 
 NUMBERS = {
     *(layout.METRICS, layout.METRICS_RECORD, layout.COSTS, layout.COSTS_RECORD, layout.PROBLEMS),
@@ -163,7 +162,7 @@ def misfits(joined: Joined) -> list[str]:
     return [
         f"{RESULTS}/{name}: made from another {place} than that in {joined.origin[place].label}"
         for name, source in joined.origin.items()
-        if PurePosixPath(name).name in SEALED
+        if PurePosixPath(name).name in layout.SEALED
         for place, digest in _inputs(name, source)
         if place in joined.origin and joined.origin[place] is not source
         if file_hash(joined.path(place)) != digest

@@ -65,7 +65,7 @@ THEORY_FIGURES = ("synthetic", "retain-residual", "support")
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,
-    "neighbours.npz": "neighbours.json",
+    Path(NEIGHBOURS).name: Path(NEIGHBOURS_RECORD).name,
     METRICS: METRICS_RECORD,
     PROBLEMS: METRICS_RECORD,
     GATES: METRICS_RECORD,
@@ -84,6 +84,11 @@ RUN_FILES = {
 
 # JSON files that carry a hash of themselves.
 SEALED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
+
+
+def folder_of(run: str) -> str:
+    """Return the pattern of a run's folder; that of Original is the base model's."""
+    return BASE if run == ORIGINAL else RUN
 
 
 def record_of(path: Path) -> Path:

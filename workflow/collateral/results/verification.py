@@ -22,7 +22,6 @@ from collateral.results.chain import (
 )
 from collateral.results.files import MISSING, Unsound, read_json
 
-SEALED = layout.SEALED
 # What tables, figures and pages do without: it may have stayed where it was made.
 DISPENSABLE = {
     *(layout.DATA, layout.MODEL, layout.EMBEDDINGS),
@@ -58,7 +57,7 @@ def walk(folder: Path) -> Walk:
     files = [*files_below(folder)]
     looking = _Looking()
     for path in files:
-        if path.name in SEALED:
+        if path.name in layout.SEALED:
             looking.at_sealed(path)
     for path in files:
         looking.at_other(path)
@@ -135,12 +134,12 @@ class _Looking:
             now = self._should_be(root / name)
             if now is not None and now != digest:
                 yield Unsound(path, OTHER_INPUT.format(root / name))
-            elif Path(name).name in SEALED and not (root / name).exists():
+            elif Path(name).name in layout.SEALED and not (root / name).exists():
                 yield Unsound(root / name, f"{MISSING}, and {path.name} names it")
 
     def _should_be(self, path: Path) -> str | None:
         """Return the hash that a file should have; None where its record is not sound."""
-        is_sealed = path.name in SEALED
+        is_sealed = path.name in layout.SEALED
         content = self._sealed(path if is_sealed else layout.record_of(path))
         if is_sealed:
             return content_hash(path) if content else None

@@ -14,6 +14,7 @@ RULES = {
     "table": "tables",
     "figure": "figures",
     "words": "report",
+    "chart": "report",
 }
 
 

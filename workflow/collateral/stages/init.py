@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 from collateral.config.names import slug
-from collateral.config.schema import SEED
+from collateral.config.weights import SEED
 from collateral.contract.cores import num_cores
 from collateral.plan import paths
 from collateral.plan.estimate.words import duration

@@ -17,14 +17,13 @@ from collateral.contract.plugins import (
     FORGET,
     METHOD,
     MODEL,
+    PARTS,
     Kind,
     params_class,
     prepare_class,
 )
 from collateral.contract.published import in_words
 from collateral.contract.tried import tried
-
-PARTS = ("numbers", "table", "figure", "words")  # of a finding
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -291,14 +291,3 @@ PROPOSITIONS: dict[str, Callable[[np.random.Generator, Size], dict[str, Sides]]]
     "P3": retain_finetuning,
     "P4": support_selection,
 }
-
-DEFAULT_TOLERANCE = 1e-9
-# Sums over the noise's unit vectors, and plane geometry: only rounding is left.
-TOLERANCES = {
-    "P1.4 covariance of the residuals": 1e-12,
-    "P1.5 ascent term A_n": 1e-12,
-    "P1.5 retraining term B_n": 1e-12,
-    "P1.6 excess loss is a square": 1e-12,
-    "P4.3 residual by the cosine": 1e-12,
-    "P4.3 bound on the deviation": 1e-12,
-}

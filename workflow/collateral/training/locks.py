@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-log = logging.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 MOST_WAITING = 1024  # processes that may ask who has a lock
 _held: list[socket.socket] = []  # open as long as the process lives: to close one is to unlock
 
@@ -20,9 +20,9 @@ _held: list[socket.socket] = []  # open as long as the process lives: to close o
 def claim(names: Sequence[str], *, poll_seconds: float = 1.0) -> int:
     """Return the place of the first of `names` that is free, and keep it; wait if none is."""
     is_waiting = False
-    while (place := _first_free(names)) is None:
+    while (place := _lock_first(names)) is None:
         if not is_waiting:
-            log.info(
+            LOG.info(
                 "waiting: %s", "; ".join(f"{name} is held by {_holder(name)}" for name in names)
             )
             is_waiting = True
@@ -30,13 +30,13 @@ def claim(names: Sequence[str], *, poll_seconds: float = 1.0) -> int:
     return place
 
 
-def _first_free(names: Sequence[str]) -> int | None:
+def _lock_first(names: Sequence[str]) -> int | None:
     """Lock the first name that nobody has locked and return its place, or None."""
-    return next((place for place, name in enumerate(names) if _is_locked(name)), None)
+    return next((place for place, name in enumerate(names) if _lock(name)), None)
 
 
-def _is_locked(name: str) -> bool:
-    """Try to lock a name, and answer those who ask who did."""
+def _lock(name: str) -> bool:
+    """Lock a name, and from then on answer those who ask who did; tell whether it was free."""
     lock = socket.socket(socket.AF_UNIX)
     try:
         lock.bind(_address(name))

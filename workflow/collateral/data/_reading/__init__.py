@@ -1,1 +1,1 @@
-"""What data sets share when they read: pixel statistics, .npz files, torchvision's files."""
+"""What data sets share when they read: files of images, .npz, parquet, torchvision's; pixels."""

@@ -55,6 +55,11 @@ class Tree:
         listed = [f"{file.path}\0{file.num_bytes}\0{file.changed}" for file in files]
         return hashlib.sha256("\0".join(listed).encode()).hexdigest()[:16]
 
+    def labels(self, files: Sequence[ListedFile]) -> list[int]:
+        """Return the class of each of some files, by its place."""
+        place = {name: index for index, name in enumerate(self.class_names)}
+        return [place[file.class_name] for file in files]
+
     def counts(self, files: Sequence[ListedFile]) -> tuple[int, ...]:
         """Return how many of some files each class has."""
         found = dict.fromkeys(self.class_names, 0)

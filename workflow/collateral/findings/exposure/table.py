@@ -6,10 +6,10 @@ from typing import Any
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.rows import At
-from collateral.contract.tables import Field, Grid, Line, Source, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import joined
 from collateral.findings._shared.near import FAR, NEAR
-from collateral.findings._shared.tables import line_of
+from collateral.findings._shared.tables import line_of, source_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable
 
@@ -118,7 +118,7 @@ def _field(cell: CellTable, run: str, name: str, part: Part) -> Field:
         text if EMPTY in (low, high) else f"{text} [{low}, {high}]",
         value,
         is_chance=is_change and ends[0] <= 0 <= ends[1],
-        source=Source(run, name, part[0], str(part[1] or "")),
+        source=source_of(run, name, *part),
     )
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from collateral.findings._shared.against import NEXT_SEED
 from collateral.findings._shared.prepared import Line, Panel
 from collateral.findings.catalogue import metric_of
 from collateral.findings.localization import NEAREST, SETS
@@ -10,7 +11,6 @@ from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean
 
 METRIC = "nearest_difference"
 TITLES = {"retain": "Retained examples", "test": "Test examples"}
-NEXT_SEED = "Retrain, next seed"
 CAPTION = (
     "Mean |difference| of the true-class confidence from Retrain's, by rank of similarity to the "
     "forget set: left all but the nearer half, right the nearest 1 %. A line a method, the mean "

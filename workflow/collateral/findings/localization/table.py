@@ -10,6 +10,7 @@ import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import EVERY, Field, Grid, Line, Table
+from collateral.findings._shared.against import NEXT_SEED
 from collateral.findings._shared.captions import described, joined
 from collateral.findings._shared.tables import source_of
 from collateral.findings.localization import CONTROLS, HARDNESS, MEASURES, METRICS, SETS
@@ -33,10 +34,9 @@ CONVENTIONS = joined(
     "|Difference|: of an example's true-class confidence, seed i against seed i.",
     described(MEASURES),
     "Equally hard ones: the same within tenths of Retrain's margin (true logit minus the largest "
-    "other), so that near is not only hard. “Retrain, next seed” is what retraining again gives; "
+    f"other), so that near is not only hard. “{NEXT_SEED}” is what retraining again gives; "
     "its pairs share retrainings, so it has no interval over seeds.",
 )
-FLOOR = "Retrain, next seed"
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -80,7 +80,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
     for control in CONTROLS:
         lines = [Line(table.plan.labels[run], list(_across(table, run, control))) for run in runs]
         rising = [f"{METRICS['rising_cells'].label}, {SETS[of]}" for of in SETS]
-        floor = Line(FLOOR, list(_across(table, REFERENCE, control)), is_aside=True)
+        floor = Line(NEXT_SEED, list(_across(table, REFERENCE, control)), is_aside=True)
         grids.append(Grid(CORNERS[control], [*_headings(), *rising], [lines, [floor]]))
     yield Table(
         "localization",
@@ -117,7 +117,7 @@ def _headings() -> list[str]:
 def _line(cell: CellTable, run: str, control: str | None) -> Line:
     fields = [_field(cell, run, name, of, control) for name, of in COLUMNS]
     if run == REFERENCE:
-        return Line(FLOOR, fields, is_aside=True)
+        return Line(NEXT_SEED, fields, is_aside=True)
     return Line(cell.labels[run], fields, cell.trouble(run), cell.kinds[run] == "control")
 
 
@@ -149,7 +149,7 @@ def _record(cell: CellTable, run: str, name: str, of: str, control: str | None) 
     ends = ("low", "high", "examples_low", "examples_high")
     return {
         "run": run,
-        "label": FLOOR if run == REFERENCE else cell.labels[run],
+        "label": NEXT_SEED if run == REFERENCE else cell.labels[run],
         "metric": name,
         "set": of,
         "control": control or "",

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from collateral.contract.rows import At
-from collateral.contract.tables import Field, Grid, Source, Table
+from collateral.contract.tables import Field, Grid, Table
 from collateral.findings._shared.against import groups, runs_shown
 from collateral.findings._shared.captions import described, joined
 from collateral.findings._shared.near import PART_HEADINGS, PARTS
+from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import REFERENCE, CellTable
 
@@ -49,7 +50,7 @@ def _metric(run: str) -> str:
 
 def _field(cell: CellTable, run: str, name: str, at: At) -> Field:
     value = cell.number(run, _metric(run), name, at)
-    source = Source(run, _metric(run), name, str(at or ""))
+    source = source_of(run, _metric(run), name, at)
     return Field(metric_of(_metric(run)).text(value), value, source=source)
 
 

@@ -1,6 +1,7 @@
 """Curves of relearning: accuracy by step, and how far it is above Retrain's."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -39,9 +40,7 @@ def draw(cell: CellTable) -> Figure:
     retrained = curves(cell, REFERENCE)
     for run, look in runs.items():
         own = curves(cell, run)
-        thin = Look(
-            look.colour, "", look.line, look.control
-        )  # a marker a step would hide the lines
+        thin = replace(look, marker="")  # a marker a step would hide the lines
         draw_line(left, steps, own, thin, cell.labels[run], BAND)
         gap = [a - b for a, b in zip(own, retrained, strict=True)]
         draw_line(right, steps, gap, thin, cell.labels[run], BAND)

@@ -9,6 +9,7 @@ from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings._shared.captions import described, joined, over_seeds
 from collateral.findings._shared.tables import csv_record, field_of, line_of
 from collateral.findings.catalogue import metric_of
+from collateral.findings.plain import KINDS
 from collateral.results.table import CellTable
 
 # Number and set, and the heading where the metric's own does not say enough.
@@ -32,8 +33,7 @@ ESTIMATE = "The local teacher never saw the forget set: its UA is an estimate of
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of what needs no Retrain."""
-    kinds = ("reference", "method", "control")
-    groups = [[_line(cell, run) for run in cell.runs(kind)] for kind in kinds]
+    groups = [[_line(cell, run) for run in cell.runs(kind)] for kind in KINDS]
     groups.append(_teacher(cell))
     headings = [title or metric_of(name).heading for (name, _), title in COLUMNS.items()]
     caption = CAPTION.format(title=cell.title, spread=over_seeds(cell))

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, TrainedParams
 from collateral.contract.published import OPTML, Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, num_batches, training
 
 
 class Params(TrainedParams):
@@ -43,5 +43,5 @@ class Params(TrainedParams):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the forget examples that the retained ones' batches have room for."""
-        room = -(-sizes.retain // self.batch_size) * self.batch_size
+        room = num_batches(sizes.retain, self.batch_size) * self.batch_size
         return training(self.epochs * (sizes.retain + min(sizes.forget, room)))

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, cycled_images, num_batches, training
 
 
 class Params(TrainedParams):
@@ -70,7 +70,6 @@ class Params(TrainedParams):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count a batch of forget examples for each of retained ones."""
-        steps = -(-sizes.retain // self.batch_size)
-        whole, rest = divmod(steps, -(-sizes.forget // self.forget_batch_size))
-        forget = whole * sizes.forget + rest * self.forget_batch_size
+        steps = num_batches(sizes.retain, self.batch_size)
+        forget = cycled_images(steps, sizes.forget, self.forget_batch_size)
         return training(self.epochs * (sizes.retain + forget))

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, MethodParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, looking, training
+from collateral.contract.work import Sizes, Work, cycled_images, looking, num_batches, training
 
 
 class Prepare(MethodParams):
@@ -99,19 +99,11 @@ class Params(Prepare):
         remote = sizes.retain - adjacent
         first = min(self.epochs, self.ascent_epochs)
         second = self.epochs - first
-        climbed = _cycled(_batches(remote, self.batch_size), sizes.forget, self.ascent_batch)
+        climbed = cycled_images(
+            num_batches(remote, self.batch_size), sizes.forget, self.ascent_batch
+        )
         plane = min(self.span_batches * self.forget_batch, sizes.forget)
         plane += min(self.span_batches * self.remote_batch, remote)
-        repaired = adjacent + _batches(adjacent, self.batch_size) * plane
+        repaired = adjacent + num_batches(adjacent, self.batch_size) * plane
         work = training(first * (remote + climbed) + second * repaired)
         return work + looking(sizes.forget) if second else work
-
-
-def _batches(examples: int, size: int) -> int:
-    return -(-examples // size)
-
-
-def _cycled(batches: int, examples: int, size: int) -> int:
-    """Return how many images so many batches of repeated passes have."""
-    passes, rest = divmod(batches, _batches(examples, size))
-    return passes * examples + min(rest * size, examples)

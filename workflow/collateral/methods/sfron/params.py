@@ -7,7 +7,7 @@ from pydantic import Field
 
 from collateral.contract.params import MethodParams, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, cycled_images, num_batches, training
 
 CODE = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 128}
 
@@ -69,15 +69,9 @@ class Params(TrainedParams, Prepare):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the steps on either side; each pass over the retained examples begins D_f anew."""
-        batches = -(-sizes.retain // self.batch_size)
+        batches = num_batches(sizes.retain, self.batch_size)
         ends = [*range(batches, self.steps, batches), self.steps]
         climbs = [-(-end // self.every) for end in (0, *ends)]
         by_pass = [after - before for before, after in pairwise(climbs)]
-        forgotten = sum(_cycled(count, sizes.forget, self.batch_size) for count in by_pass)
-        return training(_cycled(self.steps, sizes.retain, self.batch_size) + forgotten)
-
-
-def _cycled(batches: int, examples: int, size: int) -> int:
-    """Return how many images so many batches of repeated passes have."""
-    passes, rest = divmod(batches, -(-examples // size))
-    return passes * examples + min(rest * size, examples)
+        forgotten = sum(cycled_images(count, sizes.forget, self.batch_size) for count in by_pass)
+        return training(cycled_images(self.steps, sizes.retain, self.batch_size) + forgotten)

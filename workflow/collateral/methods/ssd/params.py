@@ -6,10 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import MethodParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import NOTHING, Sizes, Work, training
-
-# A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
-PER_SAMPLE = 2
+from collateral.contract.work import NOTHING, PER_SAMPLE, Sizes, Work, training
 
 
 class Prepare(MethodParams):

@@ -1,0 +1,244 @@
+"""A user's own arrays: how they are read, and what is said of files that do not fit."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from tiny_sets import arrays_content, pixels
+
+from collateral.contract.plugins import DATA
+from collateral.data._facts import size_of
+
+
+def one_wrong(shape, place, value):
+    """Return images in [0, 1] with one value that is not."""
+    images = np.full(shape, 0.5, np.float32)
+    images[place] = value
+    return images
+
+
+def load_arrays(folder, content, test_content=None, **options):
+    np.savez(folder / "own.npz", **content)
+    if test_content is not None:
+        np.savez(folder / "own_test.npz", **test_content)
+        options["test_path"] = folder / "own_test.npz"
+    module = DATA.load("arrays")
+    return module.load(module.Options(path=folder / "own.npz", **options))
+
+
+def test_arrays_come_in_the_order_of_their_file(tmp_path):
+    content = arrays_content()
+    dataset = load_arrays(tmp_path, content)
+    assert np.array_equal(dataset.train_images, content["train_images"])
+    assert np.array_equal(dataset.test_images, content["test_images"])
+    assert dataset.labels.train.tolist() == [0, 1, 2, 0, 1, 2]
+    assert dataset.labels.class_names == ("cat", "dog", "owl")
+    assert (dataset.padding, dataset.flip) == (0, False)
+
+
+def test_arrays_are_augmented_where_the_user_says_so(tmp_path):
+    dataset = load_arrays(tmp_path, arrays_content(), padding=2, flip=True)
+    assert (dataset.padding, dataset.flip) == (2, True)
+
+
+def test_arrays_without_names_have_numbered_classes(tmp_path):
+    dataset = load_arrays(tmp_path, arrays_content(class_names=None))
+    assert dataset.labels.class_names == ("class_0", "class_1", "class_2")
+
+
+def test_grey_arrays_may_have_no_channel(tmp_path):
+    content = arrays_content(train_images=pixels(6, 4, 5), test_images=pixels(3, 4, 5))
+    dataset = load_arrays(tmp_path, content)
+    assert np.array_equal(dataset.train_images[..., 0], content["train_images"])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_floats_are_rounded_to_the_nearest_of_256_values(tmp_path, dtype):
+    train = np.tile([0.0, 0.25, 0.5, 1.0], (6, 1)).reshape(6, 2, 2).astype(dtype)
+    content = arrays_content(train_images=train, test_images=train[:3])
+    dataset = load_arrays(tmp_path, content)
+    # 0.25 * 255 is 63.75; 127.5 lies between two values and goes to the even one.
+    assert dataset.train_images[0].ravel().tolist() == [0, 64, 128, 255]
+
+
+@pytest.mark.parametrize("keys", [("images", "labels"), ("X", "y")])
+def test_train_and_test_set_may_be_files_of_their_own(tmp_path, keys):
+    content = arrays_content()
+    train = dict(zip(keys, (content["train_images"], content["train_labels"]), strict=True))
+    test = dict(zip(keys, (content["test_images"], content["test_labels"]), strict=True))
+    dataset = load_arrays(tmp_path, {**train, "class_names": content["class_names"]}, test)
+    assert np.array_equal(dataset.test_images, content["test_images"])
+    assert dataset.labels.class_names == ("cat", "dog", "owl")
+
+
+BAD_CONTENTS = {
+    "no train images": (
+        {"train_images": None},
+        "own.npz: has train_labels, .*expected train_images and train_labels",
+    ),
+    "no test labels": ({"test_labels": None}, "expected test_images and test_labels"),
+    "channels first": (
+        {"train_images": pixels(6, 3, 32, 32)},
+        r"train_images: shape \(6, 3, 32, 32\); expected \(N, H, W\)",
+    ),
+    "flat images": ({"train_images": pixels(6, 784)}, r"train_images: shape \(6, 784\)"),
+    "integers for images": (
+        {"train_images": pixels(6, 4, 5, 3).astype(np.int64)},
+        "train_images: dtype int64; expected uint8, or floats from 0 to 1",
+    ),
+    "normalised floats": (
+        {"test_images": np.linspace(-2, 2, 180).reshape(3, 4, 5, 3)},
+        "test_images: floats from -2 to 2; expected 0 to 1",
+    ),
+    "floats to 255": (
+        {"train_images": pixels(6, 4, 5, 3).astype(np.float32)},
+        "train_images: floats from .* expected 0 to 1",
+    ),
+    "no numbers": (
+        {"train_images": np.full((6, 4, 5, 3), np.nan)},
+        r"own.npz: train_images: 360 values are NaN or infinite, in 6 of 6 images, the first at "
+        r"\[0, 0, 0, 0\]; expected floats from 0 to 1",
+    ),
+    "a value that is no number": (
+        {"test_images": one_wrong((3, 4, 5, 3), (2, 3, 1, 0), np.nan)},
+        r"own.npz: test_images: 1 value is NaN or infinite, in 1 of 3 images, the first at "
+        r"\[2, 3, 1, 0\]",
+    ),
+    "an infinite value": (
+        {"train_images": one_wrong((6, 4, 5, 3), (5, 0, 0, 2), -np.inf)},
+        r"train_images: 1 value is NaN or infinite, in 1 of 6 images, the first at \[5, 0, 0, 2\]",
+    ),
+    "other test shape": (
+        {"test_images": pixels(3, 5, 5, 3)},
+        r"test_images: images have shape \(H, W, C\) = \(5, 5, 3\), but train images \(4, 5, 3\)",
+    ),
+    "fewer labels than images": (
+        {"train_labels": np.array([0, 1, 2])},
+        "train_labels: 3 labels for 6 train_images",
+    ),
+    "one-hot labels": (
+        {"train_labels": np.eye(6, 3, dtype=int)},
+        r"train_labels: shape \(6, 3\); expected \(N,\)",
+    ),
+    "float labels": (
+        {"test_labels": np.array([0.0, 1.0, 2.0])},
+        "test_labels: dtype float64; expected integers",
+    ),
+    "negative label": (
+        {"train_labels": np.array([0, 1, 2, -1, 1, 2])},
+        "train_labels: found label -1; expected 0 to 2",
+    ),
+    "train label beyond the names": (
+        {"train_labels": np.array([0, 1, 2, 3, 1, 2])},
+        "train_labels: found label 3; expected 0 to 2, as there are 3 classes",
+    ),
+    "test label beyond the names": (
+        {"test_labels": np.array([0, 1, 7])},
+        "test_labels: found label 7; expected 0 to 2",
+    ),
+    "labels from 1": (
+        {"train_labels": np.array([1, 2, 3, 1, 2, 3]), "class_names": None},
+        "train_labels: found label 3; expected 0 to 2",
+    ),
+    "huge labels": (
+        {"train_labels": np.array([0, 1, 2, 0, 1, 2**60]), "class_names": None},
+        "train_labels: found label 1152921504606846976; expected 0 to 3",
+    ),
+    "too many names": (
+        {"class_names": np.array(["cat", "dog", "owl", "elk"])},
+        r"train_labels: no example of class 3 \('elk'\); expected some for all 4 class_names",
+    ),
+    "a name twice": (
+        {"class_names": np.array(["cat", "dog", "cat"])},
+        r"class_names: \['cat'\] more than once",
+    ),
+    "names that are numbers": (
+        {"class_names": np.arange(3)},
+        "class_names: dtype int64, .*expected a list of strings",
+    ),
+    "one class": (
+        {"train_labels": np.zeros(6, int), "test_labels": np.zeros(3, int), "class_names": None},
+        "train_labels: one class only",
+    ),
+    "no train example": (
+        {"train_images": pixels(0, 4, 5, 3), "train_labels": np.zeros(0, int)},
+        r"train_images: shape \(0, 4, 5, 3\) has no pixel; expected at least one image",
+    ),
+    "no test example": (
+        {"test_images": pixels(0, 4, 5, 3), "test_labels": np.zeros(0, int)},
+        "test_images: .*expected at least one image",
+    ),
+    "pickled objects": (
+        {"train_labels": np.array([0, 1, 2, None, 1, 2], dtype=object)},
+        "cannot read .*own.npz: .*allow_pickle=False",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD_CONTENTS.values(), ids=BAD_CONTENTS)
+def test_bad_arrays_are_named_with_file_key_and_what_is_expected(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        load_arrays(tmp_path, arrays_content(**changes))
+    assert str(caught.value).startswith("data.path: ")
+    assert str(tmp_path / "own.npz") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_in_the_test_file_names_the_test_file(tmp_path):
+    train = {"X": pixels(2, 4, 5), "y": np.array([0, 1])}
+    with pytest.raises(ValueError, match=r"data.test_path: .*own_test.npz: y: found label 2"):
+        load_arrays(tmp_path, train, {"X": pixels(1, 4, 5), "y": np.array([2])})
+
+
+def test_files_of_their_own_must_have_a_pair_of_keys(tmp_path):
+    with pytest.raises(ValueError, match=r"own.npz: has X; expected images and labels or X and y"):
+        load_arrays(tmp_path, {"X": pixels(2, 4, 5)}, {"X": pixels(1, 4, 5)})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is not an .npz file"),
+        (b"label,pixel\n0,255\n", "is not an .npz file"),
+        (pickle.dumps([1, 2, 3]), "is not an .npz file"),
+    ],
+)
+def test_another_kind_of_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "own.npz"
+    path.write_bytes(content)
+    module = DATA.load("arrays")
+    with pytest.raises(ValueError, match=message):
+        module.load(module.Options(path=path))
+
+
+@pytest.mark.parametrize("damage", ["cut off", "changed"])
+def test_a_damaged_npz_is_refused(tmp_path, damage):
+    path = tmp_path / "own.npz"
+    np.savez(path, **arrays_content())
+    content = bytearray(path.read_bytes())
+    content[400] ^= 255  # inside the train images: the checksum of the archive tells
+    path.write_bytes(content[:600] if damage == "cut off" else content)
+    module = DATA.load("arrays")
+    with pytest.raises(ValueError, match=rf"data.path: .*{re.escape(str(path))}"):
+        module.load(module.Options(path=path))
+
+
+def test_a_folder_is_no_npz(tmp_path):
+    module = DATA.load("arrays")
+    with pytest.raises(ValueError, match=r"data.path: there is no file"):
+        module.load(module.Options(path=tmp_path))
+
+
+def test_the_size_of_two_files_of_grey_images_is_known(tmp_path):
+    np.savez(tmp_path / "train.npz", X=pixels(5, 4, 6), y=np.array([0, 1, 1, 0, 1]))
+    np.savez(tmp_path / "test.npz", X=pixels(2, 4, 6), y=np.array([1, 1]))
+    options = {"path": tmp_path / "train.npz", "test_path": tmp_path / "test.npz"}
+    size = size_of("arrays", DATA.load("arrays").Options(**options))
+    assert (size.train, size.test, size.shape) == ((2, 3), (0, 2), (4, 6, 1))
+
+
+def test_the_size_of_a_missing_file_is_asked_in_vain(tmp_path):
+    options = DATA.load("arrays").Options(path=tmp_path / "no.npz")
+    with pytest.raises(ValueError, match=r"data\.path: there is no file .*no\.npz"):
+        size_of("arrays", options)

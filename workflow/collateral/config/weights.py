@@ -1,0 +1,94 @@
+"""Models in the config, trained here or brought along: `init`, `base`, `retrain`, `given`."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from collateral.contract.params import Strict, TrainingParams, UserPath
+from collateral.contract.spelling import shown
+
+SEED, CELL = "{seed}", "{cell}"  # in a file's name: each seed, each cell has its own
+NONE = "none"  # in place of Retrain
+RENAME = "Beginnings of names in the file, and what they are in the model."
+
+
+class InitParams(Strict):
+    """Weights that base and retrained models start from."""
+
+    weights: UserPath = Field(description="A .safetensors file, or a .pt with a state dict.")
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
+
+
+class BaseParams(TrainingParams):
+    """Training of base and retrained models, and how runs share a base."""
+
+    weights: UserPath | None = Field(
+        None,
+        description="A model of your own that is trained already and is the base: a .safetensors "
+        "file, or a .pt with a state dict. The recipe beside it is Retrain's. {seed} in its name: "
+        "one for each seed.",
+    )
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
+
+    sharing: Literal["matched", "shared"] = Field(
+        "matched",
+        description="matched: every seed has a base of its own. shared: the first seed's base "
+        "serves all (the paper's protocol). With `weights`, the file's name tells.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shared_where_there_is_one_file(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("weights") is None:
+            return given
+        told = "matched" if SEED in str(given["weights"]) else "shared"
+        if given.get("sharing", told) != told:
+            raise ValueError(
+                f"sharing: {shown(given['sharing'])}: weights "
+                f"{'with' if told == 'matched' else 'without'} {SEED} in their name are {told}"
+            )
+        return {**given, "sharing": told}
+
+
+OWN_FILE = "A .safetensors file, or a .pt with a state dict; {seed} and {cell} in its name: "
+
+
+class GivenParams(Strict):
+    """Weights that somebody else unlearned: judged like a method's."""
+
+    weights: UserPath = Field(description=f"{OWN_FILE}one for each.")
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
+    rte: float | None = Field(
+        None, ge=0, description="Seconds that unlearning took, as you state them; empty if unknown."
+    )
+
+
+class RetrainParams(Strict):
+    """The reference: trained by `base:`'s recipe without the forget set, or weights of your own."""
+
+    weights: UserPath | None = Field(
+        None, description=f"Your own retrained model. {OWN_FILE}one for each."
+    )
+    rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
+    rte: float | None = Field(
+        None, ge=0, description="Seconds that its training took, as you state them."
+    )
+
+    @model_validator(mode="after")
+    def _goes_with_weights(self) -> "RetrainParams":
+        for key in ("rename", "rte"):
+            if self.weights is None and key in self.model_fields_set:
+                raise ValueError(f"{key}: goes with `weights`, which is not given")
+        return self
+
+
+def _none_or_params(value: Any) -> Any:
+    """Return None for the word `none`; an empty value, which might mean either, is refused."""
+    if isinstance(value, str) and value == NONE:
+        return None
+    if not isinstance(value, dict | RetrainParams):
+        raise ValueError(f"should be {NONE}, or a mapping with `weights`, or be left out")
+    return value
+
+
+Reference = Annotated[RetrainParams | None, BeforeValidator(_none_or_params)]

@@ -29,7 +29,6 @@ from collateral.contract.plugins import (
     DATA,
     METHOD,
     MODEL,
-    PARTS,
     kind_of,
     params_class,
     prepare_class,

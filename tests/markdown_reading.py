@@ -42,3 +42,14 @@ def links(page: Path) -> list[str]:
     """Return where the links and pictures of a page lead."""
     without_code = re.sub(r"`[^`\n]*`", "", prose(page))
     return LINK.findall(without_code)
+
+
+def tables(page: Path) -> Iterator[list[str]]:
+    """Yield the lines of each table."""
+    for found in re.finditer(r"(?:^ *\|.*\n?)+", prose(page), re.M):
+        yield found[0].splitlines()
+
+
+def num_cells(line: str) -> int:
+    """Return how many cells a line of a table has; on GitHub a bare pipe in code parts cells too."""
+    return len(re.findall(r"(?<!\\)\|", line)) - 1

@@ -1,4 +1,4 @@
-"""No link of README and docs leads nowhere, and every page can be reached."""
+"""No link of README and docs leads nowhere, every page can be reached, and tables are whole."""
 
 import re
 import runpy
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from markdown_reading import ROOT, anchors, links, pages
+from markdown_reading import ROOT, anchors, links, num_cells, pages, tables
 
 DOCS = ROOT / "docs"
 site_hooks = SimpleNamespace(**runpy.run_path(str(DOCS / "site_hooks.py")))
@@ -87,3 +87,25 @@ def test_the_readme_is_a_page_of_the_site():
 def test_every_picture_is_shown_somewhere():
     shown = {(page.parent / link).resolve() for page in PAGES for link in links(page)}
     assert {*(DOCS / "images").iterdir()} <= shown
+
+
+def ragged(page: Path) -> list[str]:
+    """Return the lines that have more or fewer cells than the head of their table."""
+    return [line for rows in tables(page) for line in rows if num_cells(line) != num_cells(rows[0])]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_each_line_of_a_table_has_as_many_cells_as_its_head(page):
+    assert ragged(page) == []
+
+
+def test_a_line_with_a_pipe_too_many_is_seen(tmp_path):
+    page = tmp_path / "page.md"
+    bad = ["| |test| | b |", "| `a|b` | b |", "| a |"]
+    lines = ["| one | two |", "| --- | --- |", r"| \|test\| | `a\|b` |", *bad]
+    page.write_text("\n".join(["# One", *lines, "", "| a |", "| - |", "```", "| a | b |", "```"]))
+    assert ragged(page) == bad
+
+
+def test_tables_are_found():
+    assert sum(1 for page in PAGES for _ in tables(page)) > 100

@@ -10,6 +10,7 @@ from collateral.contract.metrics import Metric
 from collateral.contract.plugins import FINDING
 
 REPEATED, DOTS = 4, "..."  # so many words of a line above are not said again
+LEAST_LEFT = 3  # words that stand beside dots
 
 
 def findings() -> str:
@@ -80,12 +81,11 @@ def _lines_of_metrics(metrics: Mapping[str, Metric]) -> Iterator[str]:
 
 def _beyond(whole: list[str], said: list[str]) -> str:
     """Return a text, with dots for what begins or ends it as the last line that stands whole."""
-    first = _alike(whole, said)
-    rest = said[first:] if first >= REPEATED else said
-    last = _alike(whole[::-1], rest[::-1])
-    kept = rest[: len(rest) - last] if REPEATED <= last < len(rest) else rest
-    dots = (DOTS if rest != said else "", DOTS if kept != rest else "")
-    return " ".join(filter(None, (dots[0], *kept, dots[1])))
+    first, last = _alike(whole, said), _alike(whole[::-1], said[::-1])
+    if max(first, last) < REPEATED or len(said) - max(first, last) < LEAST_LEFT:
+        return " ".join(said)
+    kept = [DOTS, *said[first:]] if first >= last else [*said[: len(said) - last], DOTS]
+    return " ".join(kept)
 
 
 def _alike(one: list[str], other: list[str]) -> int:

@@ -36,6 +36,7 @@ from collateral.contract.plugins import (
 from collateral.models._facts import facts_of
 
 FORMULA = "Formula: "  # begins the last paragraph of the docstring of `Params`
+OF_THE_METHOD = "the method's"  # the default of a key for which each method has one
 WIDTH = 90  # letters of a formula's line
 EVERYTHING = ("forget images", "forget labels", "retain")  # what a method may touch
 EXAMPLES = (("config.yaml", "digits"), ("configs/field.yaml", "field"))
@@ -117,7 +118,8 @@ def _facts_of_method(name: str) -> Iterator[str]:
     if prepare and prepare.model_fields:
         read = [f"`{field}`" for field in prepare.model_fields]
         assert [row.key for row in _own(name)][: len(read)] == read, name
-        yield f"`prepare` reads: {read[0] if len(read) == 1 else f'all to {read[-1]}'}."
+        several = f"the keys of this table down to {read[-1]}"
+        yield f"`prepare` reads {read[0] if len(read) == 1 else several}."
 
 
 # Keys of methods: those that all share are told once.
@@ -129,7 +131,8 @@ def shared_keys() -> str:
     for field, row in zip(WarmedParams.model_fields, rows_of(WarmedParams), strict=True):
         who = [f"`{n}`" for n in METHOD.names() if field in params_class(n).model_fields]
         only = "" if field in TrainedParams.model_fields else f" Of {', '.join(who)}."
-        rows.append(row._replace(what=row.what + only))
+        default = OF_THE_METHOD if row.default == REQUIRED else row.default
+        rows.append(row._replace(default=default, what=row.what + only))
     return table_of(rows)
 
 
@@ -243,9 +246,9 @@ def shared_options() -> str:
 
 @cache
 def _of_several() -> dict[Key, str]:
-    """Return the options of several, with whose they are, but for what speaks of another row."""
+    """Return the options of several, with whose they are."""
     of = owners((name, row) for name in DATA.names() for row in _options_of(name))
-    return {row: who for row, who in of.items() if ", " in who and "that" not in row.what.split()}
+    return {row: who for row, who in of.items() if ", " in who}
 
 
 def _options_of(name: str) -> Iterator[Key]:
@@ -259,8 +262,10 @@ def _data_set(name: str) -> Iterator[str]:
     yield from paragraphs(module.__doc__)
     if own := [row for row in _options_of(name) if row not in _of_several()]:
         yield table_of(own)
-    if how := getattr(getattr(module, "FILES", None), "how", ""):
-        yield f"By hand: {how}"
+    if files := getattr(module, "FILES", None):
+        root = written(module.Options.model_fields["root"].default)
+        listed = ", ".join(f"`{path}`" for path in files.paths)
+        yield f"By hand, into `root:` (`{root}/`): {listed}. {files.how}"
     yield f"```yaml\ndata: {written(example_of(name))}\n```"
 
 

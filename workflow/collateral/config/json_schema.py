@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from collateral.config.schema import Config
-from collateral.config.weights import NONE
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, params_class
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
@@ -37,7 +36,6 @@ def json_schema() -> Schema:
     benchmark["data"]["anyOf"] = [_data_set(name) for name in DATA.names()]
     families = [{"pattern": f"^{prefix}"} for prefix in MODEL.families]
     benchmark["model"]["anyOf"] = [{"enum": MODEL.names()}, *families]
-    benchmark["retrain"]["anyOf"].append({"const": NONE})
     benchmark["controls"]["items"]["enum"] = CONTROL.names()
     benchmark["methods"] |= {
         "properties": {name: {"anyOf": [_part(name), EMPTY]} for name in METHOD.names()},

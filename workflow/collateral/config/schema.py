@@ -146,7 +146,7 @@ class BenchmarkConfig(Strict):
     )
     retrain: Reference = Field(
         default_factory=RetrainParams,
-        description="The reference. Left out: trained here. `weights`: your own. none: there is "
+        description="The reference. Left out: trained here. `weights`: your own. `none`: there is "
         "no Retrain, runs are held against the base, and what needs Retrain is left out.",
     )
     methods: dict[str, dict[str, Any]] = Field(

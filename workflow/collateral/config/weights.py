@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from collateral.contract.params import Strict, TrainingParams, UserPath
 from collateral.contract.spelling import shown
@@ -91,4 +91,5 @@ def _none_or_params(value: Any) -> Any:
     return value
 
 
-Reference = Annotated[RetrainParams | None, BeforeValidator(_none_or_params)]
+NoRetrain = Annotated[None, WithJsonSchema({"const": NONE})]
+Reference = Annotated[RetrainParams | NoRetrain, BeforeValidator(_none_or_params)]

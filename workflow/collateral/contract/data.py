@@ -19,7 +19,7 @@ TestShare = Annotated[
     float | None,
     Field(gt=0, lt=1, description="Share of every class to test on, where there is no test set."),
 ]
-TestSeed = Annotated[Seed, Field(description="Seed of that choice.")]
+TestSeed = Annotated[Seed, Field(description="Seed of the choice of test examples.")]
 Broken = Annotated[
     Literal["refuse", "skip"],
     Field(description="What is done with images that cannot be read; both name them."),

@@ -51,5 +51,5 @@ def tables(page: Path) -> Iterator[list[str]]:
 
 
 def num_cells(line: str) -> int:
-    """Return how many cells a line of a table has; on GitHub a bare pipe in code parts cells too."""
+    """Return how many cells a line of a table has; on GitHub a bare pipe in code parts them too."""
     return len(re.findall(r"(?<!\\)\|", line)) - 1

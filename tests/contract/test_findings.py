@@ -2,7 +2,9 @@
 
 import json
 import math
+import operator
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
@@ -113,7 +115,10 @@ def test_rates_are_rates(rows, cell, finding):
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_retrain_against_itself_is_ideal(cell, tmp_path):
-    """What is held against Retrain, with Retrain's own answers, is as Retrain's or zero."""
+    """What is held against Retrain, with Retrain's own answers, is as Retrain's or zero.
+
+    So are the ends of an interval, or around it: that of equal seeds is not empty.
+    """
     whole = CELLS[cell]
     copies = {("copy", seed): whole.runs["retrain", seed] for seed in SEEDS}
     retrained = {key: run for key, run in whole.runs.items() if key[0] == "retrain"}
@@ -125,7 +130,14 @@ def test_retrain_against_itself_is_ideal(cell, tmp_path):
         }
         for (run, *key), value in numbers.items():
             if run == "copy" and key[1] in held and not math.isnan(value):
-                assert value == numbers.get(("retrain", *key), 0), (finding, key)
+                ideal = numbers.get(("retrain", *key), 0)
+                assert relation(key[1])(value, ideal), (finding, key)
+
+
+def relation(metric: str) -> Callable[[float, float], bool]:
+    """Return how a number has to be to what is ideal."""
+    ends = {"_low": operator.le, "_high": operator.ge}
+    return next((held for end, held in ends.items() if metric.endswith(end)), operator.eq)
 
 
 @pytest.fixture(scope="module")

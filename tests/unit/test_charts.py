@@ -18,9 +18,9 @@ from collateral.findings.locality.chart import averaged, charts
 from collateral.findings.locality.prepared import MEASURES, SETS, ends, prepared
 from collateral.findings.verdict import COLLAPSED as COLLAPSED_VERDICT
 from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict.chart import LINE, SIZE, in_words, with_names
 from collateral.findings.verdict.chart import charts as verdict_charts
-from collateral.findings.verdict.chart import in_words, with_names
-from collateral.findings.verdict.picture import points
+from collateral.findings.verdict.picture import limits, points
 
 RETRAINED = Wrong((25,) * 3, (1, 0, 2), (0,) * 3, (20, 21, 22))
 HURT = Wrong((26, 25, 27), (20, 21, 19), (2, 1, 3), (25,) * 3)
@@ -107,9 +107,9 @@ def test_a_collapsed_run_is_in_the_picture_and_one_without_a_price_too(counted):
     assert (rows["time"] == "–").all()
 
 
-def named(*x: float) -> pd.DataFrame:
-    """Return runs without damage, and where their names are."""
-    rest = {"y": 0.0, "is_edge": False, "damage": 0.0, "forgetting_error": 40.0, "area": 18.0}
+def named(*x: float, y: float = 0.0) -> pd.DataFrame:
+    """Return runs of one damage, and where their names are."""
+    rest = {"y": y, "is_edge": False, "damage": y, "forgetting_error": 40.0, "area": 18.0}
     floors = {"floor_damage": 1.0, "floor_error": 1.0}
     return with_names(pd.DataFrame({"x": x, "label": "Method", **rest, **floors}))
 
@@ -121,6 +121,15 @@ def test_names_of_points_at_one_place_stand_above_each_other_and_are_tied_to_the
     assert second > first
     assert third > second
     assert frame["is_moved"].tolist() == [False, True, True, False]
+
+
+def test_names_of_a_crowd_near_the_top_stay_in_the_picture_and_apart():
+    frame = named(*[1.0] * 10, y=30.0)
+    low, high, _ = limits(frame)
+    assert frame["name_y"].between(low, high).all()
+    line = LINE * (high - low) / SIZE["height"]
+    assert (np.diff(np.sort(frame["name_y"])) >= line).all()
+    assert frame["name_y"].min() < 30 < frame["name_y"].max()
 
 
 def test_a_name_begins_right_of_its_mark_and_stands_on_no_other():

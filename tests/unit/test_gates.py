@@ -263,7 +263,7 @@ def test_all_gates_of_a_sound_cell_are_green(tmp_path):
         ("something to forget", "amber", "margin", [], "the margin is not known"),
         ("something to forget", "amber", "base_ua", [0.9, 1, 0.9, 0.9, 0.9], "forget: the base's"),
         ("something to forget", "amber", "base_ua", [0.5] * 5, "UA is −40.0 points"),
-        ("something to forget", "amber", "base_ua", [], "a control `original` says"),
+        ("something to forget", "amber", "base_ua", [], "or track a method"),
         (
             "Retrain as the base",
             "amber",
@@ -289,6 +289,14 @@ def test_a_number_of_retrain_changes_the_colour_of_its_gate_alone(
     assert said in found[name].text
     others = {gate.colour for gate in found.values() if gate.name != name}
     assert others == {"green"}
+
+
+@pytest.mark.parametrize("num_seeds", [1, 5])
+def test_a_margin_that_is_not_known_wants_seeds_where_there_are_too_few(tmp_path, num_seeds):
+    cell = good_cell(num_seeds)
+    cell.metrics = [row for row in cell.metrics if row["metric"] != "margin"]
+    said = asked(tmp_path, cell)["something to forget"].text
+    assert said.partition("not known")[2] == (", which takes two seeds" if num_seeds == 1 else "")
 
 
 def took(trial: int) -> FakeCell:

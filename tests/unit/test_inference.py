@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp
+from scipy.stats import t as student
 
 from collateral.findings._shared.inference.differences import (
     chosen_test,
@@ -91,6 +92,27 @@ def test_two_equal_seeds_leave_doubt_and_five_less():
     assert interval(two, step=0.1) == pytest.approx([1 - 12.7062 / 20, 1 + 12.7062 / 20])
     assert compare({"a": two}, {"a": 0.1})["a"].p == p_value(two, step=0.1)
     assert compare({"a": two})["a"].p == 0
+
+
+@pytest.mark.parametrize("num_tests", [1, 16])
+def test_ten_seeds_of_no_more_spread_than_a_step_are_not_flipped(num_tests):
+    # One example is ten standard errors, with nine degrees of freedom.
+    equal, one_off = np.full(10, 0.1), np.array([0.1] * 9 + [0.2])
+    assert chosen_test(10, num_tests) == "flips"
+    for sample, t in ((equal, 10), (one_off, 11)):
+        found = compare(dict.fromkeys(range(num_tests), sample), dict.fromkeys(range(16), 0.1))[0]
+        assert found.p == pytest.approx(num_tests * 2 * student.sf(t, 9))
+        ends = t_interval(sample, 0.05 / num_tests, 0.1)
+        assert (found.low, found.high) == pytest.approx(ends)
+        assert found.low < found.mean < found.high
+
+
+def test_ten_seeds_of_more_spread_than_a_step_are_flipped():
+    two_off = np.array([0.1] * 8 + [0.2] * 2)
+    assert compare({"a": two_off}, {"a": 0.1}) == compare({"a": two_off})
+    assert p_value(two_off, step=0.1) == p_value(np.full(10, 0.1)) == 2 / 2**10
+    both = p_value(np.array([two_off, np.full(10, 0.1)]), step=0.1)
+    assert both == pytest.approx([2 / 2**10, 2 * student.sf(10, 9)])
 
 
 def test_more_seeds_than_can_be_flipped_are_flipped_at_random():

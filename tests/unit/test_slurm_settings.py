@@ -7,6 +7,7 @@ from collateral.plan.slurm import (
     asked_partitions,
     cancelling_partitions,
     cluster_settings,
+    partition_names,
     partition_problems,
     partitions,
     preemption_problem,
@@ -64,6 +65,11 @@ def test_preemption_that_cancels_is_warned_of():
         ({"slurm_partition": "gpu,"}, ["gpu"]),
         ({"slurm_partition": "'a' if attempt < 2 else 'b'"}, []),
         ({"slurm_partition": "gpu", "clusters": "theirs"}, []),
+        ({"slurm_partition": "gpu", "slurm_extra": "--clusters=theirs"}, []),
+        ({"slurm_partition": "gpu", "slurm_extra": "'--exclude=a --clusters theirs'"}, []),
+        ({"slurm_partition": "gpu", "slurm_extra": "'-M theirs'"}, []),
+        ({"slurm_partition": "gpu", "slurm_extra": "--exclusive -Mtheirs"}, []),
+        ({"slurm_partition": "gpu", "slurm_extra": "--exclude=node-M1 -m block"}, ["gpu"]),
     ],
 )
 def test_the_partitions_that_a_job_asks_for(resources, asked):
@@ -96,17 +102,17 @@ def test_settings_are_read_as_scontrol_shows_them(monkeypatch, tmp_path):
     assert cluster_settings() == {"MinJobAge": "300 sec", "PrologFlags": "a=b"}
 
 
-def test_partitions_that_cancel_are_found(monkeypatch, tmp_path):
-    shown = ["main PreemptMode=REQUEUE", "idle Nodes=a PreemptMode=GANG,CANCEL", "old"]
+def test_partitions_are_read_and_hidden_ones_and_those_that_cancel_too(monkeypatch, tmp_path):
+    shown = ["main PreemptMode=REQUEUE", "g-2 Hidden=YES PreemptMode=GANG,CANCEL", "old"]
     lines = "\\n".join(f"PartitionName={part}" for part in shown)
-    set_scontrol(monkeypatch, tmp_path, f'[ "$3" = partition ] && printf "{lines}"')
-    assert cancelling_partitions() == ["idle"]
+    set_scontrol(monkeypatch, tmp_path, f'[ "$1$4" = --allpartition ] && printf "{lines}"')
+    assert partition_names(partitions()) == ["main", "g-2", "old"]
+    assert cancelling_partitions(partitions()) == ["g-2"]
 
 
-def test_hidden_partitions_are_partitions(monkeypatch, tmp_path):
-    shown = "PartitionName=main AllowGroups=ALL\\nPartitionName=g-2 Hidden=YES"
-    set_scontrol(monkeypatch, tmp_path, f'[ "$1$4" = --allpartition ] && printf "{shown}"')
-    assert partitions() == ["main", "g-2"]
+def test_a_cluster_without_partitions_has_none(monkeypatch, tmp_path):
+    set_scontrol(monkeypatch, tmp_path, "echo No partitions in the system")
+    assert partitions() == []
 
 
 def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, tmp_path):

@@ -16,6 +16,7 @@ from collateral.plan.slurm import (
     ClusterError,
     asked_partitions,
     cluster_settings,
+    partition_names,
     partition_problems,
     partitions,
 )
@@ -56,7 +57,7 @@ def partition_checks(*, is_needed: bool) -> Iterator[Check]:
     """Say whether the partitions that the profile names are there, where it names any."""
     try:
         asked = profile_partitions(PROFILE) if PROFILE.is_file() else []
-        problems = partition_problems(asked, partitions()) if asked else []
+        problems = partition_problems(asked, partition_names(partitions())) if asked else []
     except ClusterError:
         return  # which was said
     except ConfigError as error:

@@ -17,6 +17,7 @@ LEAST_MEMORY = 180
 IN_FLIGHT = 100  # jobs, as in profiles/slurm
 # By which a job goes to another cluster, whose partitions are not known here.
 OTHER_CLUSTERS = ("slurm_cluster", "cluster", "clusters")
+OTHER_CLUSTERS_OPTION = re.compile(r"""(^|[\s'"])(-M|--clusters[=\s])""")  # in slurm_extra
 
 
 class ClusterError(Exception):
@@ -28,15 +29,20 @@ def cluster_settings() -> dict[str, str]:
     return _pairs(_shown("config").splitlines())
 
 
-def cancelling_partitions() -> list[str]:
-    """Return the partitions whose jobs are cancelled when others need their place."""
-    found = [_pairs(line.split()) for line in _shown("partition").splitlines()]
-    return [part["PartitionName"] for part in found if "CANCEL" in part.get("PreemptMode", "")]
+def partitions() -> list[dict[str, str]]:
+    """Return all partitions, hidden ones too, as `scontrol` shows them."""
+    found = [_pairs(line.split()) for line in _shown("partition", "--all").splitlines()]
+    return [part for part in found if "PartitionName" in part]
 
 
-def partitions() -> list[str]:
-    """Return the names of all partitions, also of those that are hidden."""
-    return re.findall(r"^PartitionName=(\S+)", _shown("partition", "--all"), re.M)
+def partition_names(partitions: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the names of partitions."""
+    return [part["PartitionName"] for part in partitions]
+
+
+def cancelling_partitions(partitions: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the names of those whose jobs are cancelled when others need their place."""
+    return partition_names(part for part in partitions if "CANCEL" in part.get("PreemptMode", ""))
 
 
 def _shown(what: str, *options: str) -> str:
@@ -88,10 +94,17 @@ def preemption_problem(partitions: Iterable[str]) -> str | None:
 
 def asked_partitions(resources: Mapping[str, object]) -> list[str]:
     """Return the partitions of this cluster that a job's resources name; an expression has none."""
-    if any(resources.get(key) for key in OTHER_CLUSTERS):
+    if _is_elsewhere(resources):
         return []
     named = str(resources.get("slurm_partition") or "").strip("'\"")
     return [*filter(None, named.split(","))] if re.fullmatch(r"[\w.,-]+", named) else []
+
+
+def _is_elsewhere(resources: Mapping[str, object]) -> bool:
+    """Tell whether a job goes to another cluster."""
+    extra = str(resources.get("slurm_extra") or "")
+    is_named = any(resources.get(key) for key in OTHER_CLUSTERS)
+    return is_named or bool(OTHER_CLUSTERS_OPTION.search(extra))
 
 
 def partition_problems(asked: Iterable[str], there: Iterable[str]) -> list[str]:

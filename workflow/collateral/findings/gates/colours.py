@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from collateral.contract import power
 from collateral.contract.metrics import percent
+from collateral.findings._shared.inference.differences import LEAST_SEEDS
 from collateral.findings._shared.inference.equivalence import is_beyond
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.catalogue import metric_of
@@ -97,14 +98,13 @@ def forgettable(cell: CellTable) -> Answer:
     base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
     above, metric = mean_of_defined(base_ua - ua), metric_of("margin")
     if math.isnan(above):
-        return (
-            "amber",
-            "whether anything is to be forgotten is unknown: a control `original` says",
-        )
+        said = "whether anything is to be forgotten is unknown"
+        return "amber", f"{said}: add the control `original`, or track a method"
     margin = cell.number(cell.reference, "margin", at="ua")
     said = f"the base's UA is {metric.text(above, sign=True)} points from Retrain's"
     if math.isnan(margin):
-        return "amber", f"{said}; the margin is not known, which takes two seeds"
+        why = ", which takes two seeds" if len(cell.seeds) < LEAST_SEEDS else ""
+        return "amber", f"{said}; the margin is not known{why}"
     if is_beyond(above, margin):
         return "green", f"{said}, the margin is {metric.text(margin)}"
     said = f"nothing to forget: {said}, no more than the margin of {metric.text(margin)}"

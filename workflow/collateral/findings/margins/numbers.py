@@ -25,7 +25,7 @@ from collateral.results.layout import RETRAIN
 LEAST_SEEDS = 2
 POOLED = 4  # seeds that the set's mean variance counts for
 LEAST = 1e-30  # below the logarithm
-LAST_BITS = 1e-20  # of a mean square
+LAST_BITS_SQUARED = 1e-20  # of a mean square
 LEAST_REST = 2.0**-25  # half a last bit of a float32 near 1: no confidence knows more
 
 Floats = NDArray[np.float64]
@@ -84,7 +84,7 @@ class Margins:
     def variance(self) -> float:
         """The mean over examples of their variance over all seeds; 0 where it is rounding."""
         variance = float(self.by_seed.var(axis=0, ddof=1).mean())
-        return variance if variance > LAST_BITS * float((self.by_seed**2).mean()) else 0.0
+        return variance if variance > LAST_BITS_SQUARED * float((self.by_seed**2).mean()) else 0.0
 
     def law(self, seeds: Sequence[int]) -> tuple[Floats, Floats]:
         """Return mean and variance of each example over some of the seeds."""

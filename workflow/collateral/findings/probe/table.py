@@ -18,7 +18,7 @@ from collateral.results.table import REFERENCE, CellTable
 Column = tuple[str, At]
 GAPS = ("relearn_gap", "residual_gap")
 CAPTION = "Models used once more: {title}. {spread}"
-NEXT_SEED = (
+OF_NEXT_SEED = (
     "In Retrain's line a gap is that of Retrain of the next seed: what retraining again gives."
 )
 
@@ -35,7 +35,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "Models used once more",
         [Grid("Method", [_heading(*column) for column in columns], [g for g in groups if g])],
         CAPTION.format(title=cell.title, spread=over_seeds(cell)),
-        joined(described(names), *([NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else [])),
+        joined(described(names), *([OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else [])),
         [csv_record(cell, run, name, at=at) for run in _runs(cell) for name, at in columns],
     )
 

@@ -50,7 +50,7 @@ def in_words(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with where names begin: right of their marks, above what is in the way."""
+    """Return the rows with where names begin: right of their marks, off what is in the way."""
     low, high, right = limits(frame)
     pixel = np.array([(1 + 2 * EDGE) * right / SIZE["width"], (high - low) / SIZE["height"]])
     places = frame[["x", "y"]].to_numpy() / pixel
@@ -58,7 +58,7 @@ def with_names(frame: pd.DataFrame) -> pd.DataFrame:
     marks = [Box(x - r, y, 2 * r, 2 * r) for (x, y), r in zip(places, radii, strict=True)]
     names: list[Box] = []
     for mark, label in zip(marks, frame["label"], strict=True):
-        names.append(_name(mark, len(label), [*marks, *names]))
+        names.append(_name(mark, len(label), [*marks, *names], high / pixel[1]))
     return frame.assign(
         name_x=[name.left * pixel[0] for name in names],
         name_y=[name.middle * pixel[1] for name in names],
@@ -66,11 +66,17 @@ def with_names(frame: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _name(mark: Box, num_letters: int, taken: Sequence[Box]) -> Box:
-    """Return the place of a mark's name, in pixels."""
+def _name(mark: Box, num_letters: int, taken: Sequence[Box], top: float) -> Box:
+    """Return the place of a mark's name, in pixels: above, or below, what is in the way."""
     name = Box(mark.left + mark.width + GAP, mark.middle, LETTER * num_letters, LINE)
+    above = _moved(name, taken, 1)
+    return above if above.middle + LINE / 2 <= top else _moved(name, taken, -1)
+
+
+def _moved(name: Box, taken: Sequence[Box], up: int) -> Box:
+    """Return the name above (1) or below (-1) what is in the way."""
     while other := next((box for box in taken if name.meets(box)), None):
-        name = replace(name, middle=other.middle + (other.height + LINE) / 2 + 1)
+        name = replace(name, middle=other.middle + up * ((other.height + LINE) / 2 + 1))
     return name
 
 

@@ -52,9 +52,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     for family in (methods, *([run] for run in kinds if run not in methods)):
         found = held.differences(family)
         for run in family:
-            yield from held.rows(run, found[run])
+            alike = held.alike(run)
+            yield from held.rows(run, found[run], alike)
             if run in methods:
-                verdict = decide(held.evidence(run, found[run]))
+                verdict = decide(held.evidence(run, found[run], alike))
                 yield Row(run, "verdict", float(VERDICTS.index(verdict)))
 
 
@@ -130,12 +131,14 @@ class Held:
             for run in family
         }
 
-    def equivalence(self, run: str) -> dict[str, Equivalence]:
+    def alike(self, run: str) -> dict[str, Equivalence]:
         """Test whether it is as Retrain is, in each measure."""
         samples = self.samples(run)
         return {at: equivalence(v, self.margins[at], self.steps[at]) for at, v in samples.items()}
 
-    def evidence(self, run: str, found: Mapping[str, Difference]) -> Evidence:
+    def evidence(
+        self, run: str, found: Mapping[str, Difference], alike: Mapping[str, Equivalence]
+    ) -> Evidence:
         """Return what the verdict is made of."""
         statuses = {result.record["status"] for result in self.results(run)}
         ta, retrained = (mean_of_defined(self.cell.values(r, "ta")) for r in (run, RETRAIN))
@@ -144,11 +147,13 @@ class Held:
             is_broken=not statuses.isdisjoint(BROKEN),
             ta_share=ta / retrained if retrained else np.nan,
             differences=found,
-            equivalence={at: one.p for at, one in self.equivalence(run).items()},
+            equivalence={at: one.p for at, one in alike.items()},
             can_be_forgotten=is_beyond(room, self.margins["ua"]),
         )
 
-    def rows(self, run: str, found: Mapping[str, Difference]) -> Iterator[Row]:
+    def rows(
+        self, run: str, found: Mapping[str, Difference], alike: Mapping[str, Equivalence]
+    ) -> Iterator[Row]:
         """Yield the numbers of a run."""
         for seed, value in zip(self.cell.seeds, self.damage(run), strict=True):
             yield Row(run, "damage", float(value), seed, DAMAGED)
@@ -156,7 +161,6 @@ class Held:
         for at, one in found.items():
             yield Row(run, "difference", one.mean, at=at)
             yield Row(run, "difference_p", one.p, at=at)
-        alike = self.equivalence(run)
         for at in MEASURES:
             yield Row(run, "equivalence_p", alike[at].p, at=at)
             yield from _ends(run, "difference", at, found[at])

@@ -3,8 +3,9 @@
 Student's t; or, where there are seeds enough for it to reach the level, flips of the signs, which
 want symmetry alone. Interval and test always agree: one excludes zero where the other rejects.
 
-`step` is what one example makes of a rate. Counts that are equal in all seeds may differ in the
-next: t takes their spread for the least that could have been seen, one example in one seed.
+`step` is what one example makes of a rate, or one near example of damage. Counts that are equal in
+all seeds may differ in the next: t takes their spread for that of one step in one seed. Flips know
+no step, so t is taken wherever the spread is no larger.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
+
+from collateral.contract.metrics import LAST_BITS
 
 Floats = NDArray[np.floating]
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -79,13 +82,13 @@ def chosen_test(n: int, num_tests: int) -> Test:
 def p_value(differences: Floats, num_tests: int = 1, step: float = 0.0) -> NDArray[np.float64]:
     """Return the two-sided p-value of the mean over the last axis, before any adjustment."""
     n = differences.shape[-1]
+    of_t: NDArray[np.float64] = 2 * stdtr(n - 1, -np.abs(_t(differences, step)))
     if chosen_test(n, num_tests) == "t":
-        p: NDArray[np.float64] = 2 * stdtr(n - 1, -np.abs(_t(differences, step)))
-        return p
+        return of_t
     means = _subset_means(differences)
     beyond = np.minimum((means <= 0).sum(axis=-1), (means >= 0).sum(axis=-1))
-    of_flips: NDArray[np.float64] = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
-    return of_flips
+    of_flips = np.minimum(2 * (1 + beyond) / (means.shape[-1] + 1), 1)
+    return np.where(_is_within_step(differences, step), of_t, of_flips)
 
 
 def p_above(differences: Floats, step: float = 0.0) -> NDArray[np.float64]:
@@ -98,10 +101,17 @@ def interval(
     differences: Floats, alpha: float | Floats = ALPHA, num_tests: int = 1, step: float = 0.0
 ) -> Ends:
     """Return the ends of the 1 - alpha interval of the mean over the last axis."""
+    of_t = t_interval(differences, alpha, step)
     if chosen_test(differences.shape[-1], num_tests) == "t":
-        return t_interval(differences, alpha, step)
-    # The means of all subsets cut the line into pieces of equal chance (Hartigan, 1969).
-    means = np.sort(_subset_means(differences), axis=-1)
+        return of_t
+    is_within, of_flips = _is_within_step(differences, step), _flips_interval(differences, alpha)
+    low, high = (np.where(is_within, *ends) for ends in zip(of_t, of_flips, strict=True))
+    return low, high
+
+
+def _flips_interval(differences: Floats, alpha: float | Floats) -> Ends:
+    """Return the ends by the means of all subsets, which cut the line into equal chances."""
+    means = np.sort(_subset_means(differences), axis=-1)  # Hartigan, 1969
     count = means.shape[-1] + 1
     place = np.floor(np.asarray(alpha) * count / 2 + 1e-9).astype(np.int64)[..., None]
     low = np.take_along_axis(means, np.broadcast_to(place - 1, (*means.shape[:-1], 1)), -1)
@@ -118,10 +128,20 @@ def t_interval(differences: Floats, alpha: float | Floats, step: float = 0.0) ->
 
 def standard_error(differences: Floats, step: float = 0.0) -> NDArray[np.float64]:
     """Return the mean's over the last axis, no less than if one seed were a step off."""
-    n = differences.shape[-1]
-    seen = differences.std(axis=-1, ddof=1) / np.sqrt(n)
-    error: NDArray[np.float64] = np.maximum(seen, step / n)
+    error: NDArray[np.float64] = np.maximum(_seen_error(differences), step / differences.shape[-1])
     return error
+
+
+def _seen_error(differences: Floats) -> NDArray[np.float64]:
+    error: NDArray[np.float64] = differences.std(axis=-1, ddof=1) / np.sqrt(differences.shape[-1])
+    return error
+
+
+def _is_within_step(differences: Floats, step: float) -> NDArray[np.bool_]:
+    """Tell where no more is seen than if one seed were a step off; nowhere without a step."""
+    more = _seen_error(differences) - step / differences.shape[-1]
+    is_within: NDArray[np.bool_] = np.round(more, DECIMALS) <= 0
+    return is_within & (step > 0)
 
 
 def holm(p: Floats) -> NDArray[np.float64]:
@@ -151,10 +171,13 @@ def _back(values: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.f
 
 
 def _t(differences: Floats, step: float) -> NDArray[np.float64]:
-    """Return the mean in standard errors: 0 for nothing but zeros, infinite without spread."""
+    """Return the mean in standard errors: 0 of zeros.
+
+    It is infinite without spread, where no step is given.
+    """
     middle, error = differences.mean(axis=-1), standard_error(differences, step)
     # What is equal in all seeds has no spread but that of the last bits.
-    is_equal = error <= 1e-12 * np.abs(middle)
+    is_equal = error <= LAST_BITS * np.abs(middle)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(is_equal, np.copysign(np.inf, middle), middle / error)
     return np.where(middle == 0, 0.0, t)

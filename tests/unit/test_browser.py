@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install c
 HOSTILE = "<script>alert(1)</script>"
 PHONE = {"width": 390, "height": 800}
 SERIOUS = ("serious", "critical")
+PATIENCE = 120_000  # milliseconds: the machine may have other work
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,7 @@ class Opened:
 
     def __init__(self, browser, file: Path, **options):
         self.tab = browser.new_page(**options)
+        self.tab.set_default_timeout(PATIENCE)
         self.said, self.asked = [], []
         self.tab.on("console", lambda one: self.said.append(one.text))
         self.tab.on("pageerror", lambda error: self.said.append(str(error)))
@@ -84,7 +86,7 @@ class Opened:
     def drawn(self, count: int) -> None:
         """Wait for so many charts."""
         self.tab.wait_for_function(
-            f"document.querySelectorAll('figure.chart svg').length >= {count}", timeout=60_000
+            f"document.querySelectorAll('figure.chart svg').length >= {count}"
         )
 
     def all_drawn(self) -> None:

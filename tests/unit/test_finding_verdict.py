@@ -342,7 +342,7 @@ class Drawn:
         held.__dict__["margins"] = {at: float(margin_of(of)) for at, of in squares.items()}
         held.__dict__["steps"] = dict.fromkeys(MEASURES, 0.0)
         found = held.differences(METHODS)
-        return {decide(held.evidence(run, found[run])) for run in METHODS}
+        return {decide(held.evidence(run, found[run], held.alike(run))) for run in METHODS}
 
 
 # Original is far above Retrain, or as Retrain is: then there is nothing to forget.

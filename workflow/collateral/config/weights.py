@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from collateral.contract.params import Strict, TrainingParams, UserPath
 from collateral.contract.spelling import shown
@@ -91,5 +91,15 @@ def _none_or_params(value: Any) -> Any:
     return value
 
 
-NoRetrain = Annotated[None, WithJsonSchema({"const": NONE})]
-Reference = Annotated[RetrainParams | NoRetrain, BeforeValidator(_none_or_params)]
+def _none_for_null(schema: dict[str, Any]) -> None:
+    """Let the schema say what a user writes."""
+    schema["anyOf"] = [
+        {"const": NONE} if one == {"type": "null"} else one for one in schema["anyOf"]
+    ]
+
+
+Reference = Annotated[
+    RetrainParams | None,
+    BeforeValidator(_none_or_params),
+    Field(json_schema_extra=_none_for_null),
+]

@@ -7,6 +7,7 @@ from pathlib import Path
 from collateral.config.names import slug
 from collateral.config.weights import SEED
 from collateral.contract.cores import num_cores
+from collateral.contract.spelling import looked_for
 from collateral.plan import paths
 from collateral.plan.estimate.words import duration
 from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose
@@ -75,7 +76,8 @@ def _check_options(args: argparse.Namespace) -> None:
             "--size: missing; with --weights, say at which size your model was trained"
         )
     if args.weights and SEED not in args.weights and not Path(args.weights).expanduser().is_file():
-        raise ValueError(f"--weights: there is no file {args.weights}")
+        said = f"--weights: there is no file {args.weights}"
+        raise ValueError(f"{said}{looked_for(Path(args.weights))}")
 
 
 def _refuse_working_folder(folder: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import unicodedata
 from pathlib import Path
 
+from collateral.contract.spelling import looked_for
+
 
 def listed_files(path: Path) -> dict[int, str]:
     """Return the lines that name a file, by their numbers."""
     if not path.exists():
-        raise ValueError(f"path: {str(path)!r}: there is no such file")
+        raise ValueError(f"path: {str(path)!r}: there is no such file{looked_for(path)}")
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:

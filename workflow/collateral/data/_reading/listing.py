@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from collateral.contract.seeds import seed_of
-from collateral.contract.spelling import nearest, plain, shown
+from collateral.contract.spelling import looked_for, nearest, plain, shown
 from collateral.data._reading.file_list import listed_files, spellings
 from collateral.data._reading.formats import SUFFIXES
 from collateral.data._reading.share import num_tested
@@ -74,7 +74,7 @@ def tree_of(
     """List a folder; whatever is wrong with it is one line that begins with the key."""
     folder = folder.expanduser()
     if not folder.is_dir():
-        raise ValueError(f"data.path: there is no folder {str(folder)!r}")
+        raise ValueError(f"data.path: there is no folder {str(folder)!r}{looked_for(folder)}")
     test = next((name for name in TESTS if (folder / name).is_dir()), None)
     if test is None or not (folder / TRAIN).is_dir():
         _check_parts(folder)

@@ -16,8 +16,11 @@ pytest.importorskip("safetensors")
 
 pytestmark = pytest.mark.workflow
 PEOPLE = ("017", "023", "8", "17", "5", "044", "90", "12")
-INIT = """init pictures --forget-where subject=017,023 --plugins mine --model net
-    --weights my-model.safetensors --size 8 --mean 0.3 --std 0.4""".split()
+INIT = (
+    *("init", "pictures", "--forget-where", "subject=017,023", "--plugins", "mine"),
+    *("--model", "net", "--weights", "my-model.safetensors"),
+    *("--size", "8", "--mean", "0.3", "--std", "0.4"),
+)
 RESULTS = "results/pictures"
 
 

@@ -124,6 +124,16 @@ def alike(cell: CellTable) -> Answer | None:
     return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), said
 
 
+def unseen(cell: CellTable) -> Answer | None:
+    """Was a base that was trained elsewhere kept from seeing the test set?"""
+    if cell.benchmark.test_drawn is None:
+        return None  # trained here, without it
+    if cell.benchmark.test_drawn:
+        said = "the test set is a share of the images, on which your base may have been trained"
+        return "amber", f"{said}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
+    return "green", "the test set is one that you named, not a share of the images drawn here"
+
+
 def shadows_learned(cell: CellTable) -> Answer | None:
     """Do shadow models, trained on less than the base, know what they were trained on?"""
     least, metric = cell.number(cell.reference, "shadow_sure"), metric_of("shadow_sure")
@@ -233,6 +243,7 @@ GATES: dict[str, Ask] = {
     "base differs": base_differs,
     "something to forget": forgettable,
     "Retrain as the base": alike,
+    "test set unseen": unseen,
     "shadow models learned": shadows_learned,
     "exact copies": exact_copies,
     "near copies": near_copies,

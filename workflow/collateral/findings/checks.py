@@ -17,7 +17,7 @@ from collateral.findings._shared.inference.equivalence import is_beyond
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.catalogue import metric_of
 from collateral.findings.compute import Problem, attempt
-from collateral.findings.gates.copies import LEAST_SIDE, MOST_BITS
+from collateral.findings.gates import LEAST_SIDE, MOST_BITS
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import RETRAIN
 from collateral.results.table import NAMES, BenchmarkTable, CellTable
@@ -39,6 +39,12 @@ def gates_of(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
     asked = (_asked(name, ask, cell) for cell in table.cells for name, ask in gates.items())
     found = [one for one in asked if one]
     return [gate for gate, _ in found], [problem for _, problem in found if problem]
+
+
+def red_gates(cell: CellTable) -> list[Gate]:
+    """Return the red gates of a cell: with one of them no verdict is given."""
+    gates, _ = gates_of(BenchmarkTable(cell.benchmark, (cell,)))
+    return [gate for gate in gates if gate.colour == "red"]
 
 
 def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None] | None:

@@ -14,10 +14,10 @@ from collateral.contract import power
 from collateral.contract.metrics import percent
 from collateral.findings._shared.inference.differences import LEAST_SEEDS
 from collateral.findings._shared.inference.equivalence import is_beyond
+from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.catalogue import metric_of
 from collateral.findings.compute import Problem, attempt
-from collateral.findings.gates import LEAST_SIDE, MOST_BITS
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import RETRAIN
 from collateral.results.table import NAMES, BenchmarkTable, CellTable

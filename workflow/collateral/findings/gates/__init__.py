@@ -5,8 +5,6 @@ The numbers alone; findings/checks.py says which of them are good enough.
 
 from collateral.contract.metrics import Metric
 
-LEAST_SIDE = 32  # pixels: of smaller images too many look alike
-MOST_BITS = 4  # of 63, by which the hashes of near copies differ
 METRICS = {
     "split_faults": Metric(
         "Split", "train examples that are not in exactly one of forget and retain set", "examples"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.findings.gates import LEAST_SIDE, MOST_BITS
+from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
 
 FREQUENCIES = 8  # of a cosine transform along each side
 EXACT = -1  # in place of a number of bits

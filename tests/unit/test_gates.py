@@ -11,8 +11,9 @@ from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
 
 from collateral.cli import main
 from collateral.contract.power import in_words
-from collateral.findings.gates.colours import GATES, edges, gates_of
-from collateral.findings.gates.copies import EXACT, LEAST_SIDE, MOST_BITS, copies, perceptual_hashes
+from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
+from collateral.findings.checks import GATES, edges, gates_of
+from collateral.findings.gates.copies import EXACT, copies, perceptual_hashes
 from collateral.findings.gates.numbers import numbers
 from collateral.plan import paths
 from collateral.plan.gates import last_lines

@@ -26,6 +26,7 @@ from collateral.contract.metrics import Metric
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.contract.rows import Row
 from collateral.findings.compute import cell_numbers
+from collateral.findings.near import near_by_seed, near_in_the_mean
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -69,6 +70,16 @@ def a_cell(forget: np.ndarray) -> FakeCell:
 
 
 CELLS = {name: a_cell(forget) for name, forget in SHARES.items()}
+
+
+NEAR_ERRORS = '''
+"""How often are models wrong near the forget set?"""
+
+from collateral.contract.metrics import Metric
+
+AFTER = ("locality",)
+METRICS = {"near_error": Metric("Near errors", "share of near ones that are wrong", "%")}
+'''
 
 
 @pytest.fixture(scope="module")
@@ -198,10 +209,19 @@ def test_there_are_findings_with_every_part():
     assert all(len(FINDING.parts(part)) > 1 for part in PARTS)
 
 
+@pytest.mark.parametrize("ask", [near_by_seed, near_in_the_mean])
+def test_who_is_near_is_refused_where_locality_was_not_waited_for(ask, tmp_path):
+    """An empty mask would make numbers of nothing without a word."""
+    cell = CELLS["part"].write(tmp_path)
+    with pytest.raises(ValueError, match=r"who is near among 'retain'.*AFTER = ..locality.,."):
+        ask(cell, "retain")
+
+
 def test_the_finding_of_the_docs_works(tmp_path):
     """The code of docs/add-a-finding.md, as it stands there."""
     text = (Path(__file__).parents[2] / "docs/add-a-finding.md").read_text()
     blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
+    blocks, (nearness,) = blocks[:3], blocks[3:]
     files = {block.splitlines()[0].removeprefix("# "): block for block in blocks}
     assert list(files) == ["__init__.py", "numbers.py", "table.py"]
     assert sum(len(block.splitlines()) for block in blocks) < 40
@@ -209,6 +229,10 @@ def test_the_finding_of_the_docs_works(tmp_path):
     folder.mkdir(parents=True)
     for name, block in files.items():
         (folder / name).write_text(block)
+    near = folder.with_name("near_errors")
+    near.mkdir()
+    (near / "__init__.py").write_text(NEAR_ERRORS)
+    (near / "numbers.py").write_text(nearness)
     paths = FINDING.paths
     add_plugins([tmp_path / "my-plugins"])
     try:
@@ -217,10 +241,20 @@ def test_the_finding_of_the_docs_works(tmp_path):
         values = [row.value for row in found if row.metric == "wrong_confidence"]
         assert len(values) == 9
         assert all(1 / 3 < value < 1 for value in values)
+        numbers = {key_of(row): row.value for row in found}
+        near_errors = [value for key, value in numbers.items() if "near_error" in key]
+        assert len(near_errors) == 9
+        # As the package's own finding has it: what Retrain is right about, less what FT is.
+        lost = {seed: numbers["ft", seed, "near_loss", "test"] for seed in SEEDS}
+        for seed in SEEDS:
+            retrain, ft = (numbers[run, seed, "near_error", "test"] for run in ("retrain", "ft"))
+            assert ft - retrain == pytest.approx(lost[seed])
+        assert any(lost.values())
         cell = read_cells(tmp_path, full_cell()).cells[0]
         (table,) = FINDING.load("overconfidence", "table").tables(cell)
         assert table.grids[0].headings == ["Sure and wrong (%)"]
     finally:
         paths.remove(str(folder.parent.resolve()))
-        for name in [name for name in sys.modules if "overconfidence" in name]:
+        plugged = ("overconfidence", "near_errors")
+        for name in [name for name in sys.modules if any(part in name for part in plugged)]:
             del sys.modules[name]

@@ -94,9 +94,12 @@ def metrics_of(finding: str) -> dict[str, Metric]:
 @pytest.mark.parametrize("finding", FINDINGS)
 def test_it_states_its_question_and_its_place(finding):
     module = FINDING.load(finding)
-    assert "?" in (module.__doc__ or "").split("\n\n")[0]
-    assert getattr(module, "PLACE", "main") in PLACES
-    assert set(getattr(module, "AFTER", ())) <= set(FINDINGS) - {finding}
+    asks = "?" in (module.__doc__ or "").split("\n\n")[0]
+    assert asks, "the docstring of __init__.py begins with the question, and its question mark"
+    place = getattr(module, "PLACE", "main")
+    assert place in PLACES, f"PLACE: {place!r}; on the page there are {sorted(PLACES)}"
+    strange = {*getattr(module, "AFTER", ())} - ({*FINDINGS} - {finding})
+    assert not strange, f"AFTER: {sorted(strange)} are no other findings; known: {FINDINGS}"
     folder = Path(module.__path__[0])
     parts = {file.stem for file in folder.glob("*.py")} & PARTS
     assert parts, f"{folder} has none of {sorted(PARTS)}"
@@ -105,23 +108,28 @@ def test_it_states_its_question_and_its_place(finding):
 @pytest.mark.parametrize("finding", FINDINGS)
 def test_its_metrics_are_told_and_measured(finding):
     for name, metric in metrics_of(finding).items():
-        assert name.isidentifier() and name == name.lower()
-        assert metric.label and metric.description and not metric.description.endswith(".")
+        is_plain = name.isidentifier() and name == name.lower()
+        assert is_plain, f"METRICS: {name!r}: columns and links hold it; write it like_this"
+        assert metric.label, f"METRICS: {name}: its label is empty, which headings print"
+        is_described = metric.description and not metric.description.endswith(".")
+        assert is_described, f"METRICS: {name}: say what it is, without a full stop at the end"
 
 
 @pytest.mark.parametrize("finding", FINDINGS)
 @pytest.mark.parametrize("cell", CELLS)
 def test_no_number_is_given_twice(rows, cell, finding):
     keys = [key_of(row) for row in rows[cell] if row.metric in metrics_of(finding)]
-    assert len(set(keys)) == len(keys)
+    twice = sorted({str(key) for key in keys if keys.count(key) > 1})
+    assert not twice, f"rows with one run, seed, metric, set and index: {twice[:3]}; set `at`"
 
 
 @pytest.mark.parametrize("finding", FINDINGS)
 @pytest.mark.parametrize("cell", CELLS)
 def test_rates_are_rates(rows, cell, finding):
     shares = {name for name, metric in metrics_of(finding).items() if metric.unit == "%"}
-    found = [row.value for row in rows[cell] if row.metric in shares]
-    assert all(math.isnan(value) or 0 <= value <= 1 for value in found)
+    found = [row for row in rows[cell] if row.metric in shares]
+    wrong = [row for row in found if not math.isnan(row.value) and not 0 <= row.value <= 1]
+    assert not wrong, f"in % a row holds a share from 0 to 1, not a percentage: {wrong[:3]}"
 
 
 @pytest.mark.parametrize("cell", CELLS)
@@ -142,7 +150,10 @@ def test_retrain_against_itself_is_ideal(cell, tmp_path):
         for (run, *key), value in numbers.items():
             if run == "copy" and key[1] in held and not math.isnan(value):
                 ideal = numbers.get(("retrain", *key), 0)
-                assert relation(key[1])(value, ideal), (finding, key)
+                assert relation(key[1])(value, ideal), (
+                    f"finding {finding}: {key}: a copy of Retrain has {value}, Retrain {ideal}: "
+                    "what is held against Retrain is the same of both; a difference in points is 0"
+                )
 
 
 def relation(metric: str) -> Callable[[float, float], bool]:
@@ -167,11 +178,15 @@ KINDS_OF_CELL = ("plain", "whole", "sizes", "one seed", "lost", "tracked", "trac
 def test_tables_fit_their_headings(tables, module, kind):
     make = getattr(import_module(module), "tables", None)
     for table in make(tables[kind]) if make else ():
-        assert table.name and table.title and table.grids
+        assert table.name and table.title and table.grids, "a table has a name, a title and grids"
         for grid in table.grids:
             lines = [line for group in grid.groups for line in group]
-            assert lines
-            assert {len(line.fields) for line in lines} == {len(grid.headings)}
+            assert lines, f"table {table.name}: a grid without a line: yield no table then"
+            widths = {len(line.fields) for line in lines}
+            assert widths == {len(grid.headings)}, (
+                f"table {table.name}: lines of {sorted(widths)} fields under "
+                f"{len(grid.headings)} headings"
+            )
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)
@@ -180,10 +195,10 @@ def test_figures_have_a_name_and_a_caption(tables, module, kind):
     figures = getattr(import_module(module), "figures", None)
     names = []
     for picture in figures(tables[kind]) if figures else ():
-        assert picture.name and picture.caption
-        assert picture.figure.get_axes()
+        assert picture.name and picture.caption, "a picture has a name and a caption"
+        assert picture.figure.get_axes(), f"figure {picture.name} has no axes: yield none then"
         names.append(picture.name)
-    assert len(set(names)) == len(names)
+    assert len({*names}) == len(names), f"two figures of one name, and so of one file: {names}"
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)
@@ -201,7 +216,7 @@ def test_charts_can_be_written_and_leave_out_what_is_switched_off(tables, module
 @pytest.mark.parametrize("module", FINDING.parts("words"))
 def test_words_are_sentences(tables, module, kind):
     text = import_module(module).words(tables[kind])
-    assert text == "" or text.endswith(".")
+    assert text == "" or text.endswith("."), f"{text!r}: words are sentences, or nothing"
 
 
 def test_there_are_findings_with_every_part():

@@ -100,6 +100,9 @@ class MethodParams(Strict):
     label: ClassVar[str]  # as tables and figures print it
     touches: ClassVar[frozenset[str]]  # of TOUCHABLE
     published: ClassVar[Published] = {}  # what sources say of the parameters
+    # Whether it draws weights of the base anew before its first step: without a step, its model is
+    # then not the base.
+    starts_anew: ClassVar[bool] = False
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None

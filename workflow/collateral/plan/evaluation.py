@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable
 
 from collateral.contract.attacks import MIA
+from collateral.contract.showing import ALL_PICTURES
 from collateral.plan import paths
 from collateral.plan.jobs import CellJob
 from collateral.results import layout
@@ -19,6 +20,13 @@ class EvaluationJob(CellJob):
         """The embeddings that the runs of each seed start from."""
         seeds = map(self.benchmark.base_seed, self.benchmark.seeds)
         return [self.path(paths.EMBEDDINGS, seed=seed) for seed in seeds]
+
+    @property
+    def withheld(self) -> list[str]:
+        """The forget sets, also of other cells, whose examples no page may show."""
+        cells = self.benchmark.cells.values()
+        names = [cell.name for cell in cells if cell.pictures != ALL_PICTURES]
+        return [paths.SPLIT.format(benchmark=self.benchmark.name, cell=name) for name in names]
 
     @property
     def outputs(self) -> list[str]:

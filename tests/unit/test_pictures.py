@@ -15,7 +15,7 @@ from small_grid import grid
 
 from collateral.config.errors import ConfigError
 from collateral.findings.gates.copies import are_copies
-from collateral.plan.evaluation import EvaluationJob
+from collateral.plan.evaluation import PicturesJob
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
 from collateral.results.chain import read_sealed, write_record
@@ -213,7 +213,7 @@ def test_by_default_the_kind_of_forget_set_decides():
     found = {name: cell.pictures for name, cell in benchmark.cells.items()}
     assert {found.pop("gone"), found.pop("person")} == {"retained"}
     assert len(found) > 1 and {*found.values()} == {"all"}
-    job = EvaluationJob(benchmark, benchmark.cells["tenth"])
+    job = PicturesJob(benchmark, benchmark.cells["tenth"])
     splits = [f"results/{benchmark.name}/{name}/split.json" for name in ("gone", "person")]
     assert job.withheld == splits
 

@@ -39,7 +39,7 @@ rule pictures:
     input:
         data=paths.DATA,
         neighbours=paths.NEIGHBOURS,
-        withheld=lambda w: evaluation(w).withheld,
+        withheld=lambda w: pictures_job(w).withheld,
     output:
         pictures=paths.PICTURES,
         record=paths.PICTURES_RECORD,
@@ -48,13 +48,13 @@ rule pictures:
     conda:
         "../../envs/figures.yaml"
     params:
-        keep=lambda w: cell_of(w).pictures,
-        code=stage_code("pictures"),
+        keep=lambda w: pictures_job(w).keep,
+        code=lambda w: pictures_job(w).code,
     shell:
         """
         collateral pictures --data {input.data:q} --neighbours {input.neighbours:q} \
-            --withheld {input.withheld:q} --keep {params.keep} --out {output.pictures:q} \
-            >{log:q} 2>&1
+            --withheld {input.withheld:q} --keep {params.keep} --code {params.code} \
+            --out {output.pictures:q} >{log:q} 2>&1
         """
 
 

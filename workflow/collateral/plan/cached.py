@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collateral.plan import paths
-from collateral.plan.evaluation import EvaluationJob
+from collateral.plan.evaluation import EvaluationJob, PicturesJob
 from collateral.plan.grid import Benchmark
 from collateral.results import layout
 
@@ -120,8 +120,9 @@ def _of_cell(job: EvaluationJob) -> Iterator[Needed]:
     yield Needed(split, "split")
     for path in (paths.NEIGHBOURS, paths.NEIGHBOURS_RECORD):
         yield Needed(job.path(path), "neighbours", (job.path(paths.DATA), split, *job.embeddings))
+    withheld = PicturesJob(job.benchmark, job.cell).withheld
     for path in (paths.PICTURES, paths.PICTURES_RECORD):
-        made_of = (job.path(paths.DATA), job.path(paths.NEIGHBOURS), *job.withheld)
+        made_of = (job.path(paths.DATA), job.path(paths.NEIGHBOURS), *withheld)
         yield Needed(job.path(path), "pictures", made_of)
 
 

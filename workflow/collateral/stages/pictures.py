@@ -28,6 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="split.json of each cell whose forgotten examples no cell may show",
     )
     parser.add_argument("--keep", choices=SHOWINGS, required=True, help="the key `pictures`")
+    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--out", type=Path, required=True, help="pictures.npz")
 
 
@@ -40,7 +41,7 @@ def run(args: Namespace) -> None:
     withheld = np.unique(np.concatenate([np.array([], np.int64), *forget]))
     pictures_of(data, neighbours, withheld, args.keep).save(args.out)
     inputs = hashes([args.data, args.neighbours, *args.withheld], root)
-    about = {"keep": args.keep, INPUTS: inputs}
+    about = {"keep": args.keep, "code": args.code, INPUTS: inputs}
     write_record(layout.record_of(args.out), about, root=root, files=[args.out])
 
 

@@ -35,7 +35,8 @@ def are_copies(images: Images, originals: Images) -> NDArray[np.bool_]:
     if not len(images) or min(images.shape[1:3]) < LEAST_SIDE:
         return is_equal
     bits = np.bitwise_count(perceptual_hashes(images)[:, None] ^ perceptual_hashes(originals))
-    return is_equal | (bits.min(axis=1) <= MOST_BITS)
+    is_like: NDArray[np.bool_] = bits.min(axis=1) <= MOST_BITS
+    return is_equal | is_like
 
 
 def _equal(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:

@@ -53,7 +53,7 @@ rule pictures:
     shell:
         """
         collateral pictures --data {input.data:q} --neighbours {input.neighbours:q} \
-            --withheld {input.withheld:q} --keep {params.keep} --code {params.code} \
+            --withheld {input.withheld:q} --keep {params.keep:q} --code {params.code} \
             --out {output.pictures:q} >{log:q} 2>&1
         """
 

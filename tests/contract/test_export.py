@@ -267,7 +267,7 @@ def in_users_file(name: str) -> str:
     return name if "last" in name else f"backbone.{name}"
 
 
-def test_the_names_of_the_users_file_come_back_where_it_was_renamed(own, tmp_path):
+def test_the_names_of_the_users_file_come_back_where_it_was_renamed(own, tmp_path, capsys):
     """Only some names begin with what is renamed: the inverse cannot be guessed from `rename`."""
     own.train(params={**RECIPE, "epochs": 8})
     theirs = {in_users_file(k): v for k, v in load_file(export(own, "original")).items()}
@@ -279,6 +279,7 @@ def test_the_names_of_the_users_file_come_back_where_it_was_renamed(own, tmp_pat
     again.train(split=again.split)
     for run in ("ft", "original", "retrain"):
         assert load_file(export(again, run)).keys() == theirs.keys()
+    assert "those of your own file, before `rename`" in capsys.readouterr().out
     back = {k.removeprefix("backbone."): v for k, v in load_file(export(again, "ft")).items()}
     model = plain_net()
     model.load_state_dict(back, strict=True)

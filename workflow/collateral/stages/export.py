@@ -50,9 +50,8 @@ def run(args: Namespace) -> None:
     content = save({names[ours]: value for ours, value in weights.items()}, _about(found, data))
     with atomic(args.out) as temporary:
         temporary.write_bytes(content)
-    print("\n".join([*_told(found, args.out, model), *how_to_load(name, args.out, data.info)]))
-    if renamed:
-        print("Its names are those of the file that the config names as weights, before `rename`.")
+    kind = "" if renamed else name
+    print("\n".join([*_told(found, args.out, model), *how_to_load(kind, args.out, data.info)]))
 
 
 def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, str]:
@@ -67,10 +66,12 @@ def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, st
 
 
 def how_to_load(model: str, out: Path, info: ImageInfo) -> list[str]:
-    """Return the lines that load the file into the user's model."""
-    load = f'    model.load_state_dict(safetensors.torch.load_file("{out}"))'
+    """Return the lines that load the file; `model` is empty where names are those of a file."""
+    load = f"    model.load_state_dict(safetensors.torch.load_file({json.dumps(str(out))}))"
     mean, std = (", ".join(f"{value:.6g}" for value in of) for of in (info.mean, info.std))
     normalised = f"Give it images (x - mean) / std, x in [0, 1]: mean {mean}; std {std}."
+    if not model:
+        return ["Its names are those of your own file, before `rename`: load it alike.", normalised]
     if model.startswith(PREFIX):
         return ["Load it with timm:", f"    model = {_create_model(model, info)}", load, normalised]
     if model in NAMES:

@@ -67,7 +67,7 @@ def test_what_metrics_reads_is_among_it(benchmark):
     for cell in benchmark.cells.values():
         job = EvaluationJob(benchmark, cell)
         read = [*job.outputs, *job.trials, *job.support_sizes, *job.probes, *job.exposures]
-        read += [job.path(p) for p in (paths.LABELS, paths.SPLIT, paths.NEIGHBOURS)]
+        read += [job.path(p) for p in (paths.LABELS, paths.SPLIT, paths.NEIGHBOURS, paths.PICTURES)]
         assert {*read} <= listed.keys()
 
 

@@ -292,6 +292,7 @@ def test_algorithms_of_the_contract_count():
         "seeds",
         "selection",
         "shares",
+        "showing",
     }
     counted |= {"columns", "cores", "power", "skipping", "tables", "tracking", "tried"}
     assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
@@ -301,7 +302,7 @@ def test_algorithms_of_the_contract_count():
 
 
 TRAINING = ("data", "split", "train", "teacher", "tune", "unlearn", "support_size")
-TRAINING += ("shadow", "expose", "neighbours", "probe", "given")
+TRAINING += ("shadow", "expose", "neighbours", "pictures", "probe", "given")
 # Where the order, the place, the labels and the digits of what is shown are set.
 PRESENTING = ("findings/*/__init__.py", "findings/catalogue.py", "contract/metrics.py")
 

@@ -96,6 +96,7 @@ TORCH_FREE_STAGES = [
     "list",
     "metrics",
     "neighbours",
+    "pictures",
     "report",
     "split",
     "tables",

@@ -60,6 +60,7 @@ CHANGED = {
     "stages/unlearn.py": {"unlearn"},
     "stages/support_size.py": {"support_size"},
     "stages/neighbours.py": {"neighbours"},
+    "stages/pictures.py": {"pictures"},
     "stages/metrics.py": {"metrics"},
     "stages/gather.py": {"gather"},
     "stages/tables.py": {"tables"},
@@ -143,6 +144,13 @@ def test_a_change_reruns_what_depends_on_it_alone(copy, module):
     change(copy, module)
     changed = [job for job in copy.jobs(*OPTIONS) if "Params have changed" in job.reason]
     assert {job.rule for job in changed} == CHANGED[module]
+
+
+def test_other_pictures_rerun_pictures_and_page_alone(copy):
+    config = copy.folder / "small.yaml"
+    config.write_text(f"{config.read_text()}    pictures: none\n")
+    rules = {job.rule for job in copy.jobs(*OPTIONS)}
+    assert rules == {"pictures", "report", "check", "index", "all"}
 
 
 @pytest.mark.parametrize("module", OF_METHODS)

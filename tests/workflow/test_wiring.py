@@ -228,4 +228,4 @@ def test_every_rule_that_runs_the_package_declares_its_code():
 def test_every_rule_whose_stage_looks_something_up_is_told_of_plug_ins():
     told = {name for name, text in rules().items() if "{params.plugins}" in text}
     running = {name for name, text in rules().items() if re.search(r"\bcollateral \w+ ", text)}
-    assert running - told == {"neighbours", "theory", "index", "check"}
+    assert running - told == {"neighbours", "pictures", "theory", "index", "check"}

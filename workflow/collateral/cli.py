@@ -17,7 +17,7 @@ STAGES = Path(__file__).parent / "stages"
 NOT_STAGES = {"__init__", "options"}
 # Called by people and make, by no rule.
 BY_HAND = {
-    *("bundle", "cached", "claims", "doctor", "estimate", "init", "list"),
+    *("bundle", "cached", "claims", "doctor", "estimate", "export", "init", "list"),
     *("unbundle", "unlock", "verify", "where"),
 }
 

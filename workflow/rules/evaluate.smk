@@ -1,6 +1,6 @@
-"""Numbers from cached outputs; no torch, and no image after `neighbours`.
+"""Numbers from cached outputs; no torch, and no image after `neighbours` and `pictures`.
 
-In: outputs, records and costs of every run. Out: similarities, metrics, costs and what could not be
+In: outputs, records and costs of every run. Out: similarities, pictures, metrics, costs and what could not be
 computed, of each cell; metrics.csv, costs.csv, problems.json and gates.json of the benchmark.
 """
 
@@ -11,7 +11,7 @@ from collateral.plan.presentation import presenting_code
 
 
 rule neighbours:
-    """How similar every example is to the forget set, and pictures of the nearest."""
+    """How similar every example is to the forget set, and which are nearest."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,
@@ -31,6 +31,30 @@ rule neighbours:
         collateral neighbours --data {input.data:q} --split {input.split:q} \
             --embeddings {input.embeddings:q} --seeds {params.seeds} --out {output.neighbours:q} \
             >{log:q} 2>&1
+        """
+
+
+rule pictures:
+    """Images of the nearest examples, as far as the config lets results contain them."""
+    input:
+        data=paths.DATA,
+        neighbours=paths.NEIGHBOURS,
+        withheld=lambda w: pictures_job(w).withheld,
+    output:
+        pictures=paths.PICTURES,
+        record=paths.PICTURES_RECORD,
+    log:
+        paths.log("pictures", "benchmark", "cell"),
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        keep=lambda w: pictures_job(w).keep,
+        code=lambda w: pictures_job(w).code,
+    shell:
+        """
+        collateral pictures --data {input.data:q} --neighbours {input.neighbours:q} \
+            --withheld {input.withheld:q} --keep {params.keep:q} --code {params.code} \
+            --out {output.pictures:q} >{log:q} 2>&1
         """
 
 

@@ -18,6 +18,7 @@ from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, Us
 from collateral.contract.probes import Probes
 from collateral.contract.selection import PAPER, Rule
 from collateral.contract.shares import share_of
+from collateral.contract.showing import Showing
 from collateral.contract.spelling import plain, shown
 
 ALL = "all"  # in place of a list of methods
@@ -190,6 +191,12 @@ class BenchmarkConfig(Strict):
         None,
         description="A pool of shadow models, from each of which every method unlearns: who is "
         "exposed to membership attacks, before and after?",
+    )
+    pictures: Showing | None = Field(
+        None,
+        description="Pictures of examples in results, page and bundle. none: no picture. retained: "
+        "no picture of a forgotten example, nor of a copy of one. all: every picture. Left out: "
+        "`retained` for a forget set of the kind `files` or `where`, else `all`.",
     )
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collateral.plan import paths
-from collateral.plan.evaluation import EvaluationJob
+from collateral.plan.evaluation import EvaluationJob, PicturesJob
 from collateral.plan.grid import Benchmark
 from collateral.results import layout
 
@@ -22,6 +22,7 @@ HOW = {
     "data": "read the data set again and train everything anew",
     "split": "choose the forget set again and train all of the cell anew",
     "neighbours": "make it",
+    "pictures": "make it",
     "base": "train it, and all that starts from it,",
     "retrain": "train it",
     "unlearn": "train it",
@@ -119,6 +120,10 @@ def _of_cell(job: EvaluationJob) -> Iterator[Needed]:
     yield Needed(split, "split")
     for path in (paths.NEIGHBOURS, paths.NEIGHBOURS_RECORD):
         yield Needed(job.path(path), "neighbours", (job.path(paths.DATA), split, *job.embeddings))
+    withheld = PicturesJob(job.benchmark, job.cell).withheld
+    for path in (paths.PICTURES, paths.PICTURES_RECORD):
+        made_of = (job.path(paths.DATA), job.path(paths.NEIGHBOURS), *withheld)
+        yield Needed(job.path(path), "pictures", made_of)
 
 
 Folder = tuple[str, tuple[str, tuple[str, ...]]]

@@ -18,6 +18,7 @@ from collateral.contract.spelling import plain
 from collateral.models._classifier import Classifier
 from collateral.models._taken_apart import BODY
 from collateral.results.chain import content_hash
+from collateral.results.record import NAMES_IN_FILE
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
@@ -41,6 +42,13 @@ def naming(key: str) -> Iterator[None]:
 def about(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
     """Return what a record says of a user's file."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
+
+
+def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return for the record the names that `rename` replaced, by the names that it gave."""
+    before = {_renamed(name, rename): name for name in read_weights(path)} if rename else {}
+    changed = {name: old for name, old in before.items() if old != name}
+    return {NAMES_IN_FILE: changed} if changed else {}
 
 
 def read_weights(path: Path) -> Weights:

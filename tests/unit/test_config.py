@@ -35,10 +35,7 @@ def test_an_empty_entry_means_the_defaults():
 
 
 def test_text_that_is_a_number_is_one():
-    # YAML 1.1, which PyYAML reads, takes 1e-3 for text: it wants 1.0e-3.
-    raw = yaml.safe_load("{lr: [1e-3, 1e-2], epochs: '7'}")
-    assert raw["lr"] == ["1e-3", "1e-2"]
-    spec = resolve("ft", raw, ("methods", "ft"))
+    spec = resolve("ft", {"lr": ["1e-3", "1e-2"], "epochs": "7"}, ("methods", "ft"))
     assert spec.grid == {"lr": (0.001, 0.01)}
     assert spec.fixed == {"epochs": 7}
 
@@ -163,7 +160,6 @@ def test_a_seed_is_one_that_all_who_draw_from_it_take():
     assert load(config(seeds=[2**32 - 1])).benchmarks["b"].seeds == (2**32 - 1,)
     for seed in (2**32, 10**29):
         assert complaint(seeds=[seed]) == f"seeds[0]: {seed}: should be less than 4294967296"
-    # PyYAML reads 1e29 as text.
     assert complaint(seeds=["1e29"]).startswith("seeds[0]: '1e29': should be a valid integer")
 
 
@@ -180,9 +176,22 @@ def test_a_seed_is_one_that_all_who_draw_from_it_take():
         ({"cells": {"c": {"forget": {**EIGHTS, "fraction": True}}}}, "cells.c.forget.fraction"),
     ],
 )
-def test_a_yes_is_no_number(change, key):
-    said = complaint(**change)
-    assert said == f"{key}: True: should be a number; yes, no, true and false are none"
+def test_true_is_no_number(change, key):
+    assert complaint(**change) == f"{key}: True: should be a number, not true or false"
+
+
+@pytest.mark.parametrize("value", ["yes", "no", "on", "true", 1])
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda value: {"base": {"augment": value}}, "base.augment"),
+        (lambda value: {"methods": {"rl": {"retain": [True, value]}}}, "methods.rl.retain"),
+        (lambda value: {"data": {"name": "torchvision", "dataset": "CIFAR10", "flip": value}},
+         "data.flip"),
+    ],
+)  # fmt: skip
+def test_a_boolean_is_true_or_false(change, key, value):
+    assert complaint(**change(value)) == f"{key}: {value!r}: should be true or false"
 
 
 @pytest.mark.parametrize(

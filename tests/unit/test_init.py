@@ -1,12 +1,12 @@
 """`collateral init`: a config for what it is pointed at, which loads as it was meant."""
 
 import pytest
-import yaml
 from image_files import HOSTILE, write_folder
 from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.config.load import load, read
+from collateral.config.yaml import parse
 from collateral.data._reading.listing import known_tree
 from collateral.plan.proposal import Trained, Wish, propose
 from collateral.plan.proposal_text import as_yaml
@@ -38,8 +38,8 @@ def benchmark(folder):
 def test_what_is_written_is_what_was_proposed(tmp_path):
     root = write_folder(tmp_path / "pictures", ("yes", "null", "a: b", *HOSTILE), each=(6, 2))
     found = propose(wish(root))
-    assert yaml.safe_load(as_yaml(found)) == found.config()
-    assert load(found.config()) == load(yaml.safe_load(as_yaml(found)))
+    assert parse(as_yaml(found)) == found.config()
+    assert load(found.config()) == load(parse(as_yaml(found)))
 
 
 def test_a_list_of_files_is_a_cell_and_none_of_them_is_tested_on(tmp_path):

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 SHOWN_LENGTH = 60
-IN_QUOTES = "to YAML yes and no are true and false: put such a name in quotes"
+IN_QUOTES = "true and false are not text: put such a name in quotes"
 
 
 def nearest(word: str | int, known: Iterable[str]) -> str:

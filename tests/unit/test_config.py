@@ -2,10 +2,13 @@
 
 import pytest
 import yaml
+from pydantic import ValidationError
 from small_config import BENCHMARK, EIGHTS, complaint, complaints, config
 
+from collateral.config.errors import explain
 from collateral.config.load import load, read
 from collateral.config.methods import resolve
+from collateral.contract.params import Strict
 from collateral.plan.grid import build_grid
 
 # What is right.
@@ -263,3 +266,36 @@ def test_everything_wrong_with_the_shape_is_said_at_once():
         "benchmarks.b.seeds",
         "benchmarks.b.fractions[0]",
     ]
+
+
+# What a message says beside the key.
+
+
+@pytest.mark.parametrize("name", ["resnet18", "ResNet18"])
+def test_a_model_of_timm_is_suggested_with_its_prefix(name):
+    assert complaint(model=name) == (
+        f"model: no model '{name}'; known: mlp, mnist_cnn, resnet8, resnet14, resnet20, resnet56, "
+        "small_cnn, vit_tiny, timm/<name>; did you mean timm/resnet18?"
+    )
+
+
+def test_where_nothing_is_allowed_or_known_it_says_none():
+    given = {"mine": {"weights": "{cell}-{seed}.pt"}}
+    assert (
+        complaint(methods={}, given=given, track=["ft"]) == "track[0]: no method 'ft'; known: none"
+    )
+    with pytest.raises(ValidationError) as error:
+        Strict.model_validate({"a": 1})
+    assert explain(error.value, Strict, ()) == ["a: unknown key (value 1); allowed: none"]
+
+
+def test_a_value_that_may_be_of_several_types_is_named_by_its_place_alone():
+    forget = {"kind": "where", "column": "subject", "is": [17, 1.5]}
+    assert complaint(cells={"c": {"forget": forget}}) == (
+        "cells.c.forget.is[1]: 1.5: should be a valid boolean, or should be a valid integer, or "
+        "should be a valid string"
+    )
+
+
+def test_a_path_that_is_none_is_named_without_words_of_python():
+    assert complaint(base={"weights": 3}) == "base.weights: 3: should be a path"

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from time import process_time
 
-from collateral import __version__
+import collateral
 from collateral.contract.plugins import add_plugins
 from collateral.results.record import peak_rss_mb
 
@@ -36,7 +36,9 @@ def main(arguments: list[str] | None = None) -> None:
         description=_commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"collateral {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"collateral {collateral.__version__}"
+    )
     parser.add_argument("stage", choices=stages(), metavar="STAGE", help="one of these")
     name = parser.parse_args(arguments[:1]).stage
     stage = import_module(f"collateral.stages.{name}")

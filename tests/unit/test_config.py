@@ -299,3 +299,50 @@ def test_a_value_that_may_be_of_several_types_is_named_by_its_place_alone():
 
 def test_a_path_that_is_none_is_named_without_words_of_python():
     assert complaint(base={"weights": 3}) == "base.weights: 3: should be a path"
+
+
+# Keys that would change nothing.
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"base": {"optimizer": "adam", "nesterov": True}},
+            "base.nesterov: without effect: it goes",
+        ),
+        (
+            {"base": {"optimizer": "adamw", "momentum": 0.9}},
+            "base.momentum: without effect: it goes",
+        ),
+        (
+            {"base": {"validation_share": 0.2}},
+            "base.validation_share: without effect: it goes with",
+        ),
+        (
+            {"select": "teacher"},
+            "select: 'teacher': without effect: no method has a list of values",
+        ),
+        ({"select": "interval", "methods": {"ft": {"lr": [0.1]}}}, "select: 'interval': without"),
+    ],
+)
+def test_a_key_without_effect_is_refused(changes, said):
+    assert complaint(**changes).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"base": {"optimizer": "adam", "nesterov": False, "momentum": 0}},
+        {"base": {"nesterov": True, "momentum": 0.5}},
+        {"base": {"validation_share": 0.2, "checkpoint": "best_validation"}},
+        {"select": "teacher", "methods": {"ft": {"lr": [0.1, 0.2]}}},
+        {
+            "select": "teacher",
+            "cells": {"c": {"forget": EIGHTS, "methods": {"ft": {"lr": [0.1, 0.2]}}}},
+        },
+        {"select": "paper"},
+    ],
+)
+def test_a_key_with_effect_is_right(changes):
+    load(config(**changes))

@@ -34,6 +34,10 @@ try:
     CONFIG = load(reread(config, workflow, load_configfile))
     GRID = build_grid(CONFIG)
     # Where jobs have an environment of their own, its packages are not these.
-    check_plan(GRID, runs_here=not workflow.deployment_settings.deployment_method)
+    check_plan(
+        GRID,
+        runs_here=not workflow.deployment_settings.deployment_method,
+        is_first=workflow.is_main_process,
+    )
 except ConfigError as error:
     raise WorkflowError(f"{WRONG}{error}") from None

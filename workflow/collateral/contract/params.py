@@ -207,7 +207,7 @@ class TrainingParams(Strict):
         0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
     )
     precision: Literal["float32", "bfloat16", "float16"] = Field(
-        "float32", description="Mixed precision, on GPUs only."
+        "float32", description="Mixed precision, on GPUs only; on a CPU, the log says float32."
     )
     compile: bool = Field(
         False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."

@@ -42,7 +42,7 @@ WRONG = {
     "yes": ("epochs: 8", "epochs: 8, augment: yes", "augment: 'yes': should be true or false"),
     "a fraction": ("fractions: [0.5]", "fractions: [0.001]", "{at}.fractions: 0.001 of the"),
     "a mean": (
-        "per_class: 80",
+        "per_class: 60",
         "mean: [0, 1], std: [1, 1]",
         "{at}.data.mean: [0.0, 1.0]: 2 numbers",
     ),

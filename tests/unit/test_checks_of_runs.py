@@ -28,7 +28,6 @@ UNLEARNED = replace(RETRAIN, far=(42, 41, 43, 42, 40))
 SHOWN = {  # a retained example and the forgotten one beside it
     "shown_set": np.array(["train", "forget"]),
     "shown_index": np.array([FORGET, 0]),
-    "shown_images": np.zeros((2, 8, 8, 1), np.uint8),
     "shown_nearest": np.array([1, 1]),
 }
 PLAIN = CellPlan()

@@ -339,7 +339,12 @@ def test_without_ltd_the_teacher_has_its_defaults():
 
 
 def test_where_nothing_is_tuned_nobody_asks_a_teacher():
-    assert asking(ft={}, ltd={}).cells["digit_3-50"].teacher is None
+    """As in all cells but one that has a grid of its own."""
+    forget = {"kind": "class_part", "class": "digit_8", "fraction": 0.5}
+    tuned = {"own": {"forget": forget, "methods": {"ft": RATES}}}
+    cells = grid(methods={"ft": {}, "ltd": {}}, select="teacher", cells=tuned).cells
+    assert cells["digit_3-50"].teacher is None
+    assert cells["own"].teacher is not None
 
 
 def test_runs_of_the_first_seed_take_what_the_teacher_prepared():

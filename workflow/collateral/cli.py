@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from time import process_time
 
+import collateral
 from collateral.contract.plugins import add_plugins
 from collateral.results.record import peak_rss_mb
 
@@ -34,6 +35,9 @@ def main(arguments: list[str] | None = None) -> None:
         prog="collateral",
         description=_commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"collateral {collateral.__version__}"
     )
     parser.add_argument("stage", choices=stages(), metavar="STAGE", help="one of these")
     name = parser.parse_args(arguments[:1]).stage

@@ -82,7 +82,7 @@ class SupportSizeConfig(Strict):
     """LTD's teacher over a grid of support sizes, without Retrain (the paper, appendix C.5)."""
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
-    # Strict, because YAML's `yes` would else be 1.
+    # Strict, because `true` would else be 1.
     k: tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...] = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "

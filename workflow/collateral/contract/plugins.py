@@ -93,10 +93,13 @@ class Kind:
         """Return "no method 'sdd'; known: ...", and what a folder of that name lacks to be one."""
         if family := self._family(name):
             return str(self._knowing(family).no_such(name))
+        members = [f"{prefix}{str(name).lower()}" for prefix in self.families]
+        meant = [member for member in members if self.has(member)]
+        known = [*self.names(), *(f"{prefix}<name>" for prefix in self.families)]
         folders = [Path(path) / str(name) for path in self.paths[1:] if "/" in self.pattern]
         lacking = [folder for folder in folders if folder.is_dir()]
         hint = f"; '{lacking[0]}' has no {Path(self.pattern).name}" if lacking else ""
-        return unknown(self.what, name, self.names()) + hint
+        return unknown(self.what, name, known, meant) + hint
 
     def _family(self, name: Any) -> str:
         """Return the prefix of a name, or nothing."""

@@ -28,12 +28,15 @@ from collateral.contract.tried import tried
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("kind", choices=KINDS, nargs="?", help="the names of all kinds if left out")
     parser.add_argument("name", nargs="*", help="only these; all if none is given")
 
 
 def run(args: Namespace) -> None:
     """Print what is found."""
+    if args.kind is None:
+        print("\n".join(f"{name}: {', '.join(kind.names())}" for name, (kind, _) in KINDS.items()))
+        return
     kind, facts = KINDS[args.kind]
     found = [listing(kind, name, facts) for name in args.name or kind.names()]
     print("\n\n".join(found))

@@ -20,6 +20,7 @@ from collateral.findings.verdict import VERDICTS
 from collateral.results import layout
 from collateral.results.files import read_json, write_json
 from collateral.results.gates import Gate, read_gates
+from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 METHODS = {"ft": "did not forget", "ga": "hurt the neighbours", "rl": "unlike Retrain"}
@@ -52,6 +53,9 @@ def write(root: Path, runs: Mapping[str, Wrong], affected: Sequence[int] = (0,))
         neighbours=replace(made.neighbours, **SHOWN),
         split=replace(made.split, affected=(*affected,)),
     ).write(root)
+    images = np.zeros((2, 8, 8, 1), np.uint8)
+    Pictures("all", np.arange(2), images).save(root / "cell" / "pictures.npz")
+    seal(root)
 
 
 def gather(root: Path, plan: CellPlan = PLAIN, methods: Sequence[str] = (*METHODS,)) -> None:

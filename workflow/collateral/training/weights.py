@@ -47,8 +47,8 @@ def about(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
 
 def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return for the record the names that `rename` replaced, by the names that it gave."""
-    before = {_renamed(name, rename): name for name in read_weights(path)} if rename else {}
-    changed = {name: old for name, old in before.items() if old != name}
+    new = renamed(read_weights(path), rename) if rename else {}
+    changed = {name: old for old, name in new.items() if old != name}
     return {NAMES_IN_FILE: changed} if changed else {}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from collateral.contract.attacks import MIA
 from collateral.plan import paths
+from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs import CellJob
 from collateral.results import layout
 
@@ -76,3 +77,12 @@ class EvaluationJob(CellJob):
         if self.benchmark.reference != layout.RETRAIN:
             lists["--reference"] = [self.benchmark.reference]
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
+
+
+class NeighboursJob(EvaluationJob):
+    """Similarities alone, which need the data set and the base models' embeddings."""
+
+    @property
+    def code(self) -> str:
+        """The code that computes them."""
+        return stage_code("neighbours")

@@ -82,19 +82,23 @@ def missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
 
 def complaint(files: list[Needed]) -> str:
     """Return a line for each of the first that are missing, and how many there are."""
-    return _first_lines([one.remedy for one in files], f"{len(files)} missing")
+    lines = [one.remedy for one in files]
+    return _first_lines(lines, f"{len(files)} missing: no table, figure or page was made")
 
 
 def stale_complaint(lines: list[str]) -> str:
     """Return a line for each of the first differences from the plan, and how many there are."""
-    remedy = "`make run` runs these jobs again"
-    return _first_lines(lines, f"{len(lines)} differences from the plan ({remedy})")
+    end = (
+        f"{len(lines)} differences from the plan (`make run` runs these jobs again): "
+        "no table, figure or page was made"
+    )
+    return _first_lines(lines, end)
 
 
 def _first_lines(lines: list[str], end: str) -> str:
     more = len(lines) - MOST_NAMED
     rest = [f"... and {more} more"] if more > 0 else []
-    return "\n".join([*lines[:MOST_NAMED], *rest, f"{end}: no table, figure or page was made"])
+    return "\n".join([*lines[:MOST_NAMED], *rest, end])
 
 
 def stale(benchmarks: Iterable[Benchmark]) -> list[str]:

@@ -46,14 +46,16 @@ class Unwatched:
         """Return one line that names what runs again; none if all results have metadata."""
         if not self.is_met:
             return []
-        head = "Some results have no metadata; their records were compared with the plan"
+        head = "Some results have no metadata; their records were compared with the plan:"
         if not self.stale:
-            return [f"{head}: all as planned. Tables, figures and pages are made again."]
+            return [f"{head} all as planned. Tables, figures and pages are made again."]
         named = [f"{path} ({found})" for path, found in sorted(self.stale.items())][:MOST_NAMED]
         more = len(self.stale) - len(named)
-        named += [f"{more} more"] if more else []
-        count = f"{len(self.stale)} not as planned"
-        return [f"{head}: {count}, run again with all that depends on them: {', '.join(named)}."]
+        listed = ", ".join([*named, *([f"{more} more"] if more else [])])
+        count = len(self.stale)
+        return [
+            f"{head} {count} not as planned, run again with all that depends on them: {listed}."
+        ]
 
     def _difference(self, path: str) -> str:
         name, job = self._jobs[path]

@@ -25,11 +25,17 @@ def unwatched(finished, tmp_path, monkeypatch):
 def test_what_is_as_planned_stays(unwatched):
     assert unwatched.reason(OUTPUTS) == ""
     [line] = unwatched.lines()
-    assert line.endswith("all as planned. Tables, figures and pages are made again.")
+    assert line.endswith("compared with the plan: all as planned.")
 
 
 def test_what_was_never_run_is_not_compared_and_nothing_is_said(unwatched):
     assert unwatched.reason(["results/b/base/seed-5/record.json"]) == ""
+    assert unwatched.lines() == []
+
+
+def test_files_of_other_workflows_are_not_ours(unwatched, tmp_path):
+    (tmp_path / "project/theirs.csv").touch()
+    assert unwatched.reason(["theirs.csv"]) == ""
     assert unwatched.lines() == []
 
 

@@ -32,15 +32,17 @@ class Unwatched:
 
     def reason(self, outputs: Iterable[str]) -> str:
         """Return why a job must run again, by its outputs; "" if it need not, or never ran."""
-        there = [path for path in map(str, outputs) if Path(path).exists()]
-        self.is_met |= bool(there)
-        for path in there:
+        for path in filter(self._is_known, map(str, outputs)):
+            self.is_met = True
             if path in self._presented:
                 return PRESENTED
-            if path in self._jobs and (found := self._difference(path)):
+            if found := self._difference(path):
                 self.stale[path] = found
                 return f"{path}: {found}"
         return ""
+
+    def _is_known(self, path: str) -> bool:
+        return (path in self._presented or path in self._jobs) and Path(path).exists()
 
     def lines(self) -> list[str]:
         """Return one line that names what runs again; none if all results have metadata."""
@@ -48,7 +50,7 @@ class Unwatched:
             return []
         head = "Some results have no metadata; their records were compared with the plan:"
         if not self.stale:
-            return [f"{head} all as planned. Tables, figures and pages are made again."]
+            return [f"{head} all as planned."]
         named = [f"{path} ({found})" for path, found in sorted(self.stale.items())][:MOST_NAMED]
         more = len(self.stale) - len(named)
         listed = ", ".join([*named, *([f"{more} more"] if more else [])])

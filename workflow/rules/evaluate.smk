@@ -15,7 +15,7 @@ rule neighbours:
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        embeddings=lambda w: evaluation(w).embeddings,
+        embeddings=lambda w: neighbours_job(w).embeddings,
     output:
         neighbours=paths.NEIGHBOURS,
         record=paths.NEIGHBOURS_RECORD,
@@ -25,12 +25,12 @@ rule neighbours:
         "../../envs/figures.yaml"
     params:
         seeds=lambda w: benchmark_of(w).seeds,
-        code=stage_code("neighbours"),
+        code=lambda w: neighbours_job(w).code,
     shell:
         """
         collateral neighbours --data {input.data:q} --split {input.split:q} \
-            --embeddings {input.embeddings:q} --seeds {params.seeds} --out {output.neighbours:q} \
-            >{log:q} 2>&1
+            --embeddings {input.embeddings:q} --seeds {params.seeds} --code {params.code} \
+            --out {output.neighbours:q} >{log:q} 2>&1
         """
 
 

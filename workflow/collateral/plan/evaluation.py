@@ -80,6 +80,15 @@ class EvaluationJob(CellJob):
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
 
 
+class NeighboursJob(EvaluationJob):
+    """Similarities alone, which need the data set and the base models' embeddings."""
+
+    @property
+    def code(self) -> str:
+        """The code that computes them."""
+        return stage_code("neighbours")
+
+
 class PicturesJob(CellJob):
     """The images of a cell that its page may show."""
 

@@ -34,6 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--embeddings", type=Path, nargs="+", required=True, help="embeddings.npz, one a seed"
     )
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
+    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--out", type=Path, required=True, help="neighbours.npz")
 
 
@@ -49,6 +50,7 @@ def run(args: Namespace) -> None:
     neighbours_of(data, split, args.seeds, embedded).save(args.out)
     about = {
         "seeds": args.seeds,
+        "code": args.code,
         INPUTS: hashes([args.data, args.split, *args.embeddings], root),
     }
     write_record(layout.record_of(args.out), about, root=root, files=[args.out])

@@ -5,7 +5,7 @@ from small_grid import grid
 
 from collateral.contract.plugins import prepare_values
 from collateral.plan.comparison import compare
-from collateral.plan.evaluation import NeighboursJob
+from collateral.plan.evaluation import NeighboursJob, PicturesJob
 from collateral.plan.jobs import DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
 from collateral.plan.probe_jobs import ProbeJob
@@ -43,6 +43,8 @@ def finished(tmp_path):
     about = {"seeds": [3], "code": NeighboursJob(benchmark, cell).code}
     inputs = [*INPUTS[:2], "base/seed-3/embeddings.npz"]
     write(tmp_path, f"{CELL}/neighbours.json", about, inputs)
+    about = {"keep": "all", "code": PicturesJob(benchmark, cell).code}
+    write(tmp_path, f"{CELL}/pictures.json", about, [INPUTS[0], f"{CELL}/neighbours.npz"])
     write(tmp_path, "base/seed-3/record.json", {"run": "base", **trained}, INPUTS[:1])
     place = f"{CELL}/seed-3/retrain/record.json"
     write(tmp_path, place, {"run": "retrain", **trained}, INPUTS[:2])
@@ -192,7 +194,9 @@ def test_other_data_and_another_forget_set_are_named(finished):
     assert found[f"{CELL}/split.json"] == ["chosen.fraction: 0.5, planned 0.4"]
 
 
-@pytest.mark.parametrize("name", ["data.json", f"{CELL}/split.json", f"{CELL}/neighbours.json"])
+@pytest.mark.parametrize(
+    "name", ["data.json", *(f"{CELL}/{name}.json" for name in ("split", "neighbours", "pictures"))]
+)
 def test_other_code_of_what_trains_nothing_is_named(finished, name):
     changed(finished, name, code="0123")
     [(record, [line])] = compare(grid(**TUNED), finished).different.items()

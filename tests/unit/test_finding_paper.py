@@ -3,9 +3,11 @@
 import math
 
 import pytest
+from collateral.findings.paper.table import tables
 from fake_results import FakeCell, read_cell
 
-from collateral.findings.paper.cells import (
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from paper.printed import (
     Printed,
     Setting,
     in_standard_errors,
@@ -14,8 +16,6 @@ from collateral.findings.paper.cells import (
     setting_of,
     settings,
 )
-from collateral.findings.paper.table import tables
-from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COUCH = Setting("cifar100", "resnet56", "couch", 0.5)
 RUNS = {"ltd": "LTD", "neighbor": "Neighbor", "ltd@support=random": "LTD, support random"}

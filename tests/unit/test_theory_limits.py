@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.theory import limits
-from collateral.theory import retain_finetuning as ft
-from collateral.theory.draws import interpolating
+from paper.theory import limits
+from paper.theory import retain_finetuning as ft
+from paper.theory.draws import interpolating
 
 seeds = st.integers(0, 2**32 - 1)
 RUNS = 50

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paper.theory import retain_finetuning as ft
-from paper.theory.interpolation import sigma
+from paper.theory.algebra import sigma
 
 
 def test_newton_solves_two_decoupled_points():

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paper.theory.arrays import Array
-from paper.theory.interpolation import min_norm, project
+from paper.theory.algebra import Array, min_norm, project
 
 
 def responses(rng: np.random.Generator, X: Array, sigma2: float) -> Array:
@@ -32,6 +31,11 @@ class Interpolating:
     def z(self) -> Array:
         """Stack the logits of F on those of R."""
         return np.concatenate([self.z_F, self.z_R], axis=-1)
+
+    @property
+    def z_limit(self) -> Array:
+        """Stack zeros for F on the logits of R."""
+        return np.concatenate([np.zeros_like(self.z_F), self.z_R], axis=-1)
 
     @property
     def theta_full(self) -> Array:

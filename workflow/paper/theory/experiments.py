@@ -14,8 +14,7 @@ from paper.theory import gradient_ascent as ga
 from paper.theory import random_labels as rl
 from paper.theory import retain_finetuning as ft
 from paper.theory import support_selection as support
-from paper.theory.arrays import Array, square_norm
-from paper.theory.interpolation import coordinates, sigma
+from paper.theory.algebra import Array, coordinates, sigma, square_norm
 from paper.theory.limits import LAMBDAS, limit_errors, slope
 from paper.theory.points import (
     Estimate,
@@ -131,8 +130,7 @@ def retain_residual(rng: np.random.Generator, runs: int) -> Panel:
     """Solve P3 by Newton at lam = 1e-8: what retain fine-tuning leaves on queries."""
     n, d, m, lam = 15, 20, 3, 1e-8
     data = draws.interpolating(rng, runs, n, d, m)
-    targets = sigma(np.concatenate([np.zeros((runs, m)), data.z_R], axis=-1))
-    theta = ft.minimise(data.X, targets, lam)
+    theta = ft.minimise(data.X, sigma(data.z_limit), lam)
     v = rng.standard_normal((runs, 10, n))
     v /= np.linalg.norm(v @ data.X, axis=-1, keepdims=True)  # unit queries, as in figure 2
     predicted = ft.residual(data.theta_retrain, data.X_F, v[..., :m])
@@ -156,8 +154,7 @@ def retain_rate(rng: np.random.Generator, runs: int) -> Panel:
     m = 3
     data = draws.interpolating(rng, runs, 15, 20, m)
     errors = np.abs(limit_errors(data, LAMBDAS))  # (lam, runs, n)
-    z_limit = np.concatenate([np.zeros_like(data.z_F), data.z_R], axis=-1)
-    first_order = np.abs(ft.rate(data.X, z_limit)) * LAMBDAS[:, None, None]
+    first_order = np.abs(ft.rate(data.X, data.z_limit)) * LAMBDAS[:, None, None]
     points = concatenate(
         *(
             columns(name, LAMBDAS, errors[part].mean((1, 2)), first_order[part].mean((1, 2)))

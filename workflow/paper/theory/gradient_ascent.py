@@ -13,7 +13,7 @@ Shapes: X (..., n, d), y (..., n), x_f (..., d), queries x_q (..., q, d).
 
 import numpy as np
 
-from paper.theory.arrays import Array, solve, square_norm
+from paper.theory.algebra import Array, solve, square_norm
 
 
 def least_squares(X: Array, y: Array) -> Array:

@@ -14,8 +14,7 @@ from paper.theory import gradient_ascent as ga
 from paper.theory import random_labels as rl
 from paper.theory import retain_finetuning as ft
 from paper.theory import support_selection as support
-from paper.theory.arrays import Array, square_norm
-from paper.theory.interpolation import coordinates, min_norm, project, sigma
+from paper.theory.algebra import Array, coordinates, min_norm, project, sigma, square_norm
 
 SIGMA2 = 0.1
 TINY = 1e-13
@@ -199,18 +198,19 @@ def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     """Return the identities of P3 in the limit lam -> 0+."""
     data = draws.interpolating(rng, size.runs, size.short, size.long, size.forget)
     theta_retrain = draws.another_interpolant(rng, data.theta_retrain, data.X_R)
-    z_limit = np.concatenate([np.zeros_like(data.z_F), data.z_R], axis=-1)
-    theta = ft.minimise(data.X, sigma(z_limit), TINY)
+    theta = ft.minimise(data.X, sigma(data.z_limit), TINY)
     v = rng.standard_normal((size.runs, QUERIES, size.short))
     x_q, v_F = v @ data.X, v[..., : size.forget]
     return {
-        "P3.1 retained logits kept, forget logits zero": Sides(np.matvec(data.X, theta), z_limit),
+        "P3.1 retained logits kept, forget logits zero": Sides(
+            np.matvec(data.X, theta), data.z_limit
+        ),
         "P3.2 residual of a query": Sides(
             np.matvec(x_q, theta - theta_retrain),
             ft.residual(theta_retrain, data.X_F, v_F),
             _largest_logit(x_q, theta_retrain),
         ),
-        "P3.3 min-norm interpolant of (0, z_R)": Sides(theta, min_norm(data.X, z_limit)),
+        "P3.3 min-norm interpolant of (0, z_R)": Sides(theta, min_norm(data.X, data.z_limit)),
     }
 
 

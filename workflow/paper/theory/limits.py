@@ -9,8 +9,7 @@ from paper.theory import draws
 from paper.theory import gradient_ascent as ga
 from paper.theory import random_labels as rl
 from paper.theory import retain_finetuning as ft
-from paper.theory.arrays import Array, join
-from paper.theory.interpolation import sigma
+from paper.theory.algebra import Array, join, sigma
 
 SIZES = np.array([200, 2_000, 20_000])
 LAMBDAS = 10.0 ** -np.arange(2, 11)
@@ -46,9 +45,8 @@ def remainders(rng: np.random.Generator, runs: int) -> Array:
 
 def limit_errors(data: draws.Interpolating, lambdas: Array) -> Array:
     """Return X theta^(lam) minus its limit (0, z_R) in P3, for each lam: (lam, runs, n)."""
-    z_limit = np.concatenate([np.zeros_like(data.z_F), data.z_R], axis=-1)
-    errors = [ft.minimise(data.X, sigma(z_limit), lam) for lam in lambdas]
-    return np.matvec(data.X, np.stack(errors)) - z_limit
+    theta = np.stack([ft.minimise(data.X, sigma(data.z_limit), lam) for lam in lambdas])
+    return np.matvec(data.X, theta) - data.z_limit
 
 
 def random_labels_end(rng: np.random.Generator, runs: int) -> End:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from paper.theory.arrays import Array, square_norm
+from paper.theory.algebra import Array, square_norm
 
 
 class Estimate(NamedTuple):

@@ -13,8 +13,7 @@ Shapes: trajectories (T + 1, ..., d), eta (T,), labels (T, ..., |A|), queries x_
 
 import numpy as np
 
-from paper.theory.arrays import Array, at_step
-from paper.theory.interpolation import sigma
+from paper.theory.algebra import Array, at_step, sigma
 
 
 def draw_labels(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

@@ -11,8 +11,7 @@ The trajectory is `random_labels.descend` on X_A = [X_F; X_R] with the labels of
 
 import numpy as np
 
-from paper.theory.arrays import Array, join, solve
-from paper.theory.interpolation import sigma
+from paper.theory.algebra import Array, join, sigma, solve
 from paper.theory.random_labels import draw_labels
 
 

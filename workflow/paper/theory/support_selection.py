@@ -13,8 +13,7 @@ rows, X_S has any number, |R_S| is the spectral norm. theta_full and theta_retra
 
 import numpy as np
 
-from paper.theory.arrays import Array, join, square_norm
-from paper.theory.interpolation import coordinates, min_norm, project
+from paper.theory.algebra import Array, coordinates, join, min_norm, project, square_norm
 
 
 def helper(X_S: Array, theta_full: Array) -> Array:

@@ -10,10 +10,10 @@ from collateral.results.plan import BenchmarkPlan, CellPlan
 from paper.printed import (
     Printed,
     Setting,
+    cell_setting,
     in_standard_errors,
     num_cells,
     printed,
-    setting_of,
     settings,
 )
 
@@ -51,7 +51,7 @@ def test_gaps_of_both_kinds_are_apart():
     ],
 )
 def test_a_setting_is_of_a_whole_data_set_and_one_class(data, forgotten, expected):
-    assert setting_of(data, "resnet56", forgotten) == expected
+    assert cell_setting(data, "resnet56", forgotten) == expected
 
 
 def test_a_difference_is_counted_in_standard_errors_of_both():

@@ -320,6 +320,25 @@ def test_how_numbers_are_shown_counts_for_nothing_that_trains(tmp_path):
     assert asked(tmp_path, "collateral.stages.tables") != before[1]
 
 
+ASK_STAGE = """
+import sys
+from collateral.plan.fingerprint import stage_code
+print(stage_code(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("file", ["stages/theory.py", "theory/limits.py", "theory/algebra.py"])
+def test_the_code_of_the_plug_in_that_ships_counts(tmp_path, file):
+    for name in ("collateral", "paper"):
+        source = Path(module.__file__).parents[2] / name
+        shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__p*"))
+    before = [asked(tmp_path, name, question=ASK_STAGE) for name in ("theory", "tables")]
+    path = tmp_path / "paper" / file
+    path.write_text(f"{path.read_text()}\nCHANGED = True\n")
+    after = [asked(tmp_path, name, question=ASK_STAGE) for name in ("theory", "tables")]
+    assert (before[0] != after[0], before[1] == after[1]) == (True, True)
+
+
 def test_every_stage_has_a_fingerprint_of_its_own():
     found = {stage: fingerprint([f"collateral.stages.{stage}"]) for stage in stages()}
     assert {"data", "split", "train", "unlearn", "metrics", "report"} <= set(found)

@@ -1,4 +1,4 @@
-"""The cells of the paper's tables, and how far numbers of ours are from them."""
+"""The numbers that the paper's tables print, and how far our numbers are from them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ PERCENT = 100.0
 
 @dataclass(frozen=True)
 class Printed:
-    """A cell of the paper's tables: rates in [0, 1], seconds as they are."""
+    """A printed number: a rate in [0, 1], or seconds."""
 
     table: int
     run: str
     metric: str
     mean: float
     std: float
-    runs: int | None  # None: the paper does not say how many
+    runs: int | None  # None: the paper does not state it
 
     @property
     def standard_error(self) -> float:
-        """Of the mean; the paper's deviations are of the population (ddof=0)."""
+        """The standard error of the mean; the paper's deviations are population ones (ddof=0)."""
         return self.std / math.sqrt(self.runs - 1) if self.runs else math.nan
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a table of the paper is of."""
+    """Data set, model, class and forgotten share of a table."""
 
     data: str
     model: str
@@ -43,9 +43,9 @@ class Setting:
 
 
 def printed(setting: Setting) -> list[Printed]:
-    """Return what the paper's tables say of a setting; of a number that is in several, the first.
+    """Return the printed numbers of a setting; none where the paper does not have it.
 
-    Nothing for a setting that the paper does not have.
+    Where several tables print the same number, the first counts.
     """
     found: dict[tuple[str, str], Printed] = {}
     for one in _by_setting().get(setting, []):
@@ -59,7 +59,7 @@ def settings() -> list[Setting]:
 
 
 def num_cells() -> int:
-    """Return how many cells the paper's tables have."""
+    """Return the number of cells of the paper's tables."""
     return sum(map(len, _by_setting().values()))
 
 
@@ -79,10 +79,12 @@ def _printed(row: Mapping[str, str]) -> Printed:
     return Printed(int(row["table"]), row["run"], row["metric"], mean, std, runs)
 
 
-def setting_of(data: Mapping[str, Any], model: str, forgotten: Mapping[str, Any]) -> Setting | None:
+def cell_setting(
+    data: Mapping[str, Any], model: str, forgotten: Mapping[str, Any]
+) -> Setting | None:
     """Return the setting of a cell in which a part of one class of a whole data set is forgotten.
 
-    `forgotten` has by class how many examples are, and of how many.
+    `forgotten` has the number of forgotten examples by class, and the size of the class.
     """
     if data.keys() != {"name"} or len(forgotten) != 1:  # other options cut the data set
         return None

@@ -1,4 +1,4 @@
-"""Ours beside the paper's, in the cells that the paper has too."""
+"""The table of our numbers beside the paper's, in cells that the paper has too."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from collateral.findings._shared.captions import over_seeds
 from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
 from collateral.results.table import CellTable, mean, standard_error, std
-from paper.printed import Printed, in_standard_errors, printed, setting_of
+from paper.printed import Printed, cell_setting, in_standard_errors, printed
 
 ERRORS = Metric("Standard errors", "", "", digits=1)
 CAPTION = (
@@ -23,9 +23,9 @@ HEADINGS = ["Number", "Here", "Paper", "Difference", ERRORS.label, "Paper's tabl
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the numbers of a cell that the paper prints; nothing in other settings."""
+    """Yield the table of a cell whose setting the paper has."""
     cell = cell.with_sweeps()
-    setting = setting_of(cell.benchmark.data, cell.benchmark.model, cell.forgotten)
+    setting = cell_setting(cell.benchmark.data, cell.benchmark.model, cell.forgotten)
     found = printed(setting) if setting else []
     records = [_record(cell, one) for one in found if one.run in cell.labels]
     records = [record for record in records if not np.isnan(record["mean"])]

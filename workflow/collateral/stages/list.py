@@ -19,6 +19,7 @@ from collateral.contract.plugins import (
     MODEL,
     PARTS,
     Kind,
+    is_shipped,
     params_class,
     prepare_class,
 )
@@ -45,8 +46,7 @@ def run(args: Namespace) -> None:
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
     """Return what a person wants to know: what it is, where it lies, what may be set."""
     file = _file(kind, name)
-    is_plug_in = not file.is_relative_to(kind.paths[0])
-    head = f"{name}, from {file}" if is_plug_in else name
+    head = name if is_shipped(file) else f"{name}, from {file}"
     return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])
 
 

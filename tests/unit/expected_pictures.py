@@ -146,7 +146,9 @@ class Long:
     def cells(self) -> list[Cell]:
         """The cells, in the order of the file."""
         names = dict.fromkeys(row["cell"] for row in self.rows if row["cell"])
-        return [Cell(self, name, table) for name, table in zip(names, self.table.cells, strict=True)]
+        return [
+            Cell(self, name, table) for name, table in zip(names, self.table.cells, strict=True)
+        ]
 
     def drawn(self, part: str, function: str, source: CellTable | BenchmarkTable) -> dict:
         """Return the pictures of all findings, by name."""
@@ -409,10 +411,70 @@ class Cell:
         slope = 100 * self.number(run, "class_slope")
         return lambda at: y + slope * (at - x)
 
+    def verdicts(self) -> list[Judged]:
+        """Return the numbers of every run that has a place in the picture of verdicts."""
+        runs = [run for run in self.table.labels if run != "retrain"]
+        found = [Judged.read(self, run) for run in runs]
+        return [one for one in found if not math.isnan(one.error + one.damage)]
+
+    @property
+    def corner(self) -> tuple[float, float]:
+        """How far retraining again stays from Retrain: in error, and in damage."""
+        error = (self.chance("ua") + self.chance("mia")) / 2
+        return error, self.chance_by_sd("damage", "retain")
+
+    def step(self, name: str) -> Floats:
+        """Return a number of the step of gradient ascent, by bin and seed."""
+        places = self.places("ltd", "support_drop")
+        return np.array([self.values("ltd", f"support_{name}", at=b) for b in places])
+
+    def taken(self) -> Iterator[tuple[float, float]]:
+        """Yield where what `k: auto` takes begins and ends, seed by seed."""
+        low, high, counts = (self.step(name) for name in ("bin_low", "bin_high", "bin_count"))
+        for seed, auto in enumerate(self.values("ltd", "support_auto")):
+            is_enough = np.cumsum(counts[::-1, seed]) >= int(auto)
+            yield low[-1 - int(np.argmax(is_enough)), seed], high[-1, seed]
+
     def slope(self, run: str) -> str:
         """Return the slope and its interval, per tenth, as the picture writes them."""
         ends = [10 * self.number(run, f"class_slope{end}") for end in ("", "_low", "_high")]
         return said(*ends, ".2f", "")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run in the picture of verdicts, in points; the price as a share of Retrain's time."""
+
+    label: str
+    error: float
+    damages: Floats  # by seed
+    ends: tuple[float, float]
+    price: float
+    is_edge: bool  # it collapsed
+
+    @staticmethod
+    def read(cell: Cell, run: str) -> Judged:
+        """Return the numbers of a run."""
+        low, high = (cell.number(run, f"difference_{end}", at="damage") for end in ("low", "high"))
+        return Judged(
+            cell.long.plan.labels[run],
+            100 * cell.number(run, "forgetting_error"),
+            100 * cell.values(run, "damage", "retain"),
+            (100 * low, 100 * high),
+            cell.number(run, "rte_share"),
+            cell.number(run, "verdict") == 0,
+        )
+
+    @property
+    def damage(self) -> float:
+        """The mean."""
+        return mean(self.damages)
+
+    @property
+    def area(self) -> float:
+        """That of its mark: 220 where a run takes as long as Retrain."""
+        share = 0.0 if math.isnan(self.price) else min(self.price, 1.5)
+        return max(220 * share, 18.0)
 
 
 def localization(long: Long) -> list[Panel]:
@@ -439,6 +501,11 @@ def _nearest(cells: Sequence[Cell], run: str, name: str) -> list[Point]:
         values = of_cells[0] if len(cells) == 1 else np.array([mean(v) for v in of_cells])
         points.append(Point(share, values, has_interval=len(cells) > 1 or run != "retrain"))
     return points
+
+
+def points_said(value: float) -> str:
+    """Return a number of points without its interval, as hovering says it."""
+    return said(value, math.nan, math.nan, ".1f", " points")
 
 
 def digits(unit: str) -> str:

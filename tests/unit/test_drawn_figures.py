@@ -75,8 +75,14 @@ def look_of(line) -> tuple[str, str, str]:
 
 def looks_in(figure) -> dict[str, tuple[str, str, str]]:
     """Return how each line of the legend is drawn."""
-    handles = itertools.chain.from_iterable(zip(*a.get_legend_handles_labels(), strict=True) for a in figure.axes)
-    return {label: look_of(h) for h, label in handles if hasattr(h, "get_linestyle")  and hasattr(h, "get_marker")}
+    handles = itertools.chain.from_iterable(
+        zip(*a.get_legend_handles_labels(), strict=True) for a in figure.axes
+    )
+    return {
+        label: look_of(h)
+        for h, label in handles
+        if hasattr(h, "get_linestyle") and hasattr(h, "get_marker")
+    }
 
 
 def points_in(axes, look=None) -> list[tuple[float, float]]:
@@ -125,8 +131,12 @@ def levels_in(axes, style="--", across="y") -> list[float]:
 def spans_in(axes, across="y") -> list[tuple[float, float]]:
     """Return the ends of grey spans over the whole panel."""
     whole, end = (0, 1) if across == "y" else (1, 0)
-    boxes = [(p.get_xy(), (p.get_width(), p.get_height())) for p in axes.patches if _is_span(axes, p)]
-    return [(at[end], at[end] + size[end]) for at, size in boxes if (at[whole], size[whole]) == (0, 1)]
+    boxes = [
+        (p.get_xy(), (p.get_width(), p.get_height())) for p in axes.patches if _is_span(axes, p)
+    ]
+    return [
+        (at[end], at[end] + size[end]) for at, size in boxes if (at[whole], size[whole]) == (0, 1)
+    ]
 
 
 def _is_span(axes, patch) -> bool:
@@ -136,10 +146,12 @@ def _is_span(axes, patch) -> bool:
 
 def boxes_in(bars: BarContainer) -> list[tuple[float, float, float, float]]:
     """Return left, right, bottom and top of bars."""
-    return [
-        (b.get_x(), b.get_x() + b.get_width(), b.get_y(), b.get_y() + b.get_height())
-        for b in bars.patches
-    ]
+    return [box_of(bar) for bar in bars.patches]
+
+
+def box_of(patch: Rectangle) -> tuple[float, float, float, float]:
+    x, y = patch.get_xy()
+    return x, x + patch.get_width(), y, y + patch.get_height()
 
 
 def with_bars(axes) -> dict[str, BarContainer]:
@@ -176,7 +188,12 @@ def check_bands(figure, axes, panel: Panel, ends, more=()) -> None:
         drawn = bands_in(axes, known[label][0])
         assert all(any(row == pytest.approx(one, rel=1e-9) for row in drawn) for one in own), label
         wanted += own
-    same(*([band for band in bands if band[2] - band[1] > 1e-9] for bands in (bands_in(axes), wanted)))
+    same(
+        *(
+            [band for band in bands if band[2] - band[1] > 1e-9]
+            for bands in (bands_in(axes), wanted)
+        )
+    )
 
 
 def standard_error(p: Point) -> tuple[float, float]:
@@ -320,14 +337,19 @@ def check_sizes(axes, cell) -> None:
     assert levels_in(axes, "-", "x") == pytest.approx([mean(own)])
     assert levels_in(axes, ":", "x") == pytest.approx([mean(auto)])
     assert spans_in(axes, "x") == [pytest.approx((auto.min(), auto.max()))]
-    labels = {line.get_linestyle(): line.get_label() for line in axes.lines if not is_data(axes, line)}
+    labels = {
+        line.get_linestyle(): line.get_label() for line in axes.lines if not is_data(axes, line)
+    }
     assert labels["-"] == f"k of the runs: {own.min():.0f} to {own.max():.0f}"
     assert labels[":"] == f"k: auto: {auto.min():.0f} to {auto.max():.0f}"
 
 
 def check_similarities(axes, cell) -> None:
     [top] = [child for child in axes.child_axes]
-    texts = {t: label.get_text() for t, label in zip(top.get_xticks(), top.get_xticklabels(), strict=True)}
+    texts = {
+        t: label.get_text()
+        for t, label in zip(top.get_xticks(), top.get_xticklabels(), strict=True)
+    }
     name = "support_least_similarity"
     assert texts == {k: f"{mean(cell.values('ltd', name, at=k)):.2f}" for k in SUPPORTS}
 
@@ -335,10 +357,7 @@ def check_similarities(axes, cell) -> None:
 def test_what_one_step_costs(long, figures):
     for cell, figure in of_name(long, figures, "support-drop"):
         upper, lower = figure.axes
-        low, high, drop, counts = (
-            np.array([cell.values("ltd", f"support_{n}", at=b) for b in range(10)])
-            for n in ("bin_low", "bin_high", "drop", "bin_count")
-        )
+        low, high, drop = (cell.step(name) for name in ("bin_low", "bin_high", "drop"))
         edges = list(itertools.pairwise([*low.mean(axis=1), high[-1].mean()]))
         bars = boxes_in(with_bars(upper)["Mean over seeds"])
         means = [((left + right) / 2, top) for left, right, _, top in bars]
@@ -346,19 +365,9 @@ def test_what_one_step_costs(long, figures):
         points = [line for line in upper.lines if line.get_linestyle() == "None"]
         single = [tuple(xy) for line in points for xy in line.get_xydata()]
         same(single, zip(((low + high) / 2).ravel(), 100 * drop.ravel(), strict=True))
-        check_counts(lower, edges, counts.mean(axis=1))
+        check_counts(lower, edges, cell.step("bin_count").mean(axis=1))
         for axes in (upper, lower):
-            same(spans_in(axes, "x"), taken(low, high, counts, cell.values("ltd", "support_auto")))
-
-
-def taken(low, high, counts, auto):
-    """Yield where what `k: auto` takes begins and ends, seed by seed."""
-    for seed, most in enumerate(auto):
-        bins, found = 10, 0.0
-        while found < int(most):
-            bins -= 1
-            found += counts[bins, seed]
-        yield low[bins, seed], high[-1, seed]
+            same(spans_in(axes, "x"), cell.taken())
 
 
 # Other figures.
@@ -380,7 +389,9 @@ def test_affected_classes(long, figures):
 
 
 def check_group(bars, cell, run, texts) -> None:
-    for place, (box, text, p) in enumerate(zip(boxes_in(bars), texts, cell.affected(run), strict=True)):
+    for place, (box, text, p) in enumerate(
+        zip(boxes_in(bars), texts, cell.affected(run), strict=True)
+    ):
         height = cell.affected_mean(run, AFFECTED[place])
         assert box[2:] == pytest.approx((0, height), nan_ok=True)
         assert round(sum(box[:2]) / 2) == place
@@ -424,7 +435,10 @@ def test_teachers_of_other_seeds(long, figures):
         known = {line.get_label(): line for line in axes.lines if line.get_linestyle() == "None"}
         for sweep in cell.table.plan.sweeps:
             if sweep.key == "teacher_seed":
-                pairs = [zip(cell.rate(r, "teacher_ua"), cell.rate(r, "ua"), strict=True) for r in sweep.values]
+                pairs = [
+                    zip(cell.rate(r, "teacher_ua"), cell.rate(r, "ua"), strict=True)
+                    for r in sweep.values
+                ]
                 same(known[sweep.method].get_xydata(), itertools.chain.from_iterable(pairs))
         same([[y] for y in levels_in(axes)], [[mean(cell.rate("retrain", "ua"))]])
         level, chance = mean(cell.rate("retrain", "ua")), cell.chance("ua")
@@ -435,7 +449,9 @@ def test_trajectory(long, figures):
     for cell, figure in of_name(long, figures, "trajectory"):
         plane, course = figure.axes
         for run, label in cell.tracked.items():
-            error, damage, gap = (cell.course(run, p) for p in ("forgetting_error", "damage", "avg_gap"))
+            error, damage, gap = (
+                cell.course(run, p) for p in ("forgetting_error", "damage", "avg_gap")
+            )
             check_way(plane, cell, run, label, error, damage)
             if len(gap) > 1:
                 check_way(course, cell, run, label, cell.seconds(run)[1:], gap[1:])
@@ -452,16 +468,29 @@ def check_way(axes, cell, run, label, x, y) -> None:
     """Compare a run's line, which is found by the colour of its name; beyond the axes, at them."""
     [name] = [t for t in axes.texts if t.get_text() == label and isinstance(t, Annotation)]
     x, y = np.clip(x, *axes.get_xlim()), np.clip(y, *axes.get_ylim())
-    ways = [line for line in axes.lines if is_data(axes, line) and line.get_linestyle() not in ("None", "")]
+    ways = [
+        line
+        for line in axes.lines
+        if is_data(axes, line) and line.get_linestyle() not in ("None", "")
+    ]
     own = [line for line in ways if to_hex(line.get_color()) == to_hex(name.get_color())]
-    [line] = [line for line in own if len(line.get_xdata()) == len(x) and line.get_xydata() == pytest.approx(np.column_stack([x, y]), nan_ok=True)]
+    [line] = [
+        line
+        for line in own
+        if len(line.get_xdata()) == len(x)
+        and line.get_xydata() == pytest.approx(np.column_stack([x, y]), nan_ok=True)
+    ]
     is_control = cell.kind(run) == "control"
     assert is_control or (line.get_linestyle() == "--") == (run in cell.table.plan.paced)
 
 
 def check_anchors(plane, cell) -> None:
     ring, cross = (
-        next(line.get_xydata()[0] for line in plane.lines if line.get_marker() == m and line.get_zorder() == z)
+        next(
+            line.get_xydata()[0]
+            for line in plane.lines
+            if line.get_marker() == m and line.get_zorder() == z
+        )
         for m, z in (("o", 5), ("P", 6))
     )
     assert tuple(cross) == (0, 0)
@@ -474,7 +503,9 @@ def check_budgets(course, cost) -> None:
     assert levels_in(course, "--", "x") == pytest.approx([cost])
     least = course.get_xlim()[0]
     shares = {f"{share} %": share / 100 * cost for share in SHARES if share / 100 * cost > least}
-    above = {t.get_text(): t.get_position()[0] for t in course.texts if not isinstance(t, Annotation)}
+    above = {
+        t.get_text(): t.get_position()[0] for t in course.texts if not isinstance(t, Annotation)
+    }
     assert above.pop("Original") == 0.02
     assert above == pytest.approx({"Retrain": cost, **shares})
     assert levels_in(course, "-", "x") == pytest.approx(list(shares.values()))
@@ -507,37 +538,21 @@ def distance(box, place) -> float:
 def test_verdict(long, figures):
     for cell, figure in of_name(long, figures, "verdict"):
         [axes] = figure.axes
-        bars = [s for c in axes.collections if isinstance(c, LineCollection) for s in segments_of(c)]
         marks = [c for c in axes.collections if isinstance(c, PathCollection)]
         named = {c.get_label(): c for c in marks if not len(c.get_offsets())}
         drawn = [c for c in marks if len(c.get_offsets())]
-        wanted = [r for r in expected_verdicts(cell)]
-        assert {row["label"] for row in wanted} == {*named}
+        wanted = cell.verdicts()
+        assert {one.label for one in wanted} == {*named}
         intervals = []
-        for row in wanted:
-            [own] = [c for c in drawn if is_like(c, named[row["label"]])]
-            check_mark(own, row, axes)
-            if not row["is_edge"]:
-                intervals.append((own.get_offsets()[0][0], row["low"], row["high"]))
-        same(bars, intervals)
-        check_corner(axes, cell)
-
-
-def expected_verdicts(cell):
-    """Yield numbers of every run that has a place in the picture."""
-    runs = [r for r in cell.table.labels if r != "retrain"]
-    for run in runs:
-        row = {
-            "label": cell.long.plan.labels[run],
-            "x": 100 * cell.number(run, "forgetting_error"),
-            "y": mean(100 * cell.values(run, "damage", "retain")),
-            "low": 100 * cell.number(run, "difference_low", at="damage"),
-            "high": 100 * cell.number(run, "difference_high", at="damage"),
-            "price": cell.number(run, "rte_share"),
-            "is_edge": cell.number(run, "verdict") == 0,
-        }
-        if not math.isnan(row["x"] + row["y"]):
-            yield row
+        for one in wanted:
+            [own] = [c for c in drawn if is_like(c, named[one.label])]
+            check_mark(own, one, axes)
+            intervals += [] if one.is_edge else [(own.get_offsets()[0][0], *one.ends)]
+        lines = [c for c in axes.collections if isinstance(c, LineCollection)]
+        same([s for c in lines for s in segments_of(c)], intervals)
+        grey = [p for p in axes.patches if p.get_label() == NOISE_LABEL]
+        error, damage = cell.corner
+        same([box_of(patch) for patch in grey], [(0, error, -damage, damage)])
 
 
 def is_like(one, other) -> bool:
@@ -547,24 +562,16 @@ def is_like(one, other) -> bool:
     return colours[0] == colours[1] and paths[0].shape == paths[1].shape and np.allclose(*paths)
 
 
-def check_mark(mark, row, axes) -> None:
+def check_mark(mark, one, axes) -> None:
+    """Compare place and area; a run that collapsed is drawn no further than the others reach."""
     [(x, y)], [area] = mark.get_offsets(), mark.get_sizes()
-    if row["is_edge"]:
-        assert (x, y) == pytest.approx((min(row["x"], x), np.clip(row["y"], *axes.get_ylim())), abs=3)
-        assert x <= row["x"] + 1e-9
-    else:
-        assert (x, y) == pytest.approx((row["x"], row["y"]))
-    share = 0.0 if math.isnan(row["price"]) else min(row["price"], 1.5)
-    assert area == pytest.approx(max(220 * share, 18))
-
-
-def check_corner(axes, cell) -> None:
-    boxes = [p for p in axes.patches if p.get_label() == NOISE_LABEL]
-    error = np.nanmean([cell.chance(m) for m in ("ua", "mia")] + [math.nan]) if len(cell.seeds) > 1 else math.nan
-    damage = cell.chance_by_sd("damage", "retain")
-    wanted = [(0, error, -damage, damage)]
-    found = [(p.get_x(), p.get_x() + p.get_width(), p.get_y(), p.get_y() + p.get_height()) for p in boxes]
-    same(found, wanted)
+    low, high = axes.get_ylim()
+    room = 0.03 * (high - low) / 1.06
+    right = axes.get_xlim()[1] / 1.03
+    assert x == pytest.approx(min(one.error, right))
+    assert y == pytest.approx(np.clip(one.damage, low + room, high - room))
+    assert one.is_edge or (x, y) == pytest.approx((one.error, one.damage))
+    assert area == pytest.approx(one.area)
 
 
 def test_exposure(long, figures):
@@ -576,15 +583,23 @@ def test_exposure(long, figures):
         assert list(drawn) == [cell.long.plan.labels[r] for r in runs]
         for run in runs:
             check_change(drawn[cell.long.plan.labels[run]], cell, run, edges)
-        check_counts(counts, edges, [cell.number("retrain", "exposure_count", "retain", b) for b in range(10)])
+        check_counts(
+            counts,
+            edges,
+            [cell.number("retrain", "exposure_count", "retain", b) for b in range(10)],
+        )
         names = [t.get_text() for t in forgotten.get_yticklabels()]
         for place, one in enumerate(forgotten.containers):
             run = next(r for r in runs if cell.long.plan.labels[r] == names[place])
-            value, low, high = (cell.number(run, f"ulira_auc{e}", "forget") for e in ("", "_low", "_high"))
+            value, low, high = (
+                cell.number(run, f"ulira_auc{e}", "forget") for e in ("", "_low", "_high")
+            )
             assert one.lines[0].get_xydata()[0] == pytest.approx((value, place))
             [segment] = one.lines[2][0].get_segments()
             assert segment[:, 0] == pytest.approx((low, high))
-        assert levels_in(forgotten, "--", "x") == pytest.approx([cell.number("retrain", "lira_auc", "forget")])
+        assert levels_in(forgotten, "--", "x") == pytest.approx(
+            [cell.number("retrain", "lira_auc", "forget")]
+        )
         assert levels_in(forgotten, "-", "x") == [0.5]
 
 
@@ -611,19 +626,28 @@ def test_theory():
         "support_with_linear_logits": ("support point",),
     }
     parts = [
-        pd.DataFrame(np.sort(rng.uniform(0.01, 0.99, (30, 5))), columns=["low", "y", "high", "x", "predicted"])
-        .assign(panel=panel, series=name).sort_values("x")
-        for panel, names in series.items() for name in names
+        pd.DataFrame(
+            np.sort(rng.uniform(0.01, 0.99, (30, 5))),
+            columns=["low", "y", "high", "x", "predicted"],
+        )
+        .assign(panel=panel, series=name)
+        .sort_values("x")
+        for panel, names in series.items()
+        for name in names
     ]
     points = pd.concat(parts)
     for name, panels in THEORY.items():
-        for axes, (panel, drawn) in zip(render(PLOTS[name], points).axes, panels.items(), strict=True):
+        for axes, (panel, drawn) in zip(
+            render(PLOTS[name], points).axes, panels.items(), strict=True
+        ):
             lines = {line.get_label(): line.get_xydata() for line in axes.lines}
             lines |= {c.get_label(): c.lines[0].get_xydata() for c in axes.containers}
             for label, (of, column) in drawn.items():
                 own = points[(points["panel"] == panel) & (points["series"] == of)]
                 if of == "theory":
-                    reach = points[(points["panel"] == panel) & (points["series"] == "measured")]["x"].max()
+                    reach = points[(points["panel"] == panel) & (points["series"] == "measured")][
+                        "x"
+                    ].max()
                     own = own[own["x"] <= 1.06 * reach]
                 same(lines[label], own[["x", column]].to_numpy())
             for bars in axes.containers:
@@ -633,8 +657,14 @@ def test_theory():
 
 THEORY = {
     "synthetic": {
-        "gradient_ascent": {"leading term, prop. 3.1": ("theory", "y"), "measured, 95 %": ("measured", "y")},
-        "random_labels": {"prop. 3.2, mean over runs": ("theory", "y"), "measured, 95 %": ("measured", "y")},
+        "gradient_ascent": {
+            "leading term, prop. 3.1": ("theory", "y"),
+            "measured, 95 %": ("measured", "y"),
+        },
+        "random_labels": {
+            "prop. 3.2, mean over runs": ("theory", "y"),
+            "measured, 95 %": ("measured", "y"),
+        },
     },
     "retain-residual": {
         "retain_residual": {
@@ -651,7 +681,15 @@ THEORY = {
 
 
 def test_every_figure_is_compared(figures):
-    compared = {"similarity", "epochs", "localization", "relearn", "affected", "classes", "exposure"}
+    compared = {
+        "similarity",
+        "epochs",
+        "localization",
+        "relearn",
+        "affected",
+        "classes",
+        "exposure",
+    }
     compared |= {"teacher-noise", "trajectory", "verdict", "support-kl", "support-accuracy"}
     compared |= {"support-retrain", "support-drop"}
     assert {name for _, name in figures if name[:6] != "sweep-"} <= compared

@@ -7,6 +7,7 @@ in all seeds, and another one in the last.
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +99,7 @@ class Unlike:
             value = self.rng.uniform(low, high)
             status = "diverged" if seed in lost else "ok"
             shown = "" if seed in lost or self._is_empty(metric, set, at, seed) else repr(value)
-            self._append(run, metric, shown, str(seed), set, at, status)
+            self._append((run, str(seed), metric, set, at), shown, status)
 
     def add_overall(
         self, run: str, metric: str, low: float, high: float, set: str = "", at: At = None
@@ -110,11 +111,10 @@ class Unlike:
         self, run: str, metric: str, value: float, set: str = "", at: At = None
     ) -> None:
         """Add this number over all seeds."""
-        self._append(run, metric, repr(float(value)), "", set, at, "ok")
+        self._append((run, "", metric, set, at), repr(float(value)), "ok")
 
-    def _append(
-        self, run: str, metric: str, value: str, seed: str, set: str, at: At, status: str
-    ) -> None:
+    def _append(self, place: tuple[str, str, str, str, At], value: str, status: str) -> None:
+        run, seed, metric, set, at = place
         kind = "reference" if run == "retrain" else "control" if run in CONTROLS else "method"
         class_name, _, percent = self.name.partition("-")
         self.rows.append({
@@ -247,4 +247,4 @@ class Unlike:
 
 
 def _pairs(ends: Sequence[float]) -> Iterable[tuple[float, float]]:
-    return zip(ends, ends[1:], strict=False)
+    return itertools.pairwise(ends)

@@ -152,11 +152,16 @@ class Long:
 
     def drawn(self, part: str, function: str, source: CellTable | BenchmarkTable) -> dict:
         """Return the pictures of all findings, by name."""
-        found = {}
-        for finding in presented(part, reference=self.plan.reference):
-            make: Callable | None = getattr(FINDING.load(finding, part), function, None)
-            found |= {one.name: one for one in (make(source) if make else ())}
-        return found
+        findings = presented(part, reference=self.plan.reference)
+        found = (self.drawn_by(finding, part, function, source) for finding in findings)
+        return {name: picture for pictures in found for name, picture in pictures.items()}
+
+    def drawn_by(
+        self, finding: str, part: str, function: str, source: CellTable | BenchmarkTable
+    ) -> dict:
+        """Return the pictures of a finding, by name."""
+        make: Callable | None = getattr(FINDING.load(finding, part), function, None)
+        return {picture.name: picture for picture in (make(source) if make else ())}
 
 
 @dataclass(frozen=True)

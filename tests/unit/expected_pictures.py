@@ -32,6 +32,7 @@ SWEPT = {
     "teacher_accuracy": ("teacher_ua", "target_ua"),
     "teacher_epochs": ("teacher_epochs",),
 }
+REPORTED = (*SWEPT["teacher_accuracy"], *SWEPT["teacher_epochs"])
 NEXT_SEED = "Retrain, next seed"
 
 
@@ -305,13 +306,18 @@ class Cell:
         return {
             f"sweep-{sweep.name}-{kind}": panels
             for kind, metrics in SWEPT.items()
-            if (panels := [self._swept(sweep, m) for m in metrics if self._varies(sweep, m)])
+            if (panels := [self._swept(sweep, m) for m in metrics if self._is_shown(sweep, m)])
         }
 
-    def _varies(self, sweep: Sweep, metric: str) -> bool:
-        is_reported = metric in (*SWEPT["teacher_accuracy"], *SWEPT["teacher_epochs"])
-        known = [run for run in sweep.numbers if not np.isnan(self.values(run, metric)).any()]
-        return not is_reported or len(known) > 1
+    def _is_shown(self, sweep: Sweep, metric: str) -> bool:
+        """Tell whether to draw it: of what a method reports, where that varies at all."""
+        known = {name: self._known(sweep, name) for name in REPORTED}
+        varies = any(len(v) > 1 and np.ptp(v, axis=0).any() for v in known.values())
+        return metric not in REPORTED or (varies and len(known[metric]) > 1)
+
+    def _known(self, sweep: Sweep, metric: str) -> Floats:
+        values = [self.values(run, metric) for run in sweep.numbers]
+        return np.array([of_run for of_run in values if not np.isnan(of_run).any()])
 
     def _swept(self, sweep: Sweep, metric: str) -> Panel:
         shown, held = metric_of(metric), {"teacher_ua": "ua", "target_ua": "ua"}.get(metric, metric)
@@ -396,7 +402,7 @@ class Cell:
 
     def affected_mean(self, run: str, metric: str) -> float:
         """Return the difference of the means, as tables print it."""
-        return mean(self.rate(run, metric)) - mean(self.rate("retrain", metric))
+        return 100 * (mean(self.values(run, metric)) - mean(self.values("retrain", metric)))
 
     def classes(self, run: str) -> dict[str, Point]:
         """Return the classes that remain by name: similarity, and the loss by seed."""
@@ -422,11 +428,14 @@ class Cell:
         found = [Judged.read(self, run) for run in runs]
         return [one for one in found if not math.isnan(one.error + one.damage)]
 
-    @property
-    def corner(self) -> tuple[float, float]:
-        """How far retraining again stays from Retrain: in error, and in damage."""
-        error = (self.chance("ua") + self.chance("mia")) / 2
-        return error, self.chance_by_sd("damage", "retain")
+    def corner(self, right: float, height: float) -> tuple[float, float, float, float]:
+        """Return how far retraining again stays from Retrain, in error and in damage.
+
+        A box of that size, and no less than a hundredth of the picture.
+        """
+        error = max((self.chance("ua") + self.chance("mia")) / 2, 0.01 * right)
+        damage = max(self.chance_by_sd("damage", "retain"), 0.01 * height)
+        return 0, error, -damage, damage
 
     def step(self, name: str) -> Floats:
         """Return a number of the step of gradient ascent, by bin and seed."""
@@ -511,6 +520,12 @@ def _nearest(cells: Sequence[Cell], run: str, name: str) -> list[Point]:
 def points_said(value: float) -> str:
     """Return a number of points without its interval, as hovering says it."""
     return said(value, math.nan, math.nan, ".1f", " points")
+
+
+def span(values: Floats) -> str:
+    """Return "3 to 5", or "3" where all are alike."""
+    low, high = (f"{end:.0f}" for end in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def digits(unit: str) -> str:

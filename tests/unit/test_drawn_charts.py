@@ -27,10 +27,13 @@ from expected_pictures import (
     mean,
     points_said,
     said,
+    span,
 )
+from matplotlib.colors import to_hex
 from unlike_benchmark import write_unlike
 
 from collateral.contract.charts import Chart
+from collateral.findings._shared.style import looks
 
 KEPT = Path(__file__).parents[2] / "docs" / "data"
 BENCHMARKS = ("unlike", "cifar-small", "cifar-teacher")
@@ -195,9 +198,8 @@ def check_sizes(chart, cell, place) -> None:
     dash = {tuple(m.look["strokeDash"]): m.at["x"] for m in lines if m.kind == "rule"}
     assert dash == pytest.approx({(2, 3): mean(auto), (1, 0): mean(own)})
     same([at(m, "x", "x2") for m in lines if m.kind == "rect"], [(auto.min(), auto.max())])
-    spans = [f"{v.min():.0f} to {v.max():.0f}" for v in (own, auto)]
-    assert f"the k of the runs ({spans[0]})" in chart.caption
-    assert f"what k: auto takes ({spans[1]})" in chart.caption
+    assert f"the k of the runs ({span(own)})" in chart.caption
+    assert f"what k: auto takes ({span(auto)})" in chart.caption
 
 
 def test_similarity(long, charts):
@@ -461,9 +463,8 @@ def test_verdict(long, charts):
             [(o.label, places[o.label][0], *o.ends) for o in wanted if not o.is_edge],
         )
         check_names(chart, places, [m for m in rules if "x2" in m.at])
-        error, damage = cell.corner
         boxes = [at(m, "x", "x2", "y", "y2") for m in marks_of(chart, "rect")]
-        same(boxes, [(0, error, -damage, damage)])
+        same(boxes, [cell.corner(right, high - low)])
 
 
 def judged(cell, one):
@@ -471,7 +472,14 @@ def judged(cell, one):
     damage = said(one.damage, *one.ends, "+.1f", " points")
     time = "–" if math.isnan(one.price) else f"{one.price:.1%} of Retrain's"
     known = np.count_nonzero(~np.isnan(one.damages))
-    return one.label, points_said(one.error), damage, points_said(cell.corner[1]), time, known
+    return (
+        one.label,
+        points_said(one.error),
+        damage,
+        points_said(cell.chance_by_sd("damage", "retain")),
+        time,
+        known,
+    )
 
 
 def check_names(chart, places, ties) -> None:
@@ -511,6 +519,26 @@ def test_every_chart_is_compared(charts):
     compared = {"similarity", "epochs", "localization", "affected", "classes", "teacher-noise"}
     compared |= {"trajectory", "verdict", "support-kl", "support-accuracy", "support-retrain"}
     assert {name for _, name in charts if name[:6] != "sweep-"} <= compared | {"support-drop"}
+
+
+def test_a_method_has_the_colour_of_print_in_every_chart(long, charts):
+    runs = {label: run for run, label in long.plan.labels.items()}
+    for (name, _), chart in charts.items():
+        cells = [cell for cell in long.cells if name in (None, cell.name)]
+        known = {run: look for cell in cells for run, look in looks(cell.table).items()}
+        for label, colour in colours_in(chart.spec):
+            run = runs.get(label.removesuffix("'s teacher"))
+            assert run not in known or colour == to_hex(known[run].colour), (name, label)
+
+
+def colours_in(part):
+    """Yield every label and its colour, of all scales of colours in a specification."""
+    if isinstance(part, dict) and "color" in part:
+        scale = part["color"].get("scale", {}) if isinstance(part["color"], dict) else {}
+        yield from zip(scale.get("domain", []), scale.get("range", []), strict=True)
+    children = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    for child in children:
+        yield from colours_in(child)
 
 
 # Switches.

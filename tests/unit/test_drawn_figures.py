@@ -29,7 +29,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 from unlike_benchmark import write_unlike
 
-from collateral.theory.figure import PLOTS, render
+from paper.theory.figure import PLOTS, render
 
 KEPT = Path(__file__).parents[2] / "docs" / "data"
 BENCHMARKS = ("unlike", "cifar-small", "cifar-more", "cifar-teacher")

@@ -390,10 +390,11 @@ class Made:
         rng = rng_of("shadows")
         is_in = rng.random((NUM_SHADOWS, count)).argsort(axis=0) < NUM_SHADOWS // 2
         before = rng.normal(2, 1, (NUM_SHADOWS, count)) + 1.5 * is_in
-        after = before + rng_of("exposure", cell, run).normal(
-            -0.2, 0.3 if run == "ltd" else 2.0, before.shape
-        )
-        after[:, self.split(cell).forget] -= 0.5 * is_in[:, self.split(cell).forget]
+        noise = 0.3 if run == "ltd" else 2.0
+        after = before + rng_of("exposure", cell, run).normal(-0.2, noise, before.shape)
+        after += (0.8 if (cell, run) == (MIXED, "ltd") else 0.0) * is_in
+        forget = self.split(cell).forget
+        after[:, forget] -= (2.4 if cell == MIXED else 0.5) * is_in[:, forget]
         return Exposure(is_in, before.astype(np.float32), after.astype(np.float32))
 
     def _write_trials(self, root: Path, cell: str, method: str) -> None:

@@ -38,11 +38,14 @@ class LongTable:
 
     def __init__(self, root: Path):
         self.rows: list[Row] = []
+        self.troubled: set[tuple[str, str]] = set()  # cell and run, where a seed did not end well
         for name in ("metrics.csv", "costs.csv"):
             with (root / name).open(newline="") as file:
                 for line, row in enumerate(csv.DictReader(file), 2):
                     keys = ("cell", "run", "metric", "set", "at", "seed", "value")
                     self.rows.append(Row(name, line, *(row[key] for key in keys)))
+                    if row.get("status", "ok") != "ok":
+                        self.troubled.add((row["cell"], row["run"]))
         self._found: dict[tuple[str, ...], dict[str, Row]] = defaultdict(dict)
         for one in self.rows:
             self._found[one.cell, one.run, one.metric, one.set, one.at][one.seed] = one
@@ -88,12 +91,6 @@ class LongTable:
         """Return the same of a metric whose noise floor is a mean absolute deviation."""
         floor = self.number(cell, "retrain", "floor", "", metric)
         return t95(len(self.seeds)) * math.sqrt(math.pi / 2) * floor
-
-    def has_trouble(self, root: Path, cell: str, run: str) -> bool:
-        """Tell whether a run diverged or collapsed in some seed."""
-        with (root / "metrics.csv").open(newline="") as file:
-            rows = [r for r in csv.DictReader(file) if (r["cell"], r["run"]) == (cell, run)]
-        return any(row["status"] != "ok" for row in rows)
 
 
 def mean(values: np.ndarray) -> float:

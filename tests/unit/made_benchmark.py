@@ -148,10 +148,12 @@ class Made:
         found = {}
         for name, label in (("train", self.labels.train), ("test", self.labels.test)):
             near = shares[label] / shares.max()
-            drawn = [
-                rng_of("similarity", cell, name, seed).random(len(label)) for seed in self.seeds
-            ]
-            found[name] = (0.15 + 0.4 * near + 0.4 * np.array(drawn)).astype(np.float32)
+            own, *drawn = (
+                rng_of("similarity", cell, name, seed).random(len(label))
+                for seed in ("", *self.seeds)
+            )
+            of_seeds = 0.15 + 0.2 * near + 0.45 * own + 0.15 * np.array(drawn)
+            found[name] = of_seeds.astype(np.float32)
         found["train"][:, split.forget] += 0.04
         return found
 
@@ -162,7 +164,8 @@ class Made:
         shown_set = np.repeat(list(NUM_SHOWN), list(NUM_SHOWN.values()))
         nearest = {name: np.argsort(-of.mean(axis=0)) for name, of in similarity.items()}
         retained = nearest["train"][~np.isin(nearest["train"], split.forget)]
-        of_set = {"train": retained, "test": nearest["test"], "forget": split.forget}
+        # Not the very nearest, which are of one class.
+        of_set = {"train": retained[::4], "test": nearest["test"][::3], "forget": split.forget}
         index = np.concatenate([of_set[name][:count] for name, count in NUM_SHOWN.items()])
         first = len(shown_set) - NUM_SHOWN["forget"]
         return Neighbours(
@@ -390,7 +393,7 @@ class Made:
         rng = rng_of("shadows")
         is_in = rng.random((NUM_SHADOWS, count)).argsort(axis=0) < NUM_SHADOWS // 2
         before = rng.normal(2, 1, (NUM_SHADOWS, count)) + 1.5 * is_in
-        noise = 0.3 if run == "ltd" else 2.0
+        noise = 0.1 if run == "ltd" or cell == PART else 4.0
         after = before + rng_of("exposure", cell, run).normal(-0.2, noise, before.shape)
         after += (0.8 if (cell, run) == (MIXED, "ltd") else 0.0) * is_in
         forget = self.split(cell).forget

@@ -6,6 +6,7 @@ What a field must show is found from the words around it alone: the table, the r
 import csv
 import math
 import re
+from functools import cache
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ PROSE = {"verdict", "what-ran", "exact-copies"}  # sentences have a test of thei
 COUNTERPARTS = {"teacher_ua": "ua"}  # what Retrain has in that column
 
 
+@cache
 def headings() -> dict[str, str]:
     """Return the metric that a heading names, of all findings."""
     found = {}
@@ -372,7 +374,7 @@ SPECIAL = {
 
 
 def diverged(animals, cell, run):
-    return animals.long.has_trouble(animals.root, cell, run)
+    return (cell, run) in animals.long.troubled
 
 
 def checked_fields(animals):

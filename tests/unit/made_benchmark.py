@@ -393,9 +393,9 @@ class Made:
         rng = rng_of("shadows")
         is_in = rng.random((NUM_SHADOWS, count)).argsort(axis=0) < NUM_SHADOWS // 2
         before = rng.normal(2, 1, (NUM_SHADOWS, count)) + 1.5 * is_in
-        noise = 0.1 if run == "ltd" or cell == PART else 4.0
+        noise = 2.0 if (cell, run) == (MIXED, "ga") else 0.1
         after = before + rng_of("exposure", cell, run).normal(-0.2, noise, before.shape)
-        after += (0.8 if (cell, run) == (MIXED, "ltd") else 0.0) * is_in
+        after += {(MIXED, "ltd"): 0.8, (WHOLE, "ga"): -1.0}.get((cell, run), 0.0) * is_in
         forget = self.split(cell).forget
         after[:, forget] -= (2.4 if cell == MIXED else 0.5) * is_in[:, forget]
         return Exposure(is_in, before.astype(np.float32), after.astype(np.float32))

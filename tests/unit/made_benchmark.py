@@ -1,11 +1,11 @@
 """The one benchmark that tests look at: model outputs on disk, and real stages after them.
 
 Nothing in it is like its neighbour, so that a number taken from the wrong place is another number:
-three seeds whose names are not their places, three classes of unequal size in mixed order, train and
-test outputs that differ, losses near the forget set that grow with similarity, a run that diverged
-in the second seed, images that each have pixels of their own. A test knows the outputs, which are
-drawn from the names alone (`Made.outputs`), and everything else follows by `metrics`, `gather`,
-`tables`, `figures` and `report`.
+three seeds whose names are not their places, three classes of unequal size in mixed order, train
+and test outputs that differ, losses near the forget set that grow with similarity, a run that
+diverged in the second seed, images that each have pixels of their own. A test knows the outputs,
+which are drawn from names alone (`Made.outputs`); all else follows by the real stages `metrics`,
+`gather`, `tables`, `figures` and `report`.
 """
 
 from __future__ import annotations
@@ -172,9 +172,7 @@ class Made:
             seeds=np.array(self.seeds),
             train_similarity=similarity["train"],
             test_similarity=similarity["test"],
-            class_similarity=np.float32(
-                [0.3, 0.6, 0.8] + rng.uniform(-0.1, 0.1, (len(self.seeds), 3))
-            ),
+            class_similarity=rng.normal((0.3, 0.6, 0.8), 0.05, (len(self.seeds), 3)).astype("f4"),
             shown_set=shown_set,
             shown_index=index,
             shown_images=np.stack([image_of(*one) for one in zip(shown_set, index, strict=True)]),
@@ -214,7 +212,9 @@ class Made:
     @property
     def plan(self) -> BenchmarkPlan:
         """What the config would say of it."""
-        own = {run: label for run, label in (LABELS | SWEPT).items() if run in self.runs}
+        runs = [*self.of_kind("method"), *self.of_kind("control")]
+        runs = sorted(runs, key=lambda run: "@" in run)  # sweeps come last
+        own = {run: (LABELS | SWEPT).get(run, run.upper()) for run in runs}
         sweeps = tuple(s for s in SWEEPS if self.runs.keys() >= s.values.keys())
         cells = {
             cell: CellPlan(sweeps if cell == PART else (), TRIALS, (), CANDIDATES)
@@ -378,7 +378,9 @@ class Made:
         """What models show when they are fine-tuned on half of the forget set, or see noise."""
         runs = [run for run in self.runs_of(cell) if "@" not in run]
         rng, count = rng_of("probe", cell, seed), len(self.split(cell).forget)
-        known = np.array([[PROBED[run]] for run in runs]) + rng.uniform(0, 0.03, (len(runs), 1))
+        known = np.array([[PROBED.get(run, 0.4)] for run in runs]) + rng.uniform(
+            0, 0.03, (len(runs), 1)
+        )
         share = rng.beta(20 * known, 20 * (1 - known), (len(runs), count))
         return Probe(
             runs=np.array(runs),

@@ -218,7 +218,8 @@ def neither(a, s, *_):
 
 
 def no_trace(a, s, *_):
-    assert len(found := left(a, s)) == 1
+    found = left(a, s)
+    assert len(found) == 1
     return [NUM_SHADOWS, *found]
 
 
@@ -342,7 +343,8 @@ def class_part(a, s, name, _):
 CLAUSES = [
     # Verdicts.
     Clause(
-        rf"UA is {N} %, {N} points above the midpoint of the base model's {N} % and Retrain's {N} %",
+        rf"UA is {N} %, {N} points above the midpoint of the base model's {N} % and "
+        rf"Retrain's {N} %",
         midpoint,
     ),
     Clause(rf"UA is {N} \[{N}, {N}\] points from Retrain's", of_tests("ua")),
@@ -350,7 +352,8 @@ CLAUSES = [
     Clause(rf"\(p = {N}\)", p_value),
     Clause(r"\(p < 0\.001\)", lambda a, s: [0.001] if p_value(a, s)[0] < 0.001 else []),
     Clause(
-        rf"{N} seeds cannot tell: the intervals are {N} points and {N} points wide, and equal is what is within ±{N} points and ±{N} points",
+        rf"{N} seeds cannot tell: the intervals are {N} points and {N} points wide, and "
+        rf"equal is what is within ±{N} points and ±{N} points",
         widths,
     ),
     Clause(rf"intervals within ±{N} points and ±{N} points", margins),
@@ -358,23 +361,28 @@ CLAUSES = [
     Clause(rf"[Dd]iverged \({N} of {N} seeds\)", lambda a, s, *_: [1, len(a.long.seeds)]),
     # Near and far.
     Clause(
-        rf"{NAME}: an average gap of {N} points, (but|and) {N} points less accurate than Retrain on the {N} "
-        rf"retained examples most similar to the forgotten ones \({N} %\), against {N} points on all others",
+        rf"{NAME}: an average gap of {N} points, (but|and) {N} points less accurate than "
+        rf"Retrain on the {N} "
+        rf"retained examples most similar to the forgotten ones \({N} %\), against {N} "
+        rf"points on all others",
         lambda a, s, label, _g, word, *__: worst(a, s, label, word),
     ),
     Clause(
-        rf"No method is less accurate than Retrain on the {N} retained examples most similar to the forgotten "
+        rf"No method is less accurate than Retrain on the {N} retained examples most "
+        rf"similar to the forgotten "
         rf"ones \({N} %\) by more than chance explains \(±{N} points\)",
         nobody_hurt,
     ),
     Clause(rf"Chance explains ±{N} points there", near_chance),
     Clause(
-        r"(Also less accurate there|More accurate than Retrain there|Within chance): ([^.]+(?:\.\d[^.]*)*)\.",
+        r"(Also less accurate there|More accurate than Retrain there|Within chance): "
+        r"([^.]+(?:\.\d[^.]*)*)\.",
         listed,
     ),
     # Exposure.
     Clause(
-        rf"The {N} retained examples nearest to the forgotten ones are neither more nor less exposed after any "
+        rf"The {N} retained examples nearest to the forgotten ones are neither more nor "
+        rf"less exposed after any "
         rf"method, as far as {N} shadow models can tell \(AUC before: {N}\)",
         neither,
     ),
@@ -385,7 +393,8 @@ CLAUSES = [
     Clause(r"less exposed after ((?:[A-Z]+ \([^)]*\)(?:, )?)+)", change(-1)),
     Clause(rf"Of {N} more, {N} shadow models cannot tell", undecided),
     Clause(
-        rf"A trace of the forgotten ones \(AUC before: {N}\) is left by ((?:[A-Z]+ \([^)]*\)(?:, )?)+)",
+        rf"A trace of the forgotten ones \(AUC before: {N}\) is left by ((?:[A-Z]+ "
+        rf"\([^)]*\)(?:, )?)+)",
         left,
     ),
     Clause(
@@ -395,19 +404,22 @@ CLAUSES = [
     Clause(rf"within {N} % (?:still )?([A-Z]+(?: and [A-Z]+)*) \({N} points\)", leader),
     # Support sizes.
     Clause(
-        rf"k: auto takes {N} to {N} examples\. .*? \(here {N} to {N}\) that costs .*? 5 points; it cost it {N} to {N}\. "
+        rf"k: auto takes {N} to {N} examples\. .*? \(here {N} to {N}\) that costs .*? 5 "
+        rf"points; it cost it {N} to {N}\. "
         rf".*? similarity {N} to {N} up",
         step,
     ),
     Clause(rf"A support of {N} or fewer is of one class", lambda *_: [20]),
     # Probes.
     Clause(
-        rf"most of the other half is known by ([A-Z and]+) \({N} points against Retrain's curve; retraining again "
+        rf"most of the other half is known by ([A-Z and]+) \({N} points against Retrain's "
+        rf"curve; retraining again "
         rf"differs by {N}\)",
         most_left("relearn_gap"),
     ),
     Clause(
-        rf"most of the forget set is left in ([A-Z and]+) \({N} points against Retrain; retraining again differs by "
+        rf"most of the forget set is left in ([A-Z and]+) \({N} points against Retrain; "
+        rf"retraining again differs by "
         rf"{N}\)",
         most_left("residual_gap"),
     ),
@@ -419,7 +431,8 @@ CLAUSES = [
     Clause(rf"ZRF: Retrain's is {N}, and {NAME} comes nearest \({N}\)", zrf),
     # What was forgotten.
     Clause(
-        rf"{N} of {N} train examples are forgotten: (?:{N} of {N} [a-z]+(?:, )?)(?:{N} of {N} [a-z]+(?:, )?)?"
+        rf"{N} of {N} train examples are forgotten: (?:{N} of {N} [a-z]+(?:, )?)(?:{N} of "
+        rf"{N} [a-z]+(?:, )?)?"
         rf"(?:{N} of {N} [a-z]+(?:, )?)?",
         forgotten,
     ),

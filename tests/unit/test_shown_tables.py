@@ -78,7 +78,7 @@ def localization(animals, one):
 
 
 def parts(animals, one):
-    """Return the place in a table with a part of the examples per column; the corner is a metric."""
+    """Return the place in a table of parts of the examples; its corner is the metric."""
     metric = headings()[one.corner]
     of, at = {text: part for part, text in PART_HEADINGS.items()}[one.heading]
     if one.row in ROWS_OF_RETRAIN:
@@ -421,7 +421,7 @@ def test_a_deviation_is_from_retrains_mean(animals):
     fields = [one for one in animals.fields if one.deviation and one.row != "Retrain, other seeds"]
     assert len(fields) > 100
     for one in fields:
-        run, metric, *rest = place_of(animals, one)
+        run, metric, *_ = place_of(animals, one)
         other = COUNTERPARTS.get(metric, metric)
         mean_of = (
             animals.long.mean(one.cell, run, metric),
@@ -495,7 +495,8 @@ def test_bold_is_the_method_nearest_to_retrain_of_those_that_ended_well(animals)
 
 
 def distance_of(animals, one):
-    run, metric, *_ = place = place_of(animals, one)
+    place = place_of(animals, one)
+    metric = place[1]
     if metric.startswith("avg_gap"):
         return animals.long.number(one.cell, *place)
     other = animals.long.mean(one.cell, "retrain", COUNTERPARTS.get(metric, metric))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -450,8 +450,9 @@ def image_of(origin: str, index: int) -> np.ndarray:
 # The real stages.
 
 
-def compute(made: Made, root: Path, *more: str) -> Path:
-    """Compute all numbers: of every cell, and of all of them."""
+def compute(made: Made, root: Path, stage: Callable[[str], Any] = lambda name: None) -> Path:
+    """Compute all numbers: of every cell, and of all of them; `stage` is told which one begins."""
+    stage("metrics")
     for cell in made.cells:
         place = root / cell
         runs = made.runs_of(cell)
@@ -470,32 +471,29 @@ def compute(made: Made, root: Path, *more: str) -> Path:
         words = [str(word) for option, values in lists.items() for word in (option, *values)]
         files = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
         words += [str(word) for option, name in files.items() for word in (option, place / name)]
-        main(["metrics", "--folder", str(root), "--cell", cell, *words, *more])
+        main(["metrics", "--folder", str(root), "--cell", cell, *words])
     files = {"--out": layout.METRICS, "--costs": layout.COSTS}
     files |= {"--problems": layout.PROBLEMS, "--gates": layout.GATES}
+    stage("gather")
     main(["gather", "--folder", str(root), *_options(root, files)])
     return root
 
 
-def present(root: Path, *stages: str) -> Path:
+def present(root: Path, *stages: str, stage: Callable[[str], Any] = lambda name: None) -> Path:
     """Make tables, figures and the page; what is not asked for is an empty folder."""
     files = {"--plan": layout.PLAN, "--metrics": layout.METRICS, "--costs": layout.COSTS}
-    for stage in (layout.TABLES, layout.FIGURES):
-        (root / stage).mkdir(exist_ok=True)
-        if stage in stages:
-            main([stage, *_options(root, files | {"--out": stage})])
-    seal_missing(root)
+    for name in (layout.TABLES, layout.FIGURES):
+        (root / name).mkdir(exist_ok=True)
+        if name in stages:
+            stage(name)
+            main([name, *_options(root, files | {"--out": name})])
+        else:
+            seal_folder(root / name)
+    stage("report")
     files = {"--out": layout.REPORT, "--glance": layout.GLANCE}
     files |= {"--problems": layout.REPORT_PROBLEMS}
     main(["report", "--folder", str(root), *_options(root, files)])
     return root
-
-
-def seal_missing(root: Path) -> None:
-    """Write the record of a folder that no stage has filled."""
-    for stage in (layout.TABLES, layout.FIGURES):
-        if not (root / stage / layout.RECORD).exists():
-            seal_folder(root / stage)
 
 
 def _options(root: Path, files: Mapping[str, str]) -> list[str]:

@@ -254,7 +254,7 @@ BUGS = (
         "data/_reading/share.py",
         'seed_of("test", seed, place)',
         'seed_of("test", place)',
-        ("unit/test_parquet", "contract/test_torchvision_sets"),
+        ("unit/test_draws_of_data", "unit/test_parquet", "contract/test_torchvision_sets"),
     ),
     Bug(
         "data",

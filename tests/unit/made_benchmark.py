@@ -282,7 +282,7 @@ class Made:
         teacher = {"teacher_ua": rng.random(), "teacher_epochs": float(rng.integers(5, 30))}
         about = {
             **{"run": run, "seed": seed, "status": self.status(run, seed), "method": method},
-            "params": {"lr": round(float(rng_of(run).random()), 3), "epochs": len(run)},
+            "params": {"lr": round(float(rng.random()), 3), "epochs": len(run)},
             "versions": {"numpy": f"2.{len(run)}", "torch": "2.14"},
             "code": rng_of("code", run).bytes(8).hex(),
             "extra": teacher | {"support_size": 50.0} if method == "ltd" else {},

@@ -308,16 +308,15 @@ def zrf(a, s, _own, name, *__):
 
 
 def forgotten(a, s, *_):
+    """Return how many are forgotten, in all and of each class that is named, the most first."""
     split, label = a.made.split(s.cell), a.made.labels.train
-    counts = [
-        (np.count_nonzero(label[split.forget] == c), np.count_nonzero(label == c))
+    counts = {
+        CLASSES[c]: (np.count_nonzero(label[split.forget] == c), np.count_nonzero(label == c))
         for c in split.affected
-    ]
-    return [
-        len(split.forget),
-        len(label),
-        *(n for pair in sorted(counts, reverse=True) for n in pair),
-    ]
+    }
+    order = sorted(counts, key=lambda name: counts[name], reverse=True)
+    assert re.findall(r"\d+ of \d+ ([a-z]+)[,.]", s.text) == order
+    return [len(split.forget), len(label), *(n for name in order for n in counts[name])]
 
 
 def fraction(a, s, *_):

@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test slurm-test mutants torture lint schema docs bench release clean-results
+.PHONY: help setup run figures test slurm-test mutants bugs torture lint schema docs bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -54,6 +54,9 @@ slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/
 
 mutants: setup ## break the pure modules in every place: which does no test notice? (docs/mutants.md)
 	OMP_NUM_THREADS=1 python tests/mutants.py
+
+bugs: setup ## put in fifty bugs, one at a time: do the nearest tests see them? (docs/mutants.md)
+	python tests/bugs.py
 
 torture: setup ## kill, fill the disk, set the clock back ...: what a run must survive (an hour)
 	python tests/torture.py

@@ -10,6 +10,9 @@ from collateral.cli import main
 from collateral.results import layout
 from collateral.results.files import write_json
 
+# Figures of which the page has a chart: the finding, and the name.
+CHARTS = (("verdict", "verdict"), ("locality", "similarity"), ("accuracy", "affected"))
+
 
 def draw(folder: Path, cell: str, *figures: tuple[str, str]) -> None:
     """Write small figures and their captions, as the stage does; each is (finding, name)."""

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from image_files import HOSTILE, write_folder, write_image
 from plug_ins import forgotten_after, write_files
 from small_grid import grid
@@ -129,6 +131,20 @@ def test_all_examples_with_a_value_are_forgotten(column, values, places):
     assert where.select(LABELS, params).tolist() == places
     assert where.count(SIZE, params) == len(places)
     assert list(where.unfit(SIZE, params)) == []
+
+
+@given(st.lists(st.sampled_from([1, 2, 10, 11, 12, 21, 101, 111]), min_size=1), st.data())
+def test_exactly_the_examples_with_one_of_the_values_are_forgotten(subjects, data):
+    """Whatever the values have in common as texts: 1 is neither 10 nor 21."""
+    wanted = data.draw(st.lists(st.sampled_from(subjects), min_size=1, unique=True))
+    labels = Labels(np.zeros(len(subjects), np.int64), np.array([0]), ("a", "b"), {
+        "subject": np.array(subjects),
+        "name": np.array([f"p{one}" for one in subjects]),
+    })  # fmt: skip
+    places = [place for place, one in enumerate(subjects) if one in wanted]
+    for column, values in (("subject", wanted), ("name", [f"p{one}" for one in wanted])):
+        params = where.Params.model_validate({"column": column, "is": values})
+        assert where.select(labels, params).tolist() == places
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """What the presenting stages are told: plan.json, and which code their jobs depend on."""
 
 import json
+import shutil
 
 import pytest
+from made_benchmark import PART, RUNS, Made, compute, present
 from plug_ins import ONE_PHASE, forgotten_after, write_method
 from small_grid import grid
 
@@ -16,6 +18,7 @@ from collateral.plan.presentation import (
     presenting_code,
     templates_hash,
 )
+from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 SWEEPS = {"s": {"method": "ft", "vary": {"lr": [0.5]}, "cells": ["digit_3-50"]}}
@@ -123,6 +126,35 @@ def test_a_finding_of_the_users_own_is_part_of_the_code(tmp_path):
         add_plugins([tmp_path])
         after = {stage: presenting_code(stage) for stage in PARTS}
     assert not {*before.values()} & {*after.values()}
+
+
+def test_a_stage_looks_up_no_part_of_a_finding_that_its_code_leaves_out(tmp_path, monkeypatch):
+    """What a stage loads while it runs is what makes it run again when it changes."""
+    made, loaded = Made(cells=(PART,), runs={run: RUNS[run] for run in ("retrain", "ft")}), {}
+    root, load = made.write(tmp_path), type(FINDING).load
+
+    def spy(self, name, part=""):
+        loaded.setdefault(running[-1], set()).add(part)
+        return load(self, name, part) if part else load(self, name)
+
+    running = ["metrics"]
+    monkeypatch.setattr(type(FINDING), "load", spy)
+    compute(made, root, stage=running.append)
+    present(root, *(layout.TABLES, layout.FIGURES), stage=running.append)
+    assert set(loaded) == set(PARTS)
+    for stage, parts in loaded.items():
+        assert parts - {""} == {*PARTS[stage]}, stage
+
+
+def test_every_template_of_the_page_is_hashed(tmp_path):
+    """Whatever file of its folder the page is made of: markup, style or script."""
+    shutil.copytree(TEMPLATES, tmp_path, dirs_exist_ok=True)
+    used = [path for path in tmp_path.iterdir() if path.suffix == ".j2"]
+    assert {"page.html.j2", "style.css.j2", "charts.js.j2"} <= {path.name for path in used}
+    for path in used:
+        before = templates_hash(tmp_path)
+        path.write_text(path.read_text() + "x")
+        assert templates_hash(tmp_path) != before, path.name
 
 
 def test_the_pages_templates_are_hashed(tmp_path):

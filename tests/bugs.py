@@ -1,0 +1,563 @@
+"""Put one bug after another into a copy of the project: do the nearest tests see it?
+
+    python tests/bugs.py                   # all of them, one after another: about 20 minutes
+    python tests/bugs.py report drawn      # those whose area or words have one of these in them
+    python tests/bugs.py --jobs 2
+
+A bug is a text in a file, another one in its place, and the tests that should fail: not a diff,
+whose lines around a change move with every other change. Where a file was renamed, the old text is
+looked for in all of workflow/; where the text itself is gone, the bug is printed as stale and is to
+be written anew. `mutants.py` breaks the pure modules by rule, everywhere; these are bugs as a tired
+engineer writes them, a few in every area, and what is drawn and shown is among them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "workflow/collateral"
+SECONDS = 900  # in which a bug must be seen
+
+# Tests of what is shown of the one made-up benchmark.
+NUMBERS = "unit/test_numbers_of_outputs"
+TABLES = "unit/test_shown_tables"
+SENTENCES = "unit/test_shown_sentences"
+PAGE = "unit/test_shown_page"
+BROWSER = "unit/test_shown_in_browser"
+DRAWN = "unit/test_drawn_*"  # of figures and charts
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A text of a file, what stands there with the bug, and the tests that should see it."""
+
+    area: str
+    words: str
+    file: str  # below workflow/collateral, or workflow/ where it begins with a dot
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def path(self, root: Path) -> Path | None:
+        """Return the file that has the old text once; None where there is none."""
+        first = root / PACKAGE / self.file if not self.file.startswith(".") else None
+        first = first or root / "workflow" / self.file.removeprefix("./")
+        files = [first, *sorted((root / "workflow").rglob("*"))]
+        known = [p for p in files if p.is_file() and p.suffix in (".py", ".smk", ".j2")]
+        return next((p for p in known if p.read_text().count(self.old) == 1), None)
+
+
+BUGS = (
+    # Numbers.
+    Bug(
+        "numbers",
+        "losses are against Retrain of the first seed, not of the same",
+        "findings/locality/numbers.py",
+        "before = bin_mean(self.right(self.cell.referred(seed)), is_near, 2)",
+        "before = bin_mean(self.right(self.cell.referred(self.cell.seeds[0])), is_near, 2)",
+        (NUMBERS, "unit/test_finding_locality", "unit/test_stage_metrics"),
+    ),
+    Bug(
+        "numbers",
+        "a gap is the mean of distances, not the distance of means",
+        "findings/_shared/gaps.py",
+        "abs(run[name].mean() - retrained[name].mean())",
+        "abs(run[name] - retrained[name]).mean()",
+        (NUMBERS, "unit/test_finding_gap"),
+    ),
+    Bug(
+        "numbers",
+        "Retrain's tug of war is against the previous seed",
+        "findings/tow/numbers.py",
+        "np.roll(values, -1)",
+        "np.roll(values, 1)",
+        (NUMBERS, "unit/test_finding_tow"),
+    ),
+    Bug(
+        "numbers",
+        "RMIA's OUT models include the Retrain of the attacked seed",
+        "findings/rmia/numbers.py",
+        "[both for seed, both in self.out.items() if seed != result.seed]",
+        "[both for seed, both in self.out.items()]",
+        (NUMBERS, "unit/test_finding_rmia"),
+    ),
+    Bug(
+        "numbers",
+        "KL is of the unlearned model from Retrain, the wrong way round",
+        "findings/divergence/numbers.py",
+        "np.maximum(own - np.vecdot(p, log_q), 0)",
+        "np.maximum(np.vecdot(q, log_q) - np.vecdot(q, log_p), 0)",
+        (NUMBERS, "unit/test_finding_divergence"),
+    ),
+    Bug(
+        "numbers",
+        "the slope of every seed is over the similarities of the first",
+        "findings/classes/numbers.py",
+        "slope(similarity[result.seed], ",
+        "slope(similarity[cell.seeds[0]], ",
+        (SENTENCES, "unit/test_finding_classes"),
+    ),
+    Bug(
+        "numbers",
+        "the midpoint is taken from the sum, not from the difference",
+        "findings/verdict/numbers.py",
+        "(self.base_ua - retrained) / 2",
+        "(self.base_ua + retrained) / 2",
+        (NUMBERS, "unit/test_finding_verdict"),
+    ),
+    Bug(
+        "numbers",
+        "the relearning gap counts the step before the first",
+        "findings/probe/numbers.py",
+        "own[:, 1:] - reference[:, 1:]",
+        "own - reference",
+        (NUMBERS, "unit/test_finding_probe"),
+    ),
+    Bug(
+        "numbers",
+        "one bin fewer is near",
+        "findings/locality/numbers.py",
+        "int(np.searchsorted(from_top, wanted)) + 1",
+        "max(int(np.searchsorted(from_top, wanted)), 1)",
+        (NUMBERS, "unit/test_finding_locality"),
+    ),
+    Bug(
+        "numbers",
+        "what tuning's teacher took is left out of where a method pays",
+        "findings/costs/numbers.py",
+        "costs = [cell.tuning_cost(method), *cell.teacher_costs(method)]",
+        "costs = [cell.tuning_cost(method)]",
+        (NUMBERS, "unit/test_tables_costs"),
+    ),
+    # Results.
+    Bug(
+        "results",
+        "kept numbers are used again after the attacks have changed",
+        "results/kept.py",
+        "[*map(file_hash, paths), self.cell.attacks, versions()]",
+        "[*map(file_hash, paths), versions()]",
+        ("unit/test_results_kept",),
+    ),
+    Bug(
+        "results",
+        "over seeds, the status is the best one, not the worst",
+        "results/cell.py",
+        "return max((self.result(run, s).status for s in seeds), key=STATUSES.index)",
+        "return min((self.result(run, s).status for s in seeds), key=STATUSES.index)",
+        ("unit/test_results_table", "unit/test_stage_metrics"),
+    ),
+    Bug(
+        "results",
+        "a standard error divides by all seeds, also those that are undefined",
+        "results/table.py",
+        "float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))",
+        "float(np.sqrt(len(values) or np.nan))",
+        ("unit/test_results_table", "unit/test_finding_paper", "unit/test_figures_accuracy", DRAWN),
+    ),
+    Bug(
+        "results",
+        "of many classes, the rest is shared out among all, also the kept",
+        "results/outputs.py",
+        'each = (parts["rest"] - np.log(count - KEPT)).astype(np.float16)',
+        'each = (parts["rest"] - np.log(count)).astype(np.float16)',
+        ("unit/test_results_files", "contract/test_stages_training"),
+    ),
+    Bug(
+        "results",
+        "a new file of a joined archive keeps its time, and may be older than what it was made of",
+        "results/join.py",
+        "delays.get(layout.record_of(Path(name)).as_posix(), longest)",
+        "delays.get(layout.record_of(Path(name)).as_posix(), 0)",
+        ("unit/test_bundle",),
+    ),
+    # Training and stages.
+    Bug(
+        "training",
+        "images are flipped upside down",
+        "training/examples.py",
+        "torch.where(mirrored[:, None, None, None], crops.flip(2), crops)",
+        "torch.where(mirrored[:, None, None, None], crops.flip(1), crops)",
+        ("contract/test_examples",),
+    ),
+    Bug(
+        "training",
+        "warming up begins at a rate of zero and never reaches the whole",
+        "training/fit.py",
+        "enumerate(batches, start=done + 1)",
+        "enumerate(batches, start=done)",
+        ("contract/test_fit",),
+    ),
+    Bug(
+        "training",
+        "all members of a shadow pool draw the same batches",
+        "stages/shadow.py",
+        'Run(session.device, seed_of("shadow", args.seed), checkpoints=checkpoints)',
+        'Run(session.device, seed_of("shadow", args.count), checkpoints=checkpoints)',
+        ("contract/test_stage_shadows",),
+    ),
+    Bug(
+        "training",
+        "tuning may choose the defaults, which are no candidate",
+        "stages/tune.py",
+        "tried = rows[: len(candidates)]",
+        "tried = rows",
+        ("contract/test_stages_training", "unit/test_selection"),
+    ),
+    Bug(
+        "training",
+        "relearning is measured on the half that is learned",
+        "training/probes.py",
+        "        curve.append(accuracy(model, measured))",
+        "        curve.append(accuracy(model, learnt))",
+        ("contract/test_stage_probe",),
+    ),
+    Bug(
+        "training",
+        "the shown neighbours are those of the first seed alone",
+        "stages/neighbours.py",
+        "mean = {name: np.mean([of[name] for of in by_seed], axis=0) for name in by_seed[0]}",
+        "mean = {name: by_seed[0][name] for name in by_seed[0]}",
+        ("unit/test_neighbours",),
+    ),
+    # Data.
+    Bug(
+        "data",
+        "a cut keeps the last examples of each class, not the first",
+        "data/_cut.py",
+        "keep[members[limit:]] = False",
+        "keep[members[: len(members) - limit]] = False",
+        ("unit/test_cut",),
+    ),
+    Bug(
+        "data",
+        "classes are numbered in the data set's order, not as listed",
+        "data/_cut.py",
+        "new[kept] = np.arange(len(kept))",
+        "new[sorted(kept)] = np.arange(len(kept))",
+        ("unit/test_cut",),
+    ),
+    Bug(
+        "data",
+        "the seed of a drawn test set does nothing",
+        "data/_reading/share.py",
+        'seed_of("test", seed, place)',
+        'seed_of("test", place)',
+        ("unit/test_draws_of_data", "unit/test_parquet", "contract/test_torchvision_sets"),
+    ),
+    Bug(
+        "data",
+        "floats become bytes by cutting off, not by rounding",
+        "data/_reading/pixels.py",
+        "np.rint(images.astype(np.float32) * 255)",
+        "(images.astype(np.float32) * 255)",
+        ("contract/test_data_arrays",),
+    ),
+    Bug(
+        "data",
+        "subject 1 forgets 10 and 11 as well",
+        "data/forget/where.py",
+        "if value in wanted]",
+        "if any(value.startswith(one) for one in wanted)]",
+        ("contract/test_forget_sets", "unit/test_deletion_requests"),
+    ),
+    # Plan and rules.
+    Bug(
+        "plan",
+        "a tuning is made again when `unlearn` changes, and not when `tune` does",
+        "plan/method_jobs.py",
+        'return method_code("tune", self.run, self.model)',
+        'return method_code("unlearn", self.run, self.model)',
+        ("unit/test_jobs", "workflow/test_wiring"),
+    ),
+    Bug(
+        "plan",
+        "where seeds share a base, runs wait for one of their own",
+        "plan/method_jobs.py",
+        "seed = self.benchmark.base_seed(self.seed)",
+        "seed = self.seed",
+        ("unit/test_jobs",),
+    ),
+    Bug(
+        "plan",
+        "the metrics do not wait for weights that somebody else unlearned",
+        "plan/evaluation.py",
+        "names = [reference, *(run.name for run in cell.unlearned), *cell.given]",
+        "names = [reference, *(run.name for run in cell.unlearned)]",
+        ("unit/test_jobs", "unit/test_config_weights", "workflow/test_wiring"),
+    ),
+    Bug(
+        "plan",
+        "shadow models are trained from scratch where the base starts from weights",
+        "./rules/shadows.smk",
+        "--model {params.model:q} --params {params.training:q} {params.start} \\",
+        "--model {params.model:q} --params {params.training:q} \\",
+        ("workflow/test_wiring",),
+    ),
+    Bug(
+        "plan",
+        "a method on shadow models has its defaults, not what tuning chose",
+        "./rules/shadows.smk",
+        "collateral expose {params.plugins} {params.method} --selected {input.selected:q} \\",
+        "collateral expose {params.plugins} {params.method} \\",
+        ("workflow/test_wiring",),
+    ),
+    Bug(
+        "plan",
+        "runs of two tunings share what was prepared for one of them",
+        "plan/preparation.py",
+        "run.tuned_by if len(run.preparations) > 1 else None)",
+        "None)",
+        ("unit/test_preparation", "unit/test_jobs"),
+    ),
+    Bug(
+        "plan",
+        "the page is not made again when a chart has changed",
+        "plan/presentation.py",
+        '"report": ["table", "words", "chart"],',
+        '"report": ["table", "words"],',
+        ("unit/test_presentation",),
+    ),
+    Bug(
+        "plan",
+        "the page is not made again when its style or scripts have changed",
+        "plan/presentation.py",
+        'return files_hash(folder, "*.j2")',
+        'return files_hash(folder, "*.html.j2")',
+        ("unit/test_presentation",),
+    ),
+    # Tables and sentences.
+    Bug(
+        "shown",
+        "a teacher's deviation is held against a floor of its own, which it has not",
+        "findings/_shared/compare.py",
+        "chance=abs(deviation) <= chance(cell, counterpart))",
+        "chance=abs(deviation) <= chance(cell, metric))",
+        (TABLES, "unit/test_tables_sweeps"),
+    ),
+    Bug(
+        "shown",
+        "the chance of test examples is that of retained ones",
+        "findings/locality/table.py",
+        '"chance": chance_by_sd(cell, metric, name)}',
+        '"chance": chance_by_sd(cell, metric, "retain")}',
+        (TABLES, "unit/test_tables_near_and_far"),
+    ),
+    Bug(
+        "shown",
+        "a sentence names the margin of damage as that of UA",
+        "findings/verdict/sentences.py",
+        'margins = [cell.number(REFERENCE, "margin", at=at) for at in ("ua", "damage")]',
+        'margins = [cell.number(REFERENCE, "margin", at=at) for at in ("damage", "ua")]',
+        (SENTENCES, "unit/test_finding_verdict"),
+    ),
+    Bug(
+        "shown",
+        "within a budget, the gap of the whole run is named",
+        "findings/trajectory/words.py",
+        "found[runs[0]].within(share)[0]",
+        "found[runs[0]].gap[-1]",
+        (SENTENCES, "unit/test_tables_trajectory"),
+    ),
+    Bug(
+        "shown",
+        "behind ± stands a standard deviation where the caption says half an interval",
+        "findings/classes/table.py",
+        "text(mean(values), half_width(values), sign=True)",
+        "text(mean(values), float(values.std(ddof=1)), sign=True)",
+        (TABLES, "unit/test_tables_classes"),
+    ),
+    # Figures and charts.
+    Bug(
+        "drawn",
+        "the ends of an interval are the wrong way round, also in what hovering says",
+        "findings/locality/chart.py",
+        '(means["mean"] + s * means["half"] for s in (-1, 1))',
+        '(means["mean"] + s * means["half"] for s in (1, -1))',
+        (DRAWN, "unit/test_charts"),
+    ),
+    Bug(
+        "drawn",
+        "the grey band of chance is half as high as it should be",
+        "findings/accuracy/figure.py",
+        "axes.bar(range(len(limits)), 2 * limits, 0.96, -limits, ",
+        "axes.bar(range(len(limits)), limits, 0.96, -limits / 2, ",
+        (DRAWN, "unit/test_figures_accuracy"),
+    ),
+    Bug(
+        "drawn",
+        "the lines of budgets stand at ten times their shares",
+        "findings/trajectory/figure.py",
+        "seconds = share / 100 * cost",
+        "seconds = share / 10 * cost",
+        (DRAWN, "unit/test_figures_trajectory"),
+    ),
+    Bug(
+        "drawn",
+        "hovering says the damage where it should say the forgetting error",
+        "findings/verdict/chart.py",
+        'error=said(frame["forgetting_error"], ".1f", " points")',
+        'error=said(frame["damage"], ".1f", " points")',
+        (DRAWN, "unit/test_charts"),
+    ),
+    Bug(
+        "drawn",
+        "the dashed line stands at the lower end of the band, not at Retrain's level",
+        "findings/_shared/line_charts.py",
+        "level(DASHED, y=panel.level)",
+        "level(DASHED, y=panel.band[0])",
+        (DRAWN, "unit/test_charts_of_lines"),
+    ),
+    # The report.
+    Bug(
+        "report",
+        "a number is said to stand one line above its own",
+        "report/provenance.py",
+        "enumerate(csv.DictReader(rows), 2)",
+        "enumerate(csv.DictReader(rows), 1)",
+        (PAGE, "unit/test_provenance"),
+    ),
+    Bug(
+        "report",
+        "the class of a test image is that of the train example of its number",
+        "report/images.py",
+        "label = (labels.test if is_test else labels.train)[place]",
+        "label = labels.train[place]",
+        (PAGE, "unit/test_report"),
+    ),
+    Bug(
+        "report",
+        "below an image stands the confidence of the first seed, not the mean",
+        "report/images.py",
+        "RunAnswers(run, np.mean(confidence, axis=0), ",
+        "RunAnswers(run, confidence[0], ",
+        (PAGE, "unit/test_report"),
+    ),
+    Bug(
+        "report",
+        "every seed of a run is told by the record of the first",
+        "report/provenance.py",
+        "path = folder / place.format(cell=cell.name, seed=seed, run=run) / layout.RECORD",
+        "path = folder / place.format(cell=cell.name, seed=cell.seeds[0], run=run) / layout.RECORD",
+        (PAGE, "unit/test_provenance"),
+    ),
+    Bug(
+        "report",
+        "in print, the images of all methods but one are missing",
+        "report/style.css.j2",
+        "  .strip[hidden] { display: block; }\n",
+        "",
+        (BROWSER, "unit/test_report"),
+    ),
+    Bug(
+        "report",
+        "the strip of checks counts all of them for every colour",
+        "report/parts.html.j2",
+        "{{ found | length }} {{ colour }}</span>",
+        "{{ benchmark.gates | length }} {{ colour }}</span>",
+        (PAGE, "unit/test_gates", "unit/test_report"),
+    ),
+)
+
+
+def test_files(root: Path, bug: Bug) -> list[str]:
+    """Return the files of the tests that are there; other ones may come with another change."""
+    return [str(path) for name in bug.tests for path in sorted((root / "tests").glob(f"{name}.py"))]
+
+
+def run_tests(root: Path, files: Iterable[str]) -> tuple[bool, str]:
+    """Run tests in a copy until one fails; say if all passed, and which did not."""
+    variables = {**os.environ, "PYTHONPATH": str(root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
+    try:
+        done = subprocess.run(
+            words, cwd=root, env=variables, capture_output=True, text=True, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return False, "took too long"
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    first = failed[0].partition(" - ")[0].rpartition("/")[2] if failed else ""
+    return done.returncode == 0, first
+
+
+def look(bug: Bug, root: Path) -> tuple[str, str]:
+    """Put a bug into a copy, run its tests, take it out; return seen, not seen or stale."""
+    path = bug.path(root)
+    if path is None:
+        return "stale", "its text is in no file, or in one twice"
+    sound = path.read_text()
+    path.write_text(sound.replace(bug.old, bug.new))
+    try:
+        has_passed, first = run_tests(root, test_files(root, bug))
+    finally:
+        path.write_text(sound)
+    return ("not seen", "") if has_passed else ("seen", first)
+
+
+def copy_project(target: Path) -> Path:
+    """Copy what git knows, as it is in the working tree."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+def main() -> None:
+    """Print a line a bug, and how many of each area were seen."""
+    parser = ArgumentParser()
+    parser.add_argument("names", nargs="*", default=[""])
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    bugs = [b for b in BUGS if any(name in f"{b.area} {b.words}" for name in args.names)]
+    with tempfile.TemporaryDirectory() as folder:
+        copies: Queue[Path] = Queue()
+        for place in range(args.jobs):
+            copies.put(copy_project(Path(folder) / str(place)))
+        first = copies.get()
+        files = sorted({file for bug in bugs for file in test_files(first, bug)})
+        is_sound, failed = run_tests(first, files)
+        assert is_sound, f"without a bug: {failed}"
+        copies.put(first)
+
+        def look_in_a_copy(bug: Bug) -> tuple[Bug, str, str]:
+            root = copies.get()
+            try:
+                return bug, *look(bug, root)
+            finally:
+                copies.put(root)
+
+        with ThreadPoolExecutor(args.jobs) as pool:
+            found = []
+            for bug, state, by in pool.map(look_in_a_copy, bugs):
+                print(f"{state:8} | {bug.area:8} | {bug.words} | {by}", flush=True)
+                found.append((bug.area, state))
+    print_sums(found)
+
+
+def print_sums(found: list[tuple[str, str]]) -> None:
+    """Print how many bugs of each area were seen."""
+    total, seen = Counter(area for area, _ in found), Counter(a for a, s in found if s == "seen")
+    for area, count in total.items():
+        print(f"{area}: {seen[area]} of {count}")
+    print(f"all: {sum(seen.values())} of {len(found)}")
+    stale = [state for _, state in found if state == "stale"]
+    raise SystemExit(1 if stale else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""What tests of this folder share: one benchmark, written and computed once."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from long_table import LongTable
+from made_benchmark import Made, compute, present
+from page_tree import Element, Shown, read_page, shown_in
+
+from collateral.results import layout
+
+
+@dataclass(frozen=True)
+class Computed:
+    """The one benchmark after all stages but the figures: its outputs, its numbers, its page."""
+
+    made: Made
+    root: Path
+    long: LongTable
+    page: Element
+    fields: list[Shown]
+
+    @staticmethod
+    def read(made: Made, root: Path) -> "Computed":
+        """Read what the stages wrote."""
+        page = read_page((root / layout.REPORT).read_text(encoding="utf-8"))
+        return Computed(made, root, LongTable(root), page, shown_in(page))
+
+    def run_of(self, label: str) -> str:
+        """Return the run that tables call so."""
+        runs = {text: run for run, text in self.made.plan.labels.items()}
+        return {"Retrain": "retrain", **runs}[label]
+
+
+@pytest.fixture(scope="session")
+def animals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Computed]:
+    """The one benchmark; tests read it and change nothing."""
+    project = tmp_path_factory.mktemp("made")
+    made = Made()
+    root = present(compute(made, made.write(project)), layout.TABLES)
+    yield Computed.read(made, root)
+    shutil.rmtree(project)

@@ -1,0 +1,505 @@
+"""The one benchmark that tests look at: model outputs on disk, and real stages after them.
+
+Nothing in it is like its neighbour, so that a number taken from the wrong place is another number:
+three seeds whose names are not their places, three classes of unequal size in mixed order, train
+and test outputs that differ, losses near the forget set that grow with similarity, a run that
+diverged in the second seed, images that each have pixels of their own. A test knows the outputs,
+which are drawn from names alone (`Made.outputs`); all else follows by the real stages `metrics`,
+`gather`, `tables`, `figures` and `report`.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sealing import seal
+
+from collateral.cli import main
+from collateral.contract.attacks import ATTACKS
+from collateral.findings.gates.copies import EXACT
+from collateral.results import layout
+from collateral.results.chain import INPUTS, hashes, seal_folder
+from collateral.results.dataset import Labels
+from collateral.results.epochs import Epochs, answers_in
+from collateral.results.files import write_json
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.pictures import Pictures
+from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+from collateral.results.probe import Probe
+from collateral.results.shadows import Exposure
+from collateral.results.split import Split
+from collateral.results.support_sizes import SupportSizes
+
+SEEDS = (2, 5, 11)  # neither their own places, nor in the order of their texts
+CLASSES = ("cat", "ox", "zebra")
+TRAIN_SIZES, TEST_SIZES = (90, 70, 50), (44, 32, 24)
+PART, WHOLE, MIXED = "ox-50", "zebra-100", "withdrawn"
+NUM_SHOWN = {"train": 14, "test": 11, "forget": 9}
+EPOCHS = 3
+NUM_SHADOWS = 8
+SIZES = (20, 50, 80)
+# What each run still knows when it is probed, about.
+PROBED = {"retrain": 0.3, "original": 0.5, "ft": 0.45, "ga": 0.2, "rl": 0.25, "ltd": 0.33}
+PROBES = ("relearn", "residual", "zrf")
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """How a run differs from a model that saw everything and forgot nothing."""
+
+    forgets: float = 0.0  # logits that the forgotten examples lose
+    hurts: float = 0.0  # logits that an example of similarity 1 loses
+    blurs: float = 0.0  # logits that everything loses
+    statuses: Mapping[int, str] = field(default_factory=dict)  # by seed, where not ok
+    seconds: float = 1.0
+    kind: str = "method"
+
+
+RUNS = {
+    "retrain": Behaviour(forgets=3.0, seconds=40.0, kind="reference"),
+    "original": Behaviour(kind="control"),
+    "ft": Behaviour(forgets=0.4, blurs=0.1, seconds=3.5),
+    "ga": Behaviour(forgets=4.5, hurts=4.0, blurs=0.6, seconds=0.7),
+    "rl": Behaviour(forgets=2.0, hurts=1.5, statuses={SEEDS[1]: "diverged"}, seconds=2.1),
+    "ltd": Behaviour(forgets=2.9, hurts=0.3, seconds=7.0),
+    "ltd@k=20": Behaviour(forgets=2.0, hurts=0.9, seconds=5.0),
+    "ltd@k=80": Behaviour(forgets=2.5, hurts=0.1, seconds=9.0),
+    "ltd@teacher_seed=1": Behaviour(forgets=2.2, hurts=0.4, seconds=7.5),
+}
+LABELS = {"ft": "FT", "ga": "GA", "rl": "RL", "ltd": "LTD", "original": "Original"}
+SWEPT = {
+    "ltd@k=20": "LTD, k = 20",
+    "ltd@k=80": "LTD, k = 80",
+    "ltd@teacher_seed=1": "LTD, teacher_seed = 1",
+}
+SWEEPS = (
+    Sweep(
+        *("size", "LTD", "k", "ltd"),
+        values={"ltd@k=20": 20, "ltd": 50, "ltd@k=80": 80},
+        labels={"ltd@k=20": "20", "ltd": "50", "ltd@k=80": "80"},
+    ),
+    Sweep(
+        *("luck", "LTD", "teacher_seed", "ltd"),
+        values={"ltd": 0, "ltd@teacher_seed=1": 1},
+        labels={"ltd": "0", "ltd@teacher_seed=1": "1"},
+    ),
+)
+TRIALS = {
+    "ft": [{"lr": 0.01}, {"lr": 0.05}, {"lr": 0.2}, {"lr": 0.1}],
+    "ga": [{"lr": 0.001, "epochs": 2}, {"lr": 0.01, "epochs": 2}, {"lr": 0.02, "epochs": 5}],
+}
+CANDIDATES = {"ft": 3, "ga": 3}
+CHOSEN = {"ft": 1, "ga": 2}
+
+
+def rng_of(*names: object) -> np.random.Generator:
+    """Return the source of all that is drawn for something of this name."""
+    return np.random.default_rng([*json.dumps([str(name) for name in names]).encode()])
+
+
+@dataclass(frozen=True)
+class Made:
+    """A benchmark; with the defaults, one cell of each kind of forget set."""
+
+    cells: tuple[str, ...] = (PART, WHOLE, MIXED)
+    runs: Mapping[str, Behaviour] = field(default_factory=lambda: RUNS)
+    seeds: tuple[int, ...] = SEEDS
+    name: str = "animals"
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Classes in mixed order, and a file for every example."""
+        train, test = (
+            rng_of("labels", name).permutation(np.repeat(range(len(CLASSES)), sizes))
+            for name, sizes in (("train", TRAIN_SIZES), ("test", TEST_SIZES))
+        )
+        files = [
+            np.array([f"{name}/{CLASSES[c]}/{place:03}.png" for place, c in enumerate(of)])
+            for name, of in (("train", train), ("test", test))
+        ]
+        return Labels(train, test, CLASSES, {"file": files[0]}, {"file": files[1]})
+
+    def split(self, cell: str) -> Split:
+        """Half of a class, a whole class, or a list of examples of every class."""
+        label = self.labels.train
+        if cell == MIXED:
+            forget = np.sort(rng_of("forget").choice(len(label), 24, replace=False))
+            chosen: dict[str, Any] = {"kind": "files", "files": "withdrawn.txt"}
+        else:
+            name, _, percent = cell.partition("-")
+            members = np.flatnonzero(label == CLASSES.index(name))
+            forget = members[: len(members) * int(percent) // 100]
+            chosen = {"kind": "class_part", "class": name, "fraction": int(percent) / 100}
+        affected = tuple(int(c) for c in np.unique(label[forget]))
+        return Split(forget, len(label), affected, chosen)
+
+    def similarity(self, cell: str) -> dict[str, np.ndarray]:
+        """Similarity to the forget set by seed; of every seed another one."""
+        split = self.split(cell)
+        shares = np.bincount(self.labels.train[split.forget], minlength=len(CLASSES))
+        found = {}
+        for name, label in (("train", self.labels.train), ("test", self.labels.test)):
+            near = shares[label] / shares.max()
+            own, *drawn = (
+                rng_of("similarity", cell, name, seed).random(len(label))
+                for seed in ("", *self.seeds)
+            )
+            of_seeds = 0.15 + 0.2 * near + 0.45 * own + 0.15 * np.array(drawn)
+            found[name] = of_seeds.astype(np.float32)
+        found["train"][:, split.forget] += 0.04
+        return found
+
+    def neighbours(self, cell: str) -> Neighbours:
+        """Similarities, images of some of each set, and two copies of forgotten ones."""
+        split, similarity = self.split(cell), self.similarity(cell)
+        rng = rng_of("neighbours", cell)
+        shown_set = np.repeat(list(NUM_SHOWN), list(NUM_SHOWN.values()))
+        nearest = {name: np.argsort(-of.mean(axis=0)) for name, of in similarity.items()}
+        retained = nearest["train"][~np.isin(nearest["train"], split.forget)]
+        # Not the very nearest, which are of one class.
+        of_set = {"train": retained[::4], "test": nearest["test"][::3], "forget": split.forget}
+        index = np.concatenate([of_set[name][:count] for name, count in NUM_SHOWN.items()])
+        first = len(shown_set) - NUM_SHOWN["forget"]
+        return Neighbours(
+            seeds=np.array(self.seeds),
+            train_similarity=similarity["train"],
+            test_similarity=similarity["test"],
+            class_similarity=rng.normal((0.3, 0.6, 0.8), 0.05, (len(self.seeds), 3)).astype("f4"),
+            shown_set=shown_set,
+            shown_index=index,
+            shown_nearest=rng.integers(first, len(shown_set), len(shown_set)),
+            # A red check in one cell alone.
+            copies=np.array([[split.forget[3], split.retain[7], EXACT if cell == WHOLE else 3]]),
+        )
+
+    def outputs(self, cell: str, run: str, seed: int, part: float = 1.0) -> ModelOutputs:
+        """What a run's model answers; `part` of the way from the base model to it."""
+        label, similarity = self.labels, self.similarity(cell)
+        place, behaviour = self.seeds.index(seed), self.runs[run]
+        owner = layout.ORIGINAL if run == layout.ORIGINAL else cell
+        sets = {}
+        for name, of in (("train", label.train), ("test", label.test)):
+            is_test = name == "test"
+            rng, shared = rng_of(owner, run, seed, name), rng_of(name)
+            hard = shared.gamma(1.5, 1.2 if is_test else 0.7, len(of))
+            logits = rng.normal(0, 0.9 if is_test else 0.7, (len(of), len(CLASSES)))
+            lost = behaviour.blurs + behaviour.hurts * similarity[name][place] ** 4
+            if not is_test:
+                lost[self.split(cell).forget] += behaviour.forgets
+            logits[np.arange(len(of)), of] += 4.0 - hard - part * lost
+            if self.status(run, seed) == "diverged":
+                logits[:] = np.nan
+            sets[name] = _outputs(logits, of)
+        return ModelOutputs(**sets)
+
+    def status(self, run: str, seed: int) -> str:
+        """How a run ended."""
+        return self.runs[run].statuses.get(seed, "ok")
+
+    def of_kind(self, kind: str) -> list[str]:
+        """Return the runs of one kind."""
+        return [run for run, behaviour in self.runs.items() if behaviour.kind == kind]
+
+    @property
+    def plan(self) -> BenchmarkPlan:
+        """What the config would say of it."""
+        runs = [*self.of_kind("method"), *self.of_kind("control")]
+        runs = sorted(runs, key=lambda run: "@" in run)  # sweeps come last
+        own = {run: (LABELS | SWEPT).get(run, run.upper()) for run in runs}
+        sweeps = tuple(s for s in SWEEPS if self.runs.keys() >= s.values.keys())
+        cells = {
+            cell: CellPlan(sweeps if cell == PART else (), TRIALS, (), CANDIDATES)
+            for cell in self.cells
+        }
+        return BenchmarkPlan(own, "matched", cells, {"name": "animals"}, "resnet8")
+
+    # Files.
+
+    def write(self, project: Path) -> Path:
+        """Write what the training jobs leave, and the plan; return the benchmark's folder."""
+        root = project / self.name
+        self.labels.save(root / layout.LABELS)
+        for cell in self.cells:
+            self._write_cell(root, cell)
+        seal(root)
+        for cell in self.cells:
+            place = root / layout.SPLIT.format(cell=cell)
+            self.split(cell).save(place, self.labels, root / layout.LABELS)
+        self.plan.save(root / layout.PLAN)
+        return root
+
+    def _write_cell(self, root: Path, cell: str) -> None:
+        self.split(cell).save(
+            root / layout.SPLIT.format(cell=cell), self.labels, root / layout.LABELS
+        )
+        neighbours = self.neighbours(cell)
+        neighbours.save(root / layout.NEIGHBOURS.format(cell=cell))
+        shown = zip(neighbours.shown_set, neighbours.shown_index, strict=True)
+        images = np.stack([image_of(*one) for one in shown])
+        place = root / layout.PICTURES.format(cell=cell)
+        Pictures("all", np.arange(len(images)), images).save(place)
+        for run in self.runs_of(cell):
+            for seed in self.seeds:
+                self._write_run(root, cell, run, seed)
+        for seed in self.seeds:
+            self._write_teachers(root, cell, seed)
+            self._write_probe(root, cell, seed)
+        for method in self.tuned:
+            self._write_trials(root, cell, method)
+        for run in self.exposed:
+            place = root / layout.EXPOSURE.format(cell=cell, run=run)
+            self.exposure(cell, run).save(place / layout.EXPOSED)
+            write_json(place / layout.RECORD, {"run": run})
+
+    def runs_of(self, cell: str) -> list[str]:
+        """Return all runs of a cell: sweeps are in one of them alone."""
+        return [run for run in self.runs if "@" not in run or cell == PART]
+
+    tracked = property(lambda self: [run for run in ("ft", "ga", "ltd") if run in self.runs])
+    tuned = property(lambda self: [run for run in TRIALS if run in self.runs])
+    exposed = property(lambda self: [run for run in ("ga", "ltd") if run in self.runs])
+    support_sized = property(lambda self: [run for run in ("ltd",) if run in self.runs])
+
+    def folder_of(self, cell: str, run: str, seed: int) -> str:
+        """Return where a run is, below the benchmark's folder."""
+        return layout.folder_of(run).format(cell=cell, seed=seed, run=run)
+
+    def _write_run(self, root: Path, cell: str, run: str, seed: int) -> None:
+        place = root / self.folder_of(cell, run, seed)
+        self.outputs(cell, run, seed).save(place / layout.OUTPUTS)
+        write_json(place / layout.RECORD, self.record(root, cell, run, seed))
+        write_json(place / layout.COST, self.cost(cell, run, seed))
+        if run in self.tracked:
+            self._write_epochs(place, cell, run, seed)
+
+    def record(self, root: Path, cell: str, run: str, seed: int) -> dict[str, Any]:
+        """What a run is; parameters, versions and hashes are its own."""
+        rng, method = rng_of("record", cell, run, seed), run.partition("@")[0]
+        teacher = {"teacher_ua": rng.random(), "teacher_epochs": float(rng.integers(5, 30))}
+        about = {
+            **{"run": run, "seed": seed, "status": self.status(run, seed), "method": method},
+            "params": {"lr": round(float(rng.random()), 3), "epochs": len(run)},
+            "versions": {"numpy": f"2.{len(run)}", "torch": "2.14"},
+            "code": rng_of("code", run).bytes(8).hex(),
+            "extra": teacher | {"support_size": 50.0} if method == "ltd" else {},
+            INPUTS: hashes([root / layout.LABELS], root),
+        }
+        return about | (
+            {"trained_on": self.split(cell).retain_hash} if run == layout.RETRAIN else {}
+        )
+
+    def cost(self, cell: str, run: str, seed: int) -> dict[str, Any]:
+        """What a run cost: phases of unequal length, of every seed others."""
+        rng, seconds = rng_of("cost", cell, run, seed), self.runs[run].seconds
+        phases = {"unlearn": seconds * rng.uniform(0.8, 1.2)}
+        if run.startswith("ltd"):
+            phases |= {"support": rng.uniform(0.2, 0.4), "teacher": rng.uniform(1, 3)}
+        total = sum(phases.values())
+        steps = [part * total for part in (0.1, 0.3, 0.7, 1.0)]
+        return {
+            **{"seconds": phases, "total_seconds": total, "device": "cpu", "threads": 1},
+            **{"peak_rss_mb": rng.uniform(300, 900), "peak_device_mb": None},
+            **({"epoch_seconds": steps} if run in self.tracked else {}),
+        }
+
+    def course(self, cell: str, run: str, seed: int) -> list[ModelOutputs]:
+        """The base model, and the run's after every epoch."""
+        return [self.outputs(cell, run, seed, epoch / EPOCHS) for epoch in range(EPOCHS + 1)]
+
+    def _write_epochs(self, place: Path, cell: str, run: str, seed: int) -> None:
+        course = self.course(cell, run, seed)
+        kept = [answers_in(model) for model in course]
+        Epochs.of({name: [one[name] for one in kept] for name in kept[0]}).save(
+            place / layout.EPOCHS
+        )
+        rows = [
+            {"loop": int(epoch > 0), "epoch": epoch - 1 if epoch else "", **self.rates(cell, model)}
+            for epoch, model in enumerate(course)
+        ]
+        with (place / layout.HISTORY).open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    def rates(self, cell: str, model: ModelOutputs) -> dict[str, float]:
+        """The accuracies of a model, as training logs them after an epoch."""
+        split, labels = self.split(cell), self.labels
+        right = model.train.prediction == labels.train, model.test.prediction == labels.test
+        is_of = np.isin(labels.train, split.affected), np.isin(labels.test, split.affected)
+        chosen = {
+            "ua": (0, split.forget),
+            "ra": (0, split.retain),
+            "ta": (1, np.arange(len(right[1]))),
+        }
+        found = {}
+        for name, (k, index) in chosen.items():
+            found[f"epoch_{name}"] = _mean(right[k][index])
+            found[f"epoch_{name}_affected"] = _mean(right[k][index][is_of[k][index]])
+        return found
+
+    def _write_teachers(self, root: Path, cell: str, seed: int) -> None:
+        place = root / layout.SUPPORT_SIZE.format(cell=cell, seed=seed)
+        self.teachers(cell, seed).save(place / layout.SUPPORT_SIZES)
+        write_json(place / layout.RECORD, {"seed": seed})
+        write_json(place / layout.COST, {"total_seconds": 3.0 + seed, "seconds": {}})
+
+    def teachers(self, cell: str, seed: int) -> SupportSizes:
+        """Teachers on supports of three sizes; the top two bins are hurt, either of them most."""
+        rng, count = rng_of("teachers", cell, seed), len(SIZES)
+        counts = rng.integers(8, 30, 10)
+        drop = rng.uniform(0, 0.05, 10)
+        drop[8:] = rng.uniform(0.15, 0.3, 2)
+        shape = (count, len(self.split(cell).forget), len(CLASSES))
+        return SupportSizes(
+            sizes=np.array(SIZES),
+            soft_labels=softmax(rng.normal(0, 2, shape), axis=2).astype(np.float32),
+            top=np.array(2),
+            epochs=rng.integers(3, 40, count),
+            support_accuracy=rng.uniform(0.9, 1, count),
+            least_similarity=np.sort(rng.uniform(0.3, 0.9, count))[::-1],
+            num_classes=np.array([1, 2, 3]),
+            step_rate=np.array(rng.choice([0.25, 0.5, 1.0])),
+            step_edges=np.linspace(*np.sort(rng.uniform(0.1, 0.95, 2)), 11),
+            step_counts=counts,
+            step_drop=drop,
+            auto_size=np.array(counts[8:].sum()),
+        )
+
+    def _write_probe(self, root: Path, cell: str, seed: int) -> None:
+        place = root / layout.PROBE.format(cell=cell, seed=seed)
+        self.probe(cell, seed).save(place / layout.PROBE_SHOWS)
+        write_json(place / layout.RECORD, {"seed": seed})
+
+    def probe(self, cell: str, seed: int) -> Probe:
+        """What models show when they are fine-tuned on half of the forget set, or see noise."""
+        runs = [run for run in self.runs_of(cell) if "@" not in run]
+        rng, count = rng_of("probe", cell, seed), len(self.split(cell).forget)
+        known = np.array([[PROBED.get(run, 0.4)] for run in runs]) + rng.uniform(
+            0, 0.03, (len(runs), 1)
+        )
+        share = rng.beta(20 * known, 20 * (1 - known), (len(runs), count))
+        return Probe(
+            runs=np.array(runs),
+            relearn_accuracy=known + np.cumsum(rng.uniform(0, 0.1, (len(runs), 4)), axis=1),
+            residual_share=share.astype(np.float32),
+            zrf_logits=rng.normal(0, 1, (count, len(CLASSES))).astype(np.float32),
+        )
+
+    def exposure(self, cell: str, run: str) -> Exposure:
+        """Margins of shadow models before and after a method; of each example half saw it."""
+        count = len(self.labels.train)
+        rng = rng_of("shadows")
+        is_in = rng.random((NUM_SHADOWS, count)).argsort(axis=0) < NUM_SHADOWS // 2
+        before = rng.normal(2, 1, (NUM_SHADOWS, count)) + 1.5 * is_in
+        noise = 2.0 if (cell, run) == (MIXED, "ga") else 0.1
+        after = before + rng_of("exposure", cell, run).normal(-0.2, noise, before.shape)
+        after += {(MIXED, "ltd"): 0.8, (WHOLE, "ga"): -1.0}.get((cell, run), 0.0) * is_in
+        forget = self.split(cell).forget
+        after[:, forget] -= (2.4 if cell == MIXED else 0.5) * is_in[:, forget]
+        return Exposure(is_in, before.astype(np.float32), after.astype(np.float32))
+
+    def _write_trials(self, root: Path, cell: str, method: str) -> None:
+        place = root / layout.TUNE.format(cell=cell, method=method)
+        place.mkdir(parents=True)
+        rows = list(self.trials(cell, method))
+        with (place / layout.TRIALS).open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        write_json(place / layout.SELECTED, {"params": TRIALS[method][CHOSEN[method]]})
+        write_json(place / layout.RECORD, {"method": method, "select": "paper"})
+        cost = {"total_seconds": 11.0 + len(method), "seconds": {}, "device": "cpu", "threads": 1}
+        write_json(place / layout.COST, cost)
+
+    def trials(self, cell: str, method: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of trials.csv; what comes after the candidates are the defaults."""
+        for trial, values in enumerate(TRIALS[method]):
+            rng = rng_of("trial", cell, method, trial)
+            rates = {name: rng.uniform(0.4, 0.95) for name in ("ua", "ra", "ta", "mia")}
+            yield {
+                **{"trial": trial, **values, "is_candidate": trial < CANDIDATES[method]},
+                "is_default": trial == len(TRIALS[method]) - 1,
+                "is_chosen": trial == CHOSEN[method],
+                **rates,
+                **{"ra_affected": rng.uniform(0.5, 0.9), "num_affected": 35, "teacher_ua": ""},
+            }
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _outputs(logits: np.ndarray, label: np.ndarray) -> Outputs:
+    probability = softmax(logits, axis=1)
+    own = probability[np.arange(len(label)), label].astype(np.float32)
+    return Outputs(logits.astype(np.float16), own, logits.argmax(axis=1))
+
+
+def image_of(origin: str, index: int) -> np.ndarray:
+    """Return the image of an example: pixels that say whose it is."""
+    place = list(NUM_SHOWN).index(origin)
+    image = np.zeros((4, 3, 3), np.uint8)
+    image[..., 0], image[..., 1], image[..., 2] = 40 + 80 * place, index % 250, index // 250
+    return image
+
+
+# The real stages.
+
+
+def compute(made: Made, root: Path, stage: Callable[[str], Any] = lambda name: None) -> Path:
+    """Compute all numbers: of every cell, and of all of them; `stage` is told which one begins."""
+    stage("metrics")
+    for cell in made.cells:
+        place = root / cell
+        runs = made.runs_of(cell)
+        lists: dict[str, Sequence[object]] = {
+            "--seeds": made.seeds,
+            "--base-seeds": made.seeds,
+            "--methods": [run for run in runs if made.runs[run].kind == "method"],
+            "--controls": [run for run in runs if made.runs[run].kind == "control"],
+            "--tuned": made.tuned,
+            "--tracked": made.tracked,
+            "--support-sized": made.support_sized,
+            "--exposed": made.exposed,
+            "--attacks": ATTACKS,
+            "--probed": PROBES,
+        }
+        words = [str(word) for option, values in lists.items() for word in (option, *values)]
+        files = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
+        words += [str(word) for option, name in files.items() for word in (option, place / name)]
+        main(["metrics", "--folder", str(root), "--cell", cell, *words])
+    files = {"--out": layout.METRICS, "--costs": layout.COSTS}
+    files |= {"--problems": layout.PROBLEMS, "--gates": layout.GATES}
+    stage("gather")
+    main(["gather", "--folder", str(root), *_options(root, files)])
+    return root
+
+
+def present(root: Path, *stages: str, stage: Callable[[str], Any] = lambda name: None) -> Path:
+    """Make tables, figures and the page; what is not asked for is an empty folder."""
+    files = {"--plan": layout.PLAN, "--metrics": layout.METRICS, "--costs": layout.COSTS}
+    for name in (layout.TABLES, layout.FIGURES):
+        (root / name).mkdir(exist_ok=True)
+        if name in stages:
+            stage(name)
+            main([name, *_options(root, files | {"--out": name})])
+        else:
+            seal_folder(root / name)
+    stage("report")
+    files = {"--out": layout.REPORT, "--glance": layout.GLANCE}
+    files |= {"--problems": layout.REPORT_PROBLEMS}
+    main(["report", "--folder", str(root), *_options(root, files)])
+    return root
+
+
+def _options(root: Path, files: Mapping[str, str]) -> list[str]:
+    return [word for option, name in files.items() for word in (option, str(root / name))]

@@ -1,0 +1,49 @@
+"""Whatever is drawn from the data depends on its seed, and on nothing else."""
+
+import numpy as np
+import pytest
+from image_files import write_image
+
+from collateral.data._reading.listing import tree_of
+from collateral.data._reading.share import drawn
+from collateral.data.forget import class_part, classes_part, random_part
+from collateral.results.dataset import Labels
+
+LABELS = Labels(np.arange(90) % 3, np.arange(9) % 3, ("a", "b", "c"))
+SEEDS = (0, 1, 2, 17)
+
+
+def draw_test_set(_, seed):
+    return np.flatnonzero(drawn(LABELS.train, 0.3, seed)).tolist()
+
+
+def draw_test_files(folder, seed):
+    for label in "ab":
+        for place in range(12):
+            write_image(folder / label / f"{place}.png")
+    return [file.path for file in tree_of(folder, 0.4, seed).test]
+
+
+def forgotten(kind, **params):
+    def draw(_, seed):
+        given = kind.Params.model_validate({**params, "split_seed": seed})
+        return kind.select(LABELS, given).tolist()
+
+    return draw
+
+
+DRAWS = {
+    "test share": draw_test_set,
+    "test share of files": draw_test_files,
+    "part of a class": forgotten(class_part, **{"class": "b", "fraction": 0.5, "order": "random"}),
+    "parts of classes": forgotten(classes_part, classes={"a": 0.3, "c": 0.6}, order="random"),
+    "part of all": forgotten(random_part, fraction=0.2),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_another_seed_is_another_draw_and_the_same_one_the_same(tmp_path, name):
+    found = {seed: DRAWS[name](tmp_path, seed) for seed in SEEDS}
+    assert len({tuple(one) for one in found.values()}) == len(SEEDS)
+    assert {len(one) for one in found.values()} == {len(found[0])}
+    assert {seed: DRAWS[name](tmp_path, seed) for seed in SEEDS} == found

@@ -1,0 +1,171 @@
+"""What a browser makes of the page: tables that are saved, the dialog of a number, print."""
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+
+from collateral.findings.catalogue import metric_of
+from collateral.results import layout
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
+PATIENCE = 120_000  # milliseconds: the machine may have other work
+# What only a screen needs: the rail, what is clicked, and what is said only after a click.
+ON_SCREEN = "nav, .skip, .csv, .gallery form, .gallery .none, .files, dialog, script, style"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def tab(browser, animals):
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE)
+    opened.goto((animals.root / layout.REPORT).as_uri())
+    opened.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    return opened
+
+
+def test_a_saved_table_is_the_table_that_is_shown(animals, tab):
+    figures = [one for one in animals.page.all("figure", "table")]
+    buttons = tab.locator("figure.table > button.csv")
+    assert buttons.count() == len(figures)
+    for k in range(0, len(figures), 9):
+        figure = figures[k]
+        with tab.expect_download() as download:
+            buttons.nth(k).evaluate("(button) => button.click()")
+        around = figure.above(lambda at: "data-cell" in at.attributes)
+        cell = f"{around.get('data-cell')}-" if around else ""
+        assert download.value.suggested_filename == f"{cell}{figure.get('data-name')}.csv"
+        with Path(download.value.path()).open(newline="") as file:
+            saved = list(csv.reader(file))
+        shown = [row.all("th") + row.all("td") for row in figure.all("tr")]
+        assert saved == [[one.text.replace("−", "-") for one in row] for row in shown]
+
+
+def told(tab, button):
+    """Click a number; return the title of the dialog and what it lists."""
+    button.evaluate("(one) => one.click()")
+    dialog = tab.locator("#provenance")
+    title = dialog.locator("h2").inner_text()
+    terms, texts = (dialog.locator(f"div > dl {tag}").all_inner_texts() for tag in ("dt", "dd"))
+    records = dialog.locator("summary").all_inner_texts()
+    commands = dialog.locator("pre").all_inner_texts()
+    dialog.evaluate("(one) => one.close()")
+    return title, dict(zip(terms, texts, strict=False)), records, commands
+
+
+@pytest.mark.parametrize("cell", ["ox-50", "zebra-100", "withdrawn"])
+@pytest.mark.parametrize("source", ["ga|ua||", "ltd|near_loss|test|", "rl|rte||", "ltd|avg_gap||"])
+def test_a_click_tells_the_lines_and_values_of_a_number(animals, tab, cell, source):
+    section = tab.locator(f"section.cell[data-cell='{cell}']")
+    button = section.locator(f"button[data-source='{source}']").first
+    title, listed, records, commands = told(tab, button)
+    run, metric, of, at = source.split("|")
+    assert title == f"{metric_of(metric).label} of {run}{f', {of}' if of else ''}"
+    for row in animals.long.places(cell, run, metric, of, at):
+        name = f"seed {row.seed}" if row.seed else "over seeds"
+        value = float(f"{float(row.value):.4g}") if row.value else "undefined"
+        text = listed[name]
+        shown, _, place = text.partition(" (")
+        assert (shown if value == "undefined" else float(shown)) == value
+        assert place == f"results/animals/{row.file}, line {row.line})"
+    paths = [
+        f"results/animals/{animals.made.folder_of(cell, run, s)}/record.json"
+        for s in animals.made.seeds
+    ]
+    assert records == [
+        f"seed {s}: {path}" for s, path in zip(animals.made.seeds, paths, strict=True)
+    ]
+    assert commands[-1].endswith(f"{' '.join(paths)} -- results/animals/{cell}/metrics.csv")
+
+
+def test_a_number_over_all_cells_tells_each_of_them(animals, tab):
+    button = tab.locator("#all button[data-of='*']").first
+    source = button.get_attribute("data-source")
+    _, listed, _, _ = told(tab, button)
+    wanted = {
+        f"{cell}, seed {row.seed}": row
+        for cell in animals.made.cells
+        for row in animals.long.places(cell, *source.split("|"))
+    }
+    assert set(listed) >= set(wanted) and len(wanted) == 9
+    for name, row in wanted.items():
+        assert listed[name].endswith(f"{row.file}, line {row.line})")
+
+
+# Print.
+
+HIDDEN = """(of) => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode()) {
+    const at = walker.currentNode, element = at.parentElement;
+    if (!at.textContent.trim() || element.closest(of)) continue;
+    const range = document.createRange();
+    range.selectNode(at);
+    const box = range.getBoundingClientRect(), style = getComputedStyle(element);
+    const isSeen = box.width && box.height && style.visibility === "visible";
+    if (!isSeen) found.push(at.textContent.trim());
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def printed(request, browser, animals):
+    """The page as it is printed, on paper as wide as A4 within its margins."""
+    opened = browser.new_page(viewport={"width": 718, "height": 1000}, color_scheme=request.param)
+    opened.goto((animals.root / layout.REPORT).as_uri())
+    opened.emulate_media(media="print", color_scheme=request.param)
+    opened.evaluate("dispatchEvent(new Event('beforeprint'))")
+    yield opened
+    opened.close()
+
+
+def test_all_that_the_page_says_is_printed(printed):
+    assert printed.evaluate(HIDDEN, ON_SCREEN) == []
+
+
+def test_what_only_a_screen_needs_is_not_printed(printed):
+    for selector in ("nav", ".csv", ".gallery form", ".files", "#methods", "dialog"):
+        assert not any(one.is_visible() for one in printed.locator(selector).all()), selector
+
+
+def test_every_image_of_every_method_is_printed(printed, animals):
+    strips = printed.locator(".strip").all()
+    assert len(strips) > 3 * len(animals.made.cells)
+    assert all(one.is_visible() for one in strips)
+
+
+def test_print_is_black_on_white(printed):
+    ink, paper = printed.evaluate(
+        "['color', 'backgroundColor'].map((name) => getComputedStyle(document.body)[name])"
+    )
+    assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+
+
+def test_nothing_is_cut_off_at_the_edge_of_a_box(printed):
+    overflows = printed.locator(".scroll, .strip ol").evaluate_all(
+        "(boxes) => boxes.map((box) => getComputedStyle(box).overflowX)"
+    )
+    assert set(overflows) == {"visible"}
+
+
+def test_a_cell_begins_on_a_new_page_and_a_table_is_on_one(printed):
+    begins = printed.evaluate(
+        "[...document.querySelectorAll('section.cell')].map((c) => getComputedStyle(c).breakBefore)"
+    )
+    assert begins[1:] == ["page"] * (len(begins) - 1) and len(begins) == 3
+    inside = printed.evaluate(
+        "[...document.querySelectorAll('figure')].map((c) => getComputedStyle(c).breakInside)"
+    )
+    assert set(inside) == {"avoid"}

@@ -1,0 +1,364 @@
+"""What the page says beside its tables: where numbers come from, the images, the checks, what ran.
+
+Each is compared with the files that it is about: the long table, records, outputs, gates.json.
+"""
+
+import base64
+import hashlib
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from made_benchmark import CLASSES, MIXED, WHOLE, image_of
+from PIL import Image
+from scipy.special import softmax
+
+from collateral.findings.catalogue import metric_of
+from collateral.results import layout
+
+# Where a number comes from.
+
+
+def buttons_of(animals):
+    """Return the cell of each number that can be clicked, and its sources."""
+    found = [(o.of or o.cell, "|".join(source)) for o in animals.fields for source in o.sources]
+    assert len(found) > 2000
+    return list(dict.fromkeys(found))
+
+
+def provenance_of(animals, cell):
+    """Return what the page knows of the numbers of a cell, or of those over all cells."""
+    if not cell:
+        return animals.page.one("script", id="provenance-of-all").json()
+    return animals.page.one("section", "cell", data_cell=cell).one("script", "provenance").json()
+
+
+def placed(known, source):
+    """Return file, seed, line and value of a number, read as the page's script reads them."""
+    rows = []
+    for file, by_seeds in known["numbers"].items():
+        for seeds, numbers in by_seeds.items():
+            line = 0
+            for seed, step, value in zip(
+                seeds.split(" "),
+                numbers.get(source, [])[::2],
+                numbers.get(source, [])[1::2],
+                strict=False,
+            ):
+                line += step
+                rows.append((file, seed, line, value))
+    return rows
+
+
+def test_a_number_names_the_lines_on_which_it_stands(animals):
+    known = {cell: provenance_of(animals, cell) for cell in ("", *animals.made.cells)}
+    count = 0
+    for cell, source in buttons_of(animals):
+        for name in animals.made.cells if cell == "*" else [cell]:
+            wanted = animals.long.places(name, *source.split("|", 3))
+            rows = [(r.file, r.seed, r.line, rounded(r.value)) for r in wanted]
+            assert placed(known[name], source) == rows, (name, source)
+            count += bool(rows)
+    assert count > 1500
+
+
+def rounded(value):
+    """Return a number with the four digits that the page has."""
+    return float(f"{float(value):.4g}") if value else ""
+
+
+def test_the_lines_are_those_of_the_files(animals):
+    """A line of the long table is counted as an editor counts it: the header is the first."""
+    for name in (layout.METRICS, layout.COSTS):
+        lines = (animals.root / name).read_text().splitlines()
+        rows = [row for row in animals.long.rows if row.file == name]
+        assert len(rows) == len(lines) - 1
+        for row in rows[:: len(rows) // 50]:
+            fields = lines[row.line - 1].split(",")
+            assert (fields[0], fields[3], fields[4], fields[6]) == (
+                row.cell,
+                row.seed,
+                row.run,
+                row.metric,
+            )
+
+
+def record_of(animals, cell, run, seed):
+    return animals.root / animals.made.folder_of(cell, run, seed) / layout.RECORD
+
+
+@pytest.mark.parametrize("cell", ["ox-50", "zebra-100", "withdrawn"])
+def test_a_run_is_told_by_its_own_records(animals, cell):
+    told = provenance_of(animals, cell)["runs"]
+    shown = {source.partition("|")[0] for of, source in buttons_of(animals) if of == cell}
+    assert set(told) == {run for run in animals.made.runs_of(cell) if run in shown}
+    assert len(told) >= 6
+    for run, known in told.items():
+        assert set(known["seeds"]) == {str(seed) for seed in animals.made.seeds}
+        paths = {seed: record_of(animals, cell, run, seed) for seed in animals.made.seeds}
+        records = {seed: json.loads(path.read_text()) for seed, path in paths.items()}
+        first = records[animals.made.seeds[0]]
+        assert known["about"] == {
+            key: first[key] for key in ("method", "params", "code", "versions")
+        }
+        for seed, record in records.items():
+            of_seed = known["seeds"][str(seed)]
+            assert of_seed["place"] == paths[seed].relative_to(animals.root).as_posix()
+            assert of_seed["status"] == animals.made.status(run, seed) == record["status"]
+            for key in ("inputs", "files"):
+                assert of_seed[key] == {name: value[:12] for name, value in record[key].items()}
+            for name, digest in of_seed["files"].items():
+                content = (paths[seed].parent / name).read_bytes()
+                assert hashlib.sha256(content).hexdigest().startswith(digest)
+
+
+def test_every_metric_is_described_in_its_own_words(animals):
+    words = animals.page.one("script", id="metrics-in-words").json()
+    shown = {source.split("|")[1] for _, source in buttons_of(animals)}
+    assert set(words) == shown
+    for name, (label, text) in words.items():
+        assert (label, text) == (metric_of(name).label, metric_of(name).description)
+
+
+def test_what_ran_has_the_parameters_of_each_run(animals):
+    for cell in animals.made.cells:
+        rows = {}
+        for one in animals.fields:
+            if (one.cell, one.table) == (cell, "what-ran"):
+                rows.setdefault(animals.run_of(one.row), {})[one.heading] = one.value
+        runs = [run for run in animals.made.runs_of(cell) if "@" not in run]
+        assert set(rows) == set(runs)
+        for run, shown in rows.items():
+            record = json.loads(record_of(animals, cell, run, animals.made.seeds[0]).read_text())
+            params = ", ".join(f"{key}={value}" for key, value in record["params"].items())
+            assert shown == {"Method": record["method"], "Parameters": params}
+
+
+def test_the_versions_are_those_of_retrain(animals):
+    record = json.loads(record_of(animals, animals.made.cells[0], "retrain", 2).read_text())
+    text = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    assert f"Computed with {text}." in [one.text for one in animals.page.all("p", "small")]
+
+
+def test_the_page_carries_the_hashes_of_what_it_was_made_from(animals):
+    inputs = json.loads((animals.root / layout.GLANCE).read_text())["inputs"]
+    assert {"metrics.csv", "costs.csv", "plan.json", "gates.json", "problems.json"} < set(inputs)
+    for name, digest in inputs.items():
+        assert hashlib.sha256((animals.root / name).read_bytes()).hexdigest() == digest
+
+
+# The images.
+
+
+def gallery_of(animals, cell):
+    return animals.page.one("section", "gallery", id=f"cell-{cell}/images")
+
+
+def sheet_of(gallery):
+    """Return the images of a gallery, cut from its sheet; wider ones have black above and below."""
+    style = gallery.get("style")
+    data = re.search(r"--sheet: url\(data:image/png;base64,([^)]*)\)", style)[1]
+    count = int(re.search(r"--count: (\d+)", style)[1])
+    pixels = np.array(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
+    assert pixels.shape[1] == count * pixels.shape[0]
+    return np.split(pixels, count, axis=1)
+
+
+def examples_of(animals, cell):
+    """Return each shown example: its strip, its entry, and the example whose image it has."""
+    gallery = gallery_of(animals, cell)
+    images, shown = sheet_of(gallery), animals.made.neighbours(cell)
+    known = {
+        image_of(str(s), int(k)).tobytes(): (str(s), int(k))
+        for s, k in zip(shown.shown_set, shown.shown_index, strict=True)
+    }
+    assert len(known) == len(shown.shown_index)
+
+    def whose(thumb):
+        place = int(thumb.get("style").removeprefix("--at: "))
+        return known[images[place][:4, :3].tobytes()]
+
+    for strip in gallery.all("figure", "strip"):
+        for entry in strip.all("li"):
+            yield strip, entry, [whose(thumb) for thumb in entry.all("span", "thumb")]
+
+
+CELLS = pytest.mark.parametrize("cell", ["ox-50", "zebra-100", "withdrawn"])
+
+
+@CELLS
+def test_below_an_image_stands_its_own_class_and_file(animals, cell):
+    labels, classes = animals.made.labels, set()
+    for _, entry, [(origin, index), *_] in examples_of(animals, cell):
+        label, files = (
+            (labels.test, labels.test_columns)
+            if origin == "test"
+            else (labels.train, labels.columns)
+        )
+        name = CLASSES[label[index]]
+        assert entry.one("b").text == name
+        assert entry.get("title") == files["file"][index]
+        words = {"train": "retained", "test": "test", "forget": "forgotten"}[origin]
+        assert entry.all("span", "thumb")[0].get("aria-label") == f"{name}, {words}"
+        classes.add(name)
+    assert len(classes) > 1
+
+
+@CELLS
+def test_beside_an_image_stands_the_forgotten_one_nearest_to_it(animals, cell):
+    shown, count = animals.made.neighbours(cell), 0
+    keys = list(zip(shown.shown_set.tolist(), shown.shown_index.tolist(), strict=True))
+    for strip, _, [example, *others] in examples_of(animals, cell):
+        if not strip.get("data-run"):
+            assert others == [] and example[0] == "forget"
+            continue
+        assert others == [keys[shown.shown_nearest[keys.index(example)]]]
+        count += 1
+    assert count > 10
+
+
+def mean_confidence(animals, cell, run, origin, index):
+    made = animals.made
+    outputs = [made.outputs(cell, run, seed) for seed in made.seeds]
+    return float(
+        np.mean([(o.test if origin == "test" else o.train).confidence[index] for o in outputs])
+    )
+
+
+@CELLS
+def test_what_a_method_did_to_an_example_is_the_mean_over_seeds(animals, cell):
+    made, count = animals.made, 0
+    for strip, entry, [(origin, index), *_] in examples_of(animals, cell):
+        run = strip.get("data-run")
+        if not run:
+            continue
+        change = re.search(r"(\d+) → (\d+) %", entry.text)
+        shown = [mean_confidence(animals, cell, who, origin, index) for who in ("retrain", run)]
+        assert [int(one) for one in change.groups()] == [round(100 * one) for one in shown]
+        votes = [
+            getattr(made.outputs(cell, run, s), "test" if origin == "test" else "train").prediction[
+                index
+            ]
+            for s in made.seeds
+        ]
+        mode = CLASSES[np.bincount(votes).argmax()]
+        seen = [one.text for one in entry.all("span", "seen")]
+        own = entry.one("b").text
+        assert seen == ([] if mode == own else [f"taken for {mode}"])
+        count += 1
+    assert count > 10
+
+
+@CELLS
+def test_the_three_likely_classes_are_those_of_the_first_seed(animals, cell):
+    made = animals.made
+    for strip, entry, [(origin, index), *_] in examples_of(animals, cell):
+        if not (run := strip.get("data-run")):
+            continue
+        texts = [one.text for one in entry.one("details").all("span")]
+        for text, begin, who in zip(texts, ("Retrain", "unlearned"), ("retrain", run), strict=True):
+            outputs = made.outputs(cell, who, made.seeds[0])
+            logits = (outputs.test if origin == "test" else outputs.train).logits[index]
+            likely = softmax(logits.astype(np.float64))
+            order = np.argsort(-likely, kind="stable")
+            wanted = ", ".join(f"{CLASSES[c]} {100 * likely[c]:.0f} %" for c in order)
+            assert text == f"{begin}: {wanted}"
+
+
+@CELLS
+def test_a_strip_has_those_whom_a_method_hurt_most(animals, cell):
+    """By ten points at least, the worst first, at most eight; runs that diverged have none."""
+    made, shown = animals.made, animals.made.neighbours(cell)
+    found = {}
+    for strip, _, [(origin, index), *_] in examples_of(animals, cell):
+        found.setdefault((strip.get("data-run"), strip.get("data-set")), []).append((origin, index))
+    assert found.pop(("", "")) == [("forget", int(i)) for i in made.split(cell).forget[:8]]
+    for run in ("ft", "ga", "ltd"):
+        for origin, name in (("train", "retained"), ("test", "test")):
+            candidates = shown.shown_index[shown.shown_set == origin].tolist()
+            loss = {
+                k: mean_confidence(animals, cell, "retrain", origin, k)
+                - mean_confidence(animals, cell, run, origin, k)
+                for k in candidates
+            }
+            worst = sorted((k for k in candidates if loss[k] >= 0.1), key=lambda k: -loss[k])[:8]
+            assert found.pop((run, name), []) == [(origin, k) for k in worst]
+    assert found == {}
+
+
+@CELLS
+def test_a_strip_is_called_after_its_method_and_set(animals, cell):
+    gallery = gallery_of(animals, cell)
+    for strip in gallery.all("figure", "strip"):
+        if run := strip.get("data-run"):
+            label = animals.made.plan.labels[run]
+            assert strip.one("figcaption").text == f"Hurt by {label}, {strip.get('data-set')}"
+    options = [(o.get("value"), o.text) for o in gallery.all("select")[0].all("option")]
+    assert options == [(run, animals.made.plan.labels[run]) for run, _ in options]
+
+
+def test_the_copies_that_stay_behind_are_named_by_their_files(animals):
+    [[forgot, kept, _]] = animals.made.neighbours(WHOLE).copies.tolist()
+    labels = animals.made.labels
+    files = labels.columns["file"]
+    [row] = animals.page.one("figure", "table", data_name="exact-copies").one("tbody").all("tr")
+    assert [one.text for one in row.all("th") + row.all("td")] == [
+        files[forgot],
+        CLASSES[labels.train[forgot]],
+        files[kept],
+        CLASSES[labels.train[kept]],
+    ]
+
+
+# The checks, and what leads through the page.
+
+
+def test_the_strip_of_checks_counts_them_and_lists_each_below_its_colour(animals):
+    gates = json.loads((animals.root / layout.GATES).read_text())["gates"]
+    colours = {c: [g for g in gates if g["colour"] == c] for c in ("red", "amber", "green")}
+    assert {colour: len(found) > 0 for colour, found in colours.items()} == dict.fromkeys(
+        colours, True
+    )
+    section = animals.page.one(id="checks")
+    strip = section.one("p", "strip-of-checks").all("span")
+    assert [one.text for one in strip] == [f"{len(found)} {c}" for c, found in colours.items()]
+    assert [one.get("class") for one in strip] == list(colours)
+    lists = section.all("ul", "gates")
+    for shown, (colour, wanted) in zip(lists, colours.items(), strict=True):
+        assert [one.text for one in shown.all("li")] == [
+            f"{gate['name']} {gate['cell']}: {gate['text']}" for gate in wanted
+        ]
+        assert {one.get("class") for one in shown.all("b")} == {colour}
+    assert lists[0].above(lambda at: at.tag == "details") is None  # what is red is never folded
+
+
+def test_a_check_is_red_where_a_copy_is_retained_and_amber_where_a_run_diverged(animals):
+    gates = json.loads((animals.root / layout.GATES).read_text())["gates"]
+    found = {(gate["name"], gate["cell"]): gate["colour"] for gate in gates}
+    assert [
+        cell for name, cell in found if (name, found[name, cell]) == ("exact copies", "red")
+    ] == [WHOLE]
+    assert {found["runs ended well", cell] for cell in animals.made.cells} == {"amber"}
+    assert found["disjoint sets", MIXED] == "green"
+
+
+def test_the_switches_are_of_the_runs_that_charts_show(animals):
+    labels = animals.page.one("fieldset", id="methods").all("label")
+    shown = {one.one("input").get("value"): one.text for one in labels}
+    assert shown == {
+        run: animals.made.plan.labels[run] for run in ("ft", "ga", "rl", "ltd", "original")
+    }
+
+
+def test_the_rail_leads_to_every_section_of_every_cell(animals):
+    ids = [one.get("id") for one in animals.page.walk() if one.get("id")]
+    assert len(ids) == len(set(ids))
+    links = {
+        a.get("href") for a in animals.page.one("nav").all("a") if a.get("href").startswith("#")
+    }
+    assert links <= {f"#{one}" for one in ids}
+    for cell in animals.made.cells:
+        sections = {one for one in ids if one.startswith(f"cell-{cell}/")} - {f"cell-{cell}/glance"}
+        assert {f"#{one}" for one in sections} <= links

@@ -11,6 +11,7 @@ from made_benchmark import Made, compute, present
 from page_tree import Element, Shown, read_page, shown_in
 
 from collateral.results import layout
+from collateral.results.gates import read_gates
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,16 @@ class Computed:
     def run_of(self, label: str) -> str:
         """Return the run that tables call so."""
         runs = {text: run for run, text in self.made.plan.labels.items()}
-        return {"Retrain": "retrain", **runs}[label]
+        return {"Retrain": "retrain", "Do nothing": "original", **runs}[label]
+
+    def is_red(self, cell: str) -> bool:
+        """Tell whether a check of a cell is red, so that no verdict is given there."""
+        gates = read_gates(self.root / layout.GATES)
+        return any(gate.cell == cell and gate.colour == "red" for gate in gates)
+
+    def idle_gap(self, cell: str) -> float:
+        """Return the average gap of doing nothing, from which every tracked run starts."""
+        return self.long.number(cell, "ft", "epoch_avg_gap", "", 0)
 
 
 @pytest.fixture(scope="session")

@@ -179,6 +179,7 @@ class Made:
             shown_nearest=rng.integers(first, len(shown_set), len(shown_set)),
             # A red check in one cell alone.
             copies=np.array([[split.forget[3], split.retain[7], EXACT if cell == WHOLE else 3]]),
+            image_size=np.array(image_of("train", 0).shape[:2]),
         )
 
     def outputs(self, cell: str, run: str, seed: int, part: float = 1.0) -> ModelOutputs:

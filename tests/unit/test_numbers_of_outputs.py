@@ -370,6 +370,7 @@ def test_differences_are_means_over_seeds_and_undefined_of_a_run_that_diverged(a
         found = {
             "ua": values[row.run] - values["retrain"],
             "damage": animals.long.values(row.cell, row.run, "damage", "retain"),
+            "near": animals.long.values(row.cell, row.run, "near_loss", "retain"),
             "midpoint": values[row.run] - (base + values["retrain"]) / 2,
         }[row.at]
         same(row, found.mean())

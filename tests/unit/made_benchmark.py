@@ -68,7 +68,7 @@ RUNS = {
     "retrain": Behaviour(forgets=3.0, seconds=40.0, kind="reference"),
     "original": Behaviour(kind="control"),
     "ft": Behaviour(forgets=0.4, blurs=0.1, seconds=3.5),
-    "ga": Behaviour(forgets=4.5, hurts=4.0, blurs=0.6, seconds=0.7),
+    "ga": Behaviour(forgets=4.5, hurts=8.0, blurs=0.6, seconds=0.7),
     "rl": Behaviour(forgets=2.0, hurts=1.5, statuses={SEEDS[1]: "diverged"}, seconds=2.1),
     "ltd": Behaviour(forgets=2.9, hurts=0.3, seconds=7.0),
     "ltd@k=20": Behaviour(forgets=2.0, hurts=0.9, seconds=5.0),

@@ -94,7 +94,7 @@ def p_value(a, s, *_):
         return [
             max(a.long.number(s.cell, s.run, "equivalence_p", "", at) for at in ("ua", "damage"))
         ]
-    measure = {"did not forget": "midpoint", "hurt the neighbours": "damage"}[verdict]
+    measure = {"did not forget": "midpoint", "hurt the neighbours": "near"}[verdict]
     return [a.long.number(s.cell, s.run, "difference_p", "", measure)]
 
 

@@ -351,6 +351,10 @@ def class_part(a, s, name, _):
 CLAUSES = [
     # Verdicts.
     Clause(
+        rf"The nearest retained examples lose {N} points against Retrain",
+        lambda a, s, *_: [points(a.long.mean(s.cell, s.run, "near_loss", "retain"))],
+    ),
+    Clause(
         rf"UA is {N} %, {N} points above the midpoint of the base model's {N} % and "
         rf"Retrain's {N} %",
         midpoint,

@@ -27,7 +27,6 @@ UNCOUNTED = frozenset(
         "contract.params",
         "contract.plugins",
         "contract.probes",
-        "contract.protocols",
         "contract.published",
         "contract.spelling",
         "contract.work",

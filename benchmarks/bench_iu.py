@@ -16,7 +16,7 @@ from plain.influence import recursion
 from randoms import INFO, plain_images, random_examples
 from torch import nn
 
-from collateral.methods._shared.per_sample import per_sample_gradients
+from collateral.methods._shared.gradients import per_sample_gradients
 from collateral.methods.iu.fisher import corrected_by_first
 from collateral.methods.iu.method import prepare, unlearn
 from collateral.methods.iu.params import Params

@@ -8,8 +8,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from collateral.methods._shared.gradients import trainable
-from collateral.methods._shared.per_sample import per_sample_gradients
+from collateral.methods._shared.gradients import per_sample_gradients, trainable
 from collateral.methods.iu.fisher import gram_and_products, solved
 from collateral.methods.iu.method import prepare, removal_gradient, unlearn
 from collateral.methods.iu.params import Params, Prepare

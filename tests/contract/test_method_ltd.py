@@ -12,6 +12,8 @@ from pydantic import ValidationError
 torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F
+from torch.optim import SGD
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from collateral.contract.data import ImageInfo
 from collateral.contract.distillation import StudentParams
@@ -27,7 +29,6 @@ from collateral.methods.ltd.lessons import asking
 from collateral.methods.ltd.params import Params
 from collateral.training.examples import Examples, Images, Task
 from collateral.training.inference import infer
-from collateral.training.optimizers import Optimizer, Sgd
 from collateral.training.run import Run
 
 CPU = torch.device("cpu")
@@ -196,19 +197,18 @@ def test_the_teacher_stops_when_it_is_as_good_as_the_threshold_and_no_better(sma
 
 
 @pytest.fixture
-def teachers_steps(small, monkeypatch):
+def teachers_steps(small):
     """Return a function that trains a teacher and gives its optimiser as it was in each step."""
 
     def steps(**changes) -> list[dict]:
-        seen, step = [], Optimizer.step
-
-        def spy(self):
-            seen.append({"kind": type(self), **self.param_groups[0]})
-            del seen[-1]["params"]
-            step(self)
-
-        monkeypatch.setattr(Optimizer, "step", spy)
+        seen = []
+        hook = register_optimizer_step_post_hook(
+            lambda optimizer, *_: seen.append(
+                {"kind": type(optimizer), **optimizer.param_groups[0]}
+            )
+        )
         prepared_by(small, params(teacher_batch_size=30, threshold=1.0, **changes))
+        hook.remove()
         return seen
 
     return steps
@@ -231,7 +231,8 @@ def test_the_teachers_rate_follows_its_schedule(teachers_steps, schedule, rates)
 def test_the_teachers_optimiser_is_as_told(teachers_steps):
     steps = teachers_steps(teacher_lr=0.1, teacher_momentum=0.3, teacher_weight_decay=0.07)
     expected = {"lr": 0.1, "momentum": 0.3, "weight_decay": 0.07, "nesterov": False}
-    assert steps == [{"kind": Sgd, **expected}] * 8
+    found = [{name: step[name] for name in ("kind", *expected)} for step in steps]
+    assert found == [{"kind": SGD, **expected}] * 8
 
 
 def test_the_teachers_batches_are_as_large_as_told(small, monkeypatch):

@@ -7,10 +7,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch import nn
+from torch.optim import SGD
 
 from collateral.methods.munba.method import FALLBACK, bargain, shares
 from collateral.methods.munba.params import Params
-from collateral.training.optimizers import Sgd
 
 
 def weights_of(r: list[float], u: list[float]) -> list[float]:
@@ -79,7 +79,7 @@ def test_a_step_is_as_long_as_the_rate_whatever_the_gradients_are():
     start = torch.tensor([1.0, 2.0])
     for size in (1e-3, 1e3):
         weight = nn.Parameter(start.clone())
-        optimizer = Sgd([weight], lr=0.5, weight_decay=0, momentum=0)
+        optimizer = SGD([weight], lr=0.5, fused=True)
         bargain([weight], optimizer, (size * weight[0], 7 * weight[1]), 1.0)
         step = 0.5 / math.sqrt(2)
         torch.testing.assert_close(weight.detach(), start - torch.tensor([step, step]))
@@ -88,7 +88,7 @@ def test_a_step_is_as_long_as_the_rate_whatever_the_gradients_are():
 def test_a_short_gradient_is_not_stretched_by_the_clip():
     weight = nn.Parameter(torch.tensor([1.0]))
     # Opposed: 1 and 0.1 are their weights.
-    bargain([weight], Sgd([weight], 1.0, 0, 0), (0.5 * weight[0], -0.5 * weight[0]), 1.0)
+    bargain([weight], SGD([weight], 1.0, fused=True), (0.5 * weight[0], -0.5 * weight[0]), 1.0)
     assert weight.item() == pytest.approx(1 - 0.45)
 
 

@@ -4,8 +4,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
-from collateral.methods._shared.per_sample import per_sample_gradients
+from collateral.methods._shared.gradients import (
+    by_parameter,
+    per_sample_gradients,
+    summed_gradient,
+    trainable,
+)
 from collateral.methods._shared.steps import clip
 from collateral.methods.sfron.method import Climbing, importance, weighted
 from collateral.methods.sfron.params import Params

@@ -1,8 +1,5 @@
 """Products of examples' gradients with directions are those of the gradients themselves."""
 
-import subprocess
-import sys
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -10,8 +7,7 @@ torch = pytest.importorskip("torch")
 from torch import nn
 
 from collateral.contract.data import ImageInfo
-from collateral.methods._shared.gradients import trainable
-from collateral.methods._shared.per_sample import per_sample_gradients
+from collateral.methods._shared.gradients import per_sample_gradients, trainable
 from collateral.methods.iu.products import is_known, products
 from collateral.models import NAMES
 from collateral.models._build import build_model
@@ -129,17 +125,3 @@ def test_the_model_is_left_as_it_was():
     assert all(module.training and not module._forward_hooks for module in model.modules())
     assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
     assert all(weight.grad is None and weight.requires_grad for weight in model.parameters())
-
-
-def test_the_compiler_is_not_imported():
-    script = (
-        "import sys, torch; from torch import nn; from collateral.contract.data import ImageInfo; "
-        "from collateral.methods.iu import method; "
-        "from collateral.training.examples import Examples, Images; "
-        "from collateral.methods.iu.products import products; "
-        "e = Examples(Images(torch.zeros(2, 1, 2, 1).byte(), 0, False), torch.arange(2), "
-        "torch.zeros(2).long()); "
-        "m = nn.Sequential(nn.Flatten(), nn.Linear(2, 2)); products(m, e, torch.ones(1, 6)); "
-        "assert 'torch._dynamo' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)

@@ -101,8 +101,9 @@ class Method:
             return Prepared(**kept)
         run = self._new_run("prepare", checkpoints)
         model, values = self.load_base(), self._prepare_params(params)
+        module = self.module  # imported before the clock starts
         with run.phase("prepare"):
-            made = self.module.prepare(model, self.task, values, run)
+            made = module.prepare(model, self.task, values, run)
         # As a file gives them: the same bits follow, whichever job prepared.
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
         prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
@@ -121,9 +122,10 @@ class Method:
         run = self._new_run("unlearn", checkpoints, tracker)
         model = self.load_base()
         run.track(model)
+        module = self.module  # imported before the clock starts
         with run.phase("unlearn"):
             try:
-                model = self.module.unlearn(model, self.task, params, run, *inputs)
+                model = module.unlearn(model, self.task, params, run, *inputs)
             except Skipped as skipped:
                 model, run.skipped = self.load_base(), str(skipped)
                 LOG.warning("skipped: %s", skipped)

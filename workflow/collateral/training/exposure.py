@@ -9,10 +9,10 @@ import numpy as np
 import torch
 
 from collateral.contract.params import MethodParams
-from collateral.contract.protocols import Examples
 from collateral.contract.skipping import SKIPPED
 from collateral.results.shadows import Exposure, ShadowMargins
 from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import Examples
 from collateral.training.execution import Method
 from collateral.training.shadows import margins_of
 

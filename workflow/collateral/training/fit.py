@@ -8,21 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import Optimizer
 
 from collateral.contract.params import TrainingParams
-from collateral.contract.protocols import Stateful
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
 from collateral.training.numerics import compiled
 from collateral.training.optimizers import (
-    Optimizer,
     cosine,
     make_optimizer,
     num_batches,
     set_rate,
 )
 from collateral.training.precision import Precision
-from collateral.training.run import Run
+from collateral.training.run import Run, Stateful
 
 
 class Best:

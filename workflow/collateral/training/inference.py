@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
 from collateral.models._classifier import Classifier
 from collateral.models._evaluating import evaluating
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.training.examples import Examples
 
 BATCH_SIZE = 256  # on CPU 64 to 256 are equal and 512 is slower
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim import Optimizer
 
-from collateral.training.optimizers import Optimizer, descend
+from collateral.training.optimizers import descend
 
 DEVICES = ("cuda",)  # that are faster with less precision
 
@@ -35,8 +36,7 @@ class Precision:
             return
         optimizer.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()
-        # It reads `param_groups` and calls `step`, which ours has as torch's own.
-        self._scaler.step(optimizer)  # type: ignore[arg-type]
+        self._scaler.step(optimizer)
         self._scaler.update()
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import SGD
 
 from collateral.contract.probes import Relearn, Residual
 from collateral.models._evaluating import evaluating
 from collateral.training.examples import Examples, moved
 from collateral.training.inference import BATCH_SIZE, accuracy
-from collateral.training.optimizers import Sgd, descend
+from collateral.training.optimizers import descend
 
 
 def relearned(
@@ -24,7 +25,7 @@ def relearned(
     The model is changed. Of one example there is no second half: NaN.
     """
     learnt, measured = halves(forget, generator)
-    optimizer = Sgd(model.parameters(), params.lr, weight_decay=0, momentum=params.momentum)
+    optimizer = SGD(model.parameters(), params.lr, params.momentum, fused=True)
     batches = learnt.cycle(params.batch_size, generator, augment=False)
     model.eval()
     curve = [accuracy(model, measured)]

@@ -4,12 +4,11 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Stateful
 from collateral.contract.tracking import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
@@ -18,6 +17,16 @@ from collateral.training.numerics import device_name
 LOG = logging.getLogger(__name__)
 # From a model to numbers for the history, and tensors to keep.
 Tracker = Callable[[nn.Module], Mapping[str, float | Tensor]]
+
+
+class Stateful(Protocol):
+    """A model, an optimiser, or anything else whose state a checkpoint must contain."""
+
+    def state_dict(self) -> Any:
+        """Return the state."""
+
+    def load_state_dict(self, state: Any) -> Any:
+        """Load a state that `state_dict` returned."""
 
 
 class Run:

@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from collateral.contract.protocols import Examples
 from collateral.contract.seeds import seed_of
 from collateral.contract.shares import share_of
+from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 

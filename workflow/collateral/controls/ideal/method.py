@@ -2,9 +2,10 @@
 
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
 from collateral.controls.ideal.params import Params
 from collateral.methods._shared.distillation import distil
+from collateral.training.examples import Task
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run, retrained: Tensor) -> nn.Module:

@@ -7,9 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.distillation import StudentParams
-from collateral.contract.protocols import Run, Task
-from collateral.methods._shared.warm_pass import start_warmed
+from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend
+from collateral.training.run import Run
 
 # From images of forget examples as they are trained on, and their places in the forget set, (b,),
 # to their soft labels, (b, C).
@@ -30,7 +31,7 @@ def distil(
     """
     soft = soft.to(run.device)
     run.report(top_mass=top_mass(soft, params.top))
-    optimizer = start_warmed(model, task, params, run)
+    optimizer = start_with_warm_pass(model, task, params, run)
     targets = weighted_targets(task, soft, params)
     examples = task.forget.joined(task.retain).relabelled(torch.arange(len(targets)))
     for epoch in run.epochs(params.epochs, model, optimizer):

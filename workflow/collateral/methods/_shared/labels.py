@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from collateral.contract.protocols import Task
+from collateral.training.examples import Task
 
 
 def random_labels(task: Task, which: str, generator: torch.Generator) -> Tensor:

@@ -6,8 +6,7 @@ import torch
 
 from collateral.contract.batches import batch_sizes
 from collateral.contract.params import TrainedParams
-from collateral.contract.protocols import Batch, Examples
-from collateral.training.examples import moved
+from collateral.training.examples import Batch, Examples, moved
 
 
 def mixed(

@@ -15,8 +15,8 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
 from collateral.methods.amun.params import Prepare
+from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE
 
 

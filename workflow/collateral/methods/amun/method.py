@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.mixing import mixed
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, set_rate, start_training
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Examples, Run, Task
 from collateral.methods.bad_teacher.params import Params
+from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import descend, start_training
+from collateral.training.run import Run
 
 BARE_STD = 0.02  # of weights that are no layer's, such as a ViT's class token: as ViTs draw them
 

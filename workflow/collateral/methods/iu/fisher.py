@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
-from collateral.methods._shared.gradients import summed_gradient
-from collateral.methods._shared.per_sample import CHUNK_SIZE, per_sample_gradients
+from collateral.methods._shared.gradients import CHUNK_SIZE, per_sample_gradients, summed_gradient
 from collateral.methods.iu.params import Prepare
 from collateral.methods.iu.products import is_known, products
+from collateral.training.examples import Examples
 
 # Gradients kept at a time: 1000 of ResNet-56 are 3.4 GB, and two jobs may run side by side.
 MAX_BYTES = 2 * 2**30

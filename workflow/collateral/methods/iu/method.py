@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples, Run, Task
 from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
-from collateral.methods._shared.per_sample import import_ahead
 from collateral.methods.iu.fisher import corrected_by_first, solved
 from collateral.methods.iu.params import Params, Prepare
-from collateral.methods.iu.products import is_known
+from collateral.training.examples import Examples, Task
+from collateral.training.run import Run
 
 # n_f / n where half of couch is forgotten in the paper, 250 of 50,000: the unit of `relative`.
 PAPER_SHARE = 0.005
@@ -26,8 +25,6 @@ Seen = Callable[[Examples], Examples]  # from examples to these as a gradient ta
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
     """Return the direction of the step, which every alpha shares."""
-    if params.mode == "exact" or not is_known(model):
-        import_ahead(run)
     seen = _in_views(run) if params.augment else _as_they_are
     v = removal_gradient(model, task, seen)
     if params.mode == "exact":

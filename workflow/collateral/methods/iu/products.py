@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Batch, Examples
 from collateral.methods._shared.gradients import by_parameter
 from collateral.models._evaluating import evaluating
+from collateral.training.examples import Batch, Examples
 
 BATCH_SIZE = 64  # benchmarks/bench_iu.py
 

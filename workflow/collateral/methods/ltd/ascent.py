@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
+from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 NUM_BINS = 10

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples, Run, Task
 from collateral.methods._shared.distillation import Online
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.teacher import new_teacher
+from collateral.training.examples import Examples, Task
+from collateral.training.run import Run
 
 Ensemble = Sequence[nn.Module]
 

@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
 from collateral.contract.seeds import seed_of
 from collateral.methods._shared.distillation import distil
 from collateral.methods.ltd.lessons import Lesson, asking, lessons_of, weights_of
 from collateral.methods.ltd.params import Params, Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.methods.ltd.teacher import new_teacher, train_teacher
+from collateral.training.examples import Task
 from collateral.training.inference import infer
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:

@@ -8,7 +8,6 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.nearest import (
     Search,
     nearest,
@@ -19,7 +18,9 @@ from collateral.methods._shared.nearest import (
 from collateral.methods.ltd.ascent import take_ascent_step
 from collateral.methods.ltd.centres import Chosen, Neighbourhood, every_example, sums_of
 from collateral.methods.ltd.params import Prepare
+from collateral.training.examples import Task
 from collateral.training.inference import infer
+from collateral.training.run import Run
 
 NUM_CHECKED = 100  # forget examples, of which an approximate search's recall is reported
 

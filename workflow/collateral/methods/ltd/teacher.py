@@ -9,11 +9,12 @@ from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainedParams
-from collateral.contract.protocols import Examples, Run
 from collateral.methods.ltd.params import Prepare
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
+from collateral.training.examples import Examples
 from collateral.training.optimizers import cosine, descend, set_rate, start_training
+from collateral.training.run import Run
 
 HIDDEN_UNITS = 256  # as in the model `mlp`; the paper does not say
 STEP_FACTOR = 0.1  # public code

@@ -12,12 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
 from collateral.contract.skipping import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
-from collateral.methods._shared.steps import descend_changed
+from collateral.methods._shared.steps import step_with_gradient_hook
 from collateral.methods.msg.params import Params
+from collateral.training.examples import Task
 from collateral.training.optimizers import cosine, set_rate, start_training
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -44,7 +45,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
         set_rate(optimizer, params.lr * factor)
         for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
             loss = F.cross_entropy(model(x), y)
-            descend_changed(optimizer, loss, damp)
+            step_with_gradient_hook(optimizer, loss, damp)
         run.log(epoch=epoch, loss=loss.item())
     return model
 

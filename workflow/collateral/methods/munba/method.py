@@ -13,12 +13,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import Optimizer
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.gradients import trainable
 from collateral.methods._shared.steps import clip
 from collateral.methods.munba.params import Params
-from collateral.training.optimizers import Optimizer, descend, start_training
+from collateral.training.examples import Task
+from collateral.training.optimizers import descend, start_training
+from collateral.training.run import Run
 
 FALLBACK = 0.1  # public code: forgetting's weight where there is no bargain
 OPPOSED = 1e-6  # 1 + c below which gradients have no bisector: float32 knows no more of it

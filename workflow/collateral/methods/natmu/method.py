@@ -7,11 +7,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.batches import num_batches
-from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.mixing import mixed
 from collateral.methods.natmu.params import Params, Prepare
+from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.optimizers import cosine, descend, set_rate, start_training
+from collateral.training.run import Run
 
 NONE = -1  # no retained image is left
 WHITE = 255

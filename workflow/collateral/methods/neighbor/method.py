@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.distillation import distil
 from collateral.methods._shared.nearest import nearest, select, similarity
 from collateral.methods.neighbor.params import Params, Prepare
+from collateral.training.examples import Task
 from collateral.training.inference import infer
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:

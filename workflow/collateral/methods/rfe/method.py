@@ -11,14 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import SGD, Adam
 
-from collateral.contract.protocols import Batch, Examples, Run, Task
 from collateral.contract.skipping import Skipped
 from collateral.methods._shared.gradients import by_parameter, trainable
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.rfe.params import Params, Prepare
+from collateral.training.examples import Batch, Examples, Task
 from collateral.training.inference import infer
-from collateral.training.optimizers import Adam, Sgd, descend
+from collateral.training.optimizers import descend
+from collateral.training.run import Run
 
 RIDGE = 1e-8  # public code: for each tensor, on the diagonal of the plane's Gram matrix
 
@@ -71,9 +73,9 @@ class Stages:
         self._forget = task.forget
         self._bound = prepared["remote_loss"].to(run.device)
         self._weights = list(trainable(model).values())
-        self.adam = Adam(self._weights, params.ascent_lr, 0, decoupled=False)
+        self.adam = Adam(self._weights, params.ascent_lr, fused=True)
         # Momentum is ours: what is kept of it is what is left after the projection.
-        self._sgd = Sgd(self._weights, params.lr, 0, momentum=0)
+        self._sgd = SGD(self._weights, params.lr, fused=True)
         size = sum(weight.numel() for weight in self._weights)
         self._state = {
             "multiplier": torch.zeros((), device=run.device),

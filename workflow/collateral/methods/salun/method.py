@@ -13,11 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
 from collateral.methods._shared.labels import random_labels
 from collateral.methods.salun.params import Params, Prepare
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:

@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Examples, Run, Task
 from collateral.methods._shared.gradients import by_parameter, trainable
-from collateral.methods._shared.steps import clip, descend_changed
+from collateral.methods._shared.steps import clip, step_with_gradient_hook
 from collateral.methods.sfron.params import Params, Prepare
 from collateral.models._evaluating import evaluating
+from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import (
     cosine,
     descend,
@@ -20,6 +20,7 @@ from collateral.training.optimizers import (
     start_training,
     steps_by_epoch,
 )
+from collateral.training.run import Run
 
 TINY = 1e-15  # public code; a weight that matters to neither side has the ratio 1
 
@@ -52,7 +53,7 @@ def unlearn(
                 x_forget, y_forget = next(forget)
                 losses = F.cross_entropy(model(x_forget), y_forget, reduction="none")
                 climb = params.strength * factor * weighted(losses, params.power)
-                descend_changed(optimizer, -climb, climbing.restrict)
+                step_with_gradient_hook(optimizer, -climb, climbing.restrict)
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())

@@ -11,22 +11,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Examples, Run, Task
-from collateral.methods._shared.gradients import by_parameter, trainable
-from collateral.methods._shared.per_sample import (
+from collateral.methods._shared.gradients import (
     CHUNK_SIZE,
     Loss,
-    import_ahead,
+    by_parameter,
     per_sample_gradients,
+    trainable,
 )
 from collateral.methods.ssd.params import Params, Prepare
 from collateral.models._evaluating import evaluating
+from collateral.training.examples import Examples, Task
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
     """Return the importances of every weight, to the forget set and to all examples."""
-    if params.gradients == "example":
-        import_ahead(run)
     parts = {"forget": task.forget, "all": task.retain.joined(task.forget)}
     return {
         f"{part}.{name}": value

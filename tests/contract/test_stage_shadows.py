@@ -15,8 +15,8 @@ from collateral.contract.skipping import Skipped
 from collateral.methods.ft import method as ft
 from collateral.results import layout
 from collateral.results.chain import write_record
+from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.results.files import write_json
-from collateral.results.shadows import Exposure, ShadowMargins
 from collateral.stages import expose
 from collateral.training import fit as fitting
 from collateral.training.exposure import Unlearned, ended

@@ -24,7 +24,7 @@ from collateral.contract.plugins import params_class
 from collateral.contract.seeds import seed_of
 from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, write_record
-from collateral.results.shadows import ShadowMargins
+from collateral.results.experiments import ShadowMargins
 from collateral.results.split import Split, ids_hash
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training import exposure

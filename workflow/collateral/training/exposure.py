@@ -10,7 +10,7 @@ import torch
 
 from collateral.contract.params import MethodParams
 from collateral.contract.skipping import SKIPPED
-from collateral.results.shadows import Exposure, ShadowMargins
+from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples
 from collateral.training.execution import Method

@@ -93,7 +93,7 @@ def write_results(
         names.append(layout.EMBEDDINGS)
     if run.tracked:
         parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
-        Epochs.of(parts).save(out / layout.EPOCHS)
+        Epochs.from_arrays(parts).save(out / layout.EPOCHS)
         names.append(layout.EPOCHS)
     ended = {"status": status_of(outputs, session.data.labels)}
     if run.skipped:

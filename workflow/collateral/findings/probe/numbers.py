@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from collateral.results.outputs import MANY_CLASSES, lengthened, shortened
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
 
+    Probes = Sequence[Any]  # by seed (results/experiments.py)
+    Results = Sequence[Result]  # of a run, by seed
+
 Floats = NDArray[np.float64]
-Probes = Sequence[Any]  # by seed (results/probe.py)
-Results = Sequence[Result]  # of a run, by seed
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import Floats, mean_of_defined
-from collateral.results.support_sizes import SupportSizes
+from collateral.results.experiments import SupportSizes
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result

@@ -34,7 +34,7 @@ LAYERS = {
     "claims": {"contract", "findings", "results"},
     "theory": {"findings", "results"},
     "report": {"contract", "findings", "results"},
-    "warm": {"cli"},
+    "warm": {"cli", "results"},
     "doctor": {"config", "contract", "plan"},
 }
 # What is slow to import, or not there on a machine that only draws figures.

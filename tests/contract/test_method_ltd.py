@@ -21,11 +21,11 @@ from collateral.contract.plugins import prepared_name
 from collateral.findings.locality.numbers import NUM_BINS as METRICS_BINS
 from collateral.findings.locality.similarity import similarity as metrics_similarity
 from collateral.findings.support_size.words import MIN_DROP as SAID_DROP
-from collateral.methods._shared.distillation import distil, renormalised_top, top_mass
+from collateral.methods._shared.distillation import distill, keep_top, top_mass
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.ltd import method
-from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, AscentStep
-from collateral.methods.ltd.lessons import asking
+from collateral.methods.ltd.assignments import online_targets
+from collateral.methods.ltd.auto_k import MIN_DROP, NUM_BINS, AscentStep
 from collateral.methods.ltd.params import Params
 from collateral.training.examples import Examples, Images, Task
 from collateral.training.inference import infer
@@ -313,7 +313,7 @@ def test_the_first_teacher_of_an_ensemble_is_the_plain_one(small, said):
 def test_augmented_targets_of_an_ensemble_are_the_mean_of_its_teachers(small):
     given, ltd = params(teacher_ensemble=2, targets="augmented"), small.method("ltd")
     tensors = ltd.prepare(given, None).tensors
-    ask = asking(small.base, ltd.task, given, Run(CPU, seed=0), tensors)
+    ask = online_targets(small.base, ltd.task, given, Run(CPU, seed=0), tensors)
     shown = ask(ltd.task.forget.pixels(), torch.arange(20))
     torch.testing.assert_close(shown, tensors["soft_labels"])
 
@@ -395,9 +395,9 @@ def test_k_is_no_yes():
 def test_renormalised_top_renormalises_what_it_keeps():
     soft = torch.tensor([[0.4, 0.3, 0.2, 0.1], [0.0, 0.1, 0.9, 0.0]])
     expected = torch.tensor([[4 / 9, 3 / 9, 2 / 9, 0.0], [0.0, 0.1, 0.9, 0.0]])
-    torch.testing.assert_close(renormalised_top(soft, 3), expected)
-    assert renormalised_top(soft, "all").equal(soft)
-    assert renormalised_top(soft, 9).sum(1).tolist() == pytest.approx([1.0, 1.0])
+    torch.testing.assert_close(keep_top(soft, 3), expected)
+    assert keep_top(soft, "all").equal(soft)
+    assert keep_top(soft, 9).sum(1).tolist() == pytest.approx([1.0, 1.0])
 
 
 def test_top_mass_is_the_mean_of_what_is_kept():
@@ -420,7 +420,7 @@ def test_the_objective_on_three_examples(beta, expected):
     model = Lookup([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.5, 0.25, 0.25]])
     soft = torch.tensor([[0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
     run = Run(CPU, seed=0)
-    distil(model, task, soft, StudentParams(lr=0.0, beta=beta, top="all", epochs=1), run)
+    distill(model, task, soft, StudentParams(lr=0.0, beta=beta, top="all", epochs=1), run)
     assert run.history[-1]["loss"] == pytest.approx(expected * math.log(2))
 
 

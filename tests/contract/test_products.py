@@ -8,7 +8,7 @@ from torch import nn
 
 from collateral.contract.data import ImageInfo
 from collateral.methods._shared.gradients import per_sample_gradients, trainable
-from collateral.methods.iu.products import is_known, products
+from collateral.methods.iu.products import products, supports
 from collateral.models import NAMES
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
@@ -49,8 +49,8 @@ def seeded():
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_every_model_of_known_layers_agrees_with_its_gradients(name):
     model = with_statistics(build_model(name, INFO))
-    assert is_known(model) == (name != "vit_tiny")
-    if is_known(model) and name != "resnet56":  # the same layers as ResNet-8, seven times
+    assert supports(model) == (name != "vit_tiny")
+    if supports(model) and name != "resnet56":  # the same layers as ResNet-8, seven times
         assert_products(model, 5)
 
 
@@ -96,9 +96,9 @@ def test_no_examples_have_no_products():
 
 def test_grouped_convolutions_and_other_layers_are_not_known():
     grouped = nn.Sequential(nn.Conv2d(4, 4, 3, groups=2))
-    assert not is_known(grouped)
-    assert not is_known(nn.Sequential(nn.LayerNorm(3)))
-    assert is_known(nn.Sequential(nn.Conv2d(4, 4, 3), nn.ReLU()))
+    assert not supports(grouped)
+    assert not supports(nn.Sequential(nn.LayerNorm(3)))
+    assert supports(nn.Sequential(nn.Conv2d(4, 4, 3), nn.ReLU()))
 
 
 def test_an_input_that_is_changed_in_place_is_noticed():

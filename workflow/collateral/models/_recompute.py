@@ -9,14 +9,14 @@ from torch.autograd.function import once_differentiable
 from torch.func import functional_call
 
 
-def recomputed(part: nn.Module, x: Tensor) -> Tensor:
+def recompute(part: nn.Module, x: Tensor) -> Tensor:
     """Return `part(x)`; of all that happens inside, only x is kept. Gradients are the same bits."""
     weights = [weight for weight in part.parameters() if weight.requires_grad]
     output: Tensor = _Recomputed.apply(part, x, *weights)
     return output
 
 
-def give_back(_gradient: Tensor) -> None:
+def trim_memory(_gradient: Tensor) -> None:
     """Give the system what malloc keeps between the tensors in use, which is as much again."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's alone
         trim(0)

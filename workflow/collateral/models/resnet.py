@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier
-from collateral.models._recompute import give_back, recomputed
+from collateral.models._recompute import recompute, trim_memory
 
 WIDTHS = (16, 32, 64)
 # What a block keeps for its backward pass: results of two convolutions, and what follows on each.
@@ -55,9 +55,9 @@ class Stage(nn.Sequential):
         """Run the blocks; where they might keep too much on a CPU, they keep their inputs alone."""
         is_frugal = self.training and _would_keep(x, len(self)) > MOST_BYTES
         for number, block in enumerate(self, 1):
-            x = recomputed(block, x) if is_frugal else block(x)
+            x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
-                x.register_hook(give_back)  # when the backward pass comes here
+                x.register_hook(trim_memory)  # when the backward pass comes here
         return x
 
 

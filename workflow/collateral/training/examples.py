@@ -34,7 +34,7 @@ class Images:
         """Return the bytes of some images, on the device that `rows` are on."""
         if self.pixels.device == rows.device:
             return self.pixels[rows]
-        return moved(self.pixels[rows.cpu()], rows.device)
+        return move_to(self.pixels[rows.cpu()], rows.device)
 
     def clean(self, rows: Tensor) -> Tensor:
         """Return the images as they are, in [0, 1], as (B, C, H, W) in channels_last order."""
@@ -51,7 +51,7 @@ class Images:
         (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
         offsets = torch.randint(2 * p + 1, (2, count), generator=generator)
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
-        (top, left), mirrored = moved(offsets, rows.device), moved(mirrored, rows.device)
+        (top, left), mirrored = move_to(offsets, rows.device), move_to(mirrored, rows.device)
         padded = F.pad(self.taken(rows), (0, 0, p, p, p, p))
         # Every window of every image, as a view: (B, 2p + 1, 2p + 1, H, W, C).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
@@ -59,7 +59,7 @@ class Images:
         return torch.where(mirrored[:, None, None, None], crops.flip(2), crops)
 
 
-def moved(tensor: Tensor, device: torch.device) -> Tensor:
+def move_to(tensor: Tensor, device: torch.device) -> Tensor:
     """Return a tensor of the host on the device; the host does not wait for what a GPU is at."""
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
@@ -116,7 +116,7 @@ class Examples:
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:
         """Yield shuffled batches, each example once; a small rest joins the batch before it."""
-        order = moved(torch.randperm(len(self), generator=generator), self.rows.device)
+        order = move_to(torch.randperm(len(self), generator=generator), self.rows.device)
         for index in order.split(batch_sizes(len(self), size)):
             rows = self.rows[index]
             images = self.images.augmented(rows, generator) if augment else self.images.clean(rows)

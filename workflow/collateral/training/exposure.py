@@ -20,7 +20,7 @@ DONE = "done"  # the checkpoint of a member that is
 
 
 @dataclass(frozen=True)
-class Unlearned:
+class UnlearnedShadow:
     """A shadow model after unlearning."""
 
     margin: torch.Tensor  # (N,)
@@ -30,14 +30,14 @@ class Unlearned:
     is_untouched: bool = False  # it saw nothing of the forget set
 
 
-def unlearned(
+def unlearn_shadow(
     method: Method, params: MethodParams, train: Examples, checkpoints: Checkpoints
-) -> Unlearned | None:
+) -> UnlearnedShadow | None:
     """Run both phases, or take what was done before a kill; None where nothing is to forget."""
     if not len(method.task.forget):
         return None
     if kept := checkpoints.load(DONE):
-        return Unlearned(**kept)
+        return UnlearnedShadow(**kept)
     prepared, inputs = None, []
     if method.has_prepare:
         prepared = method.prepare(params, checkpoints.within("prepare"))
@@ -46,18 +46,18 @@ def unlearned(
     if prepared:
         prepared.add_to(this)
     margin = torch.from_numpy(margins_of(model, train))
-    done = Unlearned(margin, dict(this.clock.seconds), this.skipped, this.devices)
+    done = UnlearnedShadow(margin, dict(this.clock.seconds), this.skipped, this.devices)
     checkpoints.clear()  # the loops' are as large as the model, and there are many members
     checkpoints.save(DONE, vars(done))
     return done
 
 
-def as_it_is(shadow: ShadowMargins) -> Unlearned:
+def skip_shadow(shadow: ShadowMargins) -> UnlearnedShadow:
     """Return a shadow model that saw nothing of the forget set."""
-    return Unlearned(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
+    return UnlearnedShadow(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
 
 
-def together(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
+def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) -> Exposure:
     """Put all members together; where the method was skipped, nothing is known."""
     after = np.stack([one.margin.numpy() for one in found])
     after[[bool(one.skipped) for one in found]] = np.nan
@@ -68,7 +68,7 @@ def together(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
     )
 
 
-def ended(found: list[Unlearned]) -> dict[str, Any]:
+def summarize_status(found: list[UnlearnedShadow]) -> dict[str, Any]:
     """Return the status: skipped where every member was that had something to forget."""
     reasons = [one.skipped for one in found if one.skipped]
     if not reasons:
@@ -78,12 +78,12 @@ def ended(found: list[Unlearned]) -> dict[str, Any]:
     return {"status": status, "reason": reasons[0], "skipped_members": len(reasons)}
 
 
-def devices(found: list[Unlearned]) -> list[str]:
+def list_devices(found: list[UnlearnedShadow]) -> list[str]:
     """Return on which devices members were, each once."""
     return list(dict.fromkeys(device for one in found for device in one.devices))
 
 
-def seconds(found: list[Unlearned]) -> dict[str, float]:
+def sum_seconds(found: list[UnlearnedShadow]) -> dict[str, float]:
     """Return the seconds of all members by phase."""
     phases = dict.fromkeys(phase for one in found for phase in one.seconds)
     return {phase: sum(one.seconds.get(phase, 0.0) for one in found) for phase in phases}

@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from collateral.contract.params import TrainingParams
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import compiled
+from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
     cosine,
     make_optimizer,
@@ -34,7 +34,7 @@ class Best:
         self.score = -1.0
         self._weights: dict[str, Any] = {}
 
-    def see(self) -> float:
+    def evaluate(self) -> float:
         """Evaluate the model; keep its weights if it is better than all before."""
         score = accuracy(self._model, self._examples)
         if score > self.score:
@@ -64,7 +64,7 @@ def fit(
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
     precision = Precision(params.precision, run.device)
     states: list[Stateful] = [optimizer, precision, *([best] if best else [])]
-    forward = compiled(model) if params.compile else model
+    forward = compile_forward(model) if params.compile else model
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
         rate = params.lr * (cosine(epoch, params.epochs) if params.schedule == "cosine" else 1)
@@ -77,7 +77,7 @@ def fit(
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
             with run.phase(None):
-                run.log(epoch=epoch, **{params.checkpoint: best.see()})
+                run.log(epoch=epoch, **{params.checkpoint: best.evaluate()})
     if best:
         best.restore()
     return model

@@ -23,7 +23,7 @@ def make_deterministic() -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
-def compiled(model: nn.Module) -> Callable[[Tensor], Tensor]:
+def compile_forward(model: nn.Module) -> Callable[[Tensor], Tensor]:
     """Return the compiled forward pass; weights and their names stay those of the model.
 
     Every batch size has its own code, so that a resumed run computes with the same code.

@@ -12,7 +12,7 @@ from torch.optim import SGD
 
 from collateral.contract.probes import Relearn, Residual
 from collateral.models._evaluating import evaluating
-from collateral.training.examples import Examples, moved
+from collateral.training.examples import Examples, move_to
 from collateral.training.inference import BATCH_SIZE, accuracy
 from collateral.training.optimizers import descend
 
@@ -24,7 +24,7 @@ def relearned(
 
     The model is changed. Of one example there is no second half: NaN.
     """
-    learnt, measured = halves(forget, generator)
+    learnt, measured = split_in_half(forget, generator)
     optimizer = SGD(model.parameters(), params.lr, params.momentum, fused=True)
     batches = learnt.cycle(params.batch_size, generator, augment=False)
     model.eval()
@@ -36,9 +36,9 @@ def relearned(
     return curve
 
 
-def halves(examples: Examples, generator: torch.Generator) -> tuple[Examples, Examples]:
+def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examples, Examples]:
     """Part examples at random in two; the first has the odd one."""
-    order = moved(torch.randperm(len(examples), generator=generator), examples.rows.device)
+    order = move_to(torch.randperm(len(examples), generator=generator), examples.rows.device)
     count = len(examples) - len(examples) // 2
     return examples.select(order[:count]), examples.select(order[count:])
 
@@ -55,7 +55,7 @@ def residual_share(
         for x, y in forget.in_order(BATCH_SIZE):
             right = torch.zeros(len(y), device=y.device)
             for _ in range(params.count):
-                noise = moved(torch.randn(x.shape, generator=generator), x.device)
+                noise = move_to(torch.randn(x.shape, generator=generator), x.device)
                 right += model(x + params.std * noise).argmax(1) == y
             shares.append(right / params.count)
     return torch.cat(shares).cpu()

@@ -36,7 +36,7 @@ def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
     """Split a flat vector into one tensor per trainable parameter, in the parameter's shape."""
     weights = trainable(model)
     pieces = vector.split([weight.numel() for weight in weights.values()])
-    # Copies, because safetensors refuses tensors that share their memory.
+    # Copies, because safetensors refuses tensors that share memory.
     return {
         name: piece.clone().view(weight.shape)
         for (name, weight), piece in zip(weights.items(), pieces, strict=True)

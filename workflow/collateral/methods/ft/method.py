@@ -1,4 +1,4 @@
-"""FT: descend on the retained examples; the forget set is never seen."""
+"""FT: fine-tune on the retained examples; the forget set is not used."""
 
 from torch import nn
 from torch.nn import functional as F

@@ -1,4 +1,4 @@
-"""GA: climb the loss on the forget set; no retained example is seen.
+"""GA: gradient ascent on the forget set; no retained example is used.
 
 Weight decay keeps its sign, as in the public code: the weights shrink while the loss rises.
 """

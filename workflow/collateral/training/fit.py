@@ -25,17 +25,17 @@ from collateral.training.run import Run, Stateful
 
 
 class Best:
-    """Remembers the weights of the best epoch by the accuracy on `examples`."""
+    """Keeps the weights of the epoch with the best accuracy on `examples`."""
 
     def __init__(self, model: nn.Module, examples: Examples) -> None:
-        """Start with no epoch seen."""
+        """Start without a best epoch."""
         self._model = model
         self._examples = examples
         self.score = -1.0
         self._weights: dict[str, Any] = {}
 
     def evaluate(self) -> float:
-        """Evaluate the model; keep its weights if it is better than all before."""
+        """Evaluate the model; keep its weights if its accuracy is the best so far."""
         score = accuracy(self._model, self._examples)
         if score > self.score:
             self.score = score
@@ -43,7 +43,7 @@ class Best:
         return score
 
     def restore(self) -> None:
-        """Give the model the best epoch's weights."""
+        """Load the weights of the best epoch into the model."""
         self._model.load_state_dict(self._weights)
 
     def state_dict(self) -> dict[str, Any]:
@@ -51,14 +51,14 @@ class Best:
         return {"score": self.score, "weights": self._weights}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the state on."""
+        """Load a state that `state_dict` returned."""
         self.score, self._weights = state["score"], state["weights"]
 
 
 def fit(
     model: nn.Module, examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> nn.Module:
-    """Train `model` in place by `params`; `test` is read by `checkpoint: best_test` alone."""
+    """Train `model` in place; `test` is used only by `checkpoint: best_test`."""
     examples, judge = _held_out(examples, test, params, run)
     best = Best(model, judge) if judge else None
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
@@ -86,7 +86,7 @@ def fit(
 def _warming(
     batches: Iterator[Batch], optimizer: Optimizer, rate: float, done: int, total: int
 ) -> Iterator[Batch]:
-    """Yield the batches, each step at a larger share of the rate; the last of all has the whole."""
+    """Yield the batches; the rate of their steps rises linearly to the full rate."""
     for step, batch in enumerate(batches, start=done + 1):
         set_rate(optimizer, rate * (step / total))
         yield batch
@@ -95,7 +95,7 @@ def _warming(
 def _held_out(
     examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> tuple[Examples, Examples | None]:
-    """Return what is trained on, and what chooses the epoch."""
+    """Return the training examples, and the examples that select the epoch."""
     if params.checkpoint == "last":
         return examples, None
     if params.checkpoint == "best_test":
@@ -111,8 +111,8 @@ def _epoch(
     optimizer: Optimizer,
     precision: Precision,
 ) -> tuple[float, float]:
-    """Train on all batches; return mean loss and accuracy as they were seen."""
-    # Tensors until the end: reading the loss of each step would make a GPU wait for it.
+    """Train on all batches; return mean loss and accuracy of the training steps."""
+    # Losses stay tensors, because reading each of them would make a GPU wait.
     losses, corrects, count = [], [], 0
     for x, y in batches:
         with precision.forward():

@@ -1,6 +1,6 @@
-"""What a finished model shows when it is used once more: fine-tuned, or shown images with noise.
+"""Probes of finished models: relearning the forget set, and predictions under noise.
 
-Always in eval mode: the statistics of a few images would move batch norm more than the weights.
+Models are in eval mode, because the statistics of a few images would disturb batch norm.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def relearned(
 ) -> list[float]:
     """Return the accuracy on half of the forget set before and after each step on the other half.
 
-    The model is changed. Of one example there is no second half: NaN.
+    The model is changed. With one example, the second half is empty and the accuracy is NaN.
     """
     learnt, measured = split_in_half(forget, generator)
     optimizer = SGD(model.parameters(), params.lr, params.momentum, fused=True)
@@ -37,7 +37,7 @@ def relearned(
 
 
 def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examples, Examples]:
-    """Part examples at random in two; the first has the odd one."""
+    """Split examples at random into two halves; the first may have one example more."""
     order = move_to(torch.randperm(len(examples), generator=generator), examples.rows.device)
     count = len(examples) - len(examples) // 2
     return examples.select(order[:count]), examples.select(order[count:])
@@ -46,16 +46,16 @@ def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examp
 def residual_share(
     model: nn.Module, forget: Examples, params: Residual, generator: torch.Generator
 ) -> Tensor:
-    """Return of each example the share of its perturbed images that have its label: (n,).
+    """Return, per example, the fraction of perturbed images that get its label, (n,).
 
-    Noise is drawn on the host, so that every device sees the same; pixels are not cut off at 0, 1.
+    Noise is drawn on the host, so that it is the same on every device; pixels are not clipped.
     """
     shares = []
     with evaluating(model):
         for x, y in forget.in_order(BATCH_SIZE):
-            right = torch.zeros(len(y), device=y.device)
+            correct = torch.zeros(len(y), device=y.device)
             for _ in range(params.count):
                 noise = move_to(torch.randn(x.shape, generator=generator), x.device)
-                right += model(x + params.std * noise).argmax(1) == y
-            shares.append(right / params.count)
+                correct += model(x + params.std * noise).argmax(1) == y
+            shares.append(correct / params.count)
     return torch.cat(shares).cpu()

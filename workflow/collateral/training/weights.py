@@ -1,4 +1,4 @@
-"""Weights from a user's file: read without running anything in it, and fitted to a model."""
+"""Load weights from a user's file into a model, without running code in the file."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from collateral.results.chain import content_hash
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
-WITHIN = ("state_dict", "model_state_dict", "model")  # where others keep a state dict among more
-COUNTER = "num_batches_tracked"  # of batch norm: old files lack it, and nothing here reads it
-NAMED = 3  # of the names that do not fit
-SAVED = (b"PK", b"\x80")  # how files begin that torch saved: a zip, or of old a pickle
+WITHIN = ("state_dict", "model_state_dict", "model")  # keys of a state dict inside a checkpoint
+COUNTER = "num_batches_tracked"  # of batch norm: missing in old files, and not used here
+NAMED = 3  # wrong names that an error lists
+SAVED = (b"PK", b"\x80")  # first bytes of files of torch.save: a zip file, or an old pickle
 
 Weights = dict[str, Tensor]
 
 
 @contextmanager
 def naming(key: str) -> Iterator[None]:
-    """Put the key of the config before what is wrong with its file."""
+    """Put the config key in front of errors about its file."""
     try:
         yield
     except ValueError as error:
@@ -39,12 +39,12 @@ def naming(key: str) -> Iterator[None]:
 
 
 def about(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a record says of a user's file."""
+    """Return the description of a user's file for a record."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
 
 def read_weights(path: Path) -> Weights:
-    """Read a .safetensors file, or a state dict that torch saved; code in it is refused."""
+    """Read a .safetensors file or a state dict of torch.save; refuse files with code."""
     if path.suffix == ".safetensors":
         try:
             return load_file(path)
@@ -52,15 +52,15 @@ def read_weights(path: Path) -> Weights:
             raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of every kind where a file is broken, or holds code
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a cut zip gives
+    except Exception as error:  # errors of many types if a file is damaged or contains code
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a truncated zip
             raise
         raise _refusal(path, error) from None
     return _state_dict(content, path)
 
 
 def _refusal(path: Path, error: Exception) -> ValueError:
-    """Tell a file that holds code from one that is damaged, or that torch never saved."""
+    """Return the error for a file that contains code, is damaged, or is not of torch.save."""
     with path.open("rb") as file:
         was_saved = file.read(2).startswith(SAVED)
     is_refused = type(error).__name__ == "UnpicklingError" or "TorchScript" in str(error)
@@ -75,7 +75,7 @@ def _refusal(path: Path, error: Exception) -> ValueError:
 
 
 def _state_dict(content: Any, path: Path) -> Weights:
-    """Find the names and tensors in what torch has read."""
+    """Return the state dict in the content of a file."""
     inner = [content[key] for key in WITHIN if isinstance(content, dict) and key in content]
     for one in (content, *inner):
         if isinstance(one, dict) and one and all(isinstance(v, Tensor) for v in one.values()):
@@ -88,7 +88,7 @@ def _state_dict(content: Any, path: Path) -> Weights:
 
 
 def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
-    """Give a model all weights of a file but a head of another size, or none, which stays new."""
+    """Load weights; keep the new head if the file has none or one of another size."""
     given = _named(model, read_weights(path), rename)
     own = model.state_dict()
     heads = [name for name in own if name.startswith(HEAD)]
@@ -96,16 +96,16 @@ def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None
         found = [_shape(given[name]) for name in heads if name in given]
         LOG.info("'%s': its head (%s) is left out", path, ", ".join(found) or "none")
         given |= {name: own[name] for name in heads}
-    _give(model, given, path)
+    _load(model, given, path)
 
 
 def take_over(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
-    """Give a model all weights of a file."""
-    _give(model, _named(model, read_weights(path), rename), path)
+    """Load all weights of a file, the head included."""
+    _load(model, _named(model, read_weights(path), rename), path)
 
 
 def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> Weights:
-    """Return the weights by the model's own names; what it has not keeps its name."""
+    """Return the weights by the names of the model; unknown weights keep their names."""
     own, found = model.state_dict(), {}
     for name, value in weights.items():
         name = _renamed(name, rename)
@@ -115,15 +115,15 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
 
 
 def _renamed(name: str, rename: Mapping[str, str]) -> str:
-    # The longest first, so that of two that begin alike the more exact one counts.
+    # The longest prefix first, because it is the most specific one.
     for before in sorted(rename, key=len, reverse=True):
         if name.startswith(before):
             return rename[before] + name.removeprefix(before)
     return name
 
 
-def _give(model: Classifier, given: Weights, path: Path) -> None:
-    """Load the weights, or say in one line which names and shapes do not fit."""
+def _load(model: Classifier, given: Weights, path: Path) -> None:
+    """Load the weights, or raise an error of one line with the wrong names and shapes."""
     own = model.state_dict()
     missing = [name for name in own if name not in given and not name.endswith(COUNTER)]
     strange = [name for name in given if name not in own]
@@ -144,7 +144,7 @@ def _give(model: Classifier, given: Weights, path: Path) -> None:
 
 
 def _hint(model: Classifier, given: Weights) -> str:
-    """Return the `rename` that would help, where all names have one word too many in front."""
+    """Return a hint to `rename` if all names have the same superfluous prefix."""
     first = {name.partition(".")[0] + "." for name in given}
     if len(first) > 1:
         return ""
@@ -160,7 +160,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a name as the model that was taken apart has it."""
+    """Return the name of a weight in the wrapped model."""
     return plain(name.removeprefix(BODY))
 
 

@@ -16,8 +16,8 @@ from plain.influence import recursion
 from randoms import INFO, plain_images, random_examples
 from torch import nn
 
-from collateral.methods._shared.per_sample import per_sample_gradients
-from collateral.methods.iu.fisher import corrected_by_first
+from collateral.methods._shared.gradients import per_sample_gradients
+from collateral.methods.iu.fisher import run_woodfisher
 from collateral.methods.iu.method import prepare, unlearn
 from collateral.methods.iu.params import Params
 from collateral.methods.iu.products import BATCH_SIZE, _backward
@@ -60,7 +60,7 @@ def measure(quick: bool) -> list[Row]:
     params = Params(samples=samples)
     contestants = {
         "plain": partial(recursion, plain_model, ones, v, samples),
-        "ours": partial(corrected_by_first, model, examples, v, params),
+        "ours": partial(run_woodfisher, model, examples, v, params),
         "gradients": partial(per_sample_gradients, model, examples),
         "limit": partial(arithmetic, model, examples),
     }

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from collateral.methods._shared.nearest import Search, nearest, similarity_to_nearest
-from collateral.methods.ltd.centres import Neighbourhood, every_example
+from collateral.methods.ltd.centres import Neighbourhood, use_every_example
 
 DIMENSIONS, NUM_CLASSES, NOISE = 64, 100, 0.5
 SUPPORT = 1000
@@ -54,7 +54,7 @@ def whole_choice(keys: Tensor, queries: Tensor) -> None:
     """Choose a support around every query."""
     scores = similarity_to_nearest(keys, queries)
     search = partial(nearest, queries, keys)
-    Neighbourhood(keys, every_example(queries), search, scores).of_size(SUPPORT)
+    Neighbourhood(keys, use_every_example(queries), search, scores).of_size(SUPPORT)
 
 
 WORKS = {"search": search_alone, "choice": whole_choice}
@@ -101,7 +101,7 @@ def report_recall(keys: Tensor, queries: Tensor) -> None:
     from collateral.methods.ltd import index  # noqa: PLC0415
 
     start = perf_counter()
-    made = index.index_of(keys)
+    made = index.build_index(keys)
     building = perf_counter() - start
     print(f"index of {len(keys):,} features: {building:.2f} s to build")
     for m in NEIGHBOURS:

@@ -25,7 +25,7 @@ from torch.optim import SGD
 from collateral.contract.params import TrainingParams
 from collateral.models._build import build_model
 from collateral.training.fit import fit
-from collateral.training.optimizers import Sgd, descend
+from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
 Work = Callable[[], object]
@@ -55,7 +55,14 @@ def bare_steps(steps: int, size: int) -> Work:
     """Return as many steps of ours on one batch."""
     torch.set_num_threads(1)
     model = build_model(MODEL, INFO).to(memory_format=torch.channels_last).train()
-    optimizer = Sgd(model.parameters(), PARAMS.lr, PARAMS.weight_decay, 0.9, nesterov=True)
+    optimizer = SGD(
+        model.parameters(),
+        PARAMS.lr,
+        momentum=0.9,
+        weight_decay=PARAMS.weight_decay,
+        nesterov=True,
+        fused=True,
+    )
     x, y = next(random_examples(size).batches(size, torch.Generator()))
 
     def work() -> None:

@@ -10,10 +10,10 @@ from torch.nn import functional as F
 from collateral.contract.data import ImageInfo
 from collateral.methods._shared.gradients import (
     by_parameter,
+    per_sample_gradients,
     summed_gradient,
     trainable,
 )
-from collateral.methods._shared.per_sample import per_sample_gradients
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.training.examples import Examples, Images

@@ -71,7 +71,7 @@ def test_a_step_is_towards_the_bad_teacher_on_the_forget_set_alone(monkeypatch):
 
 def test_the_share_of_the_retained_examples_is_drawn_without_replacement(small):
     task = small.task(small.half_a_class())  # 20 forgotten, 140 retained
-    found = bad_teacher.lessons(task, 0.31, seeded())
+    found = bad_teacher.select_examples(task, 0.31, seeded())
     assert found.rows[:20].tolist() == task.forget.rows.tolist()
     drawn = found.rows[20:].tolist()
     assert len({*drawn}) == len(drawn) == 43  # of 43.4
@@ -81,7 +81,9 @@ def test_the_share_of_the_retained_examples_is_drawn_without_replacement(small):
 
 def test_another_seed_draws_another_share(small):
     task = small.task(small.half_a_class())
-    one, two = (bad_teacher.lessons(task, 0.5, seeded(seed)).rows.tolist() for seed in (0, 1))
+    one, two = (
+        bad_teacher.select_examples(task, 0.5, seeded(seed)).rows.tolist() for seed in (0, 1)
+    )
     assert one != two
 
 
@@ -92,7 +94,7 @@ def test_the_bad_teacher_has_no_weight_of_the_base_and_leaves_it_alone(name):
     with torch.no_grad():
         for weight in base.parameters():
             weight.fill_(7.0)
-    bad = bad_teacher.untrained(base, Run(CPU, 0))
+    bad = bad_teacher.reinitialize(base, Run(CPU, 0))
     assert not any((weight == 7).any() for weight in bad.parameters())
     assert all((weight == 7).all() for weight in base.parameters())
     assert bad.state_dict().keys() == base.state_dict().keys()
@@ -100,14 +102,15 @@ def test_the_bad_teacher_has_no_weight_of_the_base_and_leaves_it_alone(name):
 
 def test_the_bad_teacher_has_statistics_of_nothing(small):
     fresh = build_model("resnet8", small.task([0]).info)
-    bad = bad_teacher.untrained(small.base, Run(CPU, 0))
+    bad = bad_teacher.reinitialize(small.base, Run(CPU, 0))
     assert equal(statistics(bad), statistics(fresh))
     assert not equal(statistics(bad), statistics(small.base))
 
 
 def test_the_bad_teacher_is_decided_by_the_seed(small):
     one, again, other = (
-        list(bad_teacher.untrained(small.base, Run(CPU, seed)).parameters()) for seed in (0, 0, 1)
+        list(bad_teacher.reinitialize(small.base, Run(CPU, seed)).parameters())
+        for seed in (0, 0, 1)
     )
     assert equal(one, again)
     assert not equal(one, other)

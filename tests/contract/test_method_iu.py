@@ -8,9 +8,8 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from collateral.methods._shared.gradients import trainable
-from collateral.methods._shared.per_sample import per_sample_gradients
-from collateral.methods.iu.fisher import gram_and_products, solved
+from collateral.methods._shared.gradients import per_sample_gradients, trainable
+from collateral.methods.iu.fisher import gram_and_products, solve
 from collateral.methods.iu.method import prepare, removal_gradient, unlearn
 from collateral.methods.iu.params import Params, Prepare
 from collateral.models._classifier import Classifier
@@ -146,7 +145,7 @@ def test_exact_of_one_sample_is_the_formula_of_sherman_and_morrison(tiny, task):
     v, sample = removal_gradient(tiny, task), task.retain.select(torch.tensor([7]))
     g = per_sample_gradients(tiny, sample)[0]
     expected = v - (g @ v) / (1 + g @ g) * g
-    torch.testing.assert_close(solved(tiny, sample, v, 1.0), expected, rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(solve(tiny, sample, v, 1.0), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_augmented_gradients_are_those_of_views_drawn_anew_for_each_pass(tiny, cropped):

@@ -9,7 +9,7 @@ from test_method_ft_ga_rl import equal
 
 from collateral.methods.ft.method import unlearn as fine_tune
 from collateral.methods.ft.params import Params as FineTuning
-from collateral.methods.l1_sparse.method import penalty, size, unlearn
+from collateral.methods.l1_sparse.method import l1_norm, penalty, unlearn
 from collateral.methods.l1_sparse.params import Params
 from collateral.training.examples import Task
 from collateral.training.run import Run
@@ -48,7 +48,7 @@ def linear(*weights: float) -> torch.nn.Module:
 
 
 def test_the_size_is_the_sum_over_all_weights_biases_too():
-    assert size(linear(1.0, -2.0, 0.0, 0.5, -0.25, 3.0)).item() == 6.75
+    assert l1_norm(linear(1.0, -2.0, 0.0, 0.5, -0.25, 3.0)).item() == 6.75
 
 
 def test_a_step_adds_the_signs_of_the_weights_to_the_gradient():
@@ -75,7 +75,7 @@ def test_without_a_penalty_it_is_fine_tuning(small):
 def test_a_larger_penalty_leaves_smaller_weights(small):
     def left(gamma: float) -> float:
         params = Params(epochs=3, batch_size=32, gamma=gamma)
-        return size(small.method("l1_sparse").unlearn(params)[0]).item()
+        return l1_norm(small.method("l1_sparse").unlearn(params)[0]).item()
 
     assert left(1e-2) < left(1e-3) < left(0.0)
 

@@ -12,6 +12,8 @@ from pydantic import ValidationError
 torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F
+from torch.optim import SGD
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from collateral.contract.data import ImageInfo
 from collateral.contract.distillation import StudentParams
@@ -19,15 +21,14 @@ from collateral.contract.plugins import prepared_name
 from collateral.findings.locality.numbers import NUM_BINS as METRICS_BINS
 from collateral.findings.locality.similarity import similarity as metrics_similarity
 from collateral.findings.support_size.words import MIN_DROP as SAID_DROP
-from collateral.methods._shared.distillation import distil, renormalised_top, top_mass
+from collateral.methods._shared.distillation import distill, keep_top, top_mass
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.ltd import method
-from collateral.methods.ltd.ascent import MIN_DROP, NUM_BINS, AscentStep
-from collateral.methods.ltd.lessons import asking
+from collateral.methods.ltd.assignments import online_targets
+from collateral.methods.ltd.auto_k import MIN_DROP, NUM_BINS, AscentStep
 from collateral.methods.ltd.params import Params
 from collateral.training.examples import Examples, Images, Task
 from collateral.training.inference import infer
-from collateral.training.optimizers import Optimizer, Sgd
 from collateral.training.run import Run
 
 CPU = torch.device("cpu")
@@ -196,19 +197,18 @@ def test_the_teacher_stops_when_it_is_as_good_as_the_threshold_and_no_better(sma
 
 
 @pytest.fixture
-def teachers_steps(small, monkeypatch):
+def teachers_steps(small):
     """Return a function that trains a teacher and gives its optimiser as it was in each step."""
 
     def steps(**changes) -> list[dict]:
-        seen, step = [], Optimizer.step
-
-        def spy(self):
-            seen.append({"kind": type(self), **self.param_groups[0]})
-            del seen[-1]["params"]
-            step(self)
-
-        monkeypatch.setattr(Optimizer, "step", spy)
+        seen = []
+        hook = register_optimizer_step_post_hook(
+            lambda optimizer, *_: seen.append(
+                {"kind": type(optimizer), **optimizer.param_groups[0]}
+            )
+        )
         prepared_by(small, params(teacher_batch_size=30, threshold=1.0, **changes))
+        hook.remove()
         return seen
 
     return steps
@@ -231,7 +231,8 @@ def test_the_teachers_rate_follows_its_schedule(teachers_steps, schedule, rates)
 def test_the_teachers_optimiser_is_as_told(teachers_steps):
     steps = teachers_steps(teacher_lr=0.1, teacher_momentum=0.3, teacher_weight_decay=0.07)
     expected = {"lr": 0.1, "momentum": 0.3, "weight_decay": 0.07, "nesterov": False}
-    assert steps == [{"kind": Sgd, **expected}] * 8
+    found = [{name: step[name] for name in ("kind", *expected)} for step in steps]
+    assert found == [{"kind": SGD, **expected}] * 8
 
 
 def test_the_teachers_batches_are_as_large_as_told(small, monkeypatch):
@@ -312,7 +313,7 @@ def test_the_first_teacher_of_an_ensemble_is_the_plain_one(small, said):
 def test_augmented_targets_of_an_ensemble_are_the_mean_of_its_teachers(small):
     given, ltd = params(teacher_ensemble=2, targets="augmented"), small.method("ltd")
     tensors = ltd.prepare(given, None).tensors
-    ask = asking(small.base, ltd.task, given, Run(CPU, seed=0), tensors)
+    ask = online_targets(small.base, ltd.task, given, Run(CPU, seed=0), tensors)
     shown = ask(ltd.task.forget.pixels(), torch.arange(20))
     torch.testing.assert_close(shown, tensors["soft_labels"])
 
@@ -394,9 +395,9 @@ def test_k_is_no_yes():
 def test_renormalised_top_renormalises_what_it_keeps():
     soft = torch.tensor([[0.4, 0.3, 0.2, 0.1], [0.0, 0.1, 0.9, 0.0]])
     expected = torch.tensor([[4 / 9, 3 / 9, 2 / 9, 0.0], [0.0, 0.1, 0.9, 0.0]])
-    torch.testing.assert_close(renormalised_top(soft, 3), expected)
-    assert renormalised_top(soft, "all").equal(soft)
-    assert renormalised_top(soft, 9).sum(1).tolist() == pytest.approx([1.0, 1.0])
+    torch.testing.assert_close(keep_top(soft, 3), expected)
+    assert keep_top(soft, "all").equal(soft)
+    assert keep_top(soft, 9).sum(1).tolist() == pytest.approx([1.0, 1.0])
 
 
 def test_top_mass_is_the_mean_of_what_is_kept():
@@ -419,7 +420,7 @@ def test_the_objective_on_three_examples(beta, expected):
     model = Lookup([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.5, 0.25, 0.25]])
     soft = torch.tensor([[0.2, 0.8, 0.0], [0.0, 0.0, 1.0]])
     run = Run(CPU, seed=0)
-    distil(model, task, soft, StudentParams(lr=0.0, beta=beta, top="all", epochs=1), run)
+    distill(model, task, soft, StudentParams(lr=0.0, beta=beta, top="all", epochs=1), run)
     assert run.history[-1]["loss"] == pytest.approx(expected * math.log(2))
 
 

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 torch = pytest.importorskip("torch")
 
 from collateral.methods.ltd import method, teacher
-from collateral.methods.ltd.ascent import AscentStep
-from collateral.methods.ltd.clusters import clusters_of
-from collateral.methods.ltd.lessons import asking
+from collateral.methods.ltd.assignments import online_targets
+from collateral.methods.ltd.auto_k import AscentStep
+from collateral.methods.ltd.clusters import find_clusters
 from collateral.methods.ltd.params import Params
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.inference import infer
@@ -51,28 +51,28 @@ def blobs(*sizes: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("number", ["auto", 3])
 def test_what_lies_apart_is_a_cluster_whatever_its_length(number):
-    found = clusters_of(blobs(5, 20, 9), number, seed=0)
+    found = find_clusters(blobs(5, 20, 9), number, seed=0)
     assert found.tolist() == [0] * 5 + [1] * 20 + [2] * 9
 
 
 def test_what_lies_together_is_one_cluster_to_auto():
-    assert clusters_of(blobs(40), "auto", seed=0).tolist() == [0] * 40
+    assert find_clusters(blobs(40), "auto", seed=0).tolist() == [0] * 40
 
 
 def test_a_number_of_clusters_is_kept():
-    assert len(clusters_of(blobs(40), 4, seed=0).unique()) == 4
+    assert len(find_clusters(blobs(40), 4, seed=0).unique()) == 4
 
 
 @pytest.mark.parametrize("number", ["auto", 1, 5])
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_examples_are_clusters_of_at_least_one(number, count):
-    found = clusters_of(blobs(count), number, seed=0)
+    found = find_clusters(blobs(count), number, seed=0)
     assert len(found) == count
     assert found[0] == 0
 
 
 def test_equal_examples_are_one_cluster():
-    assert clusters_of(torch.ones(6, 4), 3, seed=0).tolist() == [0] * 6
+    assert find_clusters(torch.ones(6, 4), 3, seed=0).tolist() == [0] * 6
 
 
 # What is prepared
@@ -150,7 +150,7 @@ def test_each_teacher_learns_its_clusters_part_and_teaches_its_examples(
     images, run = far.task.forget.pixels(), Run(far.device, seed=0)
     swapped = tensors | {"cluster": 1 - cluster}
     own, other = (
-        asking(small.base, far.task, given, run, kept)(images, torch.arange(20))
+        online_targets(small.base, far.task, given, run, kept)(images, torch.arange(20))
         for kept in (tensors, swapped)
     )
     torch.testing.assert_close(tensors["soft_labels"], own)
@@ -183,7 +183,7 @@ def test_an_ensemble_a_cluster_teaches_that_clusters_examples_alone(small, far):
     tensors = far.prepare(given, None).tensors
     assert {f"teacher-{number}.head.bias" for number in range(4)} <= tensors.keys()
     run, images = Run(far.device, seed=0), far.task.forget.pixels()
-    shown = asking(small.base, far.task, given, run, tensors)(images, torch.arange(20))
+    shown = online_targets(small.base, far.task, given, run, tensors)(images, torch.arange(20))
     torch.testing.assert_close(tensors["soft_labels"], shown)
 
 

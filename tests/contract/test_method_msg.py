@@ -13,7 +13,7 @@ from torch import nn
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
 from collateral.methods.msg.method import (
     convolutions,
-    drawn,
+    draw_like,
     rate_factor,
     redraw,
     smallest,
@@ -43,7 +43,7 @@ def test_of_equal_scores_the_first_are_marked_and_their_number_is_rounded():
 
 
 def test_new_weights_are_of_the_variance_that_fan_out_gives():
-    values = drawn(torch.empty(64, 32, 3, 3), torch.Generator().manual_seed(0))
+    values = draw_like(torch.empty(64, 32, 3, 3), torch.Generator().manual_seed(0))
     assert values.var().item() == pytest.approx(2 / (64 * 9), rel=0.05)
     assert values.mean().item() == pytest.approx(0, abs=1e-3)
 

@@ -7,16 +7,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch import nn
+from torch.optim import SGD
 
-from collateral.methods.munba.method import FALLBACK, bargain, shares
+from collateral.methods.munba.method import FALLBACK, bargaining_weights, step_by_bargain
 from collateral.methods.munba.params import Params
-from collateral.training.optimizers import Sgd
 
 
 def weights_of(r: list[float], u: list[float]) -> list[float]:
     """Return both sides' weights of gradients that lie in two tensors."""
     sides = ([torch.tensor(side[:1]).float(), torch.tensor(side[1:]).float()] for side in (r, u))
-    return [share.item() for share in shares(*sides)]
+    return [share.item() for share in bargaining_weights(*sides)]
 
 
 def public_form(r: list[float], u: list[float], added: float = 0.0) -> list[float]:
@@ -79,8 +79,8 @@ def test_a_step_is_as_long_as_the_rate_whatever_the_gradients_are():
     start = torch.tensor([1.0, 2.0])
     for size in (1e-3, 1e3):
         weight = nn.Parameter(start.clone())
-        optimizer = Sgd([weight], lr=0.5, weight_decay=0, momentum=0)
-        bargain([weight], optimizer, (size * weight[0], 7 * weight[1]), 1.0)
+        optimizer = SGD([weight], lr=0.5, fused=True)
+        step_by_bargain([weight], optimizer, (size * weight[0], 7 * weight[1]), 1.0)
         step = 0.5 / math.sqrt(2)
         torch.testing.assert_close(weight.detach(), start - torch.tensor([step, step]))
 
@@ -88,14 +88,16 @@ def test_a_step_is_as_long_as_the_rate_whatever_the_gradients_are():
 def test_a_short_gradient_is_not_stretched_by_the_clip():
     weight = nn.Parameter(torch.tensor([1.0]))
     # Opposed: 1 and 0.1 are their weights.
-    bargain([weight], Sgd([weight], 1.0, 0, 0), (0.5 * weight[0], -0.5 * weight[0]), 1.0)
+    step_by_bargain(
+        [weight], SGD([weight], 1.0, fused=True), (0.5 * weight[0], -0.5 * weight[0]), 1.0
+    )
     assert weight.item() == pytest.approx(1 - 0.45)
 
 
 def test_batches_that_are_left_are_plain_steps(small, monkeypatch):
     """Twelve batches of retained examples, two of forget ones."""
     module, paired = small.method("munba").module, []
-    monkeypatch.setattr(module, "bargain", lambda *of: paired.append(bargain(*of)))
+    monkeypatch.setattr(module, "bargain", lambda *of: paired.append(step_by_bargain(*of)))
     small.method("munba").unlearn(Params(epochs=3, batch_size=12))
     assert len(paired) == 3 * 2
 

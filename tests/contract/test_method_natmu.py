@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.methods.natmu.method import blended, masks, partners, ramp, wrong_classes
+from collateral.methods.natmu.method import blend, masks, partners, ramp, wrong_classes
 from collateral.methods.natmu.params import Params
 
 BYTES = torch.tensor([[[[0.0, 1.0], [100.0, 255.0]]]]) / 255
@@ -41,8 +41,8 @@ def test_masks_fit_images_that_are_no_squares():
 def test_blends_are_cut_off_to_bytes():
     other = torch.ones_like(BYTES)
     mask = torch.tensor([[1.0, 0.5], [0.25, 0.0]])
-    assert blended(BYTES, other, mask).tolist() == [[[[0, 128], [216, 255]]]]
-    assert torch.equal(blended(BYTES, other, torch.ones(2, 2)), (BYTES * 255).round().byte())
+    assert blend(BYTES, other, mask).tolist() == [[[[0, 128], [216, 255]]]]
+    assert torch.equal(blend(BYTES, other, torch.ones(2, 2)), (BYTES * 255).round().byte())
 
 
 def test_wrong_classes_are_ranked_by_the_bases_answer():

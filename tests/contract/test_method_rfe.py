@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from collateral.methods._shared.gradients import summed_gradient, trainable
 from collateral.methods._shared.nearest import similarity
-from collateral.methods.rfe.method import distance, lagrangian, others, projected
+from collateral.methods.rfe.method import complement, distance, lagrangian, project
 from collateral.methods.rfe.params import Params
 from collateral.training.inference import infer
 
@@ -39,26 +39,26 @@ def test_the_distance_is_between_sorted_losses():
 
 
 def test_a_projection_by_hand():
-    found = projected(torch.ones(3), torch.tensor([1.0, 0, 0]), torch.tensor([0, 2.0, 0]), 1e-8)
+    found = project(torch.ones(3), torch.tensor([1.0, 0, 0]), torch.tensor([0, 2.0, 0]), 1e-8)
     torch.testing.assert_close(found, torch.tensor([0.0, 0, 1]), rtol=0, atol=1e-6)
 
 
 def test_what_is_left_is_perpendicular_to_both_also_where_they_are_not_to_each_other():
     generator = torch.Generator().manual_seed(0)
     vector, one, other = torch.randn(3, 50, generator=generator)
-    left = projected(vector, one, one + 0.1 * other, 1e-8)
+    left = project(vector, one, one + 0.1 * other, 1e-8)
     assert left.norm() > 1
     assert torch.stack([one, other]).mv(left).abs().max() < 1e-4
 
 
 @pytest.mark.parametrize("other", [torch.tensor([2.0, 0, 0]), torch.zeros(3)])
 def test_two_gradients_of_one_direction_take_out_that_direction_alone(other):
-    found = projected(torch.ones(3), torch.tensor([1.0, 0, 0]), other, 1e-8)
+    found = project(torch.ones(3), torch.tensor([1.0, 0, 0]), other, 1e-8)
     torch.testing.assert_close(found, torch.tensor([0.0, 1, 1]), rtol=0, atol=1e-6)
 
 
 def test_others_are_the_rest():
-    assert others(torch.tensor([1, 3]), 5).tolist() == [0, 2, 4]
+    assert complement(torch.tensor([1, 3]), 5).tolist() == [0, 2, 4]
 
 
 @pytest.mark.parametrize(("retained", "count"), [(50_000, 2000), (140, 6), (10, 1), (2, 1)])
@@ -72,7 +72,7 @@ def test_the_most_similar_are_adjacent_and_the_bound_is_the_others_loss(small):
     prepared = method.prepare(Params(adjacent_share=0.25), None).tensors
     retain, forget = method.task.retain, method.task.forget
     scores = similarity(*(infer(small.base, part)[0] for part in (retain, forget)))
-    rest = others(prepared["adjacent"], len(retain))
+    rest = complement(prepared["adjacent"], len(retain))
     assert len(prepared["adjacent"]) == 35
     assert scores[prepared["adjacent"]].min() >= scores[rest].max()
     bound = loss_on(small.base, retain.select(rest))
@@ -89,7 +89,7 @@ def test_stage_one_climbs_on_the_forget_set_and_holds_the_remote_ones(small):
     values = {"epochs": 5, "ascent_epochs": 5, "ascent_lr": 1e-3, "batch_size": 16}
     method = small.method("rfe")
     prepared = method.prepare(Params(), None).tensors
-    remote = method.task.retain.select(others(prepared["adjacent"], len(method.task.retain)))
+    remote = method.task.retain.select(complement(prepared["adjacent"], len(method.task.retain)))
     held, free = unlearned(small, **values), unlearned(small, **values, penalty=0)
     before = loss_on(small.base, method.task.forget)
     assert loss_on(held, method.task.forget) > before + 1
@@ -109,12 +109,12 @@ def test_a_step_of_stage_two_is_down_the_adjacent_loss_and_off_the_plane(small):
     method = small.method("rfe")
     prepared = method.prepare(Params(), None).tensors
     retain, adjacent = method.task.retain, prepared["adjacent"]
-    parts = [retain.select(adjacent), retain.select(others(adjacent, len(retain)))]
+    parts = [retain.select(adjacent), retain.select(complement(adjacent, len(retain)))]
     down, remote, forget = (
         summed_gradient(small.base, part) / len(part) for part in (*parts, method.task.forget)
     )
     # Stage 1 took no time: the distance from its losses is zero, and so is its gradient.
-    expected = -projected(down, -0.5 * forget, remote, 1e-8 * len(trainable(small.base)))
+    expected = -project(down, -0.5 * forget, remote, 1e-8 * len(trainable(small.base)))
     cosine = F.cosine_similarity(step, expected, dim=0).item()
     assert cosine == pytest.approx(1, abs=1e-3)
     assert step.norm().item() == pytest.approx(expected.norm().item(), rel=1e-2)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch import nn
 
 from collateral.contract.plugins import prepare_values
-from collateral.methods._shared.per_sample import per_sample_gradients
+from collateral.methods._shared.gradients import per_sample_gradients
 from collateral.methods.salun.method import most_salient
 from collateral.methods.salun.params import Params
 from collateral.training.execution import Prepared

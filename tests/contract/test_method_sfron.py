@@ -4,10 +4,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
-from collateral.methods._shared.per_sample import per_sample_gradients
+from collateral.methods._shared.gradients import (
+    by_parameter,
+    per_sample_gradients,
+    summed_gradient,
+    trainable,
+)
 from collateral.methods._shared.steps import clip
-from collateral.methods.sfron.method import Climbing, importance, weighted
+from collateral.methods.sfron.method import AscentMask, importance, weighted_mean
 from collateral.methods.sfron.params import Params
 from collateral.training.optimizers import cosine
 
@@ -18,7 +22,7 @@ CPU = torch.device("cpu")
 
 def test_losses_weigh_their_inverse_root():
     losses = torch.tensor([1.0, 4.0], requires_grad=True)
-    total = weighted(losses, 0.5)
+    total = weighted_mean(losses, 0.5)
     total.backward()
     assert total.item() == pytest.approx(2)
     # The weights themselves are constants.
@@ -74,7 +78,7 @@ def test_weights_below_the_threshold_do_not_climb(small):
     model = small.method("sfron").load_base()
     for weight in model.parameters():
         weight.grad = torch.ones_like(weight)
-    Climbing(model, ratios_of(small, 0.99, 1.0), Params(clip=1e6), CPU).restrict()
+    AscentMask(model, ratios_of(small, 0.99, 1.0), Params(clip=1e6), CPU).apply()
     for name, weight in model.named_parameters():
         assert (weight.grad == (1 if name.startswith("head") else 0)).all(), name
 
@@ -113,7 +117,7 @@ def test_a_step_of_each_kind_by_hand(small):
 @pytest.mark.parametrize(("steps", "climbs"), [(0, 0), (1, 1), (5, 1), (6, 2), (11, 3)])
 def test_every_fifth_step_climbs_first(small, monkeypatch, steps, climbs):
     method, seen = small.method("sfron"), []
-    restrict = Climbing.restrict
-    monkeypatch.setattr(Climbing, "restrict", lambda self: seen.append(restrict(self)))
+    restrict = AscentMask.restrict
+    monkeypatch.setattr(AscentMask, "restrict", lambda self: seen.append(restrict(self)))
     method.unlearn(Params(steps=steps, batch_size=64), ratios_of(small, 2, 2))
     assert len(seen) == climbs

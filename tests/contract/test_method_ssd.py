@@ -13,7 +13,7 @@ from torch import nn
 
 from collateral.contract.data import ImageInfo
 from collateral.contract.plugins import prepare_values
-from collateral.methods._shared.per_sample import per_sample_gradients
+from collateral.methods._shared.gradients import per_sample_gradients
 from collateral.methods.ssd.method import factors, importance
 from collateral.methods.ssd.params import Params, Prepare
 from collateral.models._classifier import Classifier

@@ -44,7 +44,6 @@ from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples, Task
 from collateral.training.execution import Method, Prepared
 from collateral.training.inference import outputs_of
-from collateral.training.optimizers import Optimizer
 from collateral.training.run import Run
 from collateral.training.session import status_of
 
@@ -147,25 +146,19 @@ def differing(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]
 
 @contextmanager
 def counting_steps(kill_after: int | None = None) -> Iterator[list[None]]:
-    """Count the steps of all optimisers inside, torch's too; raise Killed after one of them."""
-    steps, step = [], Optimizer.step
+    """Count the steps of all optimisers inside; raise Killed after one of them."""
+    steps = []
 
     def count(*_) -> None:
         steps.append(None)
         if len(steps) == kill_after:
             raise Killed
 
-    def counted(self) -> None:
-        step(self)
-        count()
-
-    Optimizer.step = counted
-    torchs = register_optimizer_step_post_hook(count)
+    hook = register_optimizer_step_post_hook(count)
     try:
         yield steps
     finally:
-        Optimizer.step = step
-        torchs.remove()
+        hook.remove()
 
 
 class Killed(Exception):

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from collateral.contract.data import ImageInfo
 from collateral.models import resnet
 from collateral.models._build import build_model
-from collateral.models._recompute import recomputed
+from collateral.models._recompute import recompute
 
 INFO = ImageInfo(num_classes=5, shape=(8, 8, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
 
@@ -127,7 +127,7 @@ def test_less_is_kept(model):
     block = model.body[3][1]
     one = 64 * 16 * 8 * 8 * 4
     assert kept_bytes(block) >= resnet.KEPT * one
-    assert kept_bytes(lambda x: recomputed(block, x)) == one
+    assert kept_bytes(lambda x: recompute(block, x)) == one
 
 
 @pytest.mark.parametrize(("name", "is_frugal"), [("resnet56", True), ("resnet20", False)])

@@ -15,13 +15,13 @@ from workshop import Workshop, command
 
 from collateral.cli import main
 from collateral.contract.probes import Probes, Relearn, Residual
+from collateral.results.experiments import Probe
 from collateral.results.files import Unsound
-from collateral.results.probe import Probe
 from collateral.results.split import Split
 from collateral.stages import probe as stage
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy
-from collateral.training.probes import halves, relearned, residual_share
+from collateral.training.probes import relearned, residual_share, split_in_half
 
 ASKED = {
     "relearn": {"steps": 4, "lr": 0.05, "batch_size": 2},
@@ -84,7 +84,7 @@ def test_pixels_are_not_cut_off_where_the_noise_takes_them_beyond_white():
 
 
 def test_the_forget_set_is_parted_in_two_and_the_first_half_has_the_odd_one():
-    first, second = halves(pixels([0, 1, 2, 3, 4], [0] * 5), generator())
+    first, second = split_in_half(pixels([0, 1, 2, 3, 4], [0] * 5), generator())
     assert (len(first), len(second)) == (3, 2)
     assert sorted([*first.rows.tolist(), *second.rows.tolist()]) == [0, 1, 2, 3, 4]
 
@@ -94,7 +94,7 @@ def test_the_curve_is_that_of_gradient_descent_on_the_first_half():
     params = Relearn(steps=40, lr=1, batch_size=99, momentum=0)
     found = relearned(Threshold(), examples, params, generator())
     model = Threshold()
-    learnt, measured = halves(examples, generator())
+    learnt, measured = split_in_half(examples, generator())
     expected = [accuracy(model, measured)]
     for _ in range(40):
         x, y = next(learnt.in_order(99))

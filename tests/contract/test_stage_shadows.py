@@ -15,11 +15,11 @@ from collateral.contract.skipping import Skipped
 from collateral.methods.ft import method as ft
 from collateral.results import layout
 from collateral.results.chain import write_record
+from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.results.files import write_json
-from collateral.results.shadows import Exposure, ShadowMargins
 from collateral.stages import expose
 from collateral.training import fit as fitting
-from collateral.training.exposure import Unlearned, ended
+from collateral.training.exposure import UnlearnedShadow, summarize_status
 from collateral.training.shadows import margins_of, membership
 
 COUNT, SHARE = 6, 0.5
@@ -316,13 +316,13 @@ def test_a_method_that_cannot_work_here_says_so_and_nothing_is_known(workshop, m
 
 def test_a_method_is_skipped_where_every_member_is_that_has_something_to_forget():
     margin = torch.zeros(3)
-    done = Unlearned(margin, {"unlearn": 1.0}, "", ["cpu"])
-    lost = Unlearned(margin, {}, "why", ["cpu"])  # before any phase began
-    untouched = Unlearned(margin, {}, "", [], is_untouched=True)
-    assert ended([done, untouched]) == {"status": "ok"}
+    done = UnlearnedShadow(margin, {"unlearn": 1.0}, "", ["cpu"])
+    lost = UnlearnedShadow(margin, {}, "why", ["cpu"])  # before any phase began
+    untouched = UnlearnedShadow(margin, {}, "", [], is_untouched=True)
+    assert summarize_status([done, untouched]) == {"status": "ok"}
     of_two = {"reason": "why", "skipped_members": 2}
-    assert ended([lost, untouched, lost]) == {"status": "skipped", **of_two}
-    assert ended([lost, done, lost]) == {"status": "ok", **of_two}
+    assert summarize_status([lost, untouched, lost]) == {"status": "skipped", **of_two}
+    assert summarize_status([lost, done, lost]) == {"status": "ok", **of_two}
 
 
 def test_it_has_no_option_for_anything_of_retrain():

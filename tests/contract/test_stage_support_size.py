@@ -17,8 +17,8 @@ from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
 from collateral.results import layout
 from collateral.results.chain import write_record
+from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
-from collateral.results.support_sizes import SupportSizes
 from collateral.stages import support_size
 
 SIZES = ["8", "16", "40"]

@@ -14,8 +14,8 @@ from collateral.methods._shared.nearest import nearest, similarity_to_nearest
 from collateral.methods.ltd.centres import (
     Centres,
     Neighbourhood,
-    every_example,
-    sums_of,
+    sum_clusters,
+    use_every_example,
 )
 from collateral.methods.ltd.params import Params
 
@@ -38,7 +38,7 @@ def around(centres: Centres) -> Neighbourhood:
 
 
 def around_examples() -> Neighbourhood:
-    return around(every_example(torch.from_numpy(QUERIES)))
+    return around(use_every_example(torch.from_numpy(QUERIES)))
 
 
 @pytest.fixture(params=["all at once", "in pieces"])
@@ -112,7 +112,7 @@ def test_a_threshold_takes_what_is_so_similar_to_one_of_the_centres(least):
 def test_clusters_share_the_support_by_their_size():
     # Two far centres, of which one has three quarters of the forget set.
     forget = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.8, 0.1], [0.0, 1.0]])
-    centres = sums_of(forget, torch.tensor([0, 0, 0, 1]))
+    centres = sum_clusters(forget, torch.tensor([0, 0, 0, 1]))
     sums = torch.tensor([[2.7, 0.2], [0.0, 1.0]])  # of features as they are
     torch.testing.assert_close(centres.directions, sums)
     angles = torch.linspace(0, torch.pi / 2, 100)
@@ -136,7 +136,7 @@ def test_clusters_that_share_neighbours_still_fill_the_support():
 def around_all(forget, cluster) -> Neighbourhood:
     angles = torch.linspace(-1, 1, 101)
     keys = torch.stack([angles.cos(), angles.sin()], 1)
-    centres = sums_of(forget, cluster)
+    centres = sum_clusters(forget, cluster)
     search = partial(nearest, centres.directions, keys)
     return Neighbourhood(keys, centres, search, similarity_to_nearest(keys, centres.directions))
 
@@ -144,7 +144,7 @@ def around_all(forget, cluster) -> Neighbourhood:
 @pytest.mark.parametrize("choose", [("of_size", 33), ("of_each", 12), ("above", 0.7)])
 def test_every_place_is_near_one_of_the_centres_and_parts_are_nearest_first(choose):
     cluster = torch.arange(17) % 3
-    neighbourhood = around(sums_of(torch.from_numpy(QUERIES), cluster))
+    neighbourhood = around(sum_clusters(torch.from_numpy(QUERIES), cluster))
     name, value = choose
     chosen = getattr(neighbourhood, name)(value)
     parts = torch.stack([chosen.is_near(c) for c in range(3)])
@@ -174,7 +174,7 @@ def drawn(count: int, seed: int) -> torch.Tensor:
 
 def test_an_index_whose_cells_are_all_looked_into_is_exact(index):
     keys, queries = drawn(3000, 1), drawn(50, 2)
-    made, true = index.index_of(keys), torch.cat(list(nearest(queries, keys, 30)))
+    made, true = index.build_index(keys), torch.cat(list(nearest(queries, keys, 30)))
     made.nprobe = made.nlist
     found = torch.cat(list(index.search(made, queries, 30)))
     assert found.equal(true)
@@ -189,15 +189,15 @@ def test_recall_is_the_share_of_the_true_neighbours_that_are_found(index):
 def test_an_index_finds_most_of_the_neighbours_and_the_same_again(index):
     keys, queries = drawn(3000, 1), drawn(50, 2)
     found, again = (
-        torch.cat(list(index.search(index.index_of(keys), queries, 30))) for _ in range(2)
+        torch.cat(list(index.search(index.build_index(keys), queries, 30))) for _ in range(2)
     )
     assert found.equal(again)
     assert 0.95 < index.recall(found, torch.cat(list(nearest(queries, keys, 30)))) <= 1
 
 
 def test_a_support_by_an_index_knows_the_similarity_of_what_it_found(index):
-    keys, centres = drawn(3000, 1), every_example(drawn(50, 2))
-    search = partial(index.search, index.index_of(keys), centres.directions)
+    keys, centres = drawn(3000, 1), use_every_example(drawn(50, 2))
+    search = partial(index.search, index.build_index(keys), centres.directions)
     chosen = Neighbourhood(keys, centres, search, None).of_size(400)
     exact = Neighbourhood(
         keys,
@@ -213,8 +213,8 @@ def test_a_support_by_an_index_knows_the_similarity_of_what_it_found(index):
 
 
 def test_a_search_that_finds_too_few_makes_a_smaller_support(index):
-    keys, centres = drawn(3000, 1), every_example(drawn(1, 2))
-    made = index.index_of(keys)
+    keys, centres = drawn(3000, 1), use_every_example(drawn(1, 2))
+    made = index.build_index(keys)
     made.nprobe = 1
     search = partial(index.search, made, centres.directions)
     found = Neighbourhood(keys, centres, search, None).of_size(2000).support

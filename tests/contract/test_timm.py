@@ -16,7 +16,7 @@ from collateral.contract.plugins import MODEL, params_class
 from collateral.data import synthetic
 from collateral.models._build import build_model
 from collateral.models._facts import facts_of
-from collateral.models._timm import embedded, head_path
+from collateral.models._timm import embed, head_path
 from collateral.models._timm_facts import COLUMNS, FILE, TimmFacts, known
 from collateral.results.split import Split
 from collateral.training.examples import Task, train_examples
@@ -73,7 +73,7 @@ def measured_as(name: str, is_sized: bool) -> TimmFacts:
     with torch.device("meta"), FlopCounterMode(display=False) as counter:
         inner = timm.create_model(name, num_classes=10, **size).eval().requires_grad_(False)
         head = inner.get_submodule(head_path(inner))
-        features = embedded(inner, torch.empty(1, channels, height, width))
+        features = embed(inner, torch.empty(1, channels, height, width))
     assert isinstance(head, nn.Linear) and features.shape == (1, head.in_features)
     state = [value for value in inner.state_dict().values() if value.is_floating_point()]
     numbers = sum(value.numel() for value in state)

@@ -1,4 +1,4 @@
-"""Real jobs forked from a warm server: the memory they count, and what they do when they are ended.
+"""Real jobs forked from a warm server: their results, their memory, and how they end.
 
 What they do when they are plain is in test_checkpoints.py.
 """
@@ -45,20 +45,30 @@ def client(folder: str, words: list[str]) -> subprocess.Popen:
     return subprocess.Popen([*CLIENT, *words], env={**os.environ, ADDRESS: folder})
 
 
-def test_a_jobs_memory_is_that_of_a_plain_one_whatever_ran_before(workshop, server):
+def test_a_forked_job_has_the_results_of_a_plain_one_and_says_that_it_was_forked(workshop, server):
     warm = server.args[-1]
-    assert client(warm, ["tune", "--help"]).wait() == 0
     for name, folder in (("warm", warm), ("plain", OFF)):
         # By a shell: what pytest itself starts has pytest's own peak for its least.
         command = shlex.join([*CLIENT, *workshop.train(name, epochs=2)])
         environment = {**os.environ, ADDRESS: folder}
         subprocess.run(["sh", "-c", f"{command}; exit $?"], env=environment, check=True)
     assert workshop.results("warm") == workshop.results("plain")
-    assert peak_mb(workshop, "warm") == pytest.approx(peak_mb(workshop, "plain"), rel=0.05)
+    warm, plain = (cost(workshop, name) for name in ("warm", "plain"))
+    assert (warm["is_forked"], plain["is_forked"]) == (True, False)
+    assert 0 < warm["peak_rss_mb"] < plain["peak_rss_mb"]
 
 
-def peak_mb(workshop: Workshop, name: str) -> float:
-    return json.loads((workshop.folder / name / "cost.json").read_text())["peak_rss_mb"]
+def test_a_jobs_memory_does_not_depend_on_the_jobs_before_it(workshop, server):
+    peaks = []
+    for before in (["list", "methods"], ["tune", "--help"]):
+        assert client(server.args[-1], before).wait() == 0
+        assert client(server.args[-1], workshop.train("again", epochs=2)).wait() == 0
+        peaks.append(cost(workshop, "again")["peak_rss_mb"])
+    assert peaks[0] == pytest.approx(peaks[1], rel=0.02)
+
+
+def cost(workshop: Workshop, name: str) -> dict:
+    return json.loads((workshop.folder / name / "cost.json").read_text())
 
 
 @pytest.fixture(scope="module")

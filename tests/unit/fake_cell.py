@@ -90,7 +90,9 @@ class FakeCell:
 def write_epochs(place: Path, models: Sequence[ModelOutputs]) -> None:
     """Write what a tracked run keeps of its models, and a history without numbers."""
     kept = [answers_in(model) for model in models]
-    Epochs.of({name: [one[name] for one in kept] for name in kept[0]}).save(place / layout.EPOCHS)
+    Epochs.from_arrays({name: [one[name] for one in kept] for name in kept[0]}).save(
+        place / layout.EPOCHS
+    )
     if not (place / layout.HISTORY).exists():
         (place / layout.HISTORY).write_text("loop,epoch\n")
 

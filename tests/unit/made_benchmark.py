@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from collateral.results.probe import Probe
+from collateral.results.shadows import Exposure
+from collateral.results.support_sizes import SupportSizes
 from scipy.special import softmax
 from sealing import seal
 
@@ -34,10 +37,7 @@ from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
-from collateral.results.probe import Probe
-from collateral.results.shadows import Exposure
 from collateral.results.split import Split
-from collateral.results.support_sizes import SupportSizes
 
 SEEDS = (2, 5, 11)  # neither their own places, nor in the order of their texts
 CLASSES = ("cat", "ox", "zebra")

@@ -28,11 +28,11 @@ from collateral.findings.exposure.words import words
 from collateral.findings.locality.numbers import numbers as locality
 from collateral.results import layout
 from collateral.results.dataset import Labels
+from collateral.results.experiments import Exposure
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
-from collateral.results.shadows import Exposure
 from collateral.results.split import Split
 from collateral.results.table import COLUMNS, write_cell
 from collateral.results.table import read as read_table

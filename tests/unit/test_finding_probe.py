@@ -16,8 +16,8 @@ from collateral.findings.probe.numbers import as_kept, even_by, randomness
 from collateral.findings.probe.table import chance, tables
 from collateral.findings.probe.words import words
 from collateral.results import layout
+from collateral.results.experiments import Probe
 from collateral.results.files import Unsound
-from collateral.results.probe import Probe
 
 ALL = ("relearn", "residual", "zrf")
 PLAIN = Wrong(forget=(0, 0), near=(0, 0), far=(0, 0), test=(0, 0))

@@ -18,7 +18,7 @@ from collateral.findings.support_size.numbers import (
     histogram,
     largest,
 )
-from collateral.results.support_sizes import SupportSizes
+from collateral.results.experiments import SupportSizes
 
 LN2, LN3, LN7 = math.log(2), math.log(3), math.log(7)
 # Two classes, one forgotten example, of the first: with the one that is added to it, a sure

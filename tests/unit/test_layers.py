@@ -34,7 +34,7 @@ LAYERS = {
     "controls": {"contract", "methods", "models", "training"},
     "findings": {"contract", "results"},
     "report": {"contract", "findings", "results"},
-    "warm": {"cli"},
+    "warm": {"cli", "results"},
     "doctor": {"config", "contract", "plan"},
 }
 # What is slow to import, or not there on a machine that only draws figures.
@@ -285,7 +285,7 @@ def test_methods_do_not_import_one_another(kind):
 
 def is_declaring(module):
     """Tell whether a module only declares, so that fingerprints skip it."""
-    named = {f"collateral.contract.{n}" for n in ("data", "distillation", "params", "protocols")}
+    named = {f"collateral.contract.{n}" for n in ("data", "distillation", "params")}
     assert named <= UNCOUNTED
     return module.endswith(".params") or module in named
 

@@ -20,11 +20,11 @@ from collateral.contract.attacks import ATTACKS
 from collateral.findings.catalogue import is_known
 from collateral.findings.compute import read_problems
 from collateral.results.dataset import Labels
+from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.split import Split
-from collateral.results.support_sizes import SupportSizes
 from collateral.stages import metrics as stage
 
 LABELS = Labels(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 1, 1]), ("three", "eight"))

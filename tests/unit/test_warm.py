@@ -46,7 +46,7 @@ def job():
         time.sleep(60)
 
 cli.main, cli.stages = job, lambda: ["tell", "exit", "raise", "wait", "train", "show"]
-server.TRAINING, server.COMMON = ("wait", "train"), "collateral.stages.check"
+server.TRAINING = ("wait", "train")
 server.main()
 """
 PATIENCE_SECONDS = 30
@@ -184,13 +184,11 @@ def test_jobs_are_side_by_side(server):
     assert [job.wait() for job, _ in jobs] == [40 + signal.SIGTERM] * 3
 
 
-def test_a_stage_that_trains_has_a_server_of_its_own_and_the_others_have_one(server):
+def test_stages_that_train_have_one_server_and_all_others_another(server):
     wait, again = (parent_of(waiting(server)[1]) for _ in range(2))
     train, show = (int(client(server, stage).communicate()[0]) for stage in ("train", "show"))
-    assert wait == again
-    assert parent_of(wait) == parent_of(train)
-    assert parent_of(show) == parent_of(parent_of(train)) == server.pid
-    assert len({wait, train, show, parent_of(train)}) == 4
+    assert wait == again == train != show
+    assert parent_of(train) == parent_of(show) == server.pid
 
 
 def test_the_server_goes_with_the_run_and_gives_its_jobs_time_to_save(server):
@@ -264,15 +262,13 @@ def test_a_user_can_switch_it_off(monkeypatch):
     "lack",
     [
         "del os.pidfd_open",
-        "ctypes.CDLL = lambda name: type('C', (), {'prctl': lambda *a: -1, 'madvise': madvise})()",
-        "pages.POPULATE_READ = -1",
+        "ctypes.CDLL = lambda name: type('C', (), {'prctl': lambda *a: -1})()",
     ],
 )
 def test_where_the_system_cannot_jobs_are_plain(lack, capfd):
     program = f"""
 import ctypes, os
-from collateral.warm import pages, server
-madvise = ctypes.CDLL(None).madvise
+from collateral.warm import server
 {lack}
 server.main()
 """

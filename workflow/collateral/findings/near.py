@@ -3,10 +3,16 @@
 Findings of your own may import it; they say AFTER = ("locality",).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
+
 
 Mask = NDArray[np.bool_]
 NEAR, FAR = "near", "far"

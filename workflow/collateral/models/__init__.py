@@ -1,4 +1,4 @@
-"""Image classifiers, one file a family; `NAMES` tells which file serves which name."""
+"""Image classifiers, one file per family; `NAMES` maps the name of a model to its file."""
 
 NAMES = {
     "mlp": "mlp",
@@ -10,5 +10,5 @@ NAMES = {
     "small_cnn": "small_cnn",
     "vit_tiny": "vit",
 }
-# Names that are too many to list: by their prefix, the file that builds, and the one that knows.
+# Families with too many names to list, by prefix: the file that builds them, and their metadata.
 FAMILIES = {"timm/": ("_timm", "_timm_facts")}

@@ -1,4 +1,4 @@
-"""What every model is: a body that embeds normalised images, and a linear head."""
+"""The class of all models: a body that embeds normalised images, and a linear head."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Names = Callable[[str], str]
 
 
 def as_they_are(name: str) -> str:
-    """Return the name of a weight of a model that has the names of its file."""
+    """Return the name of a weight unchanged."""
     return name
 
 
@@ -29,12 +29,12 @@ class Classifier(nn.Module):
         names: Names = as_they_are,
         own_names: Names = as_they_are,
     ) -> None:
-        """Put the normalisation of `info` before `body`, and `head` after it."""
+        """Apply the normalisation of `info`, then `body`, then `head`."""
         super().__init__()
-        self.names = names  # from a weight's name in a model that was taken apart to its name here
-        self.own_names = own_names  # the inverse
-        # Constants of the data set, which every build sets from `info`: kept out of the state
-        # dict, so that it holds the learned state alone and nothing that edits weights meets them.
+        self.names = names  # maps the name of a weight in the wrapped model to its name here
+        self.own_names = own_names  # the inverse mapping
+        # Constants of the data set are not persistent: the state dict has the learned state only,
+        # and code that edits weights does not see them.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(info.std).view(-1, 1, 1), persistent=False)
         self.body = body

@@ -1,4 +1,4 @@
-"""Looking at a model without changing it."""
+"""Evaluation mode, as a context manager."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from torch import nn
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Put the model into eval mode without gradients; leave every module's mode as it was."""
+    """Put the model into eval mode without gradients; restore the mode of every module after it."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

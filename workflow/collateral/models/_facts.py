@@ -1,4 +1,4 @@
-"""What models are like before they are built: weights, features, arithmetic. No torch."""
+"""Metadata of models without building them: number of weights, features, work; no torch."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from collateral.models import NAMES
 from collateral.models._timm_facts import PREFIX, timm_facts
 
 Shape = tuple[int, int, int]  # H, W, C
-BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # numbers kept for each channel
-UNKNOWN = "resnet56"  # what a model of the user's own is taken for: a large one
-WORK = "MULTIPLY_ADDS"  # what its file calls the multiply-adds of one image
+BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # stored numbers per channel
+UNKNOWN = "resnet56"  # a large model, whose metadata are used for models of plug-ins
+WORK = "MULTIPLY_ADDS"  # constant in the file of a plug-in: multiply-adds per image
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution or, at one place, a linear layer."""
+    """A convolution, or a linear layer, which has one output pixel."""
 
-    weights: int  # of one channel
-    channels: int
-    kept: int  # other numbers of a channel: bias, or what a norm keeps
-    places: int = 1  # where it is computed
+    weights: int  # per output channel
+    channels: int  # output channels
+    kept: int  # other numbers per channel: a bias, or the state of a norm
+    places: int = 1  # output pixels
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A model without its head: numbers in its file, features, multiply-adds of an image."""
+    """Metadata of a model without its head; `numbers` counts weights and buffers."""
 
     numbers: int
     features: int
     multiply_adds: int
 
     def bytes(self, num_classes: int) -> int:
-        """Return the size of its weights as float32, head and all."""
+        """Return the size of all weights as float32, with the head."""
         return 4 * (self.numbers + (self.features + 1) * num_classes)
 
 
 @cache
 def facts_of(model: str, shape: Shape) -> Facts:
-    """Return the facts of a model that a config may name, on images of a shape."""
+    """Return the metadata of a model of the config for images of a shape."""
     if model.startswith(PREFIX):
         return _timm(model, shape)
     if model not in NAMES:
@@ -61,7 +61,7 @@ def facts_of(model: str, shape: Shape) -> Facts:
 
 
 def declared_work(model: str) -> int | None:
-    """Return what the file of a model of the user's own says; it is read, and not imported."""
+    """Return the multiply-adds that the file of a plug-in declares, without importing the file."""
     files = [Path(folder) / f"{model}.py" for folder in MODEL.paths[1:]]
     file = next((file for file in files if file.exists()), None)
     if file is None:
@@ -85,7 +85,7 @@ def _plugged(model: str, shape: Shape) -> Facts:
     try:
         work = declared_work(model)
     except (SyntaxError, ValueError):
-        return facts  # said where plugged-in code is looked at
+        return facts  # the check of plug-ins reports the error
     return replace(facts, multiply_adds=work or facts.multiply_adds)
 
 
@@ -104,7 +104,7 @@ def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
         is_halved = channels != before
         if is_halved:
             height, width = -(-height // 2), -(-width // 2)
-            yield Layer(before, channels, BATCH_NORM, height * width)  # of the shortcut
+            yield Layer(before, channels, BATCH_NORM, height * width)  # shortcut
         yield Layer(9 * before, channels, BATCH_NORM, height * width)
         for _ in range((depth - 2) // 3 - 1):
             yield Layer(9 * channels, channels, BATCH_NORM, height * width)
@@ -112,7 +112,7 @@ def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
 
 def _vit(shape: Shape) -> Facts:
     height, width, channels = shape
-    tokens = (height // VIT_PATCH) * (width // VIT_PATCH) + 1  # and the class token
+    tokens = (height // VIT_PATCH) * (width // VIT_PATCH) + 1  # patches and the class token
 
     def layers() -> Iterator[Layer]:
         yield Layer(VIT_PATCH**2 * channels, VIT_WIDTH, BIAS, tokens - 1)
@@ -123,13 +123,13 @@ def _vit(shape: Shape) -> Facts:
         yield Layer(0, VIT_WIDTH, LAYER_NORM)
 
     plain = _sum(layers())
-    embeddings = (tokens + 1) * VIT_WIDTH  # of places, and the class token itself
+    embeddings = (tokens + 1) * VIT_WIDTH  # of positions, and the class token
     attention = 2 * VIT_BLOCKS * tokens**2 * VIT_WIDTH
     return Facts(plain.numbers + embeddings, VIT_WIDTH, plain.multiply_adds + attention)
 
 
 def _timm(model: str, shape: Shape) -> Facts:
-    """Scale the work at a model's own size of images by their pixels."""
+    """Scale the work at the model's default image size by the number of pixels."""
     own = timm_facts(model)
     multiply_adds = own.multiply_adds * shape[0] * shape[1] // own.pixels
     return Facts(own.numbers, own.features, max(1, multiply_adds))

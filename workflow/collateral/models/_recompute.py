@@ -1,4 +1,4 @@
-"""Less memory for more time: what a part of a model keeps for its backward pass is made anew."""
+"""Gradient checkpointing: recompute activations in the backward pass to save memory."""
 
 import ctypes
 from typing import Any
@@ -9,21 +9,21 @@ from torch.autograd.function import once_differentiable
 from torch.func import functional_call
 
 
-def recomputed(part: nn.Module, x: Tensor) -> Tensor:
-    """Return `part(x)`; of all that happens inside, only x is kept. Gradients are the same bits."""
+def recompute(part: nn.Module, x: Tensor) -> Tensor:
+    """Return `part(x)` and store only x for the backward pass; gradients have the same bits."""
     weights = [weight for weight in part.parameters() if weight.requires_grad]
     output: Tensor = _Recomputed.apply(part, x, *weights)
     return output
 
 
-def give_back(_gradient: Tensor) -> None:
-    """Give the system what malloc keeps between the tensors in use, which is as much again."""
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's alone
+def trim_memory(_gradient: Tensor) -> None:
+    """Return free memory from malloc to the system: it can be as much as the tensors in use."""
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only glibc has it
         trim(0)
 
 
 class _Recomputed(torch.autograd.Function):
-    """Runs a part once without keeping anything, and again when its gradients are asked for."""
+    """Runs a part without storing activations, and runs it again in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, part: nn.Module, x: Tensor, *weights: Tensor) -> Tensor:
@@ -36,7 +36,7 @@ class _Recomputed(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
         x, *weights = ctx.saved_tensors
-        # Copies: batch norm's statistics have moved already.
+        # Copies, because the first run has updated the statistics of batch norm already.
         buffers = {name: buffer.clone() for name, buffer in ctx.part.named_buffers()}
         with torch.enable_grad():
             x = x.detach().requires_grad_()

@@ -1,4 +1,4 @@
-"""Somebody else's model as a `Classifier`: its head is taken out, and the rest embeds images."""
+"""Wrap any model with a linear head as a `Classifier`: the model without its head is the body."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from collateral.models._evaluating import evaluating
 
 BODY = "body.inner."
 HEAD = "head."
-ROUNDING = 1e-4  # of the largest logit, between two ways to the same
+ROUNDING = 1e-4  # tolerance between two computations of a logit, relative to the largest one
 
-Embed = Callable[[Any, Tensor], Tensor]  # from a model without its head, and images, to features
+Embed = Callable[[Any, Tensor], Tensor]  # maps a model without its head, and images, to features
 
 
 class Body(nn.Module):
     """A model without its head."""
 
     def __init__(self, inner: nn.Module, embed: Embed) -> None:
-        """Keep the model, in whose head's place is an identity."""
+        """Store a model whose head was replaced by an identity."""
         super().__init__()
         self.inner = inner
         self.embed = embed
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the head is given, (B, D)."""
+        """Return the features, (B, D)."""
         return self.embed(self.inner, x)
 
 
 def classifier_of(inner: nn.Module, path: str, embed: Embed, info: ImageInfo) -> Classifier:
-    """Take the head at `path` out of a model; what is left must give it its input by `embed`."""
+    """Replace the head at `path` by an identity; `embed` must then return the head's input."""
     head = inner.get_submodule(path)
     if not isinstance(head, nn.Linear):
         raise ValueError(f"its head, {path}, is a {type(head).__name__}, not one linear layer")
@@ -60,7 +60,7 @@ def _check(head: nn.Linear, features: Tensor, expected: Tensor, info: ImageInfo)
 
 
 def _renamed(path: str, name: str) -> str:
-    """Return what a weight of the whole model is called in the Classifier."""
+    """Return the name in the Classifier of a weight of the wrapped model."""
     if name.startswith(f"{path}."):
         return HEAD + name.removeprefix(f"{path}.")
     return BODY + name
@@ -79,6 +79,6 @@ def _replace(inner: nn.Module, path: str, module: nn.Module) -> None:
 
 
 def _image(info: ImageInfo) -> Tensor:
-    """Return an image that no generator draws: weights must not depend on the look at them."""
+    """Return a fixed image, so that this check draws no random numbers."""
     height, width, channels = info.shape
     return torch.linspace(-1, 1, channels * height * width).view(1, channels, height, width)

@@ -1,6 +1,6 @@
-"""Any classifier of timm by its name, untrained: `timm/resnet18`.
+"""Classifiers of timm by name, untrained: `timm/resnet18`.
 
-What lies before the head is timm's own `forward_head(forward_features(x), pre_logits=True)`.
+Their features are timm's `forward_head(forward_features(x), pre_logits=True)`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from collateral.models._timm_facts import PREFIX, timm_facts
 
 
 def build(name: str, info: ImageInfo) -> Classifier:
-    """Build a classifier of timm for these classes, channels and, where it takes it, size."""
+    """Build a classifier of timm for this number of classes, of channels and, if needed, size."""
     height, width, channels = info.shape
     size: dict[str, Any] = {"img_size": (height, width)} if timm_facts(name).is_sized else {}
     try:
         inner = timm.create_model(
             name.removeprefix(PREFIX), in_chans=channels, num_classes=info.num_classes, **size
         )
-        return classifier_of(inner, head_path(inner), embedded, info)
-    except Exception as error:  # what timm raises where images are too small is of every kind
+        return classifier_of(inner, head_path(inner), embed, info)
+    except Exception as error:  # timm raises errors of many types if images are too small
         raise ValueError(
             f"model: {name} cannot look at {height}x{width}x{channels} images "
             f"({' '.join(str(error).split())}); choose another model or size"
         ) from error
 
 
-def embedded(inner: Any, x: Tensor) -> Tensor:
-    """Return what a model of timm gives its head."""
+def embed(inner: Any, x: Tensor) -> Tensor:
+    """Return the features of a model of timm."""
     features: Tensor = inner.forward_head(inner.forward_features(x), pre_logits=True)
     return features
 
 
 def head_path(inner: Any) -> str:
-    """Return where the head of a model of timm lies."""
+    """Return the path of the head in a model of timm."""
     head = inner.get_classifier()
     return next((path for path, module in inner.named_modules() if module is head), "")

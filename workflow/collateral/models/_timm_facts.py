@@ -1,6 +1,6 @@
-"""What timm has, and what it is like, read from a file: importing timm takes seconds. No torch.
+"""Metadata of the models of timm, from a file, because importing timm takes seconds; no torch.
 
-`pytest tests/contract/test_timm.py --fix` writes the file anew.
+`pytest tests/contract/test_timm.py --fix` rewrites the file.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ COLUMNS = ("name", "numbers", "features", "multiply_adds", "pixels", "is_sized")
 
 @dataclass(frozen=True)
 class TimmFacts:
-    """A model without its head, on images of its own size."""
+    """Metadata of a model without its head, on images of its default size."""
 
-    numbers: int  # of its file
+    numbers: int  # weights and buffers
     features: int
-    multiply_adds: int  # of an image
-    pixels: int  # of that image
-    is_sized: bool  # whether it is told the size of images
+    multiply_adds: int  # per image
+    pixels: int  # per image
+    is_sized: bool  # whether the size of images is an argument of the model
 
 
 @cache
 def known() -> dict[str, TimmFacts | None]:
-    """Return all models by name; None for what has no single linear head."""
+    """Return the metadata of all models by name; None for models without one linear head."""
     with FILE.open(encoding="utf-8", newline="") as file:
         return {row["name"]: _facts(row) for row in csv.DictReader(file)}
 
 
 def names() -> list[str]:
-    """Return what may stand in a config."""
+    """Return the names that a config can use."""
     return [PREFIX + name for name, facts in known().items() if facts]
 
 
 def timm_facts(model: str) -> TimmFacts:
-    """Return the facts of a model by its name in a config."""
+    """Return the metadata of a model by its name in a config."""
     facts = known().get(model.removeprefix(PREFIX))
     if facts is None:
         raise ValueError(no_such(model))
@@ -49,7 +49,7 @@ def timm_facts(model: str) -> TimmFacts:
 
 
 def no_such(model: str) -> str:
-    """Say that timm has no such classifier, and what comes near."""
+    """Return the error for an unknown model, with the nearest names."""
     if model.removeprefix(PREFIX) in known():
         return f"{shown(model)}: its head is not one linear layer; choose another"
     near = closest(model, names())

@@ -1,4 +1,4 @@
-"""A perceptron with one hidden layer: flatten, 256 units, ReLU, head; the 256 are its features."""
+"""A perceptron with one hidden layer of 256 units and ReLU; the hidden layer is its features."""
 
 from math import prod
 

@@ -1,6 +1,6 @@
 """The paper's CNN for MNIST: two 3x3 convolutions with biases, no batch norm, 64 features.
 
-Images are of 4x4 pixels at least.
+Images must have at least 4x4 pixels.
 """
 
 from torch import nn

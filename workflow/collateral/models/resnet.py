@@ -1,8 +1,8 @@
 """ResNet-(6n+2) for small images (He et al., CVPR 2016, section 4.2): three stages of n blocks.
 
-The depth, 6n+2, ends its name; it has 64 features. Where a block changes the shape, its shortcut is
-a projection (option B: 1x1 convolution with stride 2 and batch norm), as in the CIFAR models of
-chenyaofo; He et al. pad with zeros (option A).
+The name ends with the depth, 6n+2; there are 64 features. If a block changes the shape, its
+shortcut is a projection (option B: 1x1 convolution with stride 2 and batch norm), as in the CIFAR
+models of chenyaofo; He et al. pad with zeros (option A).
 """
 
 from itertools import pairwise
@@ -13,22 +13,22 @@ from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier
-from collateral.models._recompute import give_back, recomputed
+from collateral.models._recompute import recompute, trim_memory
 
 WIDTHS = (16, 32, 64)
-# What a block keeps for its backward pass: results of two convolutions, and what follows on each.
+# Activations that a block stores for its backward pass: of two convolutions and the layers after.
 KEPT = 4
-# On a CPU, what the blocks of a stage may keep. All of ResNet-56's with batches of 256 would keep
-# 1 GB; it is to train in 1.5 GB, of which torch takes 0.5 and CIFAR-100 0.2. ResNet-20 keeps all.
+# Limit on a CPU for the activations of a stage. Those of ResNet-56 with batches of 256 would take
+# 1 GB; it shall train in 1.5 GB, of which torch takes 0.5 and CIFAR-100 0.2. ResNet-20 fits.
 MOST_BYTES = 250_000_000
-TIDY = 3  # blocks between which free memory is given back: after each, a step takes a third longer
+TIDY = 3  # blocks between calls of malloc_trim: after every block, a step would take 30 % longer
 
 
 class Block(nn.Module):
     """Two 3x3 convolutions around a shortcut."""
 
     def __init__(self, width_in: int, width: int, stride: int) -> None:
-        """Make the residual branch, and a projection where the shape changes."""
+        """Build the residual branch, and a projection if the shape changes."""
         super().__init__()
         self.residual = nn.Sequential(
             nn.Conv2d(width_in, width, 3, stride, padding=1, bias=False),
@@ -52,23 +52,23 @@ class Stage(nn.Sequential):
     """Blocks of one width."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Run the blocks; where they might keep too much on a CPU, they keep their inputs alone."""
+        """Run the blocks; recompute activations in the backward pass if they exceed the limit."""
         is_frugal = self.training and _would_keep(x, len(self)) > MOST_BYTES
         for number, block in enumerate(self, 1):
-            x = recomputed(block, x) if is_frugal else block(x)
+            x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
-                x.register_hook(give_back)  # when the backward pass comes here
+                x.register_hook(trim_memory)  # runs in the backward pass
         return x
 
 
 def _would_keep(x: Tensor, num_blocks: int) -> int:
-    """Return the bytes that blocks keep at most of a batch, where that is ours to choose."""
-    is_ours = x.device.type == "cpu" and not torch.compiler.is_compiling()
-    return KEPT * num_blocks * x.nbytes if is_ours and torch.is_grad_enabled() else 0
+    """Return an upper bound of the activations' bytes; 0 on GPUs and under torch.compile."""
+    is_plain_cpu = x.device.type == "cpu" and not torch.compiler.is_compiling()
+    return KEPT * num_blocks * x.nbytes if is_plain_cpu and torch.is_grad_enabled() else 0
 
 
 def build(name: str, info: ImageInfo) -> Classifier:
-    """Build the ResNet whose depth, 6n+2, ends its name; 64 features."""
+    """Build the ResNet of this name."""
     num_blocks = (int(name.removeprefix("resnet")) - 2) // 6
     stem = [
         nn.Conv2d(info.shape[2], WIDTHS[0], 3, padding=1, bias=False),

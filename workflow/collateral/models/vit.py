@@ -27,6 +27,6 @@ def build(name: str, info: ImageInfo) -> Classifier:
         in_chans=channels,
         num_classes=info.num_classes,
     )
-    head, body.head = body.head, nn.Identity()  # timm's own head, for its initialisation
+    head, body.head = body.head, nn.Identity()  # keep timm's head because of its initialisation
     assert isinstance(head, nn.Linear)
     return Classifier(info, body, head)

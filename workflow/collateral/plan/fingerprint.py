@@ -29,7 +29,6 @@ UNCOUNTED = frozenset(
         "contract.params",
         "contract.plugins",
         "contract.probes",
-        "contract.protocols",
         "contract.published",
         "contract.spelling",
         "contract.work",

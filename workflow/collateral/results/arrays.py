@@ -1,39 +1,80 @@
-"""Files of arrays, .npz: read without pickle; what is broken is named."""
+"""Files of arrays (.npz) without pickle; errors name the file that is damaged."""
 
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from collateral.results.files import MISSING, Unsound
+from collateral.results.files import MISSING, Unsound, atomic
 
-LOCAL_HEADER = struct.Struct("<26sHH")  # of a member: it ends with the sizes of what follows
-# What single bits turned make of a file; RuntimeError: it says that it is encrypted.
+# Header of a member of a zip archive; its last two numbers are the lengths of name and extra field.
+LOCAL_HEADER = struct.Struct("<26sHH")
+# Errors that flipped bits in a file can cause; RuntimeError: a flipped bit means "encrypted".
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, ValueError),
 )
 
 
+class ArrayFile:
+    """Mixin for a dataclass of arrays that is stored as an .npz file, one array per field.
+
+    A field whose default is None is optional: it is left out of the file if it is None. A class
+    whose fields are not all arrays overrides `to_arrays` and `from_arrays`.
+    """
+
+    is_compressed: ClassVar[bool] = False
+
+    def to_arrays(self) -> Mapping[str, Any]:
+        """Return the arrays of the file by name, in the order of the file."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: array for name, array in arrays.items() if array is not None}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the object whose `to_arrays` returned these arrays."""
+        own = fields(cls)  # type: ignore[arg-type]
+        names = [field.name for field in own if field.default is not None or field.name in arrays]
+        return cls(**{name: arrays[name] for name in names})
+
+    def save(self, path: Path) -> None:
+        """Write an .npz file."""
+        write_arrays(path, self.to_arrays(), compress=self.is_compressed)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a file that `save` wrote."""
+        with reading(path) as arrays:
+            return cls.from_arrays(arrays)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Any], *, compress: bool) -> None:
+    """Write an .npz file."""
+    write = np.savez_compressed if compress else np.savez
+    with atomic(path) as temporary:
+        write(temporary, allow_pickle=False, **arrays)
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[NpzFile]:
-    """Yield the arrays of a file."""
+    """Open a file of arrays; they are read when they are accessed."""
     with _naming(path), np.load(path, allow_pickle=False) as file:
         yield file
 
 
 def mapped(path: Path, name: str) -> NDArray[Any]:
-    """Return an array of a file without reading it: its pages come from disk, shared by all jobs.
+    """Map an array of a file into memory; all jobs share its pages, which are read on access.
 
-    What is written to it stays in this process.
+    Changes to the array stay in this process.
     """
     with _naming(path), zipfile.ZipFile(path) as archive:
         entry = archive.getinfo(f"{name}.npy")
@@ -51,7 +92,7 @@ def mapped(path: Path, name: str) -> NDArray[Any]:
 
 
 def _content(path: Path, entry: zipfile.ZipInfo) -> int:
-    """Return where the bytes of an archive's member begin."""
+    """Return the offset of the content of a member in its archive."""
     with path.open("rb") as file:
         file.seek(entry.header_offset)
         *_, name, extra = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
@@ -60,11 +101,11 @@ def _content(path: Path, entry: zipfile.ZipInfo) -> int:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Say of what is wrong in which file it is."""
+    """Turn errors of numpy and zipfile into errors that name the file."""
     try:
         yield
     except Unsound:
-        raise  # named already
+        raise  # it names its file already
     except FileNotFoundError:
         raise Unsound(path, MISSING) from None
     except KeyError as error:

@@ -18,14 +18,12 @@ from collateral.results import layout
 from collateral.results.chain import checked, read_cost, read_sealed
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
+from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import Unsound, read_json, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
-from collateral.results.probe import Probe
 from collateral.results.selection import read_trials
-from collateral.results.shadows import Exposure
 from collateral.results.split import Split
-from collateral.results.support_sizes import SupportSizes
 
 Array = NDArray[Any]
 

@@ -1,74 +1,67 @@
-"""A data set as the stages pass it on: images and labels in a fixed order, and what models need."""
+"""A data set in its file: images and labels in a fixed order, and their normalisation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import ImageInfo
-from collateral.results.arrays import mapped, reading
-from collateral.results.files import atomic
+from collateral.results.arrays import ArrayFile, mapped, reading
 
-COLUMN = "column_"  # before the name of a train column in labels.npz
+COLUMN = "column_"  # prefix of metadata columns of the train set in labels.npz
 TEST_COLUMN = "test_column_"
 
-Columns = Mapping[str, NDArray[Any]]  # integers, booleans or text, one for each example
+Columns = Mapping[str, NDArray[Any]]  # integers, booleans or text, one value per example
 
 
 @dataclass(frozen=True)
-class Labels:
-    """The true labels in data-set order, without the images, and what else is known of them."""
+class Labels(ArrayFile):
+    """True labels in data-set order, class names, and metadata of the examples; no images."""
 
     train: NDArray[np.int64]  # (N,)
     test: NDArray[np.int64]  # (M,)
     class_names: tuple[str, ...]
-    columns: Columns = field(default_factory=dict)  # of the train examples: files, subjects
+    columns: Columns = field(default_factory=dict)  # of the train examples: files, persons
     test_columns: Columns = field(default_factory=dict)
 
-    def save(self, path: Path) -> None:
-        """Write `path`, a small .npz."""
-        content: dict[str, Any] = {
-            "train": self.train,
-            "test": self.test,
-            "class_names": self.class_names,
-        }
-        content |= {f"{COLUMN}{name}": _packed(found) for name, found in self.columns.items()}
-        content |= {f"{TEST_COLUMN}{n}": _packed(found) for n, found in self.test_columns.items()}
-        with atomic(path) as temporary:
-            np.savez(temporary, **content)
+    def to_arrays(self) -> dict[str, Any]:
+        """Return the arrays of the file by name."""
+        labels = {"train": self.train, "test": self.test, "class_names": self.class_names}
+        columns = {f"{COLUMN}{name}": _encode(c) for name, c in self.columns.items()}
+        test_columns = {f"{TEST_COLUMN}{name}": _encode(c) for name, c in self.test_columns.items()}
+        return {**labels, **columns, **test_columns}
 
-    @staticmethod
-    def load(path: Path) -> Labels:
-        """Read what `save` wrote."""
-        with reading(path) as file:
-            names = tuple(str(name) for name in file["class_names"])
-            columns = [_columns(file, prefix) for prefix in (COLUMN, TEST_COLUMN)]
-            return Labels(file["train"], file["test"], names, *columns)
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the labels whose `to_arrays` returned these arrays."""
+        names = tuple(str(name) for name in arrays["class_names"])
+        columns = [_decode_columns(arrays, prefix) for prefix in (COLUMN, TEST_COLUMN)]
+        return cls(arrays["train"], arrays["test"], names, *columns)
 
 
-def _packed(column: NDArray[Any]) -> NDArray[Any]:
+def _encode(column: NDArray[Any]) -> NDArray[Any]:
     """Return text as UTF-8, which takes a quarter of the bytes."""
     return np.char.encode(column, "utf-8") if column.dtype.kind == "U" else column
 
 
-def _columns(file: Mapping[str, NDArray[Any]], prefix: str) -> Columns:
-    found = {name.removeprefix(prefix): file[name] for name in file if name.startswith(prefix)}
+def _decode_columns(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Columns:
+    columns = {n.removeprefix(prefix): arrays[n] for n in arrays if n.startswith(prefix)}
     return {
         name: np.char.decode(column, "utf-8") if column.dtype.kind == "S" else column
-        for name, column in found.items()
+        for name, column in columns.items()
     }
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """Images and labels of the train and the test set, and how they may be augmented.
+class Dataset(ArrayFile):
+    """Images and labels of the train and the test set, and how images may be augmented.
 
-    In its file the labels are without their columns, which labels.npz has.
+    The file does not contain the columns of the labels; they are in labels.npz.
     """
 
     train_images: NDArray[np.uint8]  # (N, H, W, C)
@@ -76,38 +69,36 @@ class Dataset:
     labels: Labels
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    padding: int = 0  # random crops after padding by so many pixels; 0: none
+    padding: int = 0  # pixels of padding before random crops; 0: no crops
     flip: bool = False  # random horizontal flips
 
     @property
     def info(self) -> ImageInfo:
-        """What a model must know of this data set."""
+        """Number of classes, shape and normalisation of the images."""
         height, width, channels = self.train_images.shape[1:]
         num_classes = len(self.labels.class_names)
         return ImageInfo(num_classes, (height, width, channels), self.mean, self.std)
 
-    def save(self, path: Path) -> None:
-        """Write `path`, an .npz."""
-        with atomic(path) as temporary:
-            np.savez(
-                temporary,
-                train_images=self.train_images,
-                test_images=self.test_images,
-                train_labels=self.labels.train,
-                test_labels=self.labels.test,
-                class_names=self.labels.class_names,
-                mean=self.mean,
-                std=self.std,
-                padding=self.padding,
-                flip=self.flip,
-            )
+    def to_arrays(self) -> dict[str, Any]:
+        """Return the arrays of the file by name."""
+        return {
+            "train_images": self.train_images,
+            "test_images": self.test_images,
+            "train_labels": self.labels.train,
+            "test_labels": self.labels.test,
+            "class_names": self.labels.class_names,
+            "mean": self.mean,
+            "std": self.std,
+            "padding": self.padding,
+            "flip": self.flip,
+        }
 
-    @staticmethod
-    def load(path: Path) -> Dataset:
-        """Read what `save` wrote; images stay on disk until they are looked at."""
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a file that `save` wrote; images stay on disk until they are accessed."""
         with reading(path) as file:
             names = tuple(str(name) for name in file["class_names"])
-            return Dataset(
+            return cls(
                 train_images=mapped(path, "train_images"),
                 test_images=mapped(path, "test_images"),
                 labels=Labels(file["train_labels"], file["test_labels"], names),

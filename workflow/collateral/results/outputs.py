@@ -1,4 +1,4 @@
-"""What a model says of every example, computed once, where the model is made."""
+"""Outputs of a model on every example, computed once, in the job that makes the model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.results.arrays import reading
-from collateral.results.files import atomic
+from collateral.results.arrays import ArrayFile, reading, write_arrays
 
-MANY_CLASSES = 256  # from more on, of each row only some logits are kept
+MANY_CLASSES = 256  # with more classes, only KEPT logits of each example are stored
 KEPT = 10
-AT_ONCE = 4096  # rows
+AT_ONCE = 4096  # examples that are compressed at a time
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -26,17 +25,17 @@ class Outputs:
     logits: NDArray[np.float16]  # (N, C)
     confidence: NDArray[np.float32]  # (N,), probability of the true class, from the float32 pass
     prediction: NDArray[np.int64]  # (N,), class of the largest float32 logit
-    label: NDArray[np.int64] | None = None  # (N,), the true class; needed where there are many
+    label: NDArray[np.int64] | None = None  # (N,), true class; needed with more than MANY_CLASSES
 
     def __getitem__(self, index: NDArray[np.int64]) -> Outputs:
         """Return the outputs of the examples in `index`."""
         return Outputs(self.logits[index], self.confidence[index], self.prediction[index])
 
     def parts(self) -> Arrays:
-        """Return what is stored, by name."""
+        """Return the arrays that are stored, by name."""
         logits: Arrays = {"logits": self.logits}
         if self.logits.shape[1] > MANY_CLASSES:
-            assert self.label is not None, "of many classes the true one's logit is kept"
+            assert self.label is not None, "with many classes, the true class is needed"
             logits = shortened(self.logits, self.label)
         return {**logits, "confidence": self.confidence, "prediction": self.prediction}
 
@@ -49,23 +48,22 @@ class ModelOutputs:
     test: Outputs
 
     def save(self, path: Path) -> None:
-        """Write `path`, an .npz."""
+        """Write an .npz file, which `StoredOutputs` reads."""
         sets = {"train": self.train, "test": self.test}
         arrays = {f"{s}_{name}": a for s, o in sets.items() for name, a in o.parts().items()}
-        with atomic(path) as temporary:
-            np.savez_compressed(temporary, allow_pickle=False, **arrays)
+        write_arrays(path, arrays, compress=True)
 
 
 @dataclass(frozen=True)
 class StoredOutputs:
-    """What `ModelOutputs.save` wrote of one set; each part is read when it is asked for."""
+    """Outputs on one set in a file of `ModelOutputs`; each array is read when it is accessed."""
 
     path: Path
     set: str  # train or test
 
     @property
     def logits(self) -> NDArray[np.float16]:
-        """Read the logits, (N, C); they are large, and kept by nobody."""
+        """Read the logits, (N, C); they are large and not cached."""
         with reading(self.path) as file:
             if f"{self.set}_logits" in file:
                 logits: NDArray[np.float16] = file[f"{self.set}_logits"]
@@ -92,9 +90,9 @@ SHORT = ("kept", "classes", "rest", "num_classes")
 
 
 def shortened(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Arrays:
-    """Return the true class's and the largest other logits, their classes, and log-sum-exp's rest.
+    """Return the logits of the true class and of the largest others, and log-sum-exp of the rest.
 
-    Without the true class, its probability would be a share of the rest's.
+    The true class is always kept, because its probability cannot be recovered from the rest.
     """
     starts = range(0, len(logits), AT_ONCE)
     parts = [_shortened(logits[i : i + AT_ONCE], label[i : i + AT_ONCE]) for i in starts]
@@ -111,15 +109,15 @@ def _shortened(
     rest, classes = order[:, :-KEPT], order[:, -KEPT:]
     small = np.take_along_axis(logits, rest, axis=1).astype(np.float32)
     top = small.max(axis=1)
-    of_rest = top + np.log(np.exp(small - top[:, None]).sum(axis=1))
+    rest_logit = top + np.log(np.exp(small - top[:, None]).sum(axis=1))
     kept = np.take_along_axis(logits, classes, axis=1)
-    return kept, classes.astype(np.uint16), of_rest.astype(np.float16)
+    return kept, classes.astype(np.uint16), rest_logit.astype(np.float16)
 
 
 def lengthened(parts: Arrays) -> NDArray[np.float16]:
-    """Return rows with the kept logits in their places, and the rest shared out evenly.
+    """Return all logits from `shortened`; the classes that were left out share the rest evenly.
 
-    Probabilities of the kept ones are as they were; an entropy is at most too large.
+    The probabilities of the kept classes are exact; an entropy can only be too large.
     """
     count = int(parts["num_classes"])
     each = (parts["rest"] - np.log(count - KEPT)).astype(np.float16)
@@ -129,19 +127,8 @@ def lengthened(parts: Arrays) -> NDArray[np.float16]:
 
 
 @dataclass(frozen=True)
-class Embeddings:
-    """The base model's penultimate features: clean images, eval mode."""
+class Embeddings(ArrayFile):
+    """Penultimate features of the base model on clean images, in eval mode."""
 
     train: NDArray[np.float32]  # (N, D)
     test: NDArray[np.float32]  # (M, D)
-
-    def save(self, path: Path) -> None:
-        """Write `path`, an .npz."""
-        with atomic(path) as temporary:
-            np.savez(temporary, train=self.train, test=self.test)
-
-    @staticmethod
-    def load(path: Path) -> Embeddings:
-        """Read what `save` wrote."""
-        with reading(path) as file:
-            return Embeddings(file["train"], file["test"])

@@ -13,6 +13,7 @@ from collateral.contract.tracking import TRACKED
 EPOCH_SECONDS = f"{TRACKED}seconds"  # of a tracked run, in cost.json: on the clock by then
 STATED = "stated"  # in place of a phase: seconds that nobody here took
 NAMES_IN_FILE = "names_in_file"  # of a user's weights: by the names that `rename` gave them
+FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 
@@ -37,11 +38,15 @@ def peak_rss_mb() -> float:
 def cost(
     seconds: Mapping[str, float], *, device: str, threads: int, peak_device_mb: float | None
 ) -> dict[str, Any]:
-    """Return what a run cost so far: time by phase (None: nobody took it), memory, and where."""
+    """Return the cost of a run so far: time by phase, memory and device.
+
+    The peak memory of a forked job leaves out the libraries that it shares with the warm server.
+    """
     return {
         "seconds": dict(seconds),
         "total_seconds": sum(seconds.values()) if seconds else None,
         "peak_rss_mb": peak_rss_mb(),
+        "is_forked": FORKED in os.environ,
         "peak_device_mb": peak_device_mb,
         "device": device,
         "threads": threads,

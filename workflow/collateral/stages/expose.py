@@ -24,7 +24,7 @@ from collateral.contract.plugins import params_class
 from collateral.contract.seeds import seed_of
 from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, write_record
-from collateral.results.shadows import ShadowMargins
+from collateral.results.experiments import ShadowMargins
 from collateral.results.split import Split, ids_hash
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training import exposure
@@ -65,14 +65,17 @@ def run(args: argparse.Namespace) -> None:
     for member, shadow in enumerate(shadows):
         method = method_on(args, session, split, member, shadow.is_in)
         own = checkpoints.within(f"member-{member}")
-        done = exposure.unlearned(method, params, session.train, own)
-        found.append(done or exposure.as_it_is(shadow))
+        done = exposure.unlearn_shadow(method, params, session.train, own)
+        found.append(done or exposure.skip_shadow(shadow))
         LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(method.task.forget))
     path = args.out / layout.EXPOSED
-    exposure.together(shadows, found).save(path)
-    record |= {"numerics": numerics_of(exposure.devices(found)), **exposure.ended(found)}
+    exposure.stack_margins(shadows, found).save(path)
+    record |= {
+        "numerics": numerics_of(exposure.list_devices(found)),
+        **exposure.summarize_status(found),
+    }
     write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(args.out, exposure.seconds(found), session.device, session.folder)
+    write_cost(args.out, exposure.sum_seconds(found), session.device, session.folder)
     checkpoints.clear()
 
 

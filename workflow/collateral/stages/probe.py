@@ -19,7 +19,7 @@ from collateral.contract.probes import Probes
 from collateral.contract.seeds import seed_of
 from collateral.results import layout
 from collateral.results.chain import INPUTS, hashes, write_record
-from collateral.results.probe import Probe
+from collateral.results.experiments import Probe
 from collateral.results.split import Split
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.examples import Examples

@@ -12,8 +12,8 @@ from collateral.contract.seeds import seed_of
 from collateral.models._classifier import Classifier
 from collateral.results import layout
 from collateral.results.chain import content_hash, write_record
+from collateral.results.experiments import ShadowMargins
 from collateral.results.files import write_rows
-from collateral.results.shadows import ShadowMargins
 from collateral.results.split import ids_hash
 from collateral.stages.options import add_job_options, job_checkpoints, record_of
 from collateral.training.fit import fit

@@ -12,8 +12,8 @@ from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
 from collateral.results.chain import write_record
+from collateral.results.experiments import SupportSizes
 from collateral.results.split import Split
-from collateral.results.support_sizes import SupportSizes
 from collateral.stages.options import (
     add_job_options,
     add_method_options,

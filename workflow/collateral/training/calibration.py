@@ -1,4 +1,4 @@
-"""How fast models train and look here, for `collateral estimate --calibrate`."""
+"""Measure the throughput of training and inference, for `collateral estimate --calibrate`."""
 
 import logging
 import time
@@ -19,29 +19,29 @@ from collateral.training.optimizers import descend, make_optimizer
 
 LOG = logging.getLogger(__name__)
 PARAMS = TrainingParams()
-PADDING = 4  # as CIFAR's, whatever the data set's own is
+PADDING = 4  # as for CIFAR
 NUM_CLASSES = 100
-SECONDS = 2.0  # the shortest time that is believed; a measurement takes two or three times as long
+SECONDS = 2.0  # shortest duration that counts; a measurement takes two or three times as long
 
 
 def device_name() -> str:
-    """Return what this machine computes on, in words."""
+    """Return the name of the GPU, or the type of another device."""
     device = choose_device()
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
 def is_gpu() -> bool:
-    """Tell whether this machine computes on a GPU."""
+    """Return whether jobs on this machine run on a GPU."""
     return choose_device().type != "cpu"
 
 
 def measure(name: str, shape: Shape) -> tuple[float, float]:
-    """Return on how many images a second a model trains, and at how many it looks.
+    """Return the images per second in training and in inference.
 
-    One thread or one GPU is at work; the images are noise, in float32.
+    It uses one thread or one GPU, and images of noise in float32.
     """
     torch.set_num_threads(1)
-    make_deterministic()  # as jobs are
+    make_deterministic()  # as in jobs
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
@@ -53,20 +53,20 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
         x, y = next(batches)
         descend(optimizer, F.cross_entropy(model(x), y))
 
-    def look() -> None:
+    def predict() -> None:
         infer(model, examples)
 
     model.train()
     training = PARAMS.batch_size / _seconds(train, device)
-    looking = len(examples) / _seconds(look, device)
-    LOG.info("%s: %.0f images/s in training, %.0f looked at", name, training, looking)
-    return training, looking
+    inference = len(examples) / _seconds(predict, device)
+    LOG.info("%s: %.0f images/s in training, %.0f in inference", name, training, inference)
+    return training, inference
 
 
 def _seconds(action: Callable[[], None], device: torch.device) -> float:
-    """Return how long an action takes, from enough of them in a row."""
+    """Return the duration of an action, from enough repetitions."""
     action()  # to warm up
-    # A thread's own seconds on a CPU, so that other jobs disturb little.
+    # CPU seconds of this process on a CPU, so that other jobs disturb little.
     clock = time.process_time if device.type == "cpu" else time.perf_counter
     count = 1
     while True:
@@ -78,7 +78,7 @@ def _seconds(action: Callable[[], None], device: torch.device) -> float:
         taken = clock() - start
         if taken >= SECONDS:
             return taken / count
-        count *= 2  # not one by one: to look at the clock, a GPU has to stop
+        count *= 2  # reading the clock makes a GPU wait, so not after every action
 
 
 def _noise(info: ImageInfo, device: torch.device) -> Examples:

@@ -1,4 +1,4 @@
-"""State on disk that a killed job goes on from: safetensors with its own hash, never a pickle."""
+"""Checkpoints from which a killed job resumes: safetensors with a hash, never a pickle."""
 
 import hashlib
 import json
@@ -22,22 +22,22 @@ from collateral.results.files import atomic
 LOG = logging.getLogger(__name__)
 HASH_BYTES = 32
 INTERVAL_SECONDS = 60.0
-WARNINGS = (signal.SIGTERM, signal.SIGUSR1)  # what SLURM sends before it kills a job
+WARNINGS = (signal.SIGTERM, signal.SIGUSR1)  # signals of SLURM before it kills a job
 
 
 class Checkpoints:
-    """The checkpoints of one job, a file for each of its training loops."""
+    """The checkpoints of one job, one file per training loop."""
 
     def __init__(
         self, folder: Path, identity: str, interval_seconds: float = INTERVAL_SECONDS
     ) -> None:
-        """Keep them in `folder`; one written under another `identity` is not this job's."""
+        """Store checkpoints in `folder`; those with another `identity` belong to another job."""
         self._folder = folder
         self._identity = identity
         self.interval_seconds = interval_seconds
 
     def save(self, name: str, state: Mapping[str, Any]) -> None:
-        """Write a nested state of tensors, numbers and strings, with a hash in front."""
+        """Write a nested state of tensors, numbers and strings, preceded by a hash."""
         tensors: dict[str, Tensor] = {}
         tree = {"identity": self._identity, "state": _take_tensors(state, tensors)}
         body = save(tensors, metadata={"tree": json.dumps(tree)})
@@ -45,7 +45,7 @@ class Checkpoints:
             temporary.write_bytes(hashlib.sha256(body).digest() + body)
 
     def load(self, name: str) -> dict[str, Any] | None:
-        """Return what was saved, or None; throw away a file that is damaged or not this job's."""
+        """Return the saved state, or None; delete a file that is damaged or of another job."""
         path = self._path(name)
         if not path.exists():
             return None
@@ -56,7 +56,7 @@ class Checkpoints:
         return state
 
     def within(self, name: str) -> "Checkpoints":
-        """Return checkpoints of the same job in a folder of their own."""
+        """Return checkpoints of the same job in a subfolder."""
         return Checkpoints(self._folder / name, self._identity, self.interval_seconds)
 
     def clear(self) -> None:
@@ -80,31 +80,31 @@ class Checkpoints:
 
 
 class Saver:
-    """Saves the latest epoch of one loop: now and then, when a warning comes, and at the end."""
+    """Saves the latest epoch of one loop: periodically, on a warning signal, and at the end."""
 
     def __init__(self, checkpoints: Checkpoints | None, loop: str) -> None:
-        """Save under the name `loop`; without checkpoints, do nothing."""
+        """Save under the name `loop`; do nothing if `checkpoints` is None."""
         self._checkpoints = checkpoints
         self._loop = loop
         self._latest: dict[str, Any] | None = None
         self._saved_at = time.monotonic()
 
     def note(self, state: dict[str, Any]) -> None:
-        """Remember the state at the end of an epoch; write it if the last one is long ago."""
+        """Remember the state at the end of an epoch; write it if the interval has passed."""
         self._latest = state
         elapsed = time.monotonic() - self._saved_at
         if self._checkpoints and elapsed >= self._checkpoints.interval_seconds:
             self.save()
 
     def save(self) -> None:
-        """Write the latest state, if it is not on disk yet."""
+        """Write the latest state if it is not on disk yet."""
         if self._checkpoints and self._latest:
             self._checkpoints.save(self._loop, self._latest)
             self._latest, self._saved_at = None, time.monotonic()
 
     @contextmanager
     def saving_on_signals(self) -> Iterator[None]:
-        """Inside, save and leave when a warning comes."""
+        """Within this context, save and exit when a warning signal arrives."""
 
         def leave(number: int, _frame: FrameType | None) -> None:
             self.save()
@@ -125,13 +125,13 @@ def _metadata(body: bytes) -> dict[str, str]:
 
 
 def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """Return `value` as JSON can hold it; its tensors go into `tensors`."""
+    """Return `value` in a form for JSON; move its tensors into `tensors`."""
     if isinstance(value, Tensor):
         key, dense = str(len(tensors)), value.detach().cpu().clone()
         tensors[key] = dense.contiguous()
         return {"tensor": key, "strides": dense.stride()}
     if isinstance(value, Mapping):
-        # Pairs, because an optimiser's state has integer keys.
+        # Pairs, because the state of an optimiser has integer keys.
         return {"pairs": [[key, _take_tensors(item, tensors)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
         return {"list": [_take_tensors(item, tensors) for item in value]}
@@ -149,7 +149,7 @@ def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _with_strides(tensor: Tensor, strides: list[int]) -> Tensor:
-    """Lay a tensor out as it was: a fused optimiser wants its buffers as the weights lie."""
+    """Restore the memory layout of a tensor: fused optimisers need that of the weights."""
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype).copy_(tensor)
 
 

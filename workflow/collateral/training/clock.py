@@ -1,4 +1,4 @@
-"""Seconds by phase: a stopwatch that always runs for exactly one phase, or for none."""
+"""A stopwatch with phases: it runs for exactly one phase at a time, or for none."""
 
 import time
 from collections import defaultdict
@@ -9,7 +9,7 @@ import torch
 
 
 class Clock:
-    """Adds up the seconds of each phase; an inner phase does not count for the outer one."""
+    """Sums the seconds of each phase; an inner phase does not count for the outer one."""
 
     def __init__(self, device: torch.device) -> None:
         """Start with no phase running."""
@@ -20,7 +20,7 @@ class Clock:
 
     @contextmanager
     def phase(self, name: str | None) -> Iterator[None]:
-        """Count what happens inside for `name`; `None` is off the clock."""
+        """Count the time inside for the phase `name`; time in the phase `None` does not count."""
         outer = self._switch(name)
         try:
             yield

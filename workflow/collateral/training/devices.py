@@ -1,4 +1,4 @@
-"""Which device a job computes on: a GPU that no other job has, where there are GPUs."""
+"""The device of a job: if there are GPUs, one that no other job uses."""
 
 import os
 from functools import cache
@@ -10,10 +10,10 @@ from collateral.training.locks import claim
 
 @cache
 def choose_device() -> torch.device:
-    """Return the best device there is, the same one throughout the process: cuda, mps, cpu.
+    """Return the best available device, cuda, mps or cpu; it is the same in the whole process.
 
-    A job has its GPU to itself, also where there is only one: jobs that share a GPU run into each
-    other's memory, and their times mean nothing.
+    A job does not share its GPU: jobs on one GPU would compete for its memory, and their times
+    would not be comparable.
     """
     if not torch.cuda.is_available():
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
@@ -23,8 +23,8 @@ def choose_device() -> torch.device:
 
 
 def gpu_names() -> list[str]:
-    """Return what identifies each visible GPU; its number depends on CUDA_VISIBLE_DEVICES."""
-    # SLURM keeps its jobs apart, or lets them share a GPU: a lock is among processes of one job.
+    """Return a unique name of each visible GPU; its index depends on CUDA_VISIBLE_DEVICES."""
+    # SLURM itself separates jobs, or lets them share a GPU: a lock holds within one SLURM job.
     job = os.environ.get("SLURM_JOB_ID", "")
     found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
     return [f"{gpu.uuid} of job {job}" if job else str(gpu.uuid) for gpu in found]

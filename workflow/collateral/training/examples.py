@@ -1,6 +1,7 @@
-"""Examples as uint8 images, batches by indexing, augmentation by batch.
+"""Examples as uint8 images; batches by indexing, augmented per batch.
 
-Images are pages of the data set's file, which jobs share; a GPU has a copy where it fits.
+Images are mapped from the file of the data set, so that jobs share them; a GPU has a copy if it
+fits.
 """
 
 from __future__ import annotations
@@ -18,49 +19,49 @@ from collateral.contract.batches import batch_sizes
 from collateral.contract.data import ImageInfo
 from collateral.results.dataset import Dataset
 
-Batch = tuple[Tensor, Tensor]
-VIEWED_AT_ONCE = 1024  # images
+Batch = tuple[Tensor, Tensor]  # images (B, C, H, W) and labels
+VIEWED_AT_ONCE = 1024  # images that are augmented at a time
 
 
 @dataclass(frozen=True)
 class Images:
-    """The images of a set, and how they may be augmented; padding is added batch by batch."""
+    """The images of a set and their augmentation; each batch is padded when it is made."""
 
-    pixels: Tensor  # uint8 (N, H, W, C), on the device or, where they are too many, on the host
+    pixels: Tensor  # uint8 (N, H, W, C), on the device or, if they do not fit, on the host
     padding: int
     flip: bool
 
-    def taken(self, rows: Tensor) -> Tensor:
-        """Return the bytes of some images, on the device that `rows` are on."""
+    def fetch(self, rows: Tensor) -> Tensor:
+        """Return some images as uint8, on the device of `rows`."""
         if self.pixels.device == rows.device:
             return self.pixels[rows]
-        return moved(self.pixels[rows.cpu()], rows.device)
+        return move_to(self.pixels[rows.cpu()], rows.device)
 
     def clean(self, rows: Tensor) -> Tensor:
-        """Return the images as they are, in [0, 1], as (B, C, H, W) in channels_last order."""
-        return _to_float(self.taken(rows))
+        """Return images without augmentation in [0, 1], as (B, C, H, W) in channels_last order."""
+        return _to_float(self.fetch(rows))
 
     def augmented(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """Return a view of each image in [0, 1], as (B, C, H, W) in channels_last order."""
+        """Return augmented images in [0, 1], as (B, C, H, W) in channels_last order."""
         return _to_float(self.views(rows, generator))
 
     def views(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """Return a random crop, randomly flipped, of each image: one copy of whole windows."""
+        """Return a random crop of each image, randomly flipped, as uint8; one copy in memory."""
         if not self.padding and not self.flip:
-            return self.taken(rows)
+            return self.fetch(rows)
         (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
         offsets = torch.randint(2 * p + 1, (2, count), generator=generator)
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
-        (top, left), mirrored = moved(offsets, rows.device), moved(mirrored, rows.device)
-        padded = F.pad(self.taken(rows), (0, 0, p, p, p, p))
-        # Every window of every image, as a view: (B, 2p + 1, 2p + 1, H, W, C).
+        (top, left), mirrored = move_to(offsets, rows.device), move_to(mirrored, rows.device)
+        padded = F.pad(self.fetch(rows), (0, 0, p, p, p, p))
+        # All crops of all images, as a view of the tensor: (B, 2p + 1, 2p + 1, H, W, C).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
         crops = windows[torch.arange(count, device=rows.device), top, left]
         return torch.where(mirrored[:, None, None, None], crops.flip(2), crops)
 
 
-def moved(tensor: Tensor, device: torch.device) -> Tensor:
-    """Return a tensor of the host on the device; the host does not wait for what a GPU is at."""
+def move_to(tensor: Tensor, device: torch.device) -> Tensor:
+    """Move a tensor from the host to a device, without waiting for a GPU."""
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
     return tensor.to(device)
@@ -72,14 +73,14 @@ def _to_float(images: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Examples:
-    """Some of the images with labels: a class index each, or a distribution over the classes."""
+    """Images with labels, which are class indices or distributions over the classes."""
 
     images: Images
-    rows: Tensor  # (n,), which images
+    rows: Tensor  # (n,), indices into the images
     labels: Tensor  # (n,) int64, or (n, C) float
 
     def __len__(self) -> int:
-        """Return how many examples there are."""
+        """Return the number of examples."""
         return len(self.rows)
 
     def select(self, index: Tensor) -> Examples:
@@ -91,22 +92,22 @@ class Examples:
         return replace(self, labels=labels.to(self.rows.device))
 
     def joined(self, other: Examples) -> Examples:
-        """Return these examples followed by `other`, which come from the same images."""
+        """Return these examples followed by `other`, which must have the same images."""
         assert other.images is self.images, "examples of different sets of images"
         rows, labels = torch.cat([self.rows, other.rows]), torch.cat([self.labels, other.labels])
         return replace(self, rows=rows, labels=labels)
 
     def pixels(self) -> Tensor:
-        """Return all images as they are, in [0, 1]."""
+        """Return all images without augmentation, in [0, 1], (n, C, H, W)."""
         return self.images.clean(self.rows)
 
     def augmented(self, generator: torch.Generator) -> Tensor:
-        """Return all images augmented, in [0, 1]."""
+        """Return all images augmented, in [0, 1], (n, C, H, W)."""
         return self.images.augmented(self.rows, generator)
 
     def viewed(self, generator: torch.Generator) -> Examples:
-        """Return the examples with one augmented view of each as their images from now on."""
-        # Some at a time: every window of an image is looked at, and a copy of them is padded.
+        """Return examples whose images are augmented once and then stay the same."""
+        # In chunks, because augmentation needs a padded copy of the images.
         parts = [self.images.views(rows, generator) for rows in self.rows.split(VIEWED_AT_ONCE)]
         pixels = torch.cat(parts)
         rows = torch.arange(len(self), device=self.rows.device)
@@ -115,15 +116,15 @@ class Examples:
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:
-        """Yield shuffled batches, each example once; a small rest joins the batch before it."""
-        order = moved(torch.randperm(len(self), generator=generator), self.rows.device)
+        """Yield shuffled batches, each example once; a small rest is added to the last batch."""
+        order = move_to(torch.randperm(len(self), generator=generator), self.rows.device)
         for index in order.split(batch_sizes(len(self), size)):
             rows = self.rows[index]
             images = self.images.augmented(rows, generator) if augment else self.images.clean(rows)
             yield images, self.labels[index]
 
     def in_order(self, size: int) -> Iterator[Batch]:
-        """Yield clean batches in the given order."""
+        """Yield batches in the order of the examples, without augmentation."""
         for index in torch.arange(len(self), device=self.rows.device).split(size):
             yield self.images.clean(self.rows[index]), self.labels[index]
 
@@ -138,7 +139,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class Task:
-    """All that a method may see: what to forget, what to keep, and what the images are like."""
+    """All data that a method can use: the examples to retain and to forget, and image metadata."""
 
     retain: Examples
     forget: Examples
@@ -174,5 +175,5 @@ def _examples(
 
 
 def fits(size: int, device: torch.device) -> bool:
-    """Say whether so many bytes leave a GPU half of its free memory."""
+    """Return whether so many bytes take at most half of the free memory of a GPU."""
     return device.type != "cuda" or size <= torch.cuda.mem_get_info(device)[0] / 2

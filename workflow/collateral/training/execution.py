@@ -1,4 +1,4 @@
-"""Run a method's two phases; the result does not depend on which job ran the first."""
+"""Run the two phases of a method, `prepare` and `unlearn`, in one job or in two."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ P = TypeVar("P", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare` made: tensors, numbers for the tables, its cost and its history."""
+    """The result of `prepare`: tensors, numbers for the tables, cost and history."""
 
     tensors: dict[str, Tensor]
     reported: dict[str, float]
@@ -44,7 +44,7 @@ class Prepared:
     def save(
         self, folder: Path, device: torch.device, root: Path, record: Mapping[str, Any]
     ) -> None:
-        """Write a folder that trials, sweeps and runs may share, with its record."""
+        """Write a folder with a record; trials, sweeps and runs can share it."""
         tensors, report = folder / layout.PREPARED_TENSORS, folder / layout.PREPARED_REPORT
         write_tensors(tensors, self.tensors)
         write_json(report, {"reported": self.reported, "history": self.history})
@@ -53,7 +53,7 @@ class Prepared:
 
     @staticmethod
     def load(folder: Path, root: Path) -> Prepared:
-        """Read what `save` wrote."""
+        """Read a folder that `save` wrote."""
         report = read_json(checked(folder / layout.PREPARED_REPORT, root))
         return Prepared(
             tensors=read_tensors(checked(folder / layout.PREPARED_TENSORS, root)),
@@ -63,7 +63,7 @@ class Prepared:
         )
 
     def add_to(self, run: Run) -> None:
-        """Count the first phase for the run: its numbers, its seconds and its history."""
+        """Add the numbers, seconds and history of the first phase to a run."""
         run.reported = {**self.reported, **run.reported}
         for phase, seconds in self.seconds.items():
             run.clock.seconds[phase] += seconds
@@ -75,7 +75,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a cell and seed, ready to run from the base model as often as needed."""
+    """A method of one cell and seed; it can run from the base model any number of times."""
 
     name: str
     task: Task
@@ -86,24 +86,25 @@ class Method:
 
     @property
     def module(self) -> Any:
-        """The method's code."""
+        """The module with the method's code."""
         return kind_of(self.name).load(self.name, "method")
 
     @property
     def has_prepare(self) -> bool:
-        """Whether it has two phases."""
+        """Whether the method has two phases."""
         return prepare_class(self.name) is not None
 
     def prepare(self, params: MethodParams, checkpoints: Checkpoints | None) -> Prepared:
-        """Run the first phase, or take what it made before the job was killed."""
-        kept = checkpoints.load("prepared") if checkpoints else None
-        if kept:
-            return Prepared(**kept)
+        """Run the first phase, or load its result if the job was killed after it."""
+        saved = checkpoints.load("prepared") if checkpoints else None
+        if saved:
+            return Prepared(**saved)
         run = self._new_run("prepare", checkpoints)
         model, values = self.load_base(), self._prepare_params(params)
+        module = self.module  # imported before the clock starts
         with run.phase("prepare"):
-            made = self.module.prepare(model, self.task, values, run)
-        # As a file gives them: the same bits follow, whichever job prepared.
+            made = module.prepare(model, self.task, values, run)
+        # In the form that a file has, so that the bits do not depend on the job that prepared.
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
         prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
         if checkpoints:
@@ -117,22 +118,23 @@ class Method:
         checkpoints: Checkpoints | None = None,
         tracker: Tracker | None = None,
     ) -> tuple[nn.Module, Run]:
-        """Run the second phase; `inputs` are what the method is given besides the task."""
+        """Run the second phase; `inputs` are further arguments of the method."""
         run = self._new_run("unlearn", checkpoints, tracker)
         model = self.load_base()
         run.track(model)
+        module = self.module  # imported before the clock starts
         with run.phase("unlearn"):
             try:
-                model = self.module.unlearn(model, self.task, params, run, *inputs)
+                model = module.unlearn(model, self.task, params, run, *inputs)
             except Skipped as skipped:
                 model, run.skipped = self.load_base(), str(skipped)
                 LOG.warning("skipped: %s", skipped)
-        if len(run.tracked) == 1:  # it has no epochs: its end is all there is to see
+        if len(run.tracked) == 1:  # the method has no epochs: evaluate its result
             run.track(model, epoch=0)
         return model, run
 
     def _prepare_params(self, params: MethodParams) -> MethodParams:
-        """Return only the values that the first phase may read."""
+        """Return only the parameters that the first phase may use."""
         prepare = prepare_class(self.name)
         assert prepare is not None
         return prepare.model_validate(prepare_values(self.name, params))
@@ -145,7 +147,7 @@ class Method:
 
 
 def method_of(args: argparse.Namespace, session: Session, split: Split) -> Method:
-    """Return the method that a stage's options name, on the session's device."""
+    """Return the method of a stage's options, on the device of the session."""
     return Method(
         name=args.method,
         task=session.task(split),
@@ -157,7 +159,7 @@ def method_of(args: argparse.Namespace, session: Session, split: Split) -> Metho
 
 
 def chosen_params(args: argparse.Namespace, model: type[P], **over: Any) -> P:
-    """Return the given parameters, with the tuning's choice put in, and then what is over both."""
+    """Return the parameters of the options, updated by the tuned values, then by `over`."""
     chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
     taken = {key: value for key, value in chosen.items() if key in model.model_fields}
     return model.model_validate({**json.loads(args.params), **taken, **over})
@@ -166,8 +168,8 @@ def chosen_params(args: argparse.Namespace, model: type[P], **over: Any) -> P:
 def prepared_in(
     folders: Sequence[Path], name: str, params: MethodParams, root: Path
 ) -> tuple[Path, Prepared] | None:
-    """Return what is prepared for these parameters in one of the folders, and where; or None."""
+    """Return the first finished preparation for these parameters, with its folder, or None."""
     places = [folder / prepared_name(name, params) for folder in folders]
-    # The cost is written last.
+    # A preparation is finished if it has a cost.json, which is written last.
     found = next((place for place in places if (place / layout.COST).exists()), None)
     return (found, Prepared.load(found, root)) if found else None

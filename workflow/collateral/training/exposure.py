@@ -1,4 +1,4 @@
-"""A method on the shadow pool: what it leaves of each model, and all of them together."""
+"""Unlearning from shadow models: run a method on each of them and collect the margins."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ import numpy as np
 import torch
 
 from collateral.contract.params import MethodParams
-from collateral.contract.protocols import Examples
 from collateral.contract.skipping import SKIPPED
-from collateral.results.shadows import Exposure, ShadowMargins
+from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import Examples
 from collateral.training.execution import Method
 from collateral.training.shadows import margins_of
 
-DONE = "done"  # the checkpoint of a member that is
+DONE = "done"  # name of the checkpoint of a shadow model that is finished
 
 
 @dataclass(frozen=True)
-class Unlearned:
+class UnlearnedShadow:
     """A shadow model after unlearning."""
 
     margin: torch.Tensor  # (N,)
     seconds: dict[str, float]
-    skipped: str  # why the method could not work here
+    skipped: str  # reason if the method could not run
     devices: list[str]
-    is_untouched: bool = False  # it saw nothing of the forget set
+    is_untouched: bool = False  # no example of the forget set was in its training set
 
 
-def unlearned(
+def unlearn_shadow(
     method: Method, params: MethodParams, train: Examples, checkpoints: Checkpoints
-) -> Unlearned | None:
-    """Run both phases, or take what was done before a kill; None where nothing is to forget."""
+) -> UnlearnedShadow | None:
+    """Run both phases, or load a finished result; None if there is nothing to forget."""
     if not len(method.task.forget):
         return None
-    if kept := checkpoints.load(DONE):
-        return Unlearned(**kept)
+    if saved := checkpoints.load(DONE):
+        return UnlearnedShadow(**saved)
     prepared, inputs = None, []
     if method.has_prepare:
         prepared = method.prepare(params, checkpoints.within("prepare"))
@@ -46,19 +46,19 @@ def unlearned(
     if prepared:
         prepared.add_to(this)
     margin = torch.from_numpy(margins_of(model, train))
-    done = Unlearned(margin, dict(this.clock.seconds), this.skipped, this.devices)
-    checkpoints.clear()  # the loops' are as large as the model, and there are many members
+    done = UnlearnedShadow(margin, dict(this.clock.seconds), this.skipped, this.devices)
+    checkpoints.clear()  # checkpoints of loops are as large as the model, and models are many
     checkpoints.save(DONE, vars(done))
     return done
 
 
-def as_it_is(shadow: ShadowMargins) -> Unlearned:
-    """Return a shadow model that saw nothing of the forget set."""
-    return Unlearned(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
+def skip_shadow(shadow: ShadowMargins) -> UnlearnedShadow:
+    """Return the margins of a shadow model that has nothing to forget."""
+    return UnlearnedShadow(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
 
 
-def together(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
-    """Put all members together; where the method was skipped, nothing is known."""
+def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) -> Exposure:
+    """Stack the margins of all shadow models; NaN where the method was skipped."""
     after = np.stack([one.margin.numpy() for one in found])
     after[[bool(one.skipped) for one in found]] = np.nan
     return Exposure(
@@ -68,8 +68,8 @@ def together(shadows: list[ShadowMargins], found: list[Unlearned]) -> Exposure:
     )
 
 
-def ended(found: list[Unlearned]) -> dict[str, Any]:
-    """Return the status: skipped where every member was that had something to forget."""
+def summarize_status(found: list[UnlearnedShadow]) -> dict[str, Any]:
+    """Return the status: skipped if the method was skipped on all models with forget examples."""
     reasons = [one.skipped for one in found if one.skipped]
     if not reasons:
         return {"status": "ok"}
@@ -78,12 +78,12 @@ def ended(found: list[Unlearned]) -> dict[str, Any]:
     return {"status": status, "reason": reasons[0], "skipped_members": len(reasons)}
 
 
-def devices(found: list[Unlearned]) -> list[str]:
-    """Return on which devices members were, each once."""
+def list_devices(found: list[UnlearnedShadow]) -> list[str]:
+    """Return the devices of all shadow models, each once."""
     return list(dict.fromkeys(device for one in found for device in one.devices))
 
 
-def seconds(found: list[Unlearned]) -> dict[str, float]:
-    """Return the seconds of all members by phase."""
+def sum_seconds(found: list[UnlearnedShadow]) -> dict[str, float]:
+    """Return the seconds of all shadow models together, by phase."""
     phases = dict.fromkeys(phase for one in found for phase in one.seconds)
     return {phase: sum(one.seconds.get(phase, 0.0) for one in found) for phase in phases}

@@ -8,35 +8,34 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import Optimizer
 
 from collateral.contract.params import TrainingParams
-from collateral.contract.protocols import Stateful
 from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
-from collateral.training.numerics import compiled
+from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
-    Optimizer,
     cosine,
     make_optimizer,
     num_batches,
     set_rate,
 )
 from collateral.training.precision import Precision
-from collateral.training.run import Run
+from collateral.training.run import Run, Stateful
 
 
 class Best:
-    """Remembers the weights of the best epoch by the accuracy on `examples`."""
+    """Keeps the weights of the epoch with the best accuracy on `examples`."""
 
     def __init__(self, model: nn.Module, examples: Examples) -> None:
-        """Start with no epoch seen."""
+        """Start without a best epoch."""
         self._model = model
         self._examples = examples
         self.score = -1.0
         self._weights: dict[str, Any] = {}
 
-    def see(self) -> float:
-        """Evaluate the model; keep its weights if it is better than all before."""
+    def evaluate(self) -> float:
+        """Evaluate the model; keep its weights if its accuracy is the best so far."""
         score = accuracy(self._model, self._examples)
         if score > self.score:
             self.score = score
@@ -44,7 +43,7 @@ class Best:
         return score
 
     def restore(self) -> None:
-        """Give the model the best epoch's weights."""
+        """Load the weights of the best epoch into the model."""
         self._model.load_state_dict(self._weights)
 
     def state_dict(self) -> dict[str, Any]:
@@ -52,20 +51,20 @@ class Best:
         return {"score": self.score, "weights": self._weights}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the state on."""
+        """Load a state that `state_dict` returned."""
         self.score, self._weights = state["score"], state["weights"]
 
 
 def fit(
     model: nn.Module, examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> nn.Module:
-    """Train `model` in place by `params`; `test` is read by `checkpoint: best_test` alone."""
+    """Train `model` in place; `test` is used only by `checkpoint: best_test`."""
     examples, judge = _held_out(examples, test, params, run)
     best = Best(model, judge) if judge else None
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
     precision = Precision(params.precision, run.device)
     states: list[Stateful] = [optimizer, precision, *([best] if best else [])]
-    forward = compiled(model) if params.compile else model
+    forward = compile_forward(model) if params.compile else model
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
         rate = params.lr * (cosine(epoch, params.epochs) if params.schedule == "cosine" else 1)
@@ -78,7 +77,7 @@ def fit(
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
             with run.phase(None):
-                run.log(epoch=epoch, **{params.checkpoint: best.see()})
+                run.log(epoch=epoch, **{params.checkpoint: best.evaluate()})
     if best:
         best.restore()
     return model
@@ -87,7 +86,7 @@ def fit(
 def _warming(
     batches: Iterator[Batch], optimizer: Optimizer, rate: float, done: int, total: int
 ) -> Iterator[Batch]:
-    """Yield the batches, each step at a larger share of the rate; the last of all has the whole."""
+    """Yield the batches; the rate of their steps rises linearly to the full rate."""
     for step, batch in enumerate(batches, start=done + 1):
         set_rate(optimizer, rate * (step / total))
         yield batch
@@ -96,7 +95,7 @@ def _warming(
 def _held_out(
     examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> tuple[Examples, Examples | None]:
-    """Return what is trained on, and what chooses the epoch."""
+    """Return the training examples, and the examples that select the epoch."""
     if params.checkpoint == "last":
         return examples, None
     if params.checkpoint == "best_test":
@@ -112,8 +111,8 @@ def _epoch(
     optimizer: Optimizer,
     precision: Precision,
 ) -> tuple[float, float]:
-    """Train on all batches; return mean loss and accuracy as they were seen."""
-    # Tensors until the end: reading the loss of each step would make a GPU wait for it.
+    """Train on all batches; return mean loss and accuracy of the training steps."""
+    # Losses stay tensors, because reading each of them would make a GPU wait.
     losses, corrects, count = [], [], 0
     for x, y in batches:
         with precision.forward():

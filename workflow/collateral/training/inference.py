@@ -1,4 +1,4 @@
-"""One pass of a model over examples: logits and features, clean images, eval mode."""
+"""Inference: logits and features of clean images in eval mode."""
 
 from typing import cast
 
@@ -6,12 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
 from collateral.models._classifier import Classifier
 from collateral.models._evaluating import evaluating
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
+from collateral.training.examples import Examples
 
-BATCH_SIZE = 256  # on CPU 64 to 256 are equal and 512 is slower
+BATCH_SIZE = 256  # on a CPU, 64 to 256 are equally fast and 512 is slower
 
 
 def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:
@@ -26,7 +26,7 @@ def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:
 
 
 def accuracy(model: nn.Module, examples: Examples) -> float:
-    """Return the share of examples that the model gets right; NaN for no examples."""
+    """Return the accuracy of the model; NaN without examples."""
     if not len(examples):
         return float("nan")
     _, logits = infer(model, examples)
@@ -36,7 +36,7 @@ def accuracy(model: nn.Module, examples: Examples) -> float:
 def outputs_of(
     model: nn.Module, train: Examples, test: Examples
 ) -> tuple[ModelOutputs, Embeddings]:
-    """Run the model over the data set, once."""
+    """Return outputs and features of the model on train and test set, by one pass."""
     (train_features, train_logits), (test_features, test_logits) = (
         infer(model, examples) for examples in (train, test)
     )
@@ -48,7 +48,7 @@ def outputs_of(
 
 def _outputs(logits: Tensor, labels: Tensor) -> Outputs:
     confidence = logits.softmax(1).gather(1, labels[:, None]).squeeze(1)
-    # float16 ends at 65,504; a larger logit would become infinite and its softmax undefined.
+    # The largest float16 is 65,504; a larger logit would be infinite and its softmax undefined.
     half = logits.clamp(-6e4, 6e4).half()
     prediction = logits.argmax(1).numpy().astype(np.int64)
     return Outputs(half.numpy(), confidence.numpy(), prediction, labels.numpy())

@@ -1,7 +1,7 @@
-"""Locks on what this machine has several of; a process that dies, however it dies, gives its up.
+"""Locks on GPUs, which the kernel releases when a process ends, however it ends.
 
-A lock is a socket bound to a name that exists nowhere in the file system: the kernel lets one
-process have it, whosever it is, and takes it back with the process. Linux only.
+A lock is a socket that is bound to an abstract name, which is not in the file system: only one
+process of all users can have it. Linux only.
 """
 
 import errno
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LOG = logging.getLogger(__name__)
-MOST_WAITING = 1024  # processes that may ask who has a lock
-_held: list[socket.socket] = []  # open as long as the process lives: to close one is to unlock
+MOST_WAITING = 1024  # processes that can query the holder of a lock at the same time
+_sockets: list[socket.socket] = []  # open until the process ends: closing a socket unlocks it
 
 
 def claim(names: Sequence[str], *, poll_seconds: float = 1.0) -> int:
-    """Return the place of the first of `names` that is free, and keep it; wait if none is."""
+    """Lock the first of `names` that is free and return its index; wait if none is free."""
     is_waiting = False
     while (place := _lock_first(names)) is None:
         if not is_waiting:
@@ -31,12 +31,12 @@ def claim(names: Sequence[str], *, poll_seconds: float = 1.0) -> int:
 
 
 def _lock_first(names: Sequence[str]) -> int | None:
-    """Lock the first name that nobody has locked and return its place, or None."""
+    """Lock the first free name and return its index; None if none is free."""
     return next((place for place, name in enumerate(names) if _lock(name)), None)
 
 
 def _lock(name: str) -> bool:
-    """Lock a name, and from then on answer those who ask who did; tell whether it was free."""
+    """Lock a name if it is free; return whether it was. Other processes can query the holder."""
     lock = socket.socket(socket.AF_UNIX)
     try:
         lock.bind(_address(name))
@@ -46,7 +46,7 @@ def _lock(name: str) -> bool:
             raise
         return False
     lock.listen(MOST_WAITING)
-    _held.append(lock)
+    _sockets.append(lock)
     return True
 
 
@@ -64,7 +64,7 @@ def _holder(name: str) -> str:
 
 
 def _command(process: int) -> str:
-    """Return the first words of a process's command line, without folders."""
+    """Return the first words of the command line of a process, without folders."""
     try:
         words = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

@@ -1,4 +1,4 @@
-"""How torch computes: what decides the bits of a result besides the code and the seed."""
+"""Settings of torch that decide the bits of a result, besides the code and the seed."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -10,32 +10,29 @@ from torch import Tensor, nn
 
 
 def make_deterministic() -> None:
-    """Give the same bits for the same inputs on one kind of device; call before CUDA starts."""
-    # cuBLAS reads it as it starts, and torch refuses its matrix products without it.
+    """Make torch compute the same bits on one kind of device; call it before CUDA starts."""
+    # cuBLAS reads this variable when it starts; torch refuses matrix products without it.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    # As use_deterministic_algorithms(True), without importing the compiler (2 s). Errors, because
-    # where it would only warn, torch leaves fused attention's gradient to chance.
-    torch.set_deterministic_debug_mode("error")
-    # No tensor is read before it is written; to fill them all first takes a twentieth of a step.
+    # Errors, not warnings: with warnings, the gradient of fused attention is not deterministic.
+    torch.use_deterministic_algorithms(True)
+    # No tensor is read before it is written; filling all of them costs 5 % of a training step.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cudnn.benchmark = False
-    # float32 is float32: with TF32 a GPU would round what it multiplies to 10 bits.
+    # TF32 would round the factors of a product to 10 bits.
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
-def compiled(model: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return the model's forward pass by torch.compile; weights and their names stay the model's.
+def compile_forward(model: nn.Module) -> Callable[[Tensor], Tensor]:
+    """Return the compiled forward pass; weights and their names stay those of the model.
 
-    A batch size has its own code, whatever came before, so that a resumed run gets the same.
+    Every batch size has its own code, so that a resumed run computes with the same code.
     """
-    # The compiler has a switch of its own, which this sets, and is imported now anyway.
-    torch.use_deterministic_algorithms(True)
     return torch.compile(model, dynamic=False)
 
 
 def numerics_of(devices: Sequence[str]) -> dict[str, Any]:
-    """Return what the record says of this: where it ran, and torch's settings as they are."""
+    """Return the devices and the settings of torch, for the record of a run."""
     return {
         "device": ", then ".join(devices),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
@@ -44,9 +41,9 @@ def numerics_of(devices: Sequence[str]) -> dict[str, Any]:
 
 
 def device_name(device: torch.device) -> str:
-    """Return the name of what decides the bits of a result."""
+    """Return the name of the device, as far as it decides the bits of a result."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    # On a CPU the instructions that torch's kernels use decide the bits.
+    # On a CPU, bits depend on the instruction set that torch's kernels use.
     kernels = f" {torch.backends.cpu.get_cpu_capability()}" if device.type == "cpu" else ""
     return f"{device.type}{kernels}"

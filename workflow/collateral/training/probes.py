@@ -1,6 +1,6 @@
-"""What a finished model shows when it is used once more: fine-tuned, or shown images with noise.
+"""Probes of finished models: relearning the forget set, and predictions under noise.
 
-Always in eval mode: the statistics of a few images would move batch norm more than the weights.
+Models are in eval mode, because the statistics of a few images would disturb batch norm.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.optim import SGD
 
 from collateral.contract.probes import Relearn, Residual
 from collateral.models._evaluating import evaluating
-from collateral.training.examples import Examples, moved
+from collateral.training.examples import Examples, move_to
 from collateral.training.inference import BATCH_SIZE, accuracy
-from collateral.training.optimizers import Sgd, descend
+from collateral.training.optimizers import descend
 
 
 def relearned(
@@ -21,10 +22,10 @@ def relearned(
 ) -> list[float]:
     """Return the accuracy on half of the forget set before and after each step on the other half.
 
-    The model is changed. Of one example there is no second half: NaN.
+    The model is changed. With one example, the second half is empty and the accuracy is NaN.
     """
-    learnt, measured = halves(forget, generator)
-    optimizer = Sgd(model.parameters(), params.lr, weight_decay=0, momentum=params.momentum)
+    learnt, measured = split_in_half(forget, generator)
+    optimizer = SGD(model.parameters(), params.lr, params.momentum, fused=True)
     batches = learnt.cycle(params.batch_size, generator, augment=False)
     model.eval()
     curve = [accuracy(model, measured)]
@@ -35,9 +36,9 @@ def relearned(
     return curve
 
 
-def halves(examples: Examples, generator: torch.Generator) -> tuple[Examples, Examples]:
-    """Part examples at random in two; the first has the odd one."""
-    order = moved(torch.randperm(len(examples), generator=generator), examples.rows.device)
+def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examples, Examples]:
+    """Split examples at random into two halves; the first may have one example more."""
+    order = move_to(torch.randperm(len(examples), generator=generator), examples.rows.device)
     count = len(examples) - len(examples) // 2
     return examples.select(order[:count]), examples.select(order[count:])
 
@@ -45,16 +46,16 @@ def halves(examples: Examples, generator: torch.Generator) -> tuple[Examples, Ex
 def residual_share(
     model: nn.Module, forget: Examples, params: Residual, generator: torch.Generator
 ) -> Tensor:
-    """Return of each example the share of its perturbed images that have its label: (n,).
+    """Return, per example, the fraction of perturbed images that get its label, (n,).
 
-    Noise is drawn on the host, so that every device sees the same; pixels are not cut off at 0, 1.
+    Noise is drawn on the host, so that it is the same on every device; pixels are not clipped.
     """
     shares = []
     with evaluating(model):
         for x, y in forget.in_order(BATCH_SIZE):
-            right = torch.zeros(len(y), device=y.device)
+            correct = torch.zeros(len(y), device=y.device)
             for _ in range(params.count):
-                noise = moved(torch.randn(x.shape, generator=generator), x.device)
-                right += model(x + params.std * noise).argmax(1) == y
-            shares.append(right / params.count)
+                noise = move_to(torch.randn(x.shape, generator=generator), x.device)
+                correct += model(x + params.std * noise).argmax(1) == y
+            shares.append(correct / params.count)
     return torch.cat(shares).cpu()

@@ -1,27 +1,36 @@
-"""Where and how a method runs: device, randomness, clock, log, and epochs that survive a kill."""
+"""The run of a method: device, random numbers, clock, log, and resumable epochs."""
 
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Stateful
 from collateral.contract.tracking import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.clock import Clock
 from collateral.training.numerics import device_name
 
 LOG = logging.getLogger(__name__)
-# From a model to numbers for the history, and tensors to keep.
+# Maps a model to numbers for the history, and to tensors to store.
 Tracker = Callable[[nn.Module], Mapping[str, float | Tensor]]
 
 
+class Stateful(Protocol):
+    """A model, an optimiser, or anything else whose state a checkpoint must contain."""
+
+    def state_dict(self) -> Any:
+        """Return the state."""
+
+    def load_state_dict(self, state: Any) -> Any:
+        """Load a state that `state_dict` returned."""
+
+
 class Run:
-    """What a method is given besides the data; `generator` is its one source of randomness."""
+    """Services for a method besides the data; `generator` is its only source of random numbers."""
 
     def __init__(
         self,
@@ -31,17 +40,17 @@ class Run:
         checkpoints: Checkpoints | None = None,
         tracker: Tracker | None = None,
     ) -> None:
-        """Seed the generator, and torch's own for what cannot be handed one (dropout)."""
+        """Seed the generator, and torch's global one for code without a generator (dropout)."""
         self.device = device
-        self.devices = [device_name(device)]  # more where a checkpoint of another goes on here
+        self.devices = [device_name(device)]  # several if a checkpoint of another device resumes
         self.generator = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
         self.clock = Clock(device)
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
-        self.skipped = ""  # why the method could not work here
-        self.tracked: list[dict[str, Tensor]] = []  # kept of the base and of every epoch
-        self.tracked_seconds: list[float] = []  # on the clock by then
+        self.skipped = ""  # reason if the method could not run
+        self.tracked: list[dict[str, Tensor]] = []  # outputs of the base and after every epoch
+        self.tracked_seconds: list[float] = []  # time on the clock at that point
         self._checkpoints = checkpoints
         self._tracker = tracker
         self._loops = 0
@@ -50,11 +59,11 @@ class Run:
     def epochs(
         self, count: int, model: nn.Module, *stateful: Stateful, name: str = ""
     ) -> Iterator[int]:
-        """Yield the numbers of the epochs still to do; between them save, track and listen.
+        """Yield the numbers, from 0, of the remaining epochs; save and track after each of them.
 
-        A loop that was cut off goes on after its last saved epoch, and one that was finished
-        gives its final state back. Leave a loop early by `stop`, not by `break`. A loop with a
-        `name` trains something else than the unlearned model, and is not tracked.
+        An interrupted loop resumes after its last saved epoch; a finished one restores its final
+        state. Leave a loop early by `stop`, not by `break`. A loop with a `name` trains something
+        else than the unlearned model, and is not tracked.
         """
         self._loops += 1
         loop = f"loop-{self._loops}"
@@ -77,18 +86,18 @@ class Run:
         self._stopped = False
 
     def track(self, model: nn.Module, epoch: int | None = None) -> None:
-        """Log the numbers that the tracker makes of the model, and keep the rest, off the clock."""
+        """Log the numbers of the tracker and store its tensors; the time does not count."""
         if not self._tracker:
             return
         with self.phase(None):
-            numbers, kept = {}, {}
+            numbers, tensors = {}, {}
             for name, value in self._tracker(model).items():
                 if isinstance(value, Tensor):
-                    kept[name] = value
+                    tensors[name] = value
                 else:
                     numbers[f"{TRACKED}{name}"] = value
             self.log(epoch=epoch, **numbers)
-            self.tracked.append(kept)
+            self.tracked.append(tensors)
             self.tracked_seconds.append(sum(self.clock.seconds.values()))
 
     def stop(self) -> None:
@@ -96,7 +105,7 @@ class Run:
         self._stopped = True
 
     def log(self, **values: float | None) -> None:
-        """Add to the history; values of one epoch and loop share a row."""
+        """Add values to the history; those of one epoch and loop share a row."""
         key = {"loop": self._loops, "epoch": values.pop("epoch", None)}
         if self.history and key.items() <= self.history[-1].items():
             self.history[-1].update(values)
@@ -104,20 +113,20 @@ class Run:
             self.history.append({**key, **values})
 
     def report(self, **numbers: float) -> None:
-        """Name numbers that belong into the tables; one that is not finite says nothing."""
+        """Report numbers for the tables; those that are not finite are left out."""
         self.reported |= {name: value for name, value in numbers.items() if math.isfinite(value)}
 
     def phase(self, name: str | None) -> AbstractContextManager[None]:
-        """Count the seconds inside for the phase `name`; None is off the clock."""
+        """Count the seconds inside for the phase `name`; in the phase None they do not count."""
         return self.clock.phase(name)
 
     def random_seed(self) -> int:
-        """Draw a seed for what wants one, such as scikit-learn."""
+        """Draw a seed for libraries with a generator of their own, such as scikit-learn."""
         return int(torch.randint(2**31, (), generator=self.generator))
 
     @contextmanager
     def seeded(self) -> Iterator[None]:
-        """Seed torch's global generator from ours inside: a new model's weights are drawn there."""
+        """Within this context, seed torch's global generator, which initialises new models."""
         before = random_state()
         torch.manual_seed(self.random_seed())
         try:
@@ -156,7 +165,7 @@ class Run:
         return saved["epochs_done"], saved["stopped"]
 
     def _take_over(self, devices: list[str]) -> None:
-        """Remember what a checkpoint was computed on."""
+        """Add this device to the devices of a checkpoint."""
         here = self.devices[-1]
         if devices[-1] != here:
             LOG.warning("begun on %s: the record will say so", devices[-1])
@@ -165,7 +174,7 @@ class Run:
 
 
 def _copied(value: Any) -> Any:
-    """Copy the tensors of a state: the next epoch changes them in place."""
+    """Copy the tensors of a state, because the next epoch changes them in place."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):

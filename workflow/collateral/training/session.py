@@ -1,4 +1,4 @@
-"""What every stage with a model does alike: open the data on the device, write the results."""
+"""Input and output of all stages with a model: load the data on the device, write the results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from collateral.training.inference import outputs_of
 from collateral.training.numerics import make_deterministic, numerics_of
 from collateral.training.run import Run
 
-COLLAPSE_MARGIN = 0.05  # a model this close to guessing on the train set has collapsed
+COLLAPSE_MARGIN = 0.05  # collapsed: a train accuracy this close to that of guessing
 
 
 @dataclass(frozen=True)
@@ -40,30 +40,30 @@ class Session:
     data: Dataset
     train: Examples
     test: Examples
-    folder: Path  # the benchmark's, in which the data set lies
+    folder: Path  # of the benchmark, which contains the data set
 
     def task(self, split: Split) -> Task:
-        """Return what a method may see."""
+        """Return the data that a method can use."""
         retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
         return Task(self.train.select(retain), self.train.select(forget), self.data.info)
 
     def new_model(self, name: str) -> nn.Module:
-        """Build a model on the device; its weights come from torch's global generator."""
+        """Build a model on the device; torch's global generator initialises its weights."""
         return self._placed(build_model(name, self.data.info))
 
     def load_model(self, name: str, path: Path) -> nn.Module:
-        """Build a model and give it the weights in a safetensors file."""
+        """Build a model and load its weights from a safetensors file."""
         model = build_model(name, self.data.info)
         model.load_state_dict(read_tensors(checked(path, self.folder)))
         return self._placed(model)
 
     def _placed(self, model: nn.Module) -> nn.Module:
-        # Two steps, because torch's stubs know no call with both.
+        # Two calls, because the type stubs of torch have no call with both arguments.
         return model.to(self.device).to(memory_format=torch.channels_last)
 
 
 def open_session(data: Path, threads: int) -> Session:
-    """Choose the device, make torch deterministic, and put the data set there."""
+    """Make torch deterministic, choose the device and load the data set."""
     torch.set_num_threads(threads)
     make_deterministic()
     device = choose_device()
@@ -81,7 +81,7 @@ def write_results(
     *,
     with_embeddings: bool = False,
 ) -> None:
-    """Run the model over the data, once; write weights, outputs, history, record and cost."""
+    """Compute the outputs of the model; write weights, outputs, history, record and cost."""
     outputs, embeddings = outputs_of(model, session.train, session.test)
     weights = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
     write_tensors(out / layout.MODEL, weights)
@@ -93,7 +93,7 @@ def write_results(
         names.append(layout.EMBEDDINGS)
     if run.tracked:
         parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
-        Epochs.of(parts).save(out / layout.EPOCHS)
+        Epochs.from_arrays(parts).save(out / layout.EPOCHS)
         names.append(layout.EPOCHS)
     ended = {"status": status_of(outputs, session.data.labels)}
     if run.skipped:
@@ -105,7 +105,7 @@ def write_results(
 
 
 def _columns(history: list[dict[str, Any]]) -> list[str]:
-    """Return the columns of a history: which epoch, then what was logged, by name."""
+    """Return the columns of a history: phase, loop and epoch, then the logged values by name."""
     place = (
         ["phase", "loop", "epoch"] if any("phase" in row for row in history) else ["loop", "epoch"]
     )
@@ -113,7 +113,7 @@ def _columns(history: list[dict[str, Any]]) -> list[str]:
 
 
 def status_of(outputs: ModelOutputs, labels: Labels) -> str:
-    """Return "diverged" for undefined outputs, "collapsed" near guessing, else "ok"."""
+    """Return "diverged" for undefined outputs, "collapsed" for guessing, else "ok"."""
     if not np.isfinite(outputs.train.confidence).all():
         return "diverged"
     accuracy = (outputs.train.prediction == labels.train).mean()
@@ -128,7 +128,7 @@ def write_cost(
     root: Path,
     by_epoch: Sequence[float] = (),
 ) -> None:
-    """Write what this process cost so far, and where it ran; its record is written before."""
+    """Write the cost of this process so far, after its record."""
     threads = torch.get_num_threads()
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
@@ -137,7 +137,7 @@ def write_cost(
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write a safetensors file that others may read: `save_file` would keep them out."""
+    """Write a safetensors file with normal permissions; `save_file` would deny other users."""
     with atomic(path) as temporary:
         temporary.write_bytes(save(tensors))
 

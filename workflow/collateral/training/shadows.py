@@ -1,4 +1,4 @@
-"""The shadow pool: which examples each model sees, and how sure a model is of an example."""
+"""Shadow models: the training set of each, and margins of a model's predictions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from collateral.contract.protocols import Examples
 from collateral.contract.seeds import seed_of
 from collateral.contract.shares import share_of
+from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 
 def membership(num_examples: int, count: int, share: float) -> NDArray[np.bool_]:
-    """Return which examples each of `count` models sees, (models, examples).
+    """Draw the training sets of `count` models as a mask, (models, examples).
 
-    Every example is seen by exactly `share` of the models, as in LiRA's own experiments, so that
-    both of its laws are fitted to as many models as any other's; which, chance decides.
+    Every example is in the training sets of exactly `share` of the models, as in LiRA's own
+    experiments, so that both distributions of every example have the same number of models.
     """
     rng = np.random.default_rng(seed_of("shadows", num_examples, count))
     places = rng.random((count, num_examples)).argsort(axis=0)
@@ -26,7 +26,7 @@ def membership(num_examples: int, count: int, share: float) -> NDArray[np.bool_]
 
 
 def margins_of(model: nn.Module, examples: Examples) -> NDArray[np.float32]:
-    """Return log p - log(1 - p) of the true class: its logit minus the others' log-sum-exp."""
+    """Return log p - log(1 - p) of the true class: its logit minus log-sum-exp of the others."""
     _, logits = infer(model, examples)
     labels = examples.labels.cpu()[:, None]
     own = logits.gather(1, labels).squeeze(1)

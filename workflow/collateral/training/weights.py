@@ -1,4 +1,4 @@
-"""Weights from a user's file: read without running anything in it, and fitted to a model."""
+"""Load weights from a user's file into a model, without running code in the file."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from collateral.training.renaming import check_no_two, renamed
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
-WITHIN = ("state_dict", "model_state_dict", "model")  # where others keep a state dict among more
-COUNTER = "num_batches_tracked"  # of batch norm: old files lack it, and nothing here reads it
-NAMED = 3  # of the names that do not fit
-SAVED = (b"PK", b"\x80")  # how files begin that torch saved: a zip, or of old a pickle
+WITHIN = ("state_dict", "model_state_dict", "model")  # keys of a state dict inside a checkpoint
+COUNTER = "num_batches_tracked"  # of batch norm: missing in old files, and not used here
+NAMED = 3  # wrong names that an error lists
+SAVED = (b"PK", b"\x80")  # first bytes of files of torch.save: a zip file, or an old pickle
 
 Weights = dict[str, Tensor]
 
 
 @contextmanager
 def naming(key: str) -> Iterator[None]:
-    """Put the key of the config before what is wrong with its file."""
+    """Put the config key in front of errors about its file."""
     try:
         yield
     except ValueError as error:
@@ -41,7 +41,7 @@ def naming(key: str) -> Iterator[None]:
 
 
 def about(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a record says of a user's file."""
+    """Return the description of a user's file for a record."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
 
@@ -53,7 +53,7 @@ def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, 
 
 
 def read_weights(path: Path) -> Weights:
-    """Read a .safetensors file, or a state dict that torch saved; code in it is refused."""
+    """Read a .safetensors file or a state dict of torch.save; refuse files with code."""
     if path.suffix == ".safetensors":
         try:
             return load_file(path)
@@ -61,15 +61,15 @@ def read_weights(path: Path) -> Weights:
             raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # of every kind where a file is broken, or holds code
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a cut zip gives
+    except Exception as error:  # errors of many types if a file is damaged or contains code
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a truncated zip
             raise
         raise _refusal(path, error) from None
     return _state_dict(content, path)
 
 
 def _refusal(path: Path, error: Exception) -> ValueError:
-    """Tell a file that holds code from one that is damaged, or that torch never saved."""
+    """Return the error for a file that contains code, is damaged, or is not of torch.save."""
     with path.open("rb") as file:
         was_saved = file.read(2).startswith(SAVED)
     is_refused = type(error).__name__ == "UnpicklingError" or "TorchScript" in str(error)
@@ -106,7 +106,7 @@ def _is_state_dict(content: Any) -> bool:
 
 
 def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
-    """Give a model all weights of a file but a head of another size, or none, which stays new."""
+    """Load weights; keep the new head if the file has none or one of another size."""
     given = _named(model, read_weights(path), rename)
     own = model.state_dict()
     heads = [name for name in own if name.startswith(HEAD)]
@@ -114,12 +114,12 @@ def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None
         found = [_shape(given[name]) for name in heads if name in given]
         LOG.info("'%s': its head (%s) is left out", path, ", ".join(found) or "none")
         given |= {name: own[name] for name in heads}
-    _give(model, given, path)
+    _load(model, given, path)
 
 
 def take_over(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
-    """Give a model all weights of a file."""
-    _give(model, _named(model, read_weights(path), rename), path)
+    """Load all weights of a file, the head included."""
+    _load(model, _named(model, read_weights(path), rename), path)
 
 
 def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> Weights:
@@ -132,8 +132,8 @@ def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> We
     return {new: weights[name] for name, new in names.items()}
 
 
-def _give(model: Classifier, given: Weights, path: Path) -> None:
-    """Load the weights, or say in one line which names and shapes do not fit."""
+def _load(model: Classifier, given: Weights, path: Path) -> None:
+    """Load the weights, or raise an error of one line with the wrong names and shapes."""
     own = model.state_dict()
     missing = [name for name in own if name not in given and not name.endswith(COUNTER)]
     strange = [name for name in given if name not in own]
@@ -154,7 +154,7 @@ def _give(model: Classifier, given: Weights, path: Path) -> None:
 
 
 def _hint(model: Classifier, given: Weights) -> str:
-    """Return the `rename` that would help, where all names have one word too many in front."""
+    """Return a hint to `rename` if all names have the same superfluous prefix."""
     first = {name.partition(".")[0] + "." for name in given}
     if len(first) > 1:
         return ""
@@ -170,7 +170,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return a name as the model that was taken apart has it."""
+    """Return the name of a weight in the wrapped model."""
     return plain(name.removeprefix(BODY))
 
 

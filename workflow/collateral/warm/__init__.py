@@ -1,9 +1,9 @@
-"""Warm workers: a local run keeps processes that have imported a stage, and forks each job of it.
+"""Warm workers: in a local run, processes that have imported a stage fork each of its jobs.
 
-A job of a small experiment takes a second, and importing torch two and a half. `client` is the
-command `collateral`; where a run has named its server in the environment, it hands the job over
-and stands for it. SLURM jobs, and a plain `collateral STAGE`, import for themselves.
+A job of a small experiment takes one second, but importing torch takes two and a half. `client` is
+the command `collateral`: if the environment names a server, the client sends its job there and
+waits for it. SLURM jobs, and a plain `collateral STAGE`, import everything themselves.
 """
 
-ADDRESS = "COLLATERAL_WARM"  # the environment variable with the folder of the server's sockets
-OFF = "off"  # its value where every job is to import for itself
+ADDRESS = "COLLATERAL_WARM"  # environment variable: the folder with the server's sockets
+OFF = "off"  # its value if every job shall import everything itself

@@ -1,6 +1,6 @@
-"""The command `collateral`: run the stage here, or hand it to this run's warm server.
+"""The command `collateral`: run the stage here, or send it to the warm server of this run.
 
-Little is imported: this runs once for every job.
+It imports little, because it runs once per job.
 """
 
 import os
@@ -22,27 +22,27 @@ def main() -> None:
     with socket.socket(socket.AF_UNIX) as server:
         try:
             server.connect(f"{folder}/{stage}")
-        except OSError:  # nobody is there, which is no reason not to work
+        except OSError:  # there is no server for this stage
             import_module("collateral.cli").main()
             return
-        sys.exit(hand_over(server))
+        sys.exit(run_remotely(server))
 
 
-def hand_over(server: socket.socket) -> int:
-    """Let the server fork a process with our words, folder, environment and files; stand for it."""
+def run_remotely(server: socket.socket) -> int:
+    """Let the server fork a job with our arguments, folder, environment and standard files."""
     environment = [f"{name}={value}" for name, value in os.environ.items()]
-    # Not by pathlib, which takes as long to import as all else here.
+    # Importing pathlib would take as long as everything else here.
     folder = os.getcwd()  # noqa: PTH109
     content = "\0".join([str(len(sys.argv)), *sys.argv, folder, *environment])
     body = content.encode(errors="surrogateescape")
-    # Only with the first bytes can files be handed over.
+    # Open files can be sent with the first bytes only.
     socket.send_fds(server, [len(body).to_bytes(CODE_BYTES, "big")], [0, 1, 2])
     server.sendall(body)
 
     def forward(number: int, _frame: FrameType | None) -> None:
         try:
             server.sendall(bytes([number]))
-        except OSError:  # the job has ended, and its code is on the way
+        except OSError:  # the job has ended; its exit code is on the way
             return
 
     for number in FORWARDED:
@@ -51,11 +51,11 @@ def hand_over(server: socket.socket) -> int:
     if len(answer) < CODE_BYTES:
         print(f"collateral: its warm server is gone; {ADDRESS}={OFF} does without", file=sys.stderr)
         return 1
-    return as_ended(int.from_bytes(answer, "big", signed=True))
+    return end_like(int.from_bytes(answer, "big", signed=True))
 
 
-def as_ended(code: int) -> int:
-    """Return a job's exit code; where a signal ended it, end by the same."""
+def end_like(code: int) -> int:
+    """Return the exit code of a job; if a signal ended the job, end this process by it too."""
     if code < 0:
         if -code in FORWARDED:
             signal.signal(-code, signal.SIG_DFL)

@@ -1,12 +1,13 @@
-"""The warm server: processes that have imported a stage, and fork its jobs.
+"""The warm server: two processes that import stages and fork a process for each job.
 
-The first one imports nothing. It forks one for all stages that only read and present, and one that
-imports what is common to the stages that train, torch with it, and forks one for each of them. So
-a job that trains begins with the memory of a plain process of its stage, whatever ran before it.
+One process serves the stages that train, the other one all other stages: so the memory of a job
+that trains does not depend on the jobs that ran before it.
 
-All live as long as their standard input is open, a pipe of the run's snakemake: gone with it,
-however that ends. Jobs that are at work then are told to save what they have, and get time for it.
+Both live as long as their standard input is open, which is a pipe of the run's snakemake: they end
+with it, however it ends. Jobs that still run then are told to save, and get time for it.
 """
+
+from __future__ import annotations
 
 import ctypes
 import gc
@@ -19,40 +20,94 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from select import select
 
 from collateral import cli
-from collateral.warm.client import CODE_BYTES, as_ended
-from collateral.warm.job import Job, close
-from collateral.warm.pages import Span, file_pages, take
+from collateral.results.record import FORKED
+from collateral.warm.client import CODE_BYTES, end_like
 
 # The stages that import torch.
 TRAINING = (
     *("expose", "given", "probe", "shadow", "support_size"),
     *("teacher", "train", "tune", "unlearn"),
 )
-COMMON = "collateral.training.session"  # what all of these import
+NUM_FILES = 3  # standard input, output and error
 SAVING_SECONDS = 30
 STDIN = 0
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
 
+@dataclass(frozen=True)
+class Job:
+    """The arguments, folder, environment and standard files of a client."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[str, str]
+    files: list[int]
+
+    @staticmethod
+    def receive(client: socket.socket) -> Job | None:
+        """Read the request of a client; None if the client was killed before it was complete."""
+        head, files, _, _ = socket.recv_fds(client, CODE_BYTES, NUM_FILES)
+        size = int.from_bytes(head, "big")
+        body = client.recv(size, socket.MSG_WAITALL)
+        if not size or len(body) < size or len(files) < NUM_FILES:
+            close(files)
+            return None
+        count, *texts = body.decode(errors="surrogateescape").split("\0")
+        arguments, (folder, *variables) = texts[: int(count)], texts[int(count) :]
+        pairs = (variable.partition("=") for variable in variables)
+        return Job(arguments, folder, {name: value for name, _, value in pairs}, files)
+
+    def run(self) -> int:
+        """Run the job in this process; return its exit code."""
+        for number, file in enumerate(self.files):
+            os.dup2(file, number)
+        close(self.files)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.chdir(self.folder)
+        os.environ.clear()
+        os.environ.update({**self.environment, FORKED: "1"})
+        sys.argv = self.arguments
+        try:
+            cli.main()
+        except SystemExit as error:
+            return _exit_code(error)
+        finally:
+            sys.stdout.flush()
+        return 0
+
+
+def _exit_code(error: SystemExit) -> int:
+    """Return the exit code that Python itself would give."""
+    if error.code is None or isinstance(error.code, int):
+        return error.code or 0
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def close(files: Iterable[int]) -> None:
+    """Close files by their numbers."""
+    for file in files:
+        os.close(file)
+
+
 class Server:
-    """Imports stages, forks a process for each client, and tells the client how it has ended."""
+    """Imports stages, forks a process for each client, and sends the client its exit code."""
 
     def __init__(self, stages: dict[int, str]) -> None:
-        """Serve some stages, each at the socket of this number."""
+        """Serve these stages, each at the socket with this file number."""
         self._listeners = {socket.socket(fileno=file): stage for file, stage in stages.items()}
-        self._pages: list[Span] = []
         self._selector = selectors.DefaultSelector()
         self._clients: dict[int, socket.socket] = {}  # by the process of their job
 
     def serve(self) -> None:
-        """Work until the run is gone; then give jobs time to save."""
-        self._watch(STDIN, self._leave)
+        """Serve until the run is gone; then give the jobs time to save."""
+        self._watch(STDIN, self._stop)
         for listener in self._listeners:
             self._watch(listener, partial(self._accept, listener))
         while self._listeners:
@@ -65,7 +120,7 @@ class Server:
         self._selector.register(file, selectors.EVENT_READ, action)
 
     def _wait(self, seconds: float | None = None) -> None:
-        # One event at a time: what is done about it may make others void.
+        # One event at a time, because an action may make other events invalid.
         for key, _ in self._selector.select(seconds)[:1]:
             key.data()
 
@@ -73,26 +128,25 @@ class Server:
         client, _ = listener.accept()
         try:
             self._start(self._listeners[listener], client)
-        except OSError:  # no more processes, say: one job is lost, and not all
+        except OSError:  # such as a limit on processes: one job fails, and the server lives
             traceback.print_exc()
             client.close()
 
     def _start(self, stage: str, client: socket.socket) -> None:
-        if warm_up(f"collateral.stages.{stage}"):
-            self._pages = file_pages()
+        warm_up(stage)
         job = Job.receive(client)
         if job is None:
             client.close()
             return
-        process = forked(partial(_work, job, os.getpid()), self._pages)
+        process = fork(partial(_run, job, os.getpid()))
         close(job.files)
         ending = os.pidfd_open(process)
         self._clients[process] = client
-        self._watch(client, partial(self._pass_on, process))
-        self._watch(ending, partial(self._tell, process, ending))
+        self._watch(client, partial(self._forward_signals, process))
+        self._watch(ending, partial(self._send_exit_code, process, ending))
 
-    def _pass_on(self, process: int) -> None:
-        """Send a client's signals to its job; kill the job of a client that was killed."""
+    def _forward_signals(self, process: int) -> None:
+        """Send the signals of a client to its job; kill the job if its client was killed."""
         client, numbers = self._clients[process], b""
         with suppress(OSError):
             numbers = client.recv(64)
@@ -101,20 +155,20 @@ class Server:
         if not numbers:
             self._selector.unregister(client)
 
-    def _tell(self, process: int, ending: int) -> None:
-        """Tell a client how its job has ended."""
+    def _send_exit_code(self, process: int, ending: int) -> None:
+        """Send the exit code of a job to its client."""
         client = self._clients.pop(process)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         self._selector.unregister(ending)
         os.close(ending)
         if client in self._selector.get_map():
             self._selector.unregister(client)
-        with suppress(OSError):  # it may have been killed
+        with suppress(OSError):  # the client may have been killed
             client.sendall(code.to_bytes(CODE_BYTES, "big", signed=True))
         client.close()
 
-    def _leave(self) -> None:
-        """Take no more clients; tell the jobs to end."""
+    def _stop(self) -> None:
+        """Accept no more clients; tell the jobs to end."""
         self._selector.unregister(STDIN)
         for listener in self._listeners:
             self._selector.unregister(listener)
@@ -123,18 +177,19 @@ class Server:
             os.kill(process, signal.SIGTERM)
 
 
-def warm_up(module: str) -> bool:
-    """Import a module; tell whether it is new. If that fails, the job itself will say why."""
-    if module in sys.modules:
-        return False
-    with suppress(Exception):
-        import_module(module)
-    gc.freeze()  # what is shared with the jobs stays shared
-    return True
+def warm_up(stage: str) -> None:
+    """Import a stage; import all stages that train together, so that their jobs start alike."""
+    stages = TRAINING if stage in TRAINING else (stage,)
+    new = [name for one in stages if (name := f"collateral.stages.{one}") not in sys.modules]
+    for module in new:
+        with suppress(Exception):  # the job itself will raise the error
+            import_module(module)
+    if new:
+        gc.freeze()  # the garbage collector must not copy pages that jobs share with the server
 
 
-def _work(job: Job, server: int) -> int:
-    """Be a job, which dies with the server: its client could not know of it any more."""
+def _run(job: Job, server: int) -> int:
+    """Run a job that dies with the server: its client could not learn how it ends."""
     return job.run() if _dies_with(server) else 1
 
 
@@ -143,13 +198,12 @@ def _dies_with(parent: int) -> bool:
     return is_set and os.getppid() == parent  # which may be gone already
 
 
-def forked(action: Callable[[], int], pages: list[Span]) -> int:
-    """Fork a process that has these pages, does this, and ends, whatever happens."""
+def fork(action: Callable[[], int]) -> int:
+    """Fork a process that runs `action` and then ends, whatever happens; return its number."""
     process = os.fork()
     if not process:
         code = 1
         try:
-            take(pages)
             code = action()
         except KeyboardInterrupt:
             traceback.print_exc()
@@ -157,40 +211,28 @@ def forked(action: Callable[[], int], pages: list[Span]) -> int:
         except BaseException:
             traceback.print_exc()
         finally:
-            os._exit(as_ended(code))
+            os._exit(end_like(code))
     return process
 
 
 def serve(stages: dict[int, str], others: Iterable[int]) -> int:
-    """Serve these stages in one process."""
-    close(others)  # their clients would wait for us, should their own server die
+    """Serve these stages in this process."""
+    close(others)  # if the other server dies, its clients must not wait for this one
     Server(stages).serve()
     return 0
 
 
-def serve_apart(stages: dict[int, str], others: Iterable[int]) -> int:
-    """Fork, for the first client of each stage, a process that serves this one."""
-    close(others)
-    waiting = dict(stages)
-    while STDIN not in (asked := select([STDIN, *waiting], [], [])[0]):
-        warm_up(COMMON)
-        stage = waiting.pop(asked[0])
-        forked(partial(serve, {asked[0]: stage}, [*waiting]), file_pages())
-        os.close(asked[0])
-    return 0
-
-
 def check() -> None:
-    """Try what jobs need: Linux has it since 5.14, but a filter may refuse it."""
-    able, pages = partial(_dies_with, os.getpid()), file_pages()
-    process = forked(lambda: 0 if able() and take(pages) else 1, [])
+    """Check that the system allows what jobs need: Linux does since 5.3, but a filter may not."""
+    server = os.getpid()
+    process = fork(lambda: 0 if _dies_with(server) else 1)
     os.close(os.pidfd_open(process))
     if os.waitpid(process, 0)[1]:
-        raise OSError("no prctl, or no madvise")
+        raise OSError("no prctl")
 
 
 def listen(address: Path) -> int:
-    """Return a socket that listens at an address."""
+    """Return the file number of a socket that listens at an address."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(address))
     listener.listen(1024)
@@ -198,20 +240,20 @@ def listen(address: Path) -> int:
 
 
 def main() -> None:
-    """Serve in the folder that is the one argument."""
+    """Serve at sockets in the folder that is the one argument."""
     folder = Path(sys.argv[1])
-    os.setsid()  # a Ctrl-C is the clients', who pass it on
+    os.setsid()  # a Ctrl-C goes to the clients, which forward it
     try:
         check()
         stages = {listen(folder / stage): stage for stage in cli.stages()}
         training = {file: stage for file, stage in stages.items() if stage in TRAINING}
         others = {file: stage for file, stage in stages.items() if stage not in TRAINING}
-        forked(partial(serve_apart, training, others), [])
-        forked(partial(serve, others, training), [])
+        fork(partial(serve, training, others))
+        fork(partial(serve, others, training))
         close(stages)
         print("ready", flush=True)
         sys.stdin.read()
-    except (AttributeError, OSError) as error:  # os has no pidfd_open but on Linux
+    except (AttributeError, OSError) as error:  # only Linux has os.pidfd_open
         sys.exit(f"collateral: no warm workers here ({error}): each job imports for itself")
     finally:
         for path in folder.iterdir():

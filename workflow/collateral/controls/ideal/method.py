@@ -1,12 +1,13 @@
-"""Ideal: the retrained model's own soft labels on the forget set."""
+"""Ideal: distil Retrain's own predictions on the forget set."""
 
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
 from collateral.controls.ideal.params import Params
-from collateral.methods._shared.distillation import distil
+from collateral.methods._shared.distillation import distill
+from collateral.training.examples import Task
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run, retrained: Tensor) -> nn.Module:
     """Return `model`, updated in place; `retrained` are Retrain's soft labels (n_f, C)."""
-    return distil(model, task, retrained, params, run)
+    return distill(model, task, retrained, params, run)

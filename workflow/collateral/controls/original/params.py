@@ -1,4 +1,4 @@
-"""Parameters of doing nothing: there are none."""
+"""Original, the base model unchanged, has no parameters."""
 
 from typing import ClassVar
 

@@ -1,15 +1,20 @@
 """Accuracy on the forget, retained and test examples, and on those of the affected classes."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 
 def of_run(cell: CellResults, result: Result) -> Iterator[Row]:

@@ -1,17 +1,22 @@
 """The loss of every class that remains, its similarity to what was deleted, and their slope."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import Floats, difference_sd, half_width
 from collateral.results.dataset import Labels
 from collateral.results.layout import RETRAIN
 from collateral.results.split import Split
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -1,14 +1,18 @@
 """Seconds and memory, from the cost files of runs, tunings and support sizes; what pays when."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL, RETRAIN
 from collateral.results.record import EPOCH_SECONDS, STATED
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

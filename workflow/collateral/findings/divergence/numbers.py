@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings.divergence import METRICS
 from collateral.findings.near import NEAR, PARTS, Mask, near_by_seed
 from collateral.results.outputs import ModelOutputs, Outputs
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 CHUNK = 30_000  # probabilities at a time
 LEAST = np.float32(1e-37)  # of a probability below a logarithm

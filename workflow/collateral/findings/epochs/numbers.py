@@ -1,10 +1,15 @@
 """What was measured after every epoch of a tracked run."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from __future__ import annotations
 
-from collateral.contract.protocols import CellResults
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
 from collateral.contract.rows import Row
 from collateral.contract.tracking import TRACKED
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

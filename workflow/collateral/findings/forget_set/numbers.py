@@ -1,11 +1,16 @@
 """Sizes of the affected classes, and how much of each is forgotten."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -1,13 +1,18 @@
 """The average gaps of every run, and the noise floor of each metric and gap."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from collateral.contract.protocols import CellResults
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from collateral.contract.rows import Row
 from collateral.findings._shared.gaps import BySeed, average_gaps
 from collateral.findings._shared.statistics import floor_of, mean_of_defined
 from collateral.findings.gap import TERMS
 from collateral.results.layout import RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

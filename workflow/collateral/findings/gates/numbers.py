@@ -1,16 +1,21 @@
 """What the gates look at, from the split, the records, the outputs and the images' copies."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collateral.contract.batches import batch_sizes
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.likeness import LEAST_SIDE
 from collateral.findings.gates.copies import EXACT
 from collateral.results.layout import ORIGINAL, RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

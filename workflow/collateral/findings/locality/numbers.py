@@ -6,15 +6,19 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Epoch, Result
 from collateral.contract.rows import Row, undefined
 from collateral.contract.tracking import TRACKED
 from collateral.findings._shared.statistics import difference_sd
 from collateral.results.layout import RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
+    from collateral.results.epochs import Epoch
 
 NUM_BINS = 10
 BINNED = ("retain", "test")  # the sets whose examples are sorted into bins
@@ -69,14 +73,14 @@ class Binned:
         """1 for each example that is near, 0 for the others, by seed."""
         return [(bins >= self.first_near).astype(np.int64) for bins in self.bins]
 
-    def right(self, model: Epoch) -> Floats:
+    def right(self, model: Result | Epoch) -> Floats:
         """Return whether a model is right about each example."""
         predictions = self.cell.sets(model.train.prediction, model.test.prediction)
         labels = self.cell.sets(self.cell.labels.train, self.cell.labels.test)
         is_right: Floats = predictions[self.name] == labels[self.name]
         return is_right
 
-    def losses(self, seed: int, models: Iterable[Epoch]) -> list[tuple[float, float]]:
+    def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[tuple[float, float]]:
         """Return the reference's accuracy minus that of each model of a seed: near, and far."""
         is_near = self.is_near[self.cell.seeds.index(seed)]
         before = bin_mean(self.right(self.cell.referred(seed)), is_near, 2)
@@ -148,7 +152,7 @@ def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
             yield undefined(row) if is_lost or not _is_defined(models[epoch]) else row
 
 
-def _is_defined(model: Epoch) -> bool:
+def _is_defined(model: Result | Epoch) -> bool:
     return all(np.isfinite(part.confidence).all() for part in (model.train, model.test))
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
 from collateral.findings._shared.inference.differences import compare
@@ -29,6 +29,9 @@ from collateral.findings.localization.strength import (
 from collateral.findings.near import near_by_seed
 from collateral.results.layout import RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 LEAST_PAIRS = 3  # seeds: the two pairs of two retrainings are the same
 UNKNOWN = (np.nan, np.nan)

@@ -13,14 +13,17 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
 from collateral.results.layout import RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 LEAST_SEEDS = 2
 POOLED = 4  # seeds that the set's mean variance counts for

@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,16 @@ from scipy.special import softmax
 from sklearn.svm import SVC
 
 from collateral.contract.attacks import ATTACKS, MIA, score_of
-from collateral.contract.protocols import Answers, CellResults, Epoch, Result
 from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
 from collateral.contract.tracking import TRACKED
 from collateral.results.dataset import Labels
-from collateral.results.outputs import Outputs
+from collateral.results.outputs import Outputs, StoredOutputs
 from collateral.results.split import Split
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
+    from collateral.results.epochs import Epoch
 
 DECIMALS = {"confidence": 3, "correctness": 3, "entropy": 2, "modified_entropy": 2}
 MAX_VECTORS = 2000  # members, and as many non-members, where the feature is a vector
@@ -113,8 +117,8 @@ FEATURES: dict[str, Callable[[Examined], Floats]] = {
 
 
 def scores(
-    train: Answers,
-    test: Answers,
+    train: Outputs | StoredOutputs,
+    test: Outputs | StoredOutputs,
     labels: Labels,
     split: Split,
     drawn: Draw,

@@ -1,21 +1,26 @@
 """Curves of relearning, what is left under noise, and ZRF: of every run but sweeps', by seed."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr, softmax
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.results.layout import RETRAIN
 from collateral.results.outputs import MANY_CLASSES, lengthened, shortened
 
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
+
+    Probes = Sequence[Any]  # by seed (results/experiments.py)
+    Results = Sequence[Result]  # of a run, by seed
+
 Floats = NDArray[np.float64]
-Probes = Sequence[Any]  # by seed (results/probe.py)
-Results = Sequence[Result]  # of a run, by seed
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

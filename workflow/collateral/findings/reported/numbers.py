@@ -1,12 +1,17 @@
 """The numbers that a method's `run.report` has named."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from collateral.contract.protocols import CellResults
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from collateral.contract.rows import Row
 from collateral.findings.catalogue import is_known
 from collateral.findings.reported import METRICS
 from collateral.results.layout import ORIGINAL
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

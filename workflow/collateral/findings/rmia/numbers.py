@@ -6,17 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import rankdata
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.inference.differences import interval
 from collateral.findings._shared.statistics import tpr_at_one_percent
 from collateral.results.layout import RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 LEAST = 1e-30  # below the logarithms
 NORMAL_95 = 1.96

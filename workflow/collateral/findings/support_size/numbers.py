@@ -4,17 +4,22 @@ A model's histogram is the mean over the forget set of its class probabilities, 
 example keeps the largest few, renormalised, as the student is shown them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import Floats, mean_of_defined
-from collateral.results.support_sizes import SupportSizes
+from collateral.results.experiments import SupportSizes
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

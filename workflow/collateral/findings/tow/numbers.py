@@ -1,14 +1,19 @@
 """The tug of war of every run, by seed."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.findings.tow import TERMS
 from collateral.results.layout import RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 Floats = NDArray[np.float64]
 

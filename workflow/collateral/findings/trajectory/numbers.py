@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.contract.tracking import TRACKED
 from collateral.findings._shared.gaps import BySeed, average_gaps, forgetting_error
@@ -17,6 +17,9 @@ from collateral.findings.trajectory import SHARES
 from collateral.findings.verdict import DAMAGED
 from collateral.results.layout import RETRAIN
 from collateral.results.record import EPOCH_SECONDS
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 RATES = tuple(dict.fromkeys(name for terms in TERMS.values() for name in terms))
 

@@ -1,15 +1,20 @@
 """The regret of every tuned method's choice, and of what each rule would have chosen."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.contract.selection import TEACHER
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.gap import TERMS
 from collateral.findings.tuning.selection import admissible, choices
 from collateral.results.layout import RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 TrialRow = Mapping[str, str]  # a row of trials.csv
 COMPARED = TERMS["avg_gap"]

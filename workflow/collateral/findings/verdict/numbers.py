@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.contract.skipping import SKIPPED
 from collateral.contract.tracking import TRACKED
@@ -32,6 +32,9 @@ from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.verdict import DAMAGED, VERDICTS
 from collateral.findings.verdict.deciding import Evidence, decide
 from collateral.results.layout import ORIGINAL, RETRAIN
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
 
 Floats = NDArray[np.float64]
 MOST = {"ua": 1.0, "damage": 2.0}  # that a difference can be, either way: intervals end there

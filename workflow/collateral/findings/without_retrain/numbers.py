@@ -1,15 +1,20 @@
 """How far forgotten examples are from the base's unseen ones, and what a teacher knows."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr, softmax
 
-from collateral.contract.protocols import CellResults
 from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import mean_of_defined
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults
 
 Floats = NDArray[np.float64]
 

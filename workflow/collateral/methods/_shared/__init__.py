@@ -1,1 +1,1 @@
-"""What several methods use."""
+"""Functions that several methods share."""

@@ -1,4 +1,4 @@
-"""Training on soft labels for the forget set, shuffled among the retained examples."""
+"""Distillation: train on soft labels of the forget set, shuffled among the retained examples."""
 
 from collections.abc import Callable
 
@@ -7,30 +7,31 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from collateral.contract.distillation import StudentParams
-from collateral.contract.protocols import Run, Task
-from collateral.methods._shared.warm_pass import start_warmed
+from collateral.methods._shared.steps import start_with_warm_pass
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend
+from collateral.training.run import Run
 
-# From images of forget examples as they are trained on, and their places in the forget set, (b,),
-# to their soft labels, (b, C).
-Online = Callable[[Tensor, Tensor], Tensor]
+# Maps augmented images of forget examples, and their indices in the forget set (b,), to soft
+# labels (b, C).
+OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 
-def distil(
+def distill(
     model: nn.Module,
     task: Task,
     soft: Tensor,
     params: StudentParams,
     run: Run,
-    online: Online | None = None,
+    online: OnlineTargets | None = None,
 ) -> nn.Module:
-    """Train `model` in place towards `soft` (n_f, C) on the forget set, or `online` if given.
+    """Train `model` in place on soft labels of the forget set: `soft` (n_f, C), or `online`.
 
-    A step's loss is [sum over retained of CE + beta * sum over forgotten of soft CE] / batch size.
+    Loss of a step: [sum of CE over retained + beta * sum of soft CE over forgotten] / batch size.
     """
     soft = soft.to(run.device)
     run.report(top_mass=top_mass(soft, params.top))
-    optimizer = start_warmed(model, task, params, run)
+    optimizer = start_with_warm_pass(model, task, params, run)
     targets = weighted_targets(task, soft, params)
     examples = task.forget.joined(task.retain).relabelled(torch.arange(len(targets)))
     for epoch in run.epochs(params.epochs, model, optimizer):
@@ -39,7 +40,7 @@ def distil(
             target, forget = targets[index], index < len(soft)
             if online and forget.any():
                 seen = online(x[forget], index[forget])
-                target[forget] = params.beta * renormalised_top(seen, params.top)
+                target[forget] = params.beta * keep_top(seen, params.top)
             loss = F.cross_entropy(model(x), target)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())
@@ -47,16 +48,17 @@ def distil(
 
 
 def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
-    """Return a target (C,) for each forget, then each retained example; its sum is its weight.
+    """Return the targets (n_f + n_r, C) of the forget examples, then of the retained ones.
 
-    Cross entropy is linear in the target, so that forgotten ones times beta weigh beta.
+    Cross-entropy is linear in the target: a soft label times beta gives the example the weight
+    beta.
     """
     hard = F.one_hot(task.retain.labels, task.num_classes).to(soft.dtype)
-    return torch.cat([params.beta * renormalised_top(soft, params.top), hard])
+    return torch.cat([params.beta * keep_top(soft, params.top), hard])
 
 
-def renormalised_top(soft: Tensor, top: int | str) -> Tensor:
-    """Keep the `top` largest entries of every row, scaled to sum to 1; "all" changes nothing."""
+def keep_top(soft: Tensor, top: int | str) -> Tensor:
+    """Keep the `top` largest entries of every row and scale them to sum to 1; "all" keeps all."""
     if top == "all":
         return soft
     values, classes = _largest(soft, int(top))
@@ -64,7 +66,7 @@ def renormalised_top(soft: Tensor, top: int | str) -> Tensor:
 
 
 def top_mass(soft: Tensor, top: int | str) -> float:
-    """Return the mean share of a row that its `top` largest entries hold."""
+    """Return the sum of the `top` largest entries of a row, averaged over rows."""
     return 1.0 if top == "all" else _largest(soft, int(top))[0].sum(1).mean().item()
 
 

@@ -1,28 +1,42 @@
-"""The gradient of the cross-entropy of some examples by all trainable weights.
+"""Gradients of the cross-entropy with respect to all trainable weights, of sums or of examples.
 
-Clean images, eval mode: batch norm's statistics are constants, so that no example's gradient
-depends on another. A gradient is flat, (P,), in the order of the model's parameters.
+Images are clean and the model is in eval mode: batch norm's statistics are constants, so that no
+example's gradient depends on another example. A gradient is flat, (P,), in the order of the model's
+parameters.
 """
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from __future__ import annotations
 
-from collateral.contract.protocols import Examples
+from collections.abc import Callable
+
+import torch
+
+# torch.func imports the compiler with its first gradient: here no method's clock runs.
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
 from collateral.models._evaluating import evaluating
+from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE
+
+CHUNK_SIZE = 32  # examples whose single gradients are computed at once: benchmarks/bench_iu.py
+
+# From logits (b, C) and labels (b,) to the mean loss of the examples.
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
-    """Return the parameters that training may change, by name."""
+    """Return the parameters that have `requires_grad`, by name."""
     return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
 
 
 def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
-    """Cut a flat vector into one tensor for each trainable parameter, of its shape."""
+    """Split a flat vector into one tensor per trainable parameter, in the parameter's shape."""
     weights = trainable(model)
     pieces = vector.split([weight.numel() for weight in weights.values()])
-    # Copies, because safetensors refuses tensors that share their memory.
+    # Copies, because safetensors refuses tensors that share memory.
     return {
         name: piece.clone().view(weight.shape)
         for (name, weight), piece in zip(weights.items(), pieces, strict=True)
@@ -30,7 +44,7 @@ def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
 
 
 def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None = None) -> Tensor:
-    """Return the gradient of the examples' losses, each times its factor (1), added up."""
+    """Return the gradient of the weighted sum of the examples' losses; factors default to 1."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     factors = total.new_ones(len(examples)) if factors is None else factors.to(total)
@@ -42,3 +56,29 @@ def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None
             parts = torch.autograd.grad(loss, weights, materialize_grads=True)
             total += torch.cat([part.flatten() for part in parts])
     return total
+
+
+def per_sample_gradients(
+    model: nn.Module,
+    examples: Examples,
+    chunk_size: int = CHUNK_SIZE,
+    loss_of: Loss = F.cross_entropy,
+) -> Tensor:
+    """Return the gradient of every example's loss, (n, P), computed in chunks."""
+    # Contiguous weights: with channels_last weights, convolutions under vmap are a tenth slower.
+    weights = {name: weight.detach().contiguous() for name, weight in trainable(model).items()}
+
+    def loss(weights: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
+        return loss_of(functional_call(model, weights, (x[None],)), y[None])
+
+    gradients_of = vmap(grad(loss), in_dims=(None, 0, 0))
+    num_weights = sum(weight.numel() for weight in weights.values())
+    result = next(iter(weights.values())).new_empty(len(examples), num_weights)
+    # vmap can batch this form of attention only; the others would run once per example.
+    with evaluating(model), sdpa_kernel(SDPBackend.MATH):
+        for rows, (x, y) in zip(
+            result.split(chunk_size), examples.in_order(chunk_size), strict=True
+        ):
+            parts = gradients_of(weights, x, y)
+            torch.cat([parts[name].flatten(1) for name in weights], 1, out=rows)
+    return result

@@ -1,10 +1,11 @@
 """L2 PGD with a radius that doubles until the prediction flips, in pixel space.
 
-As the public code (Ali-E/AMUN at 9e341a9): untargeted, no random start, on from the current image
-when the radius doubles, and an example that has flipped is worked on no more; `median_after` is its
-port's in the paper's code. Deviations: a cap on the radius; `give_up`; and each step climbs the
-margin, the log-sum-exp of the other logits minus the true one. Cross-entropy is softplus(margin),
-so its gradient points the same way, but it vanishes in float32 where the model is sure.
+Like the public code (Ali-E/AMUN at 9e341a9), the attack is untargeted, has no random start,
+continues from the current image when the radius doubles, and stops for an example once its
+prediction flips; `median_after` comes from the port in the paper's code. Deviations: a maximal
+radius; `give_up`; and each step ascends the margin, the log-sum-exp of the other logits minus the
+true logit. Cross-entropy is softplus(margin), so its gradient has the same direction, but in
+float32 it vanishes for confident predictions.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
 from collateral.methods.amun.params import Prepare
+from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE
 
 
 @dataclass(frozen=True)
 class Unflipped:
-    """The examples that the model still gets right; every field has a row for each."""
+    """The examples that the model still classifies correctly; one row per example."""
 
-    index: Tensor  # (n,), position in the forget set
+    index: Tensor  # (n,), index in the forget set
     clean: Tensor  # (n, C, H, W)
-    images: Tensor  # (n, C, H, W), moved so far
+    images: Tensor  # (n, C, H, W), perturbed so far
     labels: Tensor  # (n,), true
     epsilon: Tensor  # (n,), radius; 0 before the first step
-    steps_left: Tensor  # (n,), at this radius
+    steps_left: Tensor  # (n,), remaining steps at this radius
     margin: Tensor  # (n,), before the last step
 
     @classmethod
-    def of(cls, examples: Examples) -> Unflipped:
+    def start(cls, examples: Examples) -> Unflipped:
         """Start at the clean images."""
         pixels, labels = examples.pixels(), examples.labels
         zeros = torch.zeros(len(labels), device=labels.device)
@@ -41,45 +42,45 @@ class Unflipped:
         return cls(index, pixels, pixels, labels, zeros, torch.zeros_like(labels), zeros)
 
     def where(self, mask: Tensor) -> Unflipped:
-        """Return some of the rows."""
+        """Return the rows where the mask is true."""
         return Unflipped(*(getattr(self, field.name)[mask] for field in fields(self)))
 
 
 def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, Tensor]:
-    """Return images, wrong labels, radii and positions of the examples that flip, by position."""
+    """Return images, wrong labels, radii and indices of the examples that flip, by index."""
     model.eval()
-    everyone = Unflipped.of(examples)
+    everyone = Unflipped.start(examples)
     if params.median_after is None:
-        return _attacked(model, everyone, params.epsilon0, params)
+        return _attack(model, everyone, params.epsilon0, params)
     is_first = everyone.index < params.median_after
-    first = _attacked(model, everyone.where(is_first), params.epsilon0, params)
+    first = _attack(model, everyone.where(is_first), params.epsilon0, params)
     start = _median_radius(first["epsilon"], params.epsilon0)
-    rest = _attacked(model, everyone.where(~is_first), start, params)
+    rest = _attack(model, everyone.where(~is_first), start, params)
     return {name: torch.cat([first[name], rest[name]]) for name in first}
 
 
 def _median_radius(epsilon: Tensor, epsilon0: float) -> float:
-    """Return the median; what was wrong from the start counts as epsilon0, as in the port."""
+    """Return the median radius; examples misclassified from the start count as epsilon0."""
     return epsilon.clamp_min(epsilon0).quantile(0.5).item() if len(epsilon) else epsilon0
 
 
-def _attacked(
+def _attack(
     model: nn.Module, unflipped: Unflipped, start: float, params: Prepare
 ) -> dict[str, Tensor]:
-    """Return what is kept of those that flip, from the radius `start` on."""
+    """Attack the examples, beginning with the radius `start`; return those that flip."""
     flips = [_flips(unflipped.where(unflipped.index < 0), unflipped.labels[:0])]
     while len(unflipped.index):
-        prediction, margin, gradient = _look(model, unflipped)
+        prediction, margin, gradient = _margin_gradients(model, unflipped)
         is_flipped = prediction != unflipped.labels
         flips.append(_flips(unflipped.where(is_flipped), prediction[is_flipped]))
-        unflipped = _moved(unflipped, margin, gradient, start, params)
+        unflipped = _step(unflipped, margin, gradient, start, params)
         unflipped = unflipped.where(~is_flipped & (unflipped.epsilon <= params.max_epsilon))
     order = torch.cat([some["index"] for some in flips]).argsort()
     return {name: torch.cat([some[name] for some in flips])[order] for name in flips[0]}
 
 
-def _look(model: nn.Module, unflipped: Unflipped) -> tuple[Tensor, Tensor, Tensor]:
-    """Return predictions, margins and the margins' gradients; in batches, to bound the memory."""
+def _margin_gradients(model: nn.Module, unflipped: Unflipped) -> tuple[Tensor, Tensor, Tensor]:
+    """Return predictions, margins and gradients of the margins, computed in batches."""
     parts = []
     batches = (tensor.split(BATCH_SIZE) for tensor in (unflipped.images, unflipped.labels))
     for x, y in zip(*batches, strict=True):
@@ -99,10 +100,10 @@ def margins(logits: Tensor, labels: Tensor) -> Tensor:
     return others - logits.gather(1, true).squeeze(1)
 
 
-def _moved(
+def _step(
     unflipped: Unflipped, margin: Tensor, gradient: Tensor, start: float, params: Prepare
 ) -> Unflipped:
-    """Take a step, at twice the radius where the present one is done with; first at `start`."""
+    """Take one PGD step; double the radius of examples whose steps are used up."""
     is_done = unflipped.steps_left == 0
     if params.give_up:
         is_done |= (margin - unflipped.margin) * unflipped.steps_left < -margin
@@ -113,15 +114,16 @@ def _moved(
     direction = gradient / _norm(gradient).clamp_min(torch.finfo(gradient.dtype).tiny)
     delta = unflipped.images + params.step_share * radius * direction - unflipped.clean
     delta *= (radius / _norm(delta)).clamp(max=1)
-    # Clamping moves no pixel away from the clean one, which is in [0, 1]: delta stays in the ball.
+    # Clean pixels are in [0, 1], so clamping only moves pixels towards them: delta stays in the
+    # ball.
     images = (unflipped.clean + delta).clamp(0, 1)
     return replace(unflipped, images=images, epsilon=epsilon, steps_left=steps_left, margin=margin)
 
 
 def _flips(flipped: Unflipped, prediction: Tensor) -> dict[str, Tensor]:
-    """Return what is kept of examples that flipped: they are images, and inside their ball."""
+    """Return the arrays of flipped examples, after checks of their pixel range and distance."""
     x, distance = flipped.images, _norm(flipped.images - flipped.clean).flatten()
-    # Every pixel is rounded a few times on the way.
+    # Every pixel is rounded a few times during the attack.
     rounding = 4 * torch.finfo(x.dtype).eps * math.sqrt(math.prod(x.shape[1:]))
     assert ((x >= 0) & (x <= 1)).all(), "an adversarial image is outside [0, 1]"
     assert (distance <= flipped.epsilon + rounding).all(), "an adversarial image is too far away"

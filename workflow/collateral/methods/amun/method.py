@@ -1,7 +1,8 @@
-"""AMUN: train on the forget images moved just over the decision boundary, with the wrong labels.
+"""AMUN: train on adversarial versions of the forget images, with the wrong labels they reach.
 
-The adversarial images stay floats and are not augmented, as in the public code: they end just over
-the boundary, and rounding to 256 levels alone puts some back (15 of 62 on a cut of CIFAR-100).
+As in the public code, the adversarial images stay floats and are not augmented: they lie just
+beyond the decision boundary, and rounding to 256 levels alone moves some of them back (15 of 62 on
+a subset of CIFAR-100).
 """
 
 from collections.abc import Mapping
@@ -9,15 +10,16 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
-from collateral.methods._shared.mixing import mixed
+from collateral.methods._shared.batches import mix_batches
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, set_rate, start_training
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the adversarial images and labels; what never flips is left out and reported."""
+    """Return adversarial images and labels; report the number of examples that never flip."""
     with run.phase("attack"):
         flips = attack(model, task.forget, params)
     run.report(
@@ -37,7 +39,7 @@ def unlearn(
     for epoch in run.epochs(params.epochs, model, optimizer):
         if params.lr_decay_epochs:
             set_rate(optimizer, params.lr * 0.1 ** (epoch // params.lr_decay_epochs))
-        for x, y in mixed(clean, adversarial, params, run.generator):
+        for x, y in mix_batches(clean, adversarial, params, run.generator):
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())

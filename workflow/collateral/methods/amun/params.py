@@ -10,7 +10,7 @@ from collateral.contract.work import Sizes, Work, training
 
 
 class Prepare(MethodParams):
-    """What the attack on the forget images reads; distances are L2, in pixels of [0, 1]."""
+    """Parameters of the attack on the forget images; distances are L2, pixels are in [0, 1]."""
 
     label: ClassVar[str] = "AMUN"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
@@ -40,7 +40,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Guess that an example takes as many steps as there are at one radius."""
+        """Estimate one radius per example, with all its steps."""
         return training(self.steps * sizes.forget)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
@@ -51,8 +51,8 @@ class Prepare(MethodParams):
 class Params(TrainedParams, Prepare):
     """AMUN (Ebrahimpour-Boroojeny et al., ICML 2025): train on close adversarial examples.
 
-    Each forget image is moved until the model errs, and is then trained with the wrong label that
-    it reached. `standard` keeps the forget set and its true labels beside them, `advonly` does not.
+    Each forget image is perturbed until the model misclassifies it, and is then trained with that
+    wrong label. `standard` also trains on the forget set with its true labels, `advonly` does not.
     Weight decay is the paper's; its code has 5e-4, and divides the rate by ten every 5 epochs.
 
     Formula: min CE over D_r, D_f and D_adv = {(x + d, y')}: x of D_f, d short, y' = argmax p0(x +
@@ -104,6 +104,6 @@ class Params(TrainedParams, Prepare):
     )
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the adversarial examples beside the clean ones."""
+        """Count the adversarial examples and the clean ones."""
         copies = 2 if self.variant == "standard" else 1
         return training(self.epochs * (sizes.retain + copies * sizes.forget))

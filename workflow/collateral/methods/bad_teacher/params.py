@@ -12,9 +12,9 @@ from collateral.contract.work import Sizes, Work, looking, training
 class Params(TrainedParams):
     """Bad Teacher (Chundawat et al., AAAI 2023): distil the forget set from an untrained network.
 
-    A share of the retained examples, drawn once, is distilled from the base model meanwhile. No
-    label is read. Defaults are those of the authors' notebook that forgets part of a class (a fine
-    class of CIFAR-100, where the labels are the 20 coarse ones); SSD's repository has the same.
+    At the same time, the base model is distilled on a share of the retained examples, drawn once.
+    No label is read. Defaults are those of the authors' notebook that forgets part of a class (a
+    fine class of CIFAR-100, with the 20 coarse classes as labels); SSD's repository has the same.
 
     Formula: min mean of KL(p_untrained, p) over D_f and KL(p0, p) over a share of D_r.
     """
@@ -45,6 +45,6 @@ class Params(TrainedParams):
     augment: bool = Field(False, description="Augment as the data set does; SSD's code: no.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the share; both teachers look at every image."""
+        """Count the forget set and the share; both teachers see every image."""
         images = self.epochs * (sizes.forget + int(self.share * sizes.retain))
         return training(images) + looking(2 * images)

@@ -1,4 +1,4 @@
-"""DELETE: distil the base's answer on the forget set, with the true class taken out of it."""
+"""DELETE: distil the base model's predictions on the forget set without the true class."""
 
 import copy
 
@@ -6,9 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods.delete.params import Params
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -26,11 +27,11 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def without_class(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the softmax of the other classes, (B, C); the labels' own entries are 0."""
+    """Return the softmax over all classes but the label, (B, C); the label's entry is 0."""
     others = logits.scatter(1, labels[:, None], -torch.inf)
     return others.softmax(1)
 
 
 def divergence(target: Tensor, logits: Tensor) -> Tensor:
-    """Return KL(target || softmax of the logits), in nats, a mean over the examples."""
+    """Return KL(target || softmax of the logits) in nats, averaged over the examples."""
     return F.kl_div(logits.log_softmax(1), target, reduction="batchmean")

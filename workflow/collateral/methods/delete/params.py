@@ -12,11 +12,11 @@ CODE = {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0, "a
 
 
 class Params(TrainedParams):
-    """DELETE (Zhou et al., CVPR 2025): the base's own answer on D_f, without the true class.
+    """DELETE (Zhou et al., CVPR 2025): distil the base's predictions on D_f without the true class.
 
-    A forget example's target is the base model's softmax with the true class's logit at minus
-    infinity, on the same view of the image. No retained example is seen. Made for whole classes:
-    of a part of a class, the kept classmates get no word.
+    The target of a forget example is the base model's softmax with the logit of the true class at
+    minus infinity, on the same augmented image. No retained example is used. It is made for whole
+    classes: if part of a class is forgotten, nothing protects the rest of that class.
 
     Formula: min mean KL(t, p) over D_f, t = softmax of the base's logits with that of y at minus
     infinity.
@@ -36,6 +36,6 @@ class Params(TrainedParams):
     weight_decay: float = Field(0, ge=0, description="Public code: none.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the base's answers too."""
+        """Count the student and the base model."""
         images = self.epochs * sizes.forget
         return training(images) + looking(images)

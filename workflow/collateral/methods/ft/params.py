@@ -9,7 +9,7 @@ from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between,
 
 
 class Params(WarmedParams):
-    """FT, fine-tuning (Warnecke et al., NDSS 2023): train on, on the retained examples alone.
+    """FT, fine-tuning (Warnecke et al., NDSS 2023): train the base on the retained examples only.
 
     Formula: min CE(D_r).
     """

@@ -1,4 +1,4 @@
-"""GA: climb the loss on the forget set; no retained example is seen.
+"""GA: gradient ascent on the forget set; no retained example is used.
 
 Weight decay keeps its sign, as in the public code: the weights shrink while the loss rises.
 """
@@ -8,15 +8,16 @@ from itertools import islice
 from torch import nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
-from collateral.methods._shared.warm_pass import start_warmed
+from collateral.methods._shared.steps import start_with_warm_pass
 from collateral.methods.ga.params import Params
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, num_batches, steps_by_epoch
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
     """Return `model`, updated in place."""
-    optimizer = start_warmed(model, task, params, run)
+    optimizer = start_with_warm_pass(model, task, params, run)
     steps = steps_by_epoch(params.epochs, params.steps, num_batches(task.forget, params.batch_size))
     for epoch in run.epochs(len(steps), model, optimizer):
         batches = task.forget.batches(params.batch_size, run.generator, augment=params.augment)

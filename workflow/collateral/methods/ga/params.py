@@ -12,8 +12,9 @@ from collateral.contract.work import Sizes, Work, training
 class Params(WarmedParams):
     """GA, gradient ascent (Thudi et al., EuroS&P 2022): raise the loss on the forget set.
 
-    With fewer forget examples than `batch_size` an epoch is one step, and in train mode much of
-    the damage is batch norm's drift towards the forgotten class: see `batchnorm: frozen`.
+    With fewer forget examples than `batch_size`, an epoch is one step. In train mode, much of the
+    damage comes from batch norm statistics that drift to the forgotten class: see `batchnorm:
+    frozen`.
 
     Formula: w <- w + lr grad CE(D_f).
     """
@@ -35,5 +36,5 @@ class Params(WarmedParams):
     lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-2].")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count steps where they are given."""
+        """Count the steps if they are given, else the epochs."""
         return training(self.images_in(sizes.forget, self.epochs, self.steps))

@@ -1,26 +1,25 @@
-"""F^-1 v for the Fisher matrix F = damping I + (1/N) sum of g g^T over N examples' gradients g."""
+"""Solve F x = v for the Fisher matrix F = damping I + (1/N) sum of g g^T over N gradients g."""
 
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
-from collateral.methods._shared.gradients import summed_gradient
-from collateral.methods._shared.per_sample import CHUNK_SIZE, per_sample_gradients
+from collateral.methods._shared.gradients import CHUNK_SIZE, per_sample_gradients, summed_gradient
 from collateral.methods.iu.params import Prepare
-from collateral.methods.iu.products import is_known, products
+from collateral.methods.iu.products import products, supports
+from collateral.training.examples import Examples
 
-# Gradients kept at a time: 1000 of ResNet-56 are 3.4 GB, and two jobs may run side by side.
+# Memory for gradients: 1000 of ResNet-56 take 3.4 GB, and two jobs may run in parallel.
 MAX_BYTES = 2 * 2**30
 
 
-def solved(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> Tensor:
-    """Return F^-1 v, F over all `examples`, by Woodbury's identity: one N x N system.
+def solve(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> Tensor:
+    """Return F^-1 v with F over all `examples`, by Woodbury's identity: one N x N system.
 
-    F^-1 v = (v - G^T c) / damping, (N damping I + G G^T) c = G v, with the gradients as G's rows.
-    G^T c is a weighted sum of gradients, which needs no gradient of its own for each example.
+    F^-1 v = (v - G^T c) / damping and (N damping I + G G^T) c = G v, where the rows of G are the
+    gradients. G^T c is the gradient of a weighted sum of losses: it needs no per-example gradients.
     """
     gram, along_v = gram_and_products(model, examples, v)
-    # In float64 on the CPU: N x N is small, and not every device has float64.
+    # In float64 on the CPU: the matrix is small, and not every device has float64.
     system = gram.cpu().double()
     system.diagonal().add_(len(examples) * damping)
     factors = torch.linalg.solve(system, along_v.cpu().double())
@@ -30,9 +29,9 @@ def solved(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> T
 def gram_and_products(
     model: nn.Module, examples: Examples, v: Tensor, max_bytes: int = MAX_BYTES
 ) -> tuple[Tensor, Tensor]:
-    """Return G G^T, (N, N), and G v, (N,), keeping at most `max_bytes` of G (one row at least).
+    """Return G G^T, (N, N), and G v, (N,), with at most `max_bytes` of G in memory.
 
-    Where G is larger, its rows are kept in blocks, and those after a block are computed again.
+    A larger G is processed in blocks of rows; for each block, all later rows are recomputed.
     """
     count = len(examples)
     gram, products = v.new_empty(count, count), v.new_empty(count)
@@ -49,7 +48,7 @@ def gram_and_products(
 
 
 def inner_products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor:
-    """Return the products of every example's gradient with K directions (K, P), as (n, K)."""
+    """Return the inner products (n, K) of every example's gradient with K directions (K, P)."""
     result = directions.new_empty(len(examples), len(directions))
     for start in range(0, len(examples), CHUNK_SIZE):
         chunk = torch.arange(start, min(start + CHUNK_SIZE, len(examples)))
@@ -57,18 +56,18 @@ def inner_products(model: nn.Module, examples: Examples, directions: Tensor) -> 
     return result
 
 
-def corrected_by_first(model: nn.Module, retain: Examples, v: Tensor, params: Prepare) -> Tensor:
-    """Return what the public code's WoodFisher recursion makes of v.
+def run_woodfisher(model: nn.Module, retain: Examples, v: Tensor, params: Prepare) -> Tensor:
+    """Return the result of the public code's WoodFisher recursion for v.
 
-    The recursion carries k, from v, and o, from the first example's gradient g_0, through
+    The recursion starts with k = v and with o = g_0, the gradient of the first example. It updates
     k -= <k, g> / (N + <o, g>) o;  o -= <o, g> / (N + <o, g>) o
-    for the next N + 1 gradients g. As o is never rebuilt from g, it stays o = s g_0, and so
-    k = v / damping - c g_0: a rank-one correction, told by the two scalars s and c.
+    for the next N + 1 gradients g. Because o is never rebuilt from g, it stays o = s g_0, and so
+    k = v / damping - c g_0: a rank-one correction that two scalars, s and c, determine.
     """
     first = summed_gradient(model, retain.select(torch.tensor([0])))
     following = torch.arange(1, min(params.samples + 2, len(retain)))
     directions = torch.stack([first, v / params.damping])
-    multiply = products if is_known(model) else inner_products
+    multiply = products if supports(model) else inner_products
     s, c = 1 / params.damping, 0.0
     for along_first, along_v in multiply(model, retain.select(following), directions).tolist():
         denominator = params.samples + s * along_first

@@ -10,7 +10,7 @@ from collateral.contract.work import PER_SAMPLE, Sizes, Work, training
 
 
 class Prepare(MethodParams):
-    """What the direction of the step depends on; its length is free."""
+    """Parameters of the direction of the step, without its length."""
 
     label: ClassVar[str] = "IU"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
@@ -36,7 +36,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the gradient of everything, and those of single examples."""
+        """Count the gradient of all examples, and the per-example gradients."""
         single = min(self.samples, sizes.retain)
         return training(sizes.examples + PER_SAMPLE * single)
 
@@ -45,7 +45,7 @@ class Params(Prepare):
     """IU, influence unlearning (Koh and Liang, ICML 2017; Jia et al., NeurIPS 2023: WoodFisher).
 
     One step of length alpha along F^-1 v in eval mode, no epochs: v is the change of the mean loss
-    gradient when D_f is taken out, F the damped Fisher matrix of the retained examples.
+    gradient when D_f is removed, F the damped Fisher matrix of the retained examples.
 
     Formula: w = w0 + alpha (damping I + F)^-1 v, with v = (n_f / n) (grad CE(D_f) - grad CE(D_r))
     and F the mean of g g^T over retained examples.

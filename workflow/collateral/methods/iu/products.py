@@ -1,9 +1,9 @@
-"""Products of every example's gradient with a few directions, without any example's gradient.
+"""Inner products of every example's gradient with some directions, without per-example gradients.
 
-A layer that is linear in its parameters makes it simple: the product of an example's gradient with
-a direction is that of the gradient of the layer's output with what the layer would put out if the
-direction were its parameters. One forward and one backward pass serve a whole batch, and no weight
-has a gradient of its own for each example. Clean images, eval mode, as in `gradients`.
+For a layer that is linear in its parameters, the inner product of an example's gradient with a
+direction equals the inner product of the gradient of the layer's output with the output that the
+layer would have if the direction were its parameters. So one forward and one backward pass serve a
+whole batch. Images are clean and the model is in eval mode, as in `gradients`.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Batch, Examples
 from collateral.methods._shared.gradients import by_parameter
 from collateral.models._evaluating import evaluating
+from collateral.training.examples import Batch, Examples
 
 BATCH_SIZE = 64  # benchmarks/bench_iu.py
 
@@ -23,16 +23,16 @@ Directions = dict[str, Tensor]  # (K, *shape of the parameter), by the parameter
 Hook = Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]
 
 
-def is_known(model: nn.Module) -> bool:
-    """Tell whether all parameters belong to layers that are known here."""
-    return all(_is_known(layer) for layer in model.modules() if _own_names(layer))
+def supports(model: nn.Module) -> bool:
+    """Return whether all parameters of the model belong to supported layers."""
+    return all(_is_supported(layer) for layer in model.modules() if _own_names(layer))
 
 
 def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor:
-    """Return the products (n, K) of every example's gradient with `directions` (K, P)."""
+    """Return the inner products (n, K) of every example's gradient with `directions` (K, P)."""
     pieces = [by_parameter(model, direction) for direction in directions]
     by_name = {name: torch.stack([piece[name] for piece in pieces]) for name in pieces[0]}
-    # A parameter that does not train has no part in a direction.
+    # A frozen parameter has no entries in a direction: fill in zeros.
     for name, weight in model.named_parameters():
         by_name.setdefault(name, weight.new_zeros(len(directions), *weight.shape))
     result = directions.new_zeros(len(examples), len(directions))
@@ -45,12 +45,12 @@ def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor
 
 
 def _add_products(model: nn.Module, batch: Batch, directions: Directions, total: Tensor) -> None:
-    """Add every layer's part to `total`, (b, K)."""
+    """Add the part of every layer to `total`, (b, K)."""
     handles = []
     for name, layer in model.named_modules():
         if own := _own_names(layer):
-            of_layer = {parameter: directions[f"{name}.{parameter}"] for parameter in own}
-            handles.append(layer.register_forward_hook(_listener(of_layer, total)))
+            parts = {parameter: directions[f"{name}.{parameter}"] for parameter in own}
+            handles.append(layer.register_forward_hook(_make_hook(parts, total)))
     try:
         _backward(model, *batch)
     finally:
@@ -58,10 +58,10 @@ def _add_products(model: nn.Module, batch: Batch, directions: Directions, total:
             handle.remove()
 
 
-def _listener(directions: Directions, total: Tensor) -> Hook:
-    """Return a hook that adds a layer's products when the backward pass comes to it."""
+def _make_hook(directions: Directions, total: Tensor) -> Hook:
+    """Return a forward hook that adds the layer's products during the backward pass."""
 
-    def listen(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+    def register(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         x = inputs[0].detach()
         version = x._version
 
@@ -69,14 +69,14 @@ def _listener(directions: Directions, total: Tensor) -> Hook:
             assert x._version == version, "the input of a layer was changed in place"
             total.add_(PRODUCTS[type(layer)](layer, x, delta, directions))
 
-        # The tensor as it is now: a ReLU that changes it in place comes later.
+        # Registered now, before an in-place ReLU changes the tensor.
         output.register_hook(add)
 
-    return listen
+    return register
 
 
 def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
-    """Run both passes; gradients are computed of what passes between layers, not of weights."""
+    """Run both passes with gradients for the activations but not for the weights."""
     fixed = {name: weight.detach() for name, weight in model.named_parameters()}
     with torch.enable_grad():
         x = x.requires_grad_()
@@ -84,28 +84,28 @@ def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
         torch.autograd.grad(loss, x)
 
 
-def _of_convolution(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
+def _conv_products(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
     weights = directions["weight"].flatten(0, 1)  # all directions at once, (K C_out, ...)
     weights = weights.contiguous(memory_format=torch.channels_last)
     output = F.conv2d(x, weights, None, layer.stride, layer.padding, layer.dilation)
-    output = _by_place(output).unflatten(2, (-1, delta.shape[1]))  # (b, places, K, C_out)
-    result = output.mul_(_by_place(delta)[:, :, None]).sum(1).sum(2)
+    output = _by_pixel(output).unflatten(2, (-1, delta.shape[1]))  # (b, pixels, K, C_out)
+    result = output.mul_(_by_pixel(delta)[:, :, None]).sum(1).sum(2)
     if layer.bias is not None:
         result += delta.sum((2, 3)) @ directions["bias"].T
     return result
 
 
-def _of_linear(layer: nn.Linear, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
+def _linear_products(layer: nn.Linear, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
     result = torch.einsum("bi,koi,bo->bk", x, directions["weight"], delta)
     if layer.bias is not None:
         result += delta @ directions["bias"].T
     return result
 
 
-def _of_batch_norm(
+def _batch_norm_products(
     layer: nn.BatchNorm2d, x: Tensor, delta: Tensor, directions: Directions
 ) -> Tensor:
-    """Return the products where the statistics are constants."""
+    """Return the products in eval mode, in which the statistics are constants."""
     mean, variance = layer.running_mean, layer.running_var
     assert mean is not None and variance is not None, "batch norm without running statistics"
     total = delta.sum((2, 3))
@@ -114,14 +114,14 @@ def _of_batch_norm(
 
 
 PRODUCTS: dict[type[nn.Module], Callable[..., Tensor]] = {
-    nn.Conv2d: _of_convolution,
-    nn.Linear: _of_linear,
-    nn.BatchNorm2d: _of_batch_norm,
+    nn.Conv2d: _conv_products,
+    nn.Linear: _linear_products,
+    nn.BatchNorm2d: _batch_norm_products,
 }
 
 
-def _by_place(images: Tensor) -> Tensor:
-    """Return (b, height * width, C) of (b, C, height, width): a view where channels come last."""
+def _by_pixel(images: Tensor) -> Tensor:
+    """Reshape (b, C, height, width) to (b, height * width, C); a view if channels come last."""
     return images.permute(0, 2, 3, 1).flatten(1, 2)
 
 
@@ -129,7 +129,7 @@ def _own_names(module: nn.Module) -> list[str]:
     return [name for name, _ in module.named_parameters(recurse=False)]
 
 
-def _is_known(layer: nn.Module) -> bool:
+def _is_supported(layer: nn.Module) -> bool:
     if isinstance(layer, nn.Conv2d) and (layer.groups, layer.padding_mode) != (1, "zeros"):
         return False
     return type(layer) in PRODUCTS

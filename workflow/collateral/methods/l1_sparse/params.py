@@ -11,8 +11,8 @@ from collateral.contract.published import OPTML, Published
 class Params(TrainedParams):
     """L1-sparse (Jia et al., NeurIPS 2023): fine-tuning with an l1 penalty that falls to nothing.
 
-    The penalty is on all weights, batch norm's and biases too. Which gamma the authors used is not
-    known: their code's default belongs to another method. It has to be tuned.
+    The penalty includes the weights of batch norm and the biases. The authors' gamma is not known,
+    because the default in their code belongs to another method: it has to be tuned.
 
     Formula: min CE(D_r) + gamma_e |w|_1, in epoch e of E gamma_e = gamma (1 - e / (E -
     plain_epochs)).
@@ -46,5 +46,5 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """Tell whether what an epoch does depends on how many there are: of plain ones, always."""
+        """Whether an epoch depends on the number of epochs; with plain epochs it always does."""
         return super().is_paced or self.plain_epochs > 0

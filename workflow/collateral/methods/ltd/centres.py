@@ -1,4 +1,4 @@
-"""A support around several centres: the forget set's examples, or clusters of them."""
+"""A support around several centres: the forget examples, or clusters of them."""
 
 import math
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from torch import Tensor
 from collateral.methods._shared.nearest import (
     Search,
     depths,
-    depths_of,
-    first_ones,
+    find_depths,
     nearest,
+    select_shallowest,
     similarity,
     similarity_to_nearest,
 )
@@ -21,72 +21,72 @@ from collateral.methods._shared.nearest import (
 
 @dataclass(frozen=True)
 class Centres:
-    """Where the forget set lies, and which of the centres each of its examples belongs to."""
+    """Centres in feature space, and the centre of each forget example."""
 
     directions: Tensor  # (c, D)
     cluster: Tensor  # (n_f,)
 
     @property
     def shares(self) -> Tensor:
-        """The share of the forget set that belongs to each centre."""
+        """The fraction of the forget set that belongs to each centre."""
         return self.cluster.bincount().double() / len(self.cluster)
 
 
-def every_example(forget: Tensor) -> Centres:
-    """Return a centre for each of the forget set's features."""
+def use_every_example(forget: Tensor) -> Centres:
+    """Return every forget example as a centre of its own."""
     return Centres(forget, torch.arange(len(forget)))
 
 
-def sums_of(forget: Tensor, cluster: Tensor) -> Centres:
-    """Return the sum of each cluster's features, which is to it what D_f's sum is to D_f."""
+def sum_clusters(forget: Tensor, cluster: Tensor) -> Centres:
+    """Return the sum of the features of each cluster as its centre."""
     groups = [forget[cluster == c] for c in range(int(cluster.max()) + 1)]
     sums = torch.stack([group.sum(0, dtype=torch.float64) for group in groups])
     return Centres(sums.to(forget.dtype), cluster)
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Places among the retained examples, ascending, and whose neighbours they are."""
+class Support:
+    """Indices into the retained examples, ascending, and their similarities."""
 
     support: Tensor
-    similarity: Tensor  # (n,), of all retained examples to the centre nearest to each; or NaN
-    # From a centre to whether each place is one of its own; None with the mean.
+    similarity: Tensor  # (n,), of all retained examples to their nearest centre; NaN: not computed
+    # Maps a centre to a mask over the support: the centre's own neighbours; None for the mean.
     is_near: Callable[[int], Tensor] | None = None
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The retained examples around the centres."""
+    """The retained examples, searched by their similarity to the centres."""
 
     retain: Tensor  # (n, D)
     centres: Centres
     search: Search
-    scores: Tensor | None  # (n,), similarity to the nearest centre; None: only of what is found
+    scores: Tensor | None  # (n,), similarity to the nearest centre; None: an approximate search
 
-    def of_size(self, size: int) -> Chosen:
-        """Share `size` places among the centres: each takes its nearest, in proportion."""
+    def of_size(self, size: int) -> Support:
+        """Return `size` examples: each centre adds its nearest ones, in proportion to its share."""
         shares, size = self.centres.shares, min(size, len(self.retain))
-        return self._first(depths_of(self.search, shares, size, len(self.retain)), size, shares)
+        return self._first(find_depths(self.search, shares, size, len(self.retain)), size, shares)
 
-    def of_each(self, count: int) -> Chosen:
-        """Return the union of the `count` nearest of each centre."""
+    def of_each(self, count: int) -> Support:
+        """Return the union of the `count` nearest examples of each centre."""
         alike = torch.ones(len(self.centres.directions), dtype=torch.float64)
         depth = depths(self.search, alike, count, len(self.retain))
         return self._first(depth, len(self.retain), alike)
 
-    def above(self, least: float) -> Chosen:
-        """Return what is at least so similar to one of the centres."""
-        assert self.scores is not None, "a threshold asks for all similarities"
+    def above(self, least: float) -> Support:
+        """Return the examples with at least this similarity to one of the centres."""
+        assert self.scores is not None, "a threshold needs all similarities"
         support = (self.scores >= least).nonzero().squeeze(1)
 
         def is_near(centre: int) -> Tensor:
             return similarity(self.retain[support], self.centres.directions[[centre]]) >= least
 
-        return Chosen(support, self.scores, is_near)
+        return Support(support, self.scores, is_near)
 
-    def _first(self, depth: Tensor, size: int, shares: Tensor) -> Chosen:
+    def _first(self, depth: Tensor, size: int, shares: Tensor) -> Support:
         scores = self._scores_of(depth.isfinite()) if self.scores is None else self.scores
-        support = first_ones(depth, scores, size)
+        support = select_shallowest(depth, scores, size)
         limit = depth[support].max().item()
 
         def is_near(centre: int) -> Tensor:
@@ -94,7 +94,7 @@ class Neighbourhood:
             most = math.ceil(limit * shares[centre].item())
             return depths(own, shares[[centre]], most, len(self.retain))[support] <= limit
 
-        return Chosen(support, scores, is_near)
+        return Support(support, scores, is_near)
 
     def _scores_of(self, is_found: Tensor) -> Tensor:
         scores = torch.full((len(self.retain),), torch.nan)

@@ -1,4 +1,4 @@
-"""Which examples of the forget set belong together: k-means on the directions of their features."""
+"""Clusters of the forget set: k-means on normalised features."""
 
 import torch
 from sklearn.cluster import KMeans
@@ -10,18 +10,18 @@ from torch.nn.functional import normalize
 # Kaufman and Rousseeuw, Finding Groups in Data (1990): above it, "a reasonable structure".
 LEAST_SILHOUETTE = 0.5
 STARTS = 10
-MOST_CLUSTERS = 10  # that `auto` tries
-SAMPLE = 2000  # examples of which a silhouette is taken: its time and memory go with their square
+MOST_CLUSTERS = 10  # largest number that `auto` tries
+SAMPLE = 2000  # examples in a silhouette score, whose time and memory are quadratic in them
 
 
-def clusters_of(features: Tensor, number: int | str, seed: int) -> Tensor:
+def find_clusters(features: Tensor, number: int | str, seed: int) -> Tensor:
     """Return the cluster of each row, (n,), numbered in order of appearance.
 
-    `number` clusters, at most one a row. `auto`: as many as have the largest mean silhouette, or
-    one where none has more than LEAST_SILHOUETTE.
+    `auto` takes the number of clusters with the largest mean silhouette, or one cluster if no
+    silhouette is above LEAST_SILHOUETTE.
     """
     units = normalize(features.double(), dim=1)
-    # Sums in the order of one thread: the same bits on any machine of the kind.
+    # One thread, because the order of a sum decides its bits.
     with threadpool_limits(1):
         found = _best(units, seed) if number == "auto" else _split(units, int(number), seed)
     return _in_order(found)

@@ -1,38 +1,44 @@
-"""LTD: retained neighbours of the forget set teach a small model, which teaches the base model."""
+"""LTD: train a small teacher on neighbours of the forget set; distil its labels."""
 
 from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
 from collateral.contract.seeds import seed_of
-from collateral.methods._shared.distillation import distil
-from collateral.methods.ltd.lessons import Lesson, asking, lessons_of, weights_of
+from collateral.methods._shared.distillation import distill
+from collateral.methods.ltd.assignments import (
+    TeacherAssignment,
+    assign_teachers,
+    online_targets,
+    prefix_weights,
+)
 from collateral.methods.ltd.params import Params, Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.methods.ltd.teacher import new_teacher, train_teacher
+from collateral.training.examples import Task
 from collateral.training.inference import infer
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return support, similarity and soft labels; the teachers' weights if `unlearn` needs them."""
+    """Return support, similarity and soft labels, and the teachers' weights if they are needed."""
     prepared = choose_support(model, task, params, run)
     if params.teacher_seed is not None:
         run.generator.manual_seed(seed_of("teacher", params.teacher_seed, run.random_seed()))
     with run.phase("teacher"):
-        lessons = lessons_of(prepared, task, params)
+        assignments = assign_teachers(prepared, task, params)
         soft, accuracies = torch.zeros(len(task.forget), task.num_classes), []
-        for number, lesson in enumerate(lessons):
+        for number, assignment in enumerate(assignments):
             teacher = new_teacher(params.teacher, model, task.info, run)
-            accuracies.append(train_teacher(teacher, lesson.support, params, run))
-            said = infer(teacher, lesson.taught)[1].softmax(1)
-            soft[lesson.pupils] += said / params.teacher_ensemble
+            accuracies.append(train_teacher(teacher, assignment.support, params, run))
+            prediction = infer(teacher, assignment.forget)[1].softmax(1)
+            soft[assignment.index] += prediction / params.teacher_ensemble
             if params.targets == "augmented":
-                prepared |= weights_of(teacher, number, len(lessons))
+                prepared |= prefix_weights(teacher, number, len(assignments))
     prepared |= {"soft_labels": soft, "teacher_accuracy": torch.cat(accuracies)}
-    if len(lessons) > 1:
-        _report_teachers(lessons, accuracies, run)
+    if len(assignments) > 1:
+        _report_teachers(assignments, accuracies, run)
     _report(prepared, task, run)
     return prepared
 
@@ -43,22 +49,24 @@ def unlearn(
     """Return `model`, updated in place."""
     online = None
     if params.targets == "augmented":
-        online = asking(model, task, params, run, prepared)
-    return distil(model, task, prepared["soft_labels"], params, run, online)
+        online = online_targets(model, task, params, run, prepared)
+    return distill(model, task, prepared["soft_labels"], params, run, online)
 
 
-def _report_teachers(lessons: Sequence[Lesson], accuracies: Sequence[Tensor], run: Run) -> None:
-    """Add up what each teacher has reported of itself: their epochs, and the mean accuracy."""
-    sizes = [len(lesson.support) for lesson in lessons]
-    right = [size * own[-1].item() for size, own in zip(sizes, accuracies, strict=True)]
+def _report_teachers(
+    assignments: Sequence[TeacherAssignment], accuracies: Sequence[Tensor], run: Run
+) -> None:
+    """Report the epochs of all teachers together, and their mean accuracy on the support."""
+    sizes = [len(assignment.support) for assignment in assignments]
+    correct = [size * own[-1].item() for size, own in zip(sizes, accuracies, strict=True)]
     run.report(
         teacher_epochs=sum(map(len, accuracies)),
-        teacher_support_accuracy=sum(right) / sum(sizes),
+        teacher_support_accuracy=sum(correct) / sum(sizes),
     )
 
 
 def _report(prepared: Mapping[str, Tensor], task: Task, run: Run) -> None:
-    """Name the numbers for the tables; this is where, and why, the forget set's labels are read."""
+    """Report numbers for the tables; only here are the labels of the forget set read."""
     support = prepared["support"]
     is_right = prepared["soft_labels"].argmax(1) == task.forget.labels.cpu()
     run.report(

@@ -11,17 +11,17 @@ from collateral.contract.published import PAPER_CODE, Between, Published
 from collateral.contract.spelling import unknown
 from collateral.contract.work import Sizes, Work, looking, training
 
-# To estimate the teacher's work: what a support of unknown size is taken for, and `clusters: auto`.
+# Assumptions for the estimate of work: an unknown size of the support, and `clusters: auto`.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
 
 
 def teachers() -> list[str]:
-    """Return what a teacher may be."""
+    """Return the names of all models that a teacher can be."""
     return [*MODEL.names(), "mlp_frozen"]
 
 
 class Prepare(MethodParams):
-    """Which retained examples the teacher learns, and how."""
+    """Parameters of the support and of the training of the teacher."""
 
     label: ClassVar[str] = "LTD"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
@@ -132,14 +132,14 @@ class Prepare(MethodParams):
         return value
 
     def asked_of_retained(self) -> dict[str, int]:
-        """Return k or what replaces it."""
+        """Return k, or k_each if it is given."""
         if self.min_similarity is not None:
             return {}
         asked = {"k": self.k} if self.k_each is None else {"k_each": self.k_each}
         return {key: count for key, count in asked.items() if isinstance(count, int)}
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the embedding of everything, and the whole budget of every teacher."""
+        """Count the embedding of all examples, and all epochs of every teacher."""
         epochs = self.teacher_ensemble * self.teacher_epochs
         lessons = epochs * min(self._size(sizes), sizes.retain)
         work = looking(sizes.examples)
@@ -150,11 +150,11 @@ class Prepare(MethodParams):
         return work + training(lessons, self.teacher)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count similarities and soft labels; a teacher that is kept is small beside them."""
+        """Count similarities and soft labels; a stored teacher is small in comparison."""
         return sizes.retain + sizes.forget * sizes.classes
 
     def _size(self, sizes: Sizes) -> int:
-        """Return the size of the support, as far as it is known, at most."""
+        """Return an upper bound of the size of the support, or an assumption."""
         if self.k_each is not None:
             clusters = self.clusters if isinstance(self.clusters, int) else UNKNOWN_CLUSTERS
             centres = {"mean": 1, "cluster": clusters, "example": sizes.forget}
@@ -165,17 +165,17 @@ class Prepare(MethodParams):
 
     @property
     def _takes_a_step(self) -> bool:
-        """Whether `auto` is asked, which nothing replaces."""
+        """Whether the size of the support is chosen by `k: auto`."""
         return self.k == "auto" and self.k_each is None and self.min_similarity is None
 
 
 class Params(StudentParams, Prepare):
     """LTD, Local Teacher Distillation (the paper, section 4): soft labels from a local teacher.
 
-    A small teacher learns retained examples near the forget set; its predictions replace the
-    forget set's labels, which are read for no purpose but to report the teacher's accuracy.
-    Deviation from the public code: features are those of clean images, and so, by default, are
-    the teacher's labels; the public code augments both.
+    A small teacher is trained on retained examples near the forget set; its predictions replace
+    the labels of the forget set, which are used only to report the teacher's accuracy. Deviation
+    from the public code: features and, by default, the teacher's predictions are of clean images;
+    the public code augments both.
 
     Formula: min [sum of CE(y, p) over D_r + beta sum of CE(top(q), p) over D_f] / batch, q the
     teacher's probabilities, of which top(q) keeps the largest few.

@@ -1,4 +1,4 @@
-"""Which retained examples the teacher learns."""
+"""The support: the retained examples that the teacher is trained on."""
 
 import math
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.nearest import (
     Search,
     nearest,
@@ -16,26 +15,28 @@ from collateral.methods._shared.nearest import (
     similarity,
     similarity_to_nearest,
 )
-from collateral.methods.ltd.ascent import take_ascent_step
-from collateral.methods.ltd.centres import Chosen, Neighbourhood, every_example, sums_of
+from collateral.methods.ltd.auto_k import take_ascent_step
+from collateral.methods.ltd.centres import Neighbourhood, Support, sum_clusters, use_every_example
 from collateral.methods.ltd.params import Prepare
+from collateral.training.examples import Task
 from collateral.training.inference import infer
+from collateral.training.run import Run
 
-NUM_CHECKED = 100  # forget examples, of which an approximate search's recall is reported
+NUM_CHECKED = 100  # forget examples for which the recall of an approximate search is reported
 
 
 def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return `support`, places among the retained examples, and the numbers that chose it.
+    """Return the indices of the support in the retained set, and the numbers that chose it.
 
-    Where it lies around clusters: also the `cluster` of each forget example, and in `parts`
-    (clusters, places) which places are neighbours of which cluster.
+    With clusters, also return the `cluster` of each forget example, and the mask `parts`
+    (clusters, support): which support examples are neighbours of which cluster.
     """
     with run.phase("embedding"):
         retain_features, logits = infer(model, task.retain)
         was_right = logits.argmax(1) == task.retain.labels.cpu()
         forget_features, logits = infer(model, task.forget)
     with run.phase("support"):
-        around = _around(retain_features, forget_features, params, run)
+        around = _make_neighbourhood(retain_features, forget_features, params, run)
     found = {}
     if params.min_similarity is not None:
         choose = partial(around.above, params.min_similarity)
@@ -44,7 +45,7 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
     elif params.k != "auto":
         choose = partial(around.of_size, params.k)
     else:
-        assert around.scores is not None, "bins ask for all similarities"
+        assert around.scores is not None, "bins need all similarities"
         with run.phase("ascent"):
             forget = task.forget.relabelled(logits.argmax(1))
             step = take_ascent_step(model, task.retain, forget, around.scores, was_right)
@@ -57,33 +58,33 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
 
 @dataclass(frozen=True)
 class AroundMean:
-    """The retained examples by their similarity to the mean of the forget set."""
+    """Retained examples ranked by their similarity to the mean of the forget set."""
 
     scores: Tensor  # (n,)
     which: str
     generator: torch.Generator
 
-    def of_size(self, size: int) -> Chosen:
-        """Return the closest, the farthest, or random ones."""
-        return Chosen(select(self.scores, size, self.which, self.generator), self.scores)
+    def of_size(self, size: int) -> Support:
+        """Return the `size` closest, farthest or random examples."""
+        return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
-    def above(self, least: float) -> Chosen:
-        """Return as many as are at least so similar to the mean."""
+    def above(self, least: float) -> Support:
+        """Return as many examples as have at least this similarity to the mean."""
         return self.of_size(int((self.scores >= least).sum()))
 
-    def of_each(self, count: int) -> Chosen:
-        """Return the nearest of the one centre that there is."""
+    def of_each(self, count: int) -> Support:
+        """Return the nearest examples of the mean, which is the only centre."""
         return self.of_size(count)
 
 
-def _around(
+def _make_neighbourhood(
     retain: Tensor, forget: Tensor, params: Prepare, run: Run
 ) -> AroundMean | Neighbourhood:
     if params.support_by == "mean":
         return AroundMean(similarity(retain, forget), params.support, run.generator)
-    centres = every_example(forget)
+    centres = use_every_example(forget)
     if params.support_by == "cluster":
-        centres = sums_of(forget, _clusters(forget, params, run))
+        centres = sum_clusters(forget, _clusters(forget, params, run))
         run.report(clusters=len(centres.directions))
     if params.search == "approximate" and params.support_by == "example":
         return Neighbourhood(retain, centres, _approximate(retain, forget, params, run), None)
@@ -92,7 +93,7 @@ def _around(
 
 
 def _tensors(
-    chosen: Chosen, around: AroundMean | Neighbourhood, params: Prepare
+    chosen: Support, around: AroundMean | Neighbourhood, params: Prepare
 ) -> dict[str, Tensor]:
     if not len(chosen.support):
         raise ValueError(
@@ -110,15 +111,15 @@ def _tensors(
 
 def _clusters(forget: Tensor, params: Prepare, run: Run) -> Tensor:
     with run.phase(None):
-        # It imports scikit-learn, for a second that no other support is worth.
-        from collateral.methods.ltd.clusters import clusters_of  # noqa: PLC0415
-    return clusters_of(forget, params.clusters, run.random_seed())
+        # Imported here, because scikit-learn takes a second and no other support needs it.
+        from collateral.methods.ltd.clusters import find_clusters  # noqa: PLC0415
+    return find_clusters(forget, params.clusters, run.random_seed())
 
 
 def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> Search:
-    """Return a search by an index; report, off the clock, what it finds for some examples.
+    """Return a search by an index, and report its recall on some forget examples, untimed.
 
-    Of each: as many neighbours as it adds at least, its share of k or k_each.
+    Recall is over as many neighbours as one example adds to the support: its share of k, or k_each.
     """
     try:
         with run.phase(None):
@@ -126,10 +127,10 @@ def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> S
     except ImportError:
         needed = "pip install 'collateral[ann]'"
         raise ValueError(f"search: approximate needs the package faiss: {needed}") from None
-    made = index.index_of(retain)
+    built = index.build_index(retain)
     with run.phase(None):
-        asked = params.k_each or math.ceil(cast(int, params.k) / len(forget))
-        some, m = forget[:NUM_CHECKED], min(asked, len(retain))
-        found, true = index.search(made, some, m), nearest(some, retain, m)
+        share = params.k_each or math.ceil(cast(int, params.k) / len(forget))
+        some, m = forget[:NUM_CHECKED], min(share, len(retain))
+        found, true = index.search(built, some, m), nearest(some, retain, m)
         run.report(search_recall=index.recall(torch.cat([*found]), torch.cat([*true])))
-    return partial(index.search, made, forget)
+    return partial(index.search, built, forget)

@@ -1,4 +1,4 @@
-"""The teacher: a model of its own that learns the support's labels."""
+"""The teacher: a small model that is trained on the support."""
 
 import copy
 from typing import cast
@@ -9,28 +9,29 @@ from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainedParams
-from collateral.contract.protocols import Examples, Run
 from collateral.methods.ltd.params import Prepare
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
+from collateral.training.examples import Examples
 from collateral.training.optimizers import cosine, descend, set_rate, start_training
+from collateral.training.run import Run
 
-HIDDEN_UNITS = 256  # as in the model `mlp`; the paper does not say
+HIDDEN_UNITS = 256  # as in the model `mlp`; the paper gives no number
 STEP_FACTOR = 0.1  # public code
 
 
 class FrozenBody(nn.Module):
-    """A perceptron with one hidden layer on the features of a model that no longer changes."""
+    """A perceptron with one hidden layer on the features of a frozen copy of the base model."""
 
     def __init__(self, base: nn.Module, num_classes: int) -> None:
-        """Take a copy of `base`."""
+        """Copy `base` and freeze the copy."""
         super().__init__()
         self.base = cast(Classifier, copy.deepcopy(base).requires_grad_(False))
         self.hidden = nn.Linear(self.base.head.in_features, HIDDEN_UNITS)
         self.head = nn.Linear(HIDDEN_UNITS, num_classes)
 
     def train(self, mode: bool = True) -> "FrozenBody":
-        """Change the mode of the perceptron; batch norm's statistics stay as they are."""
+        """Set the mode of the perceptron; the frozen model stays in eval mode."""
         super().train(mode)
         self.base.eval()
         return self
@@ -53,7 +54,7 @@ def new_teacher(name: str, base: nn.Module, info: ImageInfo, run: Run) -> nn.Mod
 
 
 def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: Run) -> Tensor:
-    """Train until a threshold or the end of the budget; return every epoch's accuracy."""
+    """Train until the accuracy threshold or the last epoch; return the accuracy of every epoch."""
     optimizer = start_training(teacher, _training(params))
     others = len(_accuracies(run))
     for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
@@ -69,7 +70,7 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
             correct += (logits.argmax(1) == y).sum()
         accuracy = correct.item() / len(support)
         run.log(epoch=epoch, teacher_loss=loss.item(), teacher_accuracy=accuracy)
-        # Reported in the loop, because a checkpoint keeps what was reported up to its epoch.
+        # Reported in every epoch, because a checkpoint stores the numbers reported so far.
         run.report(teacher_epochs=epoch + 1, teacher_support_accuracy=accuracy)
         if params.threshold is not None and accuracy >= params.threshold:
             run.stop()
@@ -77,12 +78,12 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
 
 
 def _accuracies(run: Run) -> list[float]:
-    """Return every epoch's accuracy, of all teachers so far."""
+    """Return the accuracies of all epochs of all teachers so far."""
     return [row["teacher_accuracy"] for row in run.history if "teacher_accuracy" in row]
 
 
 def _training(params: Prepare) -> TrainedParams:
-    """Return the teacher's parameters as any trained model has them."""
+    """Return the teacher's parameters under the names that all trained models use."""
     return TrainedParams(
         lr=params.teacher_lr,
         batch_size=params.teacher_batch_size,

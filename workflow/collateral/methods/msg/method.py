@@ -1,8 +1,8 @@
-"""MSG and CT: spoil the convolutions, by a mask or by a transposition, and train on.
+"""MSG and CT: damage the convolutions by a mask or by a transposition, then fine-tune.
 
-Public code (DeepUnlearn) sums the gradients of batches' mean losses in train mode, and redraws the
-convolutions' biases with their weights, unasked; here gradients are of clean images in eval mode,
-every example counts the same, and biases are kept.
+Deviations: public code (DeepUnlearn) sums the gradients of mean losses over batches in train mode,
+and also re-initialises the biases of the convolutions. Here, gradients are of clean images in eval
+mode, every example has the same weight, and biases are kept.
 """
 
 import math
@@ -12,12 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
 from collateral.contract.skipping import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
-from collateral.methods._shared.steps import descend_changed
+from collateral.methods._shared.steps import step_with_gradient_hook
 from collateral.methods.msg.params import Params
+from collateral.training.examples import Task
 from collateral.training.optimizers import cosine, set_rate, start_training
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -44,7 +45,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
         set_rate(optimizer, params.lr * factor)
         for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
             loss = F.cross_entropy(model(x), y)
-            descend_changed(optimizer, loss, damp)
+            step_with_gradient_hook(optimizer, loss, damp)
         run.log(epoch=epoch, loss=loss.item())
     return model
 
@@ -57,7 +58,7 @@ def convolutions(model: nn.Module) -> dict[str, Tensor]:
 
 
 def masks(model: nn.Module, task: Task, params: Params, run: Run) -> dict[str, Tensor]:
-    """Mark the weights of each convolution that are to be drawn anew."""
+    """Return masks of the convolution weights that are re-initialised."""
     with run.phase("mask"):
         order = torch.randperm(len(task.retain), generator=run.generator)
         some = order[: len(task.forget)].to(run.device)
@@ -68,7 +69,7 @@ def masks(model: nn.Module, task: Task, params: Params, run: Run) -> dict[str, T
 
 
 def smallest(scores: Tensor, ratio: float) -> Tensor:
-    """Mark the share `ratio` of the smallest entries, rounded to a number; of equals the first."""
+    """Return a mask of the smallest entries, the fraction `ratio`; ties go to the first ones."""
     order = scores.flatten().argsort(stable=True)
     marks = torch.zeros_like(order, dtype=torch.bool)
     marks[order[: round(ratio * len(order))]] = True
@@ -79,27 +80,27 @@ def smallest(scores: Tensor, ratio: float) -> Tensor:
 def redraw(
     kernels: Mapping[str, Tensor], marked: Mapping[str, Tensor], generator: torch.Generator
 ) -> None:
-    """Draw the marked weights anew, in place."""
+    """Re-initialise the marked weights in place."""
     for name, kernel in kernels.items():
-        kernel.copy_(torch.where(marked[name], drawn(kernel, generator), kernel))
+        kernel.copy_(torch.where(marked[name], draw_like(kernel, generator), kernel))
 
 
-def drawn(kernel: Tensor, generator: torch.Generator) -> Tensor:
-    """Return weights as He's initialisation by fan out draws them: of variance 2 / (out k k)."""
+def draw_like(kernel: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw weights by He's initialisation with fan-out: variance 2 / (out k k)."""
     fan_out = kernel.shape[0] * math.prod(kernel.shape[2:])
     return (torch.randn(kernel.shape, generator=generator) * (2 / fan_out) ** 0.5).to(kernel)
 
 
 @torch.no_grad()
 def transpose(kernels: Mapping[str, Tensor]) -> None:
-    """Swap height and width of all kernels (out, in, k, k), in place; leave those not square."""
+    """Swap height and width of all square kernels (out, in, k, k) in place."""
     for kernel in kernels.values():
         if kernel.shape[2] == kernel.shape[3]:
             kernel.copy_(kernel.transpose(2, 3).clone())
 
 
 def rate_factor(epoch: int, epochs: int, variant: str) -> float:
-    """Return the factor of the rate in an epoch from 0: a triangle for `msg`, a cosine for `ct`."""
+    """Return the factor of the learning rate in an epoch: a triangle (`msg`) or a cosine (`ct`)."""
     if variant == "ct":
         return cosine(epoch, epochs)
     half = (epochs + 1) // 2

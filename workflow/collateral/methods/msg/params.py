@@ -14,11 +14,11 @@ CODE = {"lr": 1e-3, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 64, "au
 class Params(TrainedParams):
     """MSG, masked small gradients (NeurIPS 2023 challenge; Cadet et al., 2024): redraw, then train.
 
-    In every convolution, the share `ratio` of weights with the smallest difference between the
-    gradients of retained and of forget examples is drawn anew; then the model trains on the
-    retained examples, with the gradients of the convolutions' other weights times `kept_rate`. `ct`
-    is the challenge's convolution transpose: every kernel's height and width are swapped, and the
-    model trains on. Skipped where a model has no convolutions. There is no paper but DeepUnlearn's.
+    In every convolution, the fraction `ratio` of weights with the smallest difference between the
+    gradients of retained and of forget examples is re-initialised; then the model trains on the
+    retained examples, with the gradients of the other convolution weights times `kept_rate`. `ct`
+    is the challenge's convolution transpose: height and width of every kernel are swapped before
+    training. Models without convolutions are skipped. The only paper is DeepUnlearn's.
 
     Formula: redraw where |grad CE(D_r) - grad CE(D_f)| is among the smallest `ratio` of its layer;
     then min CE(D_r), gradients of kept kernel weights times kept_rate.
@@ -53,10 +53,10 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """The rate of an epoch depends on how many there are."""
+        """Whether an epoch depends on the number of epochs: its learning rate does."""
         return True
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the gradients of both sides too."""
+        """Count training and the gradients of retained and forget examples."""
         scored = sizes.forget + min(sizes.forget, sizes.retain) if self.variant == "msg" else 0
         return training(self.epochs * sizes.retain + scored)

@@ -13,11 +13,11 @@ from collateral.contract.work import Sizes, Work, cycled_images, training
 class Params(TrainedParams):
     """MUNBa (Wu and Harandi, ICCV 2025): Nash bargaining between keeping and forgetting.
 
-    A step pairs a batch of retained and one of forget examples. The bargain weighs their
-    gradients so that the sum is along the bisector of the two and of norm sqrt 2, whatever their
-    lengths; where they are opposed there is none, and 1 and 0.1 take their place. Batches of
-    retained examples that are left when the forget set has been seen are plain steps. Where the
-    forget set has more batches, the rest of it is not seen in that epoch.
+    A step pairs a batch of retained examples with one of forget examples. The bargain weights
+    their gradients so that the sum has the direction of their bisector and the norm sqrt 2,
+    whatever their norms are; opposed gradients have no bisector and get the weights 1 and 0.1.
+    When the forget set is used up, the remaining batches of retained examples are plain steps. If
+    the forget set has more batches, the rest of it is not used in that epoch.
 
     Formula: w <- w - lr (a_r r + a_u u), r = grad CE(D_r), u = grad of forgetting, c = cos(r, u),
     a_r = 1 / (|r| sqrt(1 + c)), a_u = 1 / (|u| sqrt(1 + c)).
@@ -43,7 +43,7 @@ class Params(TrainedParams):
     )
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the forget examples that the retained ones' batches have room for."""
+        """Count the retained examples, and the forget examples that are paired with them."""
         batches = num_batches(sizes.retain, self.batch_size)
         paired = min(sizes.forget, cycled_images(batches, sizes.forget, self.batch_size))
         return training(self.epochs * (sizes.retain + paired))

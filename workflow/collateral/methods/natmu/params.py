@@ -31,27 +31,28 @@ class Prepare(MethodParams):
         "CIFAR-100: -0.03, CIFAR-10: -0.19, Tiny ImageNet: 0.045.",
     )
 
-    def blends_of(self, sizes: Sizes) -> int:
-        """Return how many blends there are, where no class runs short."""
+    def count_blends(self, sizes: Sizes) -> int:
+        """Return the number of blends if no class runs out of images."""
         return min(self.blends, sizes.classes - 1) * sizes.forget
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the base's answers on the forget set."""
+        """Count the base model's predictions on the forget set."""
         return looking(sizes.forget)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count the blends: a byte a number, and so a quarter of a float."""
-        return self.blends_of(sizes) * sizes.pixels // 4
+        """Count the blends; one pixel is one byte, a quarter of a float."""
+        return self.count_blends(sizes) * sizes.pixels // 4
 
 
 class Params(TrainedParams, Prepare):
     """NatMU, natural unlearning (He et al., 2024): blend D_f's images with those of other classes.
 
-    A forget image is blended, by a mask that rises or falls from the edges, with a retained image
-    of each of the classes that the base takes it for next, and labelled so. No retained image is
-    used twice; where a class has none left, the next one in rank takes its place, and where none
-    has, blends are fewer. The model trains on the retained examples and the blends. Public code
-    needs five classes and squares of 32 or 64 pixels; here any number and size will do.
+    A forget image is blended with a retained image of each of the most likely wrong classes, by a
+    mask that rises or falls from the edges, and gets the label of the retained image. No retained
+    image is used twice; if a class has none left, the next most likely class takes its place, and
+    if no class has, there are fewer blends. The model trains on the retained examples and the
+    blends. Public code needs five classes and squares of 32 or 64 pixels; here any number of
+    classes and any size are allowed.
 
     Formula: min CE over D_r and blends (M x_f + (1 - M) x_r, y_r).
     """
@@ -75,9 +76,9 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """The rate depends on how many steps there are."""
+        """Whether an epoch depends on the number of epochs: its learning rate does."""
         return True
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the retained examples and the blends."""
-        return training(self.epochs * (sizes.retain + self.blends_of(sizes)))
+        return training(self.epochs * (sizes.retain + self.count_blends(sizes)))

@@ -1,15 +1,17 @@
-"""NegGrad+: down the loss of the retained examples and up that of the forget set, in one step.
+"""NegGrad+: each step descends on retained examples and ascends on forget examples.
 
-Once its batches are used up, the forget set is shuffled anew; public code repeats them.
+Deviation: when the batches of the forget set are used up, it is shuffled again; public code repeats
+the same batches.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods.neggrad_plus.params import Params
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -31,6 +33,6 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def squared_distance(model: nn.Module, base: list[Tensor]) -> Tensor:
-    """Return how far the weights have moved, as the square of the Euclidean distance."""
+    """Return the squared Euclidean distance of the weights from those of the base model."""
     pairs = zip(model.parameters(), base, strict=True)
     return torch.stack([(weight - start).square().sum() for weight, start in pairs]).sum()

@@ -70,7 +70,7 @@ class Params(TrainedParams):
     )
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count a batch of forget examples for each of retained ones."""
+        """Count one batch of forget examples per batch of retained examples."""
         steps = num_batches(sizes.retain, self.batch_size)
         forget = cycled_images(steps, sizes.forget, self.forget_batch_size)
         return training(self.epochs * (sizes.retain + forget))

@@ -1,15 +1,16 @@
-"""Neighbor: the labels of retained neighbours are the forget set's soft labels."""
+"""Neighbor: soft labels of the forget set are the label frequencies of retained neighbours."""
 
 from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Run, Task
-from collateral.methods._shared.distillation import distil
+from collateral.methods._shared.distillation import distill
 from collateral.methods._shared.nearest import nearest, select, similarity
 from collateral.methods.neighbor.params import Params, Prepare
+from collateral.training.examples import Task
 from collateral.training.inference import infer
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -24,7 +25,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
             retain, labels = retain[support], labels[support]
         found = nearest(forget, retain, params.k)
         soft = torch.cat([histograms(labels[places], task.num_classes) for places in found])
-    # Read for the tables alone, as LTD does for its teacher.
+    # The labels are read for the tables only, as in LTD.
     is_right = soft.argmax(1) == task.forget.labels.cpu()
     run.report(target_ua=is_right.double().mean().item())
     return {"soft_labels": soft}
@@ -34,11 +35,11 @@ def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
     """Return `model`, updated in place."""
-    return distil(model, task, prepared["soft_labels"], params, run)
+    return distill(model, task, prepared["soft_labels"], params, run)
 
 
 def histograms(labels: Tensor, num_classes: int) -> Tensor:
-    """Return the share of every class in each row of labels, (n, C)."""
+    """Return the frequency of every class in each row of labels, (n, C)."""
     counts = torch.zeros(len(labels), num_classes)
     counts.scatter_add_(1, labels, torch.ones(labels.shape))
     return counts / labels.shape[1]

@@ -11,7 +11,7 @@ from collateral.contract.work import Sizes, Work, looking
 
 
 class Prepare(MethodParams):
-    """How many neighbours there are, and among which examples."""
+    """Number of neighbours, and the examples among which they are searched."""
 
     label: ClassVar[str] = "Neighbor"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
@@ -40,12 +40,12 @@ class Prepare(MethodParams):
         return self
 
     def asked_of_retained(self) -> dict[str, int]:
-        """Return k, and the candidates where they are counted."""
+        """Return k, and the number of candidates if it is given."""
         asked = {"k": self.k, "candidates": self.candidates}
         return {key: count for key, count in asked.items() if count is not None}
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the embedding of everything."""
+        """Count the embedding of all examples."""
         return looking(sizes.examples)
 
     def prepared_numbers(self, sizes: Sizes) -> int:

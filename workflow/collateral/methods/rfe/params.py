@@ -25,29 +25,29 @@ class Prepare(MethodParams):
     )
 
     def adjacent(self, retained: int) -> int:
-        """Return how many are adjacent: at least one is, and at least one is not."""
+        """Return the number of adjacent examples, at least 1 and at most all but 1."""
         return min(max(1, round(self.adjacent_share * retained)), retained - 1)
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the embedding of everything."""
+        """Count the embedding of all examples."""
         return looking(sizes.examples)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count the places."""
+        """Count the indices."""
         return self.adjacent(sizes.retain)
 
 
 class Params(Prepare):
     """RFE (Cheng et al., ICLR 2026): forget under a constraint, then repair D_f's neighbours.
 
-    Stage 1 climbs the forget set's loss under an augmented Lagrangian that holds the loss of the
-    remote retained examples at the base's. Stage 2 descends on the adjacent ones, with momentum,
-    off the plane of two gradients: that of the remote ones' loss, and that of the forget set's,
-    which adds how far its losses have moved (Wasserstein-2) since stage 1. Eval mode throughout,
-    clean images. The authors' adjacent set is the forgotten class's superclass; here it is the
-    retained examples that are most similar to the forget set. Their rates are for a ViT and a
-    ResNet that were pre-trained; what suits a small net nobody has published: tune `ascent_lr`
-    and `lr`.
+    Stage 1 ascends on the forget set under an augmented Lagrangian that keeps the loss of the
+    remote retained examples at that of the base model. Stage 2 descends on the adjacent examples,
+    with momentum, orthogonally to two gradients: that of the remote examples, and that of the
+    forget set, whose objective includes the Wasserstein-2 distance of its losses from those after
+    stage 1. Eval mode throughout, clean images. The authors' adjacent set is the superclass of the
+    forgotten class; here it is the retained examples that are most similar to the forget set.
+    Their learning rates are for a pre-trained ViT and ResNet; none are published for small
+    networks: tune `ascent_lr` and `lr`.
 
     Formula: 1. min -CE(D_f) + q c + penalty / 2 c^2, c = CE(remote) - that of the base, q <- q +
     penalty c. 2. v <- P(momentum v + grad CE(adjacent)), w <- w - lr v; P takes out the plane of
@@ -95,7 +95,7 @@ class Params(Prepare):
     remote_batch: Whole = Field(512, ge=1, description="Their remote examples; public code: 512.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count both stages; a step of the second sees batches of all three sets."""
+        """Count both stages; a step of the second uses batches of all three sets."""
         adjacent = self.adjacent(sizes.retain)
         remote = sizes.retain - adjacent
         first = min(self.epochs, self.ascent_epochs)

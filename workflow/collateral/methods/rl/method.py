@@ -1,24 +1,25 @@
-"""RL: descend on labels drawn at random for the forget set, mixed with the retained examples."""
+"""RL: train on random labels for the forget set, mixed with the retained examples."""
 
 from itertools import islice
 
 from torch import nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
-from collateral.methods._shared.labels import random_labels
-from collateral.methods._shared.warm_pass import start_warmed
+from collateral.methods._shared.batches import draw_labels
+from collateral.methods._shared.steps import start_with_warm_pass
 from collateral.methods.rl.params import Params
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, num_batches, steps_by_epoch
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
     """Return `model`, updated in place."""
-    optimizer = start_warmed(model, task, params, run)
+    optimizer = start_with_warm_pass(model, task, params, run)
     seen = task.forget.joined(task.retain) if params.retain else task.forget
     steps = steps_by_epoch(params.epochs, params.steps, num_batches(seen, params.batch_size))
     for epoch in run.epochs(len(steps), model, optimizer):
-        labels = random_labels(task, params.labels, run.generator)
+        labels = draw_labels(task, params.labels, run.generator)
         examples = task.forget.relabelled(labels)
         if params.retain:
             examples = examples.joined(task.retain)

@@ -40,6 +40,6 @@ class Params(WarmedParams):
     )
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count steps where they are given, and retained examples where they are trained on."""
+        """Count steps or epochs, over the forget set and, if `retain`, the retained examples."""
         seen = sizes.forget + (sizes.retain if self.retain else 0)
         return training(self.images_in(seen, self.epochs, self.steps))

@@ -1,10 +1,10 @@
-"""SalUn: descend on random labels for the forget set, with the least salient weights held still.
+"""SalUn: train on random labels for the forget set, with the least salient weights frozen.
 
-Held weights are put back after every step, which undoes weight decay and momentum too: optimisers
-treat each scalar on its own, so what happens to a held one in between reaches no other. Public
-code: OPTML-Group/Unlearn-Saliency (a6e89fd). It sums the gradients of augmented batches' mean
-losses; here the images are clean and every example counts the same. Batch norm's running
-statistics are no weights and are not held (see `batchnorm`).
+Frozen weights are reset after every step, which also undoes weight decay and momentum; optimisers
+treat each scalar separately, so a frozen one affects no other. Public code:
+OPTML-Group/Unlearn-Saliency (a6e89fd). Deviations: that code sums the gradients of mean losses over
+augmented batches; here images are clean and every example has the same weight. Running statistics
+of batch norm are not weights and are not frozen (see `batchnorm`).
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
+from collateral.methods._shared.batches import draw_labels
 from collateral.methods._shared.gradients import by_parameter, summed_gradient, trainable
-from collateral.methods._shared.labels import random_labels
 from collateral.methods.salun.params import Params, Prepare
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -29,22 +30,22 @@ def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
     """Return `model`, updated in place."""
-    held = HeldWeights(model, most_salient(model, prepared, params.ratio))
+    frozen = FrozenWeights(model, most_salient(model, prepared, params.ratio))
     optimizer = start_training(model, params)
     for epoch in run.epochs(params.epochs, model, optimizer):
-        labels = random_labels(task, params.labels, run.generator)
+        labels = draw_labels(task, params.labels, run.generator)
         examples = task.forget.relabelled(labels).joined(task.retain)
         for x, y in examples.batches(params.batch_size, run.generator, augment=params.augment):
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)
-            held.put_back()
+            frozen.reset()
         run.log(epoch=epoch, loss=loss.item())
     return model
 
 
 def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -> dict[str, Tensor]:
-    """Mark the top `ratio` of all weights by rank; of equal ones, the first in the model."""
-    # In the model's order: a saved mapping comes back in another one.
+    """Return masks of the most salient weights, the fraction `ratio`; ties go to the first ones."""
+    # In the order of the model, because a mapping that was saved has another order.
     flat = torch.cat([scores[name].flatten() for name in trainable(model)])
     order = flat.argsort(descending=True, stable=True)
     is_salient = torch.zeros_like(flat, dtype=torch.bool)
@@ -52,21 +53,21 @@ def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -
     return by_parameter(model, is_salient)
 
 
-class HeldWeights:
-    """Where the weights started; those that are not free can be put back there."""
+class FrozenWeights:
+    """Resets weights to their initial values, except those that are free."""
 
     def __init__(self, model: nn.Module, free: Mapping[str, Tensor]) -> None:
-        """Hold all weights that `free` does not mark."""
+        """Freeze all weights that the masks in `free` do not mark."""
         self._weights = list(trainable(model).values())
         self._starts = [weight.detach().clone() for weight in self._weights]
-        # Laid out on the device as the weights are: no step moves or reorders a mask.
+        # Masks in the memory layout and on the device of the weights, to avoid copies.
         self._free = [
             torch.empty_like(weight, dtype=torch.bool).copy_(free[name])
             for name, weight in trainable(model).items()
         ]
 
     @torch.no_grad()
-    def put_back(self) -> None:
-        """Set the held weights to their starting values, exactly."""
+    def reset(self) -> None:
+        """Set the frozen weights to exactly their initial values."""
         for weight, start, free in zip(self._weights, self._starts, self._free, strict=True):
             torch.where(free, weight, start, out=weight)

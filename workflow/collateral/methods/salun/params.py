@@ -10,22 +10,23 @@ from collateral.contract.work import Sizes, Work, training
 
 
 class Prepare(MethodParams):
-    """The saliency of the weights has no parameters: every ratio and learning rate shares it."""
+    """The saliency of the weights has no parameters; all ratios and learning rates share it."""
 
     label: ClassVar[str] = "SalUn"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the forget set's gradient."""
+        """Count the gradient of the forget set."""
         return training(sizes.forget)
 
 
 class Params(TrainedParams, Prepare):
     """SalUn, saliency unlearning (Fan et al., ICLR 2024): RL on the weights that matter to D_f.
 
-    A weight's saliency is the size of the gradient of the forget set's summed loss. The top
-    `ratio` of all weights, over all layers together, is trained as by RL: labels drawn anew every
-    epoch, forget and retained examples shuffled together. All others stay as they are.
+    The saliency of a weight is the absolute gradient of the summed loss on the forget set. The
+    fraction `ratio` of all weights with the largest saliency, over all layers together, is trained
+    like RL: new random labels in every epoch, forget and retained examples shuffled together. All
+    other weights stay unchanged.
 
     Formula: RL's step times a mask: 1 on the top `ratio` of |grad CE(D_f)| at w0, else 0.
     """

@@ -1,8 +1,8 @@
-"""SCRUB: in the first epochs away from the teacher on the forget set, in all near it elsewhere.
+"""SCRUB: away from the teacher on the forget set in the first epochs, close to it elsewhere.
 
-Written from the formulas. One optimiser serves both passes. At the start student and teacher are
-one, where the divergence has no slope: the ascent begins because batch norm has another mode in the
-student, and where it has none (`batchnorm: frozen`), after the first pass over retained examples.
+Written from the formulas; one optimiser serves both passes. At the start, student and teacher are
+equal and the divergence has zero gradient. The ascent starts because batch norm is in train mode in
+the student, or with `batchnorm: frozen` after the first pass over the retained examples.
 """
 
 import copy
@@ -11,9 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Run, Task
 from collateral.methods.scrub.params import Params
+from collateral.training.examples import Task
 from collateral.training.optimizers import descend, set_rate, start_training
+from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -25,18 +26,18 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
         if epoch < params.max_epochs:
             size = params.forget_batch_size
             for x, _ in task.forget.batches(size, run.generator, augment=params.augment):
-                descend(optimizer, -distance(model(x), teacher, x, params.temperature))
+                descend(optimizer, -divergence(model(x), teacher, x, params.temperature))
         for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
             logits = model(x)
-            far = distance(logits, teacher, x, params.temperature)
+            far = divergence(logits, teacher, x, params.temperature)
             loss = params.gamma * F.cross_entropy(logits, y) + params.alpha * far
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())
     return model
 
 
-def distance(logits: Tensor, teacher: nn.Module, x: Tensor, temperature: float) -> Tensor:
-    """Return T^2 KL(teacher, student) of predictions at temperature T, the mean over images."""
+def divergence(logits: Tensor, teacher: nn.Module, x: Tensor, temperature: float) -> Tensor:
+    """Return T^2 KL(teacher, student) at temperature T, averaged over images."""
     with torch.no_grad():
         expected = (teacher(x) / temperature).softmax(1)
     found = (logits / temperature).log_softmax(1)

@@ -10,12 +10,12 @@ from collateral.contract.work import Sizes, Work, looking, training
 
 
 class Params(TrainedParams):
-    """SCRUB (Kurmanji et al., NeurIPS 2023): leave a teacher on the forget set, elsewhere stay.
+    """SCRUB (Kurmanji et al., NeurIPS 2023): leave a teacher on D_f, stay with it elsewhere.
 
-    The teacher is the base model. Each of the first epochs begins with a pass up the divergence
-    from it on the forget set; every epoch goes down a weighted sum of cross-entropy and divergence
-    on the retained examples. Defaults: the authors' small-scale notebook. SCRUB+R, which goes back
-    to the epoch that a validation set prefers, is not here.
+    The teacher is the base model. Each of the first epochs begins with a pass over the forget set
+    that increases the divergence from the teacher; every epoch then decreases a weighted sum of
+    cross-entropy and divergence on the retained examples. Defaults: the authors' small-scale
+    notebook. SCRUB+R, which goes back to the best epoch on a validation set, is not implemented.
 
     Formula: K = T^2 mean KL(p0, p), both at temperature T; in the first `max_epochs` max K(D_f), in
     every epoch min gamma CE(D_r) + alpha K(D_r).
@@ -80,7 +80,7 @@ class Params(TrainedParams):
     alpha: float = Field(0.5, ge=0, description="Weight of the teacher on retained examples.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count a pass over the forget set in the first epochs alone; the teacher looks along."""
+        """Count passes over the retained set and the first ones over D_f, twice for the teacher."""
         first = min(self.max_epochs, self.epochs)
         images = self.epochs * sizes.retain + first * sizes.forget
         return training(images) + looking(images)

@@ -1,4 +1,4 @@
-"""SFRon: climb the forget set's loss on the weights that matter to it, and repair all of them."""
+"""SFRon: ascend on the forget set in its most important weights; repair on retained examples."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Examples, Run, Task
 from collateral.methods._shared.gradients import by_parameter, trainable
-from collateral.methods._shared.steps import clip, descend_changed
+from collateral.methods._shared.steps import clip, step_with_gradient_hook
 from collateral.methods.sfron.params import Params, Prepare
 from collateral.models._evaluating import evaluating
+from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import (
     cosine,
     descend,
@@ -20,12 +20,13 @@ from collateral.training.optimizers import (
     start_training,
     steps_by_epoch,
 )
+from collateral.training.run import Run
 
-TINY = 1e-15  # public code; a weight that matters to neither side has the ratio 1
+TINY = 1e-15  # public code; a weight without importance to either set has the ratio 1
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return each weight's importance to the forget set over that to the retained examples."""
+    """Return the importance of each weight for the forget set, divided by that for the rest."""
     size = params.importance_batch
     forget, retain = (
         importance(model, part, size, run.generator) for part in (task.forget, task.retain)
@@ -38,7 +39,7 @@ def unlearn(
 ) -> nn.Module:
     """Return `model`, updated in place."""
     optimizer = start_training(model, params)
-    climbing = Climbing(model, prepared, params, run.device)
+    mask = AscentMask(model, prepared, params, run.device)
     size, generator, augment = params.batch_size, run.generator, params.augment
     batches = num_batches(task.retain, size)
     steps = steps_by_epoch(0, params.steps, batches)
@@ -51,8 +52,8 @@ def unlearn(
             if step % params.every == 0:
                 x_forget, y_forget = next(forget)
                 losses = F.cross_entropy(model(x_forget), y_forget, reduction="none")
-                climb = params.strength * factor * weighted(losses, params.power)
-                descend_changed(optimizer, -climb, climbing.restrict)
+                ascent = params.strength * factor * weighted_mean(losses, params.power)
+                step_with_gradient_hook(optimizer, -ascent, mask.apply)
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())
@@ -62,7 +63,7 @@ def unlearn(
 def importance(
     model: nn.Module, examples: Examples, size: int, generator: torch.Generator
 ) -> Tensor:
-    """Return the mean over batches of the squared gradient of their mean loss, (P,)."""
+    """Return the squared gradient of the mean loss of a batch, averaged over batches, (P,)."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     with evaluating(model), torch.enable_grad():
@@ -73,25 +74,25 @@ def importance(
     return total / num_batches(examples, size)
 
 
-def weighted(losses: Tensor, power: float) -> Tensor:
-    """Return the mean of the losses, each weighing its own size to minus `power`."""
+def weighted_mean(losses: Tensor, power: float) -> Tensor:
+    """Return the weighted mean of the losses; the weight of a loss is loss^(-power)."""
     weights = 1 / (losses.detach() ** power + TINY)
     return (weights / weights.sum()) @ losses
 
 
-class Climbing:
-    """Which weights climb, and how far at once."""
+class AscentMask:
+    """Restricts ascent to some weights, and clips its gradient."""
 
     def __init__(
         self, model: nn.Module, ratios: Mapping[str, Tensor], params: Params, device: torch.device
     ) -> None:
-        """Let the weights climb whose ratio of importances reaches the threshold."""
+        """Select the weights whose ratio of importances reaches the threshold."""
         self._weights = trainable(model)
         self._most = params.clip
         self._free = {name: (ratios[name] >= params.threshold).to(device) for name in self._weights}
 
-    def restrict(self) -> None:
-        """Take the other weights out of the gradient, and shorten it."""
+    def apply(self) -> None:
+        """Set the gradients of all other weights to zero, and clip the rest."""
         gradients = []
         for name, weight in self._weights.items():
             assert weight.grad is not None

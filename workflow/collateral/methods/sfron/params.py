@@ -30,11 +30,12 @@ class Prepare(MethodParams):
 class Params(TrainedParams, Prepare):
     """SFRon (Huang et al., NeurIPS 2024): ascend where weights matter to D_f, repair on D_r.
 
-    Every fifth step first climbs the forget set's loss, in which an example weighs less the larger
-    its loss is, on the weights alone that matter at least as much to the forget set as to the
-    retained examples; every step then descends on the retained ones. Climbing and rate fall as
-    cosines. One optimiser takes both steps: its momentum and weight decay move all weights. The
-    public code's moving average of the weights does nothing at its default and is not here.
+    Every fifth step first ascends on the forget set, in which an example has less weight the
+    larger its loss is, and only in weights that are at least as important for the forget set as
+    for the retained examples; every step then descends on the retained examples. Strength of the
+    ascent and learning rate follow cosines. One optimiser takes both steps: its momentum and weight
+    decay move all weights. The moving average of weights in the public code has no effect at its
+    default and is not implemented.
 
     Formula: in every fifth step max k_s sum w_i CE_i over D_f, w_i ~ CE_i^-power, on weights with
     I_f / I_r >= threshold; in every step min CE(D_r).
@@ -65,11 +66,11 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """Rate and climb depend on how many steps there are."""
+        """Whether an epoch depends on the number of steps: learning rate and ascent do."""
         return True
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the steps on either side; each pass over the retained examples begins D_f anew."""
+        """Count the steps on both sets; each pass over the retained set restarts the forget set."""
         batches = num_batches(sizes.retain, self.batch_size)
         ends = [*range(batches, self.steps, batches), self.steps]
         climbs = [-(-end // self.every) for end in (0, *ends)]

@@ -1,8 +1,8 @@
-"""SSD: multiply the weights that matter much more to the forget set than to all examples.
+"""SSD: dampen the weights that are much more important for the forget set than for all examples.
 
-Importances are taken in eval mode, of clean images. With `gradients: batch` they are the authors'
-code's: unshuffled batches of the retained examples and then of the forget set, a short one at the
-end counting as much as the others.
+Importances are measured in eval mode on clean images. `gradients: batch` follows the authors' code:
+unshuffled batches of the retained examples, then of the forget set; a smaller last batch has the
+same weight as the others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,22 +11,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.protocols import Examples, Run, Task
-from collateral.methods._shared.gradients import by_parameter, trainable
-from collateral.methods._shared.per_sample import (
+from collateral.methods._shared.gradients import (
     CHUNK_SIZE,
     Loss,
-    import_ahead,
+    by_parameter,
     per_sample_gradients,
+    trainable,
 )
 from collateral.methods.ssd.params import Params, Prepare
 from collateral.models._evaluating import evaluating
+from collateral.training.examples import Examples, Task
+from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the importances of every weight, to the forget set and to all examples."""
-    if params.gradients == "example":
-        import_ahead(run)
+    """Return the importance of every weight for the forget set and for all examples."""
     parts = {"forget": task.forget, "all": task.retain.joined(task.forget)}
     return {
         f"{part}.{name}": value
@@ -51,14 +50,14 @@ def unlearn(
 
 
 def factors(forget: Tensor, everyone: Tensor, params: Params) -> Tensor:
-    """Return by what each weight is multiplied; 1 where it is not chosen."""
+    """Return the factor of each weight; 1 if the weight is not selected."""
     damped = (params.dampening * everyone / forget).clamp(max=1)
-    # What is chosen is above zero: the division is sound there.
+    # Selected weights have a positive importance, so their division is defined.
     return torch.where(forget > params.alpha * everyone, damped, torch.ones_like(damped))
 
 
 def importance(model: nn.Module, examples: Examples, params: Prepare) -> Tensor:
-    """Return the mean square, or where no label is read the mean size, of gradients, (P,)."""
+    """Return the mean squared gradient, or for `output_norm` the mean absolute one, (P,)."""
     loss_of = F.cross_entropy if params.loss == "cross_entropy" else output_norm
     if params.gradients == "example":
         rows = example_gradients(model, examples, loss_of)
@@ -72,12 +71,12 @@ def importance(model: nn.Module, examples: Examples, params: Prepare) -> Tensor:
 
 
 def output_norm(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the squared norm of the logits, the mean over examples; labels are not read."""
+    """Return the squared norm of the logits, averaged over examples; labels are not used."""
     return logits.square().sum(1).mean()
 
 
 def example_gradients(model: nn.Module, examples: Examples, loss_of: Loss) -> Iterator[Tensor]:
-    """Yield the gradients of single examples, (b, P), a chunk at a time."""
+    """Yield the gradients of single examples, (b, P), in chunks."""
     for places in torch.arange(len(examples)).split(CHUNK_SIZE):
         yield per_sample_gradients(model, examples.select(places), loss_of=loss_of)
 
@@ -85,7 +84,7 @@ def example_gradients(model: nn.Module, examples: Examples, loss_of: Loss) -> It
 def batch_gradients(
     model: nn.Module, examples: Examples, size: int, loss_of: Loss
 ) -> Iterator[Tensor]:
-    """Yield the gradient of each batch's mean loss, (1, P)."""
+    """Yield the gradient of the mean loss of each batch, (1, P)."""
     weights = list(trainable(model).values())
     for x, y in examples.in_order(size):
         with evaluating(model), torch.enable_grad():

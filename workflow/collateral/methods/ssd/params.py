@@ -30,12 +30,12 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the forget set twice: it is among all examples."""
+        """Count all examples and the forget set, which is counted twice."""
         seen = sizes.examples + sizes.forget
         return training(seen * (PER_SAMPLE if self.gradients == "example" else 1))
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count two importances of each weight."""
+        """Count two importances per weight."""
         return 2 * sizes.weights
 
 
@@ -67,5 +67,5 @@ class Params(Prepare):
     dampening: float = Field(1.0, ge=0, description="lambda; authors: 1.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count nothing: no example is read."""
+        """Count nothing: no example is used."""
         return NOTHING

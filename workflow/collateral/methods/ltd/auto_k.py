@@ -1,10 +1,10 @@
-"""`k: auto`: how far from the forget set one step of gradient ascent on it is felt.
+"""`k: auto`: choose the size of the support by one step of gradient ascent on the forget set.
 
-The step is taken in eval mode on a copy of the base model, which stands in for the forget set's
-labels with its own predictions. Its rate is the first of a doubling series that costs the most
-similar bin of retained examples MIN_DROP of its accuracy. The support is then the unbroken run of
-bins from the most similar one down that lose at least HALF of the largest loss: never less than the
-first bin; a bin without examples does not break the run.
+The step is taken in eval mode on a copy of the base model; the base model's predictions replace
+the labels of the forget set. Its learning rate is the first of a doubling series that costs the
+most similar bin of retained examples MIN_DROP of its accuracy. The support then consists of the
+consecutive bins, from the most similar one down, that lose at least HALF of the largest loss. The
+first bin always belongs to it, and an empty bin does not end the sequence.
 """
 
 import copy
@@ -14,19 +14,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.protocols import Examples
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
+from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 NUM_BINS = 10
 MIN_DROP = 0.05
 HALF = 0.5
-RATES = [1e-6 * 2**i for i in range(31)]  # from the paper's least rate of gradient ascent to 1,000
+RATES = [1e-6 * 2**i for i in range(31)]  # from the paper's smallest rate for GA to 1,000
 
 
 @dataclass(frozen=True)
 class AscentStep:
-    """The step's rate, and the accuracy that every bin of similarity lost by it."""
+    """The learning rate of the step, and the accuracy lost in every bin of similarity."""
 
     rate: float
     edges: Tensor  # (NUM_BINS + 1,)
@@ -35,7 +35,7 @@ class AscentStep:
 
     @property
     def least(self) -> float:
-        """The similarity at which the run of bins that are hurt begins."""
+        """The smallest similarity of the support: the lower edge of its last bin."""
         is_hurt = (self.drop > 0) & (self.drop >= HALF * self.drop.nan_to_num().max())
         in_run = (is_hurt | (self.counts == 0)).flip(0).cumprod(0).flip(0).bool()
         in_run[-1] = True
@@ -45,9 +45,9 @@ class AscentStep:
 def take_ascent_step(
     base: nn.Module, retain: Examples, forget: Examples, similarity: Tensor, was_right: Tensor
 ) -> AscentStep:
-    """Find the rate and measure the bins; `forget` has the base model's predictions as labels.
+    """Find the rate, and measure the loss of each bin; labels of `forget` are the predictions.
 
-    `similarity` and `was_right` (whether the base model is) belong to the retained examples.
+    `similarity` and `was_right` (correctly classified by the base model) are per retained example.
     """
     edges = torch.linspace(similarity.min().item(), similarity.max().item(), NUM_BINS + 1)
     bins = torch.bucketize(similarity, edges[1:-1], right=True)  # an edge belongs to the bin above
@@ -57,7 +57,7 @@ def take_ascent_step(
     stepped = copy.deepcopy(base)
     for rate in RATES:
         _step(stepped, base, slope, rate)
-        # Only the top bin is looked at until the rate is found.
+        # Only the most similar bin is evaluated until the rate is found.
         lost = was_right[top].double() - _is_right(stepped, nearest).double()
         if lost.mean() >= MIN_DROP:
             break

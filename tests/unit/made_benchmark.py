@@ -19,9 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from collateral.results.probe import Probe
-from collateral.results.shadows import Exposure
-from collateral.results.support_sizes import SupportSizes
 from scipy.special import softmax
 from sealing import seal
 
@@ -32,6 +29,7 @@ from collateral.results import layout
 from collateral.results.chain import INPUTS, hashes, seal_folder
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs, answers_in
+from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
@@ -319,7 +317,7 @@ class Made:
     def _write_epochs(self, place: Path, cell: str, run: str, seed: int) -> None:
         course = self.course(cell, run, seed)
         kept = [answers_in(model) for model in course]
-        Epochs.of({name: [one[name] for one in kept] for name in kept[0]}).save(
+        Epochs.from_arrays({name: [one[name] for one in kept] for name in kept[0]}).save(
             place / layout.EPOCHS
         )
         rows = [

@@ -12,13 +12,16 @@ Margins are kept of all training examples: those of the forget set, and of all o
 they are to it, are read from one file.
 """
 
-import argparse
 import logging
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from collateral.contract.plugins import params_class
 from collateral.contract.seeds import seed_of
@@ -26,8 +29,16 @@ from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.shadows import ShadowMargins
 from collateral.results.split import Split, ids_hash
-from collateral.stages.options import add_job_options, job_checkpoints, record_of
+from collateral.stages._options import (
+    Job,
+    MethodName,
+    MethodValues,
+    RunName,
+    Selected,
+    SplitFile,
+)
 from collateral.training import exposure
+from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
 from collateral.training.execution import Method, chosen_params
 from collateral.training.numerics import numerics_of
@@ -36,61 +47,58 @@ from collateral.training.session import Session, open_session, write_cost
 LOG = logging.getLogger(__name__)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line; it has no option for anything of Retrain."""
-    parser.add_argument("--run", required=True, help="the run's name")
-    parser.add_argument("--method", required=True, help="folder of the method")
-    parser.add_argument("--params", required=True, help="its parameters, as JSON")
-    parser.add_argument("--selected", type=Path, nargs="*", default=[], help="the tuning's choice")
-    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
-    parser.add_argument("--split", type=Path, required=True, help="split.json")
-    parser.add_argument("--model", required=True, help="name of the architecture")
-    parser.add_argument(
-        "--shadows", type=Path, nargs="+", required=True, help="weights of all shadow models"
-    )
-    add_job_options(parser)
-
-
-def run(args: argparse.Namespace) -> None:
-    """Unlearn from one model after another, a finished one never again; write all margins."""
-    params = chosen_params(args, params_class(args.method))
-    session = open_session(args.data, args.threads)
-    split = Split.load(args.split, session.folder)
-    record = {"run": args.run, "method": args.method, **record_of(args, params)}
-    places = [path.parent / layout.MARGINS for path in args.shadows]
-    record[INPUTS] |= hashes([*args.shadows, *places], session.folder)
-    checkpoints = job_checkpoints(args, record)
-    shadows = [ShadowMargins.load(checked(path, session.folder)) for path in places]
+def expose(
+    *,
+    run: RunName,
+    method: MethodName,
+    params: MethodValues,
+    selected: Selected = (),
+    split: SplitFile,
+    shadows: Annotated[Sequence[Path], "weights of all shadow models"],
+    job: Job,
+) -> None:
+    """Unlearn from every shadow model, skipping finished ones, and save all margins."""
+    values = chosen_params(params_class(method), params, selected, job.data.parent)
+    session = open_session(job.data, job.threads)
+    parts = Split.load(split, session.folder)
+    record = {"run": run, "method": method, **job.record(values, split, *selected)}
+    places = [path.parent / layout.MARGINS for path in shadows]
+    record[INPUTS] |= hashes([*shadows, *places], session.folder)
+    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
+    margins = [ShadowMargins.load(checked(path, session.folder)) for path in places]
     found = []
-    for member, shadow in enumerate(shadows):
-        method = method_on(args, session, split, member, shadow.is_in)
+    for member, (weights, shadow) in enumerate(zip(shadows, margins, strict=True)):
+        load = partial(session.load_model, job.model, weights)
+        seed = seed_of("shadow", job.seed, member)
+        this = method_on(method, load, seed, session, parts, shadow.is_in)
         own = checkpoints.within(f"member-{member}")
-        done = exposure.unlearned(method, params, session.train, own)
+        done = exposure.unlearned(this, values, session.train, own)
         found.append(done or exposure.as_it_is(shadow))
-        LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(method.task.forget))
-    path = args.out / layout.EXPOSED
-    exposure.together(shadows, found).save(path)
+        LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(this.task.forget))
+    path = job.out / layout.EXPOSED
+    exposure.together(margins, found).save(path)
     record |= {"numerics": numerics_of(exposure.devices(found)), **exposure.ended(found)}
-    write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(args.out, exposure.seconds(found), session.device, session.folder)
+    write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
+    write_cost(job.out, exposure.seconds(found), session.device, session.folder)
     checkpoints.clear()
 
 
 def method_on(
-    args: argparse.Namespace,
+    name: str,
+    load_base: Callable[[], nn.Module],
+    seed: int,
     session: Session,
     split: Split,
-    member: int,
     is_in: NDArray[np.bool_],
 ) -> Method:
-    """Return the method on a shadow model, which knows nothing but its share."""
+    """Return the method on a shadow model, limited to the model's own share of the train set."""
     parts = [part[is_in[part]] for part in (split.retain, split.forget)]
     retain, forget = (torch.from_numpy(part).to(session.device) for part in parts)
     return Method(
-        name=args.method,
+        name=name,
         task=Task(session.train.select(retain), session.train.select(forget), session.data.info),
-        load_base=lambda: session.load_model(args.model, args.shadows[member]),
-        seed=seed_of("shadow", args.seed, member),
+        load_base=load_base,
+        seed=seed,
         split_hash=ids_hash(parts[1]),
         device=session.device,
     )

@@ -13,7 +13,7 @@ they are to it, are read from one file.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,6 @@ from typing import Annotated
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from collateral.contract.plugins import params_class
 from collateral.contract.seeds import seed_of
@@ -29,14 +28,7 @@ from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.shadows import ShadowMargins
 from collateral.results.split import Split, ids_hash
-from collateral.stages._options import (
-    Job,
-    MethodName,
-    MethodValues,
-    RunName,
-    Selected,
-    SplitFile,
-)
+from collateral.stages._options import Job, MethodName, MethodValues, RunName, Selected, SplitFile
 from collateral.training import exposure
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
@@ -68,9 +60,14 @@ def expose(
     margins = [ShadowMargins.load(checked(path, session.folder)) for path in places]
     found = []
     for member, (weights, shadow) in enumerate(zip(shadows, margins, strict=True)):
-        load = partial(session.load_model, job.model, weights)
-        seed = seed_of("shadow", job.seed, member)
-        this = method_on(method, load, seed, session, parts, shadow.is_in)
+        this = Method(
+            name=method,
+            task=task_on_share(session, parts, shadow.is_in),
+            load_base=partial(session.load_model, job.model, weights),
+            seed=seed_of("shadow", job.seed, member),
+            split_hash=ids_hash(parts.forget[shadow.is_in[parts.forget]]),
+            device=session.device,
+        )
         own = checkpoints.within(f"member-{member}")
         done = exposure.unlearned(this, values, session.train, own)
         found.append(done or exposure.as_it_is(shadow))
@@ -83,22 +80,8 @@ def expose(
     checkpoints.clear()
 
 
-def method_on(
-    name: str,
-    load_base: Callable[[], nn.Module],
-    seed: int,
-    session: Session,
-    split: Split,
-    is_in: NDArray[np.bool_],
-) -> Method:
-    """Return the method on a shadow model, limited to the model's own share of the train set."""
-    parts = [part[is_in[part]] for part in (split.retain, split.forget)]
-    retain, forget = (torch.from_numpy(part).to(session.device) for part in parts)
-    return Method(
-        name=name,
-        task=Task(session.train.select(retain), session.train.select(forget), session.data.info),
-        load_base=load_base,
-        seed=seed,
-        split_hash=ids_hash(parts[1]),
-        device=session.device,
-    )
+def task_on_share(session: Session, split: Split, is_in: NDArray[np.bool_]) -> Task:
+    """Return the task of a shadow model, limited to its own share of the train set."""
+    rows = (part[is_in[part]] for part in (split.retain, split.forget))
+    retain, forget = (torch.from_numpy(part).to(session.device) for part in rows)
+    return Task(session.train.select(retain), session.train.select(forget), session.data.info)

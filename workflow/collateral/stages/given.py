@@ -7,15 +7,7 @@ from collateral.contract.params import Strict
 from collateral.contract.plugins import METHOD
 from collateral.contract.seeds import seed_of
 from collateral.models._classifier import Classifier
-from collateral.stages._options import (
-    NO_RENAME,
-    Job,
-    Rename,
-    Rte,
-    RunName,
-    SplitFile,
-    state_cost,
-)
+from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile, state_cost
 from collateral.training.run import Run
 from collateral.training.session import open_session, write_results
 from collateral.training.weights import about, names_in_file, naming, take_over

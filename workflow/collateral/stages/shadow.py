@@ -1,8 +1,6 @@
 """Train a model of the shadow pool: as the base is, on a random share of the train set."""
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import torch
 
@@ -10,24 +8,18 @@ from collateral.contract.params import TrainingParams
 from collateral.contract.seeds import seed_of
 from collateral.models._classifier import Classifier
 from collateral.results import layout
-from collateral.results.chain import content_hash, write_record
+from collateral.results.chain import write_record
 from collateral.results.files import write_rows
 from collateral.results.shadows import ShadowMargins
 from collateral.results.split import ids_hash
-from collateral.stages._options import (
-    NO_RENAME,
-    InitialWeights,
-    Job,
-    Rename,
-    TrainingValues,
-)
+from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, TrainingValues
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
 from collateral.training.numerics import numerics_of
 from collateral.training.run import Run
 from collateral.training.session import open_session, write_cost, write_tensors
 from collateral.training.shadows import margins_of, membership
-from collateral.training.weights import start_from
+from collateral.training.weights import about, start_from
 
 PLACE = ("loop", "epoch")  # the first columns of a history
 
@@ -52,7 +44,7 @@ def shadow(
     record = {
         "run": "shadow",
         **job.record(values),
-        **_describe_start(init, rename),
+        **({"init": about(init, rename)} if init else {}),
         "pool": {"count": count, "share": share},
         "trained_on": ids_hash(examples.rows.cpu().numpy()),
     }
@@ -72,10 +64,3 @@ def shadow(
     write_record(job.out / layout.RECORD, record, root=session.folder, files=files)
     write_cost(job.out, this.clock.seconds, session.device, session.folder)
     checkpoints.clear()
-
-
-def _describe_start(init: Path | None, rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return the entry of the record for the file that training starts from."""
-    if not init:
-        return {}
-    return {"init": {"name": init.name, "hash": content_hash(init), "rename": rename}}

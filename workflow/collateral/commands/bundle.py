@@ -1,4 +1,4 @@
-"""Pack results of benchmarks into one archive that `collateral unbundle` takes elsewhere.
+"""Pack results of benchmarks into one archive that `collateral unbundle` unpacks elsewhere.
 
 It has all that tables, figures and page need: no models, no data set, and only the pictures that
 the config's key `pictures` allows. What is not sound by its chain of hashes is not packed.

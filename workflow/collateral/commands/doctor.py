@@ -1,4 +1,4 @@
-"""Say what this machine has of what Collateral needs, and how to get what is missing."""
+"""Check that this machine has all that Collateral needs, and print how to get the rest."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Say what a config will cost before anything runs: jobs, GPU-hours, CPU-hours, disk."""
+"""Estimate the cost of a config before anything runs: jobs, GPU-hours, CPU-hours, disk."""
 
 import shutil
 from importlib import import_module
@@ -79,5 +79,5 @@ def chosen_rates(
 
 
 def default_device() -> str:
-    """Return whose rates to take: a GPU's where there is one."""
+    """Return the name of the default rates: those of a GPU if this machine has one."""
     return "a100" if shutil.which("nvidia-smi") else "cpu"

@@ -1,4 +1,4 @@
-"""List what there is of a kind, plug-ins too: where it comes from, and its parameters."""
+"""List methods, data sets, models or findings, plug-ins included, with their parameters."""
 
 import ast
 import inspect
@@ -28,7 +28,7 @@ from collateral.contract.tried import tried
 
 
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
-    """Return what a person wants to know: what it is, where it lies, what may be set."""
+    """Return the description, the place and the parameters of one entry."""
     file = _file(kind, name)
     head = name if is_shipped(file) else f"{name}, from {file}"
     return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])

@@ -35,7 +35,7 @@ def verify(
     fix: Annotated[bool, "delete what is not sound"] = False,
     config: Annotated[Path | None, "also compare with the plan of this config"] = None,
 ) -> None:
-    """Print what is wrong, a line each, and a last line that sums up."""
+    """Print one line per fault, and a last line that sums up."""
     if not any(path.name in layout.SEALED for path in files_below(results)):
         raise ValueError(f"{results}: no folder of results: there is no record in it")
     found = walk(results)
@@ -86,7 +86,7 @@ def red_gates(results: Path, found: Walk) -> list[str]:
 
 
 def differences(results: Path) -> list[Unsound]:
-    """Return what another computation from the same outputs gives otherwise."""
+    """Compute metrics and tables again from the same outputs, and return the differences."""
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
         of_cells = [fault for path in sorted(records) for fault in _metrics(path, Path(name))]
@@ -133,14 +133,14 @@ def _compared(path: Path, again: Path) -> Iterator[Unsound]:
 
 
 def summary(found: Walk) -> str:
-    """Say how much was looked at."""
+    """Return the number of files and of faults."""
     absent = f"; {len(found.absent)} that figures do not need are not here" if found.absent else ""
     wrong = f"{len(found.faults)} not sound" if found.faults else "all sound"
     return f"{found.num_files} files: {wrong}{absent}"
 
 
 def delete_faults(found: Walk) -> None:
-    """Delete what is not sound."""
+    """Delete all files that are not sound."""
     for path in found.to_delete:
         print(f"deleted: {path}")
         shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,4 +1,4 @@
-"""Name the findings that could not be made; that there are none is what success means."""
+"""Print the findings that could not be computed or shown, and fail if there are any."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 from collateral.findings.compute import read_problems
 from collateral.results.chain import checked
 
-# The rule that makes each part of a finding: it counts as done, whatever could not be made.
+# The rule that makes each part of a finding; it succeeds even if a finding fails.
 RULES = {
     "numbers": "metrics",
     "across": "gather",

@@ -1,4 +1,4 @@
-"""Write a data set, cut as its options say: images and labels, and the labels alone."""
+"""Load a data set, take the subset of its options, and write images and labels."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def data(
     out: Annotated[Path, "dataset.npz to write"],
     labels: Annotated[Path, "labels.npz to write"],
 ) -> None:
-    """Load the data set, cut it and write it, unless a forget set is not sound."""
+    """Load the data set, take its subset and write it, unless a forget set is not valid."""
     module = DATA.load(name)
     given = module.Options.model_validate_json(options)
     dataset = cut(module.load(given), given)
@@ -48,7 +48,7 @@ def data(
 
 
 def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:
-    """Choose every forget set once: what is wrong with one is said before anything is trained."""
+    """Choose every forget set once, so that errors appear before anything is trained."""
     for one in given:
         try:
             forget, _ = choose(labels, one["kind"], one["params"])

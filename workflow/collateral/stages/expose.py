@@ -1,15 +1,16 @@
-"""Unlearn from every shadow model what it saw of the forget set; keep its margins of all examples.
+"""Unlearn the forget set from every shadow model, and save the margins of all train examples.
 
-Published U-LiRA (Hayes et al., 2024) compares, example by example, models that trained on it and
-unlearned it with models that never saw it. Here the former are the members whose share has the
-example, the latter the members whose share has not, both after the method unlearned from each what
-its share has of the forget set. Not members that never saw it and unlearned nothing: these know
-its fellows in the forget set, so that even retraining could be told from them. Of two laws over
-members that went the same way, exact unlearning leaves one, and what is left is the example's own.
-A member whose share has nothing of the forget set stays as it is.
+U-LiRA (Hayes et al., 2024) compares two distributions per example: models that were trained on it
+and unlearned it, and models that were never trained on it. Here the first are the shadow models
+whose share of the train set contains the example, the second are the others. In both groups the
+method unlearned the part of the forget set that the model's share contains. So both groups went
+through the same steps, and exact unlearning gives equal distributions. Models that unlearned
+nothing would not do for the second group: they still know other examples of the forget set, so
+that even Retrain would differ from them. A model whose share has no example of the forget set is
+not changed.
 
-Margins are kept of all training examples: those of the forget set, and of all others, by how near
-they are to it, are read from one file.
+The margins of all train examples are saved, because findings compare the forget set with its near
+and far neighbours.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A benchmark's plan, metrics and costs in; figures of each cell and over all, and captions out."""
+"""Draw the figures of a benchmark, for each cell and over all cells, and write their captions."""
 
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ def figures(
     costs: Annotated[Path, "the benchmark's costs.csv"],
     out: Annotated[Path, "folder of the figures"],
 ) -> None:
-    """Draw every finding's figures, and say which could not be drawn."""
+    """Draw the figures of every finding, and record which could not be drawn."""
     root = metrics.parent
     metrics, costs = checked(metrics, root), checked(costs, root)
     table = read(BenchmarkPlan.load(plan), metrics, costs)
@@ -49,7 +49,7 @@ def draw_all(source: Source, folder: Path) -> list[Problem]:
 
 
 def _draw(finding: str, source: Source, folder: Path, captions: list[dict[str, str]]) -> None:
-    """Write the figures of a finding, and add what is said of them to `captions`."""
+    """Write the figures of a finding, and append their captions to `captions`."""
     taken = {known["name"]: known["finding"] for known in captions}
     function = "figures" if isinstance(source, CellTable) else "figures_across"
     make = getattr(FINDING.load(finding, "figure"), function, None)

@@ -1,4 +1,4 @@
-"""Cells' metrics and costs in; the benchmark's out, with what findings say over all cells."""
+"""Merge the metrics and costs of all cells, and compute the numbers over all cells."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,7 +45,7 @@ def gather(
 
 
 def check_plan(path: Path, plan: BenchmarkPlan, of_cell: Mapping[str, Any]) -> None:
-    """Refuse a plan that does not know a run of a cell: tables would leave it out."""
+    """Refuse a plan without a run of the cell, because tables would omit the run."""
     options = of_cell["options"]
     if unknown := {*options["methods"], *options["controls"]} - plan.labels.keys():
         raise Unsound(path, f"does not know {', '.join(sorted(unknown))} of {of_cell['cell']}")

@@ -1,4 +1,4 @@
-"""The pages of benchmarks in, also those of other configs; the index over all of them out."""
+"""Write the index of all benchmarks' pages, including those of other configs."""
 
 from collections.abc import Sequence
 from pathlib import Path

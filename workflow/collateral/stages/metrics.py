@@ -1,4 +1,4 @@
-"""Turn the cached outputs of a cell's runs into its metrics and costs: ask every finding."""
+"""Compute all metrics and costs of a cell from the cached outputs of its runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ def metrics(
     costs: Annotated[Path, "costs.csv"],
     problems: Annotated[Path, "problems.json"],
 ) -> None:
-    """Compute all numbers of the cell; write them, its costs, and what could not be computed."""
+    """Compute all numbers of the cell; write metrics, costs, and the findings that failed."""
     results = CellResults(
         folder=folder,
         name=cell,
@@ -69,7 +69,7 @@ def metrics(
 
 
 def write_records(cell: CellResults, out: Path, costs: Path, problems: Path) -> None:
-    """Write what the numbers were made from, and how to make them again."""
+    """Write the records: the input files of the numbers, and the options to compute them again."""
     root = cell.folder
     of_cell = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
     inputs = [root / name.format(cell=cell.name) for name in of_cell]

@@ -1,4 +1,4 @@
-"""Keep the images of the listed neighbours, as far as the config lets results contain them."""
+"""Store the images of the listed neighbours, if the config allows images in results."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Use the models of a cell and seed once more: fine-tune them, add noise, ask an untrained net.
+"""Probe the models of a cell and seed: relearning, residual knowledge under noise, and ZRF.
 
 One job for all runs of a cell and seed: on digits a model takes no longer than importing torch,
 and with 21 methods there would be 24 jobs in place of one.
@@ -73,7 +73,7 @@ def probe(
 
 @dataclass(frozen=True)
 class Prober:
-    """Asks one model after another the same."""
+    """Runs the same probes on one model after another."""
 
     session: Session
     model: str
@@ -82,7 +82,7 @@ class Prober:
     probes: Probes
 
     def ask(self, path: Path) -> dict[str, Any]:
-        """Return what a model shows, by the array's name, and the seconds by phase."""
+        """Return the results of a model by array name, and the seconds by phase."""
         shown: dict[str, Tensor] = {}
         seconds: dict[str, float] = {}
         if self.probes.residual:
@@ -102,11 +102,11 @@ class Prober:
     def new_run(self, purpose: str, *names: str | int) -> Run:
         """Return a source of randomness: the same for all runs and, unless it is named, seeds.
 
-        So Retrains of two seeds can be held against each other.
+        So Retrains of two seeds can be compared.
         """
         return Run(self.session.device, seed_of("probe", purpose, *names, self.split_hash))
 
     def untrained(self) -> Tensor:
-        """Return the logits that a net with fresh weights gives the forget set."""
+        """Return the logits of an untrained network on the forget set."""
         _, logits = infer(self.session.new_model(self.model), self.forget)
         return logits

@@ -1,4 +1,4 @@
-"""Numbers, figures and images of a benchmark in; its self-contained page out."""
+"""Render the self-contained page of a benchmark from its numbers, figures and images."""
 
 from pathlib import Path
 from typing import Annotated

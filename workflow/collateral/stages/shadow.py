@@ -1,4 +1,4 @@
-"""Train a model of the shadow pool: as the base is, on a random share of the train set."""
+"""Train a model of the shadow pool, like the base model, on a random share of the train set."""
 
 from typing import Annotated, cast
 

@@ -1,4 +1,4 @@
-"""Train LTD's teacher on supports of every size, and take the step of `k: auto`; no Retrain."""
+"""Train LTD's teacher with supports of several sizes, and run `k: auto`, without Retrain."""
 
 import logging
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from collateral.training.session import open_session, write_cost
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
-# The teacher has k examples, whatever else the method's runs choose them by.
+# The support has exactly k examples, even if the method's runs select it in another way.
 BY_K: dict[str, Any] = {"min_similarity": None, "k_each": None, "search": "exact"}
 
 
@@ -53,7 +53,7 @@ def support_size(
 
 
 def sizes_within(sizes: Sequence[int], num_retained: int) -> list[int]:
-    """Leave out the sizes for which there are too few retained examples."""
+    """Return the sizes that do not exceed the number of retained examples."""
     within = [size for size in sizes if size <= num_retained]
     if len(within) < len(sizes):
         LOG.warning("only %d examples are retained: sizes up to that alone", num_retained)
@@ -67,7 +67,7 @@ def sizes_within(sizes: Sequence[int], num_retained: int) -> list[int]:
 def teachers(
     method: Method, params: Prepare, sizes: list[int], checkpoints: Checkpoints
 ) -> tuple[Arrays, dict[str, float]]:
-    """Return what a run of the method would prepare with each size for k, and the seconds."""
+    """Run `prepare` with each size as k; return the teachers' arrays, and the seconds."""
     soft_labels, reported, seconds = [], [], {}
     for size in sizes:
         name = f"k-{size}"
@@ -88,7 +88,7 @@ def teachers(
 
 
 def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
-    """Return what `k: auto` measures and takes, and the seconds."""
+    """Run `k: auto`; return its measurements and its choice, and the seconds."""
     this = Run(method.device, seed_of("diagnose", method.name, method.seed, method.split_hash))
     auto = params.model_copy(update={"k": "auto"})
     with this.phase("step"):

@@ -1,4 +1,4 @@
-"""A benchmark's plan, metrics and costs in; the tables of each cell and over all of them out."""
+"""Write the tables of a benchmark, for each cell and over all cells."""
 
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ def tables(
     costs: Annotated[Path, "the benchmark's costs.csv"],
     out: Annotated[Path, "folder of the tables"],
 ) -> None:
-    """Write every finding's tables, and what could not be made."""
+    """Write the tables of every finding, and record which could not be made."""
     root = metrics.parent
     metrics, costs = checked(metrics, root), checked(costs, root)
     table = read(BenchmarkPlan.load(plan), metrics, costs)
@@ -38,7 +38,7 @@ def tables(
 
 
 def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:
-    """Write what a finding has to show of a cell, or over all; `owners` has each table's."""
+    """Write the tables of a finding for a cell or over all; `owners` maps tables to findings."""
     cell = _cell_of(source)
     for table in tables_of(finding, source):
         if (owner := owners.setdefault(out / cell / table.name, finding)) != finding:

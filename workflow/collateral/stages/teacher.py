@@ -1,4 +1,4 @@
-"""Train the local teacher by which selection may measure every method; it knows no Retrain."""
+"""Train the local teacher with which selection may compare all methods, without Retrain."""
 
 import shutil
 

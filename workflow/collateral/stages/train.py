@@ -1,6 +1,6 @@
 """Train a model: the base on everything, or the reference without the forget set.
 
-From scratch, or from weights of the user's own; a model that is the user's own is taken as it is.
+Training starts from scratch or from the user's weights; a trained model of the user is not changed.
 """
 
 import logging
@@ -91,8 +91,8 @@ def _describe_start(
 
 
 def _check_accuracy(found: float, num_classes: int) -> None:
-    """Refuse a model that hardly knows its train set: something is not as it was when trained."""
-    # Of two classes, twice guessing would be perfect: there, half the way to it.
+    """Refuse a model near guessing on its train set: its data differ from those of its training."""
+    # Twice the rate of guessing; with few classes, half way from guessing to perfect.
     least = min(2 / num_classes, (1 + 1 / num_classes) / 2)
     if found < least:
         raise ValueError(
@@ -103,6 +103,6 @@ def _check_accuracy(found: float, num_classes: int) -> None:
 
 
 def _tell_of_limits(model: str) -> None:
-    """Name the default that stands in where a model of the user's own does not say its work."""
+    """Log which default is used for the time limits of a user's model without declared work."""
     if MODEL.is_plugged_in(model) and declared_work(model) is None:
         LOG.info("model: %s has no %s: its time limits are those of %s", model, WORK, UNKNOWN)

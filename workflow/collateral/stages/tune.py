@@ -1,6 +1,6 @@
 """Try every value of a method's grid on the first seed and choose one, without Retrain.
 
-The trial of the defaults is run too, to show later what tuning was worth; it is not a candidate.
+The defaults are run as well, to show the gain of tuning; they are not a candidate.
 """
 
 import json
@@ -78,18 +78,18 @@ def tune(
 
 
 def told_by_teacher(files: Sequence[Path], session: Session) -> dict[str, float]:
-    """Return the UA by which all trials are measured, in place of that of their own teachers."""
+    """Return the teacher's UA, which replaces the UA of the trials' own teachers."""
     told: dict[str, float] = read_json(checked(files[0], session.folder)) if files else {}
     return told
 
 
 class TrialPreparations:
-    """What trials need from the first phase: found in the given folders, or made once and kept."""
+    """The first phases of all trials: read from the given folders, or run once and stored."""
 
     def __init__(
         self, job: MethodJob, method: Method, session: Session, checkpoints: Checkpoints
     ) -> None:
-        """Make nothing yet; throw away what another run of the job left."""
+        """Run nothing yet; delete the files of an earlier run of the job."""
         self._job = job
         self._method = method
         self._session = session
@@ -100,11 +100,11 @@ class TrialPreparations:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """How long each that was made here took."""
+        """Seconds of each first phase that was run here."""
         return {name: sum(prepared.seconds.values()) for name, prepared in self._made.items()}
 
     def of(self, params: MethodParams) -> Prepared | None:
-        """Return what is prepared for these parameters; None for a method of one phase."""
+        """Return the first phase for these parameters; None for a method of one phase."""
         if not self._method.has_prepare:
             return None
         name = prepared_name(self._method.name, params)
@@ -128,7 +128,7 @@ def measure(
     split: Split,
     checkpoints: Checkpoints,
 ) -> dict[str, float]:
-    """Run one trial; return what selection reads, and what it must not but people want to see."""
+    """Run one trial; return the numbers for selection, and others that are only reported."""
     inputs = [prepared.tensors] if prepared else []
     model, run = method.unlearn(params, *inputs, checkpoints=checkpoints)
     outputs, _ = outputs_of(model, session.train, session.test)
@@ -149,7 +149,7 @@ def measure(
 def write_choice(
     out: Path, rows: list[dict[str, Any]], candidates: list[Values], rule: Rule
 ) -> None:
-    """Choose among the candidates; write all trials, the choice, and what other rules choose."""
+    """Choose a candidate; write all trials, the choice, and the choices of other rules."""
     tried = rows[: len(candidates)]
     chosen = choose(tried, rule)
     for row in rows:

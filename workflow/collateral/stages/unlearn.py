@@ -1,4 +1,4 @@
-"""Run one unlearning method, or a control, from the base model; write what it makes of it."""
+"""Run an unlearning method or a control from the base model, and write the new model."""
 
 import json
 import math
@@ -103,6 +103,6 @@ def tracker_of(session: Session, split: Split) -> Tracker:
 
 
 def soft_labels(retrained: Path, split: Split) -> Tensor:
-    """Return the class probabilities that Retrain gives the forget set."""
+    """Return the class probabilities of Retrain on the forget set."""
     logits = StoredOutputs(retrained, "train").logits[split.forget]
     return torch.from_numpy(logits).float().softmax(1)

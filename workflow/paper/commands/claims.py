@@ -1,4 +1,4 @@
-"""Hold the paper's 62 claims against the results there are: holds, does not, or cannot be said."""
+"""Test the paper's 62 claims on the results: each holds, fails, or cannot be decided."""
 
 from pathlib import Path
 from typing import Annotated

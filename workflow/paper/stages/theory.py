@@ -1,4 +1,4 @@
-"""Run the propositions: the points and findings of the figures, the checks, the figures."""
+"""Run the experiments and checks of the propositions, and draw their figures."""
 
 from pathlib import Path
 from typing import Annotated

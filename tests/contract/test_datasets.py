@@ -7,7 +7,6 @@ import pickle
 import re
 import subprocess
 import sys
-from argparse import ArgumentParser
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from urllib.error import URLError
@@ -17,12 +16,12 @@ import pytest
 import yaml
 from tiny_sets import TINY_LABELS, WRITERS, md5, pixels
 
+from collateral.cli import run
 from collateral.contract.plugins import DATA, FORGET
 from collateral.data._cut import cut
 from collateral.data._facts import known_classes, size_of
 from collateral.data._reading.pixels import statistics, to_uint8
 from collateral.results.dataset import Dataset, Labels
-from collateral.stages import data
 
 DOCS = Path(__file__).parents[2] / "docs" / "add-a-dataset.md"
 REAL = os.environ.get("COLLATERAL_DATA")
@@ -185,10 +184,8 @@ def test_known_classes_name_an_unknown_one():
 
 
 def run_stage(folder, name, options, *more):
-    parser = ArgumentParser()
-    data.add_arguments(parser)
     paths = ["--out", str(folder / "dataset.npz"), "--labels", str(folder / "labels.npz")]
-    data.run(parser.parse_args([*paths, "--name", name, "--options", options, *more]))
+    run("data", [*paths, "--name", name, "--options", options, *more])
 
 
 @pytest.mark.parametrize("name", DATA.names())

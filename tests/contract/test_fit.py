@@ -236,7 +236,7 @@ CHANGES = {
 # What leaves the weights alone on a CPU is seen by those whom it is handed to.
 HANDED = {
     "precision": ({"precision": "bfloat16"}, "Precision", ("bfloat16", CPU)),
-    "compile": ({"compile": True}, "compiled", None),
+    "compile": ({"compile": True}, "compile_forward", None),
 }
 
 

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from argparse import ArgumentParser
 
 import numpy as np
 import pytest
 
+from collateral.cli import run
 from collateral.contract.columns import FILE
 from collateral.contract.data import DatasetSize
 from collateral.contract.plugins import FORGET
@@ -16,7 +16,6 @@ from collateral.results import layout
 from collateral.results.chain import write_record
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
-from collateral.stages import split
 
 # 101 cats, at the even places below 200 and at 201, and 101 dogs.
 TRAIN = np.array([0, 1] * 100 + [1, 0])
@@ -74,10 +73,8 @@ def run_stage(folder, kind, params, labels=LABELS):
     path = folder / "labels.npz"
     labels.save(path)
     write_record(layout.record_of(path), {}, root=folder, files=[path])
-    parser = ArgumentParser()
-    split.add_arguments(parser)
     paths = ["--labels", str(folder / "labels.npz"), "--out", str(folder / "split.json")]
-    split.run(parser.parse_args([*paths, "--kind", kind, "--params", json.dumps(params)]))
+    run("split", [*paths, "--kind", kind, "--params", json.dumps(params)])
     return Split.load(folder / "split.json", folder)
 
 

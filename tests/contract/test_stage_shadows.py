@@ -1,7 +1,6 @@
 """The shadow pool: who sees what, how a model is trained on its share, and a method on all."""
 
 import json
-from argparse import ArgumentParser
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from workshop import MODEL, Workshop, command
 
-from collateral.cli import main
+from collateral.cli import main, make_parser
 from collateral.contract.skipping import Skipped
 from collateral.methods.ft import method as ft
 from collateral.results import layout
@@ -326,6 +325,6 @@ def test_a_method_is_skipped_where_every_member_is_that_has_something_to_forget(
 
 
 def test_it_has_no_option_for_anything_of_retrain():
-    parser = ArgumentParser()
-    expose.add_arguments(parser)
-    assert "retrain" not in parser.format_help().lower()
+    options = make_parser("expose").format_help().partition("\noptions:\n")[2]
+    assert "--data" in options
+    assert "retrain" not in options.lower()

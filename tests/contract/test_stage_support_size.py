@@ -1,7 +1,6 @@
 """Teachers on supports of every size: they are the runs' own, and none is trained twice."""
 
 import json
-from argparse import ArgumentParser
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 from workshop import Workshop
 
-from collateral.cli import main
+from collateral.cli import main, make_parser
 from collateral.findings.locality.numbers import bin_of
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
@@ -19,7 +18,6 @@ from collateral.results import layout
 from collateral.results.chain import write_record
 from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
-from collateral.stages import support_size
 
 SIZES = ["8", "16", "40"]
 TEACHER = {"teacher_epochs": 3, "teacher_batch_size": 16, "threshold": 1.0}
@@ -111,9 +109,9 @@ def test_a_killed_job_does_not_train_the_finished_teachers_again(workshop, done,
 
 
 def test_it_has_no_option_for_anything_of_retrain(workshop, capsys):
-    parser = ArgumentParser()
-    support_size.add_arguments(parser)
-    assert "retrain" not in parser.format_help().lower()
+    options = make_parser("support_size").format_help().partition("\noptions:\n")[2]
+    assert "--data" in options
+    assert "retrain" not in options.lower()
     with pytest.raises(SystemExit):
         main([*command(workshop, "x"), "--retrained", "outputs.npz"])
     assert "unrecognized arguments: --retrained" in capsys.readouterr().err

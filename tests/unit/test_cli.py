@@ -5,13 +5,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import pytest
 
 from collateral import __version__
-from collateral.cli import main, stages
-from collateral.contract.plugins import PARTS
+from collateral.cli import commands, main, stages
+from collateral.contract.plugins import PACKAGE, PARTS
 from collateral.findings.compute import Problem, write_problems
 from collateral.results import layout
 from collateral.results.chain import write_record
@@ -56,7 +60,7 @@ def test_help_names_the_stages(capsys):
     said = capsys.readouterr().out
     assert "usage: collateral" in said
     assert {"data", "split", "train", "unlearn", "metrics", "report"} <= set(stages())
-    assert all(stage in said for stage in stages())
+    assert all(name in said for name in [*commands(), *stages()])
 
 
 def test_the_log_of_every_stage_ends_with_its_memory(tmp_path):
@@ -80,7 +84,7 @@ def test_an_unknown_stage_is_told_the_known_ones(capsys):
     assert leave("splitt") == 2
     said = capsys.readouterr().err
     assert "'splitt'" in said
-    assert all(stage in said for stage in stages())
+    assert all(name in said for name in [*commands(), *stages()])
 
 
 def test_no_stage_is_told_the_known_ones(capsys):
@@ -93,15 +97,107 @@ def test_an_unknown_option_is_refused(capsys):
     assert "collateral split: error:" in capsys.readouterr().err
 
 
+# The command line is made from the signature.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    out: Annotated[Path, "folder of the results"]
+    threads: Annotated[int, "threads"] = 1
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Put a function with every kind of parameter in the place of a stage; collect its calls."""
+    made = []
+
+    def example(  # noqa: PLR0913
+        folder: Annotated[Path, "a folder"] = Path("results"),
+        more: Annotated[Sequence[Path], "other folders", {"metavar": "MORE"}] = (),
+        *,
+        num_seeds: Annotated[int, "how many seeds"],
+        names: Annotated[Sequence[str], "names"] = (),
+        sizes: Annotated[Sequence[float], "sizes"],
+        shape: Annotated[tuple[int, int], "height and width"] = (1, 1),
+        rule: Annotated[Literal["a", "b"], "the rule"] = "a",
+        for_: Annotated[str | None, "a purpose"] = None,
+        deep: Annotated[bool, "look closer"] = False,
+        values: Annotated[Mapping[str, int], "as JSON", {"type": json.loads}],
+        shared: Shared,
+    ):
+        made.append(locals())
+
+    monkeypatch.setattr(check, "check", example)
+    return made
+
+
+REQUIRED = ["--num-seeds", "3", "--sizes", "0.5", "--values", '{"a": 1}', "--out", "here"]
+
+
+def test_a_parameter_is_an_argument_of_its_type(calls):
+    main(["check", *REQUIRED])
+    least = {
+        **{"folder": Path("results"), "more": (), "num_seeds": 3, "names": (), "sizes": [0.5]},
+        **{"shape": (1, 1), "rule": "a", "for_": None, "deep": False, "values": {"a": 1}},
+        "shared": Shared(out=Path("here")),
+    }
+    more = ["--names", "x", "y", "--shape", "4", "5", "--rule", "b", "--for", "you", "--deep"]
+    main(["check", "one", "two", "three", *REQUIRED, *more, "--threads", "2"])
+    most = {
+        **{"folder": Path("one"), "more": [Path("two"), Path("three")], "names": ["x", "y"]},
+        **{"shape": [4, 5], "rule": "b", "for_": "you", "deep": True},
+        "shared": Shared(out=Path("here"), threads=2),
+    }
+    assert [{key: call[key] for key in least} for call in calls] == [least, least | most]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (REQUIRED[2:], "the following arguments are required: --num-seeds"),
+        (REQUIRED[:-2], "the following arguments are required: --out"),
+        ([*REQUIRED, "--num-seeds", "x"], "argument --num-seeds: invalid int value: 'x'"),
+        ([*REQUIRED, "--sizes"], "argument --sizes: expected at least one argument"),
+        ([*REQUIRED, "--shape", "1"], "argument --shape: expected 2 arguments"),
+        ([*REQUIRED, "--rule", "c"], "argument --rule: invalid choice: 'c'"),
+        ([*REQUIRED, "--values", "{"], "argument --values: invalid loads value: '{'"),
+    ],
+)
+def test_what_does_not_fit_the_signature_is_refused(calls, capsys, words, said):
+    assert leave("check", *words) == 2
+    assert said in capsys.readouterr().err
+    assert not calls
+
+
+def test_the_help_is_that_of_the_annotations(calls, capsys):
+    assert leave("check", "--help") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "--num-seeds NUM_SEEDS how many seeds" in text
+    assert "--out OUT folder of the results" in text
+    assert "[folder] [MORE ...]" in text
+    assert "--plugins" in text
+
+
+def test_no_stage_reads_a_namespace():
+    files = [
+        path for folder in (PACKAGE, PACKAGE.with_name("paper")) for path in folder.rglob("*.py")
+    ]
+    assert len(files) > 200
+    found = {path.stem for path in files if "argparse" in path.read_text(encoding="utf-8")}
+    assert found == {"cli", "init"}  # `init` refuses a value with an error of argparse
+
+
 def test_what_is_no_stage_is_not_offered():
-    assert not {"__init__", "options"} & set(stages())
+    assert not {"__init__", "_options"} & {*stages(), *commands()}
+    assert not {*stages()} & {*commands()}
 
 
 def test_no_stage_is_imported_before_it_is_asked_for():
-    code = "import sys; from collateral.cli import stages; stages(); print(*sys.modules)"
+    code = "import sys; from collateral import cli; cli._overview(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "collateral.cli" in done.stdout.split()
     assert "collateral.stages." not in done.stdout
+    assert "collateral.commands." not in done.stdout
     assert "numpy" not in done.stdout.split()
 
 
@@ -155,10 +251,7 @@ def test_bad_input_leaves_what_was_there_before(tmp_path):
 
 
 def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch):
-    def fail(args):
-        int("no number")
-
-    monkeypatch.setattr(check, "run", fail)
+    monkeypatch.setattr(check, "read_problems", lambda _: int("no number"))
     with pytest.raises(ValueError, match="invalid literal") as error:
         main(["check", "--problems", "x.json"])
     assert error.traceback

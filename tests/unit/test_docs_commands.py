@@ -12,16 +12,16 @@ import subprocess
 import tomllib
 from argparse import ArgumentParser
 from functools import cache
-from importlib import import_module
 from typing import NoReturn
 
 import pytest
 from docs_commands import NEEDS, PROGRAMS, SHELL, Command, commands, need_of
 from markdown_reading import ROOT
 
-from collateral.cli import main, stages
+from collateral.cli import main, make_parser
 from collateral.config.load import load
 from collateral.config.yaml import read_file
+from collateral.contract.plugins import COMMAND, STAGE
 
 LACKING = "the following arguments are required"
 
@@ -82,11 +82,8 @@ def check_collateral(command: Command) -> None:
     _, stage, *words = command.words
     if stage == "STAGE":
         return
-    assert stage in stages()
-    parser = ArgumentParser(exit_on_error=False)
-    parser.add_argument("--plugins", nargs="*")
-    import_module(f"collateral.stages.{stage}").add_arguments(parser)
-    parse(parser, command, tuple(words))
+    assert COMMAND.has(stage) or STAGE.has(stage)
+    parse(make_parser(stage), command, tuple(words))
 
 
 def check_pytest(command: Command) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from argparse import Namespace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,14 +10,19 @@ import pytest
 from packaging.requirements import Requirement
 
 from collateral.cli import main
+from collateral.commands import doctor
+from collateral.commands.doctor import (
+    Check,
+    data_check,
+    in_json,
+    in_words,
+    needed_bytes,
+    read_config,
+    run_checks,
+)
 from collateral.config.load import load
-from collateral.doctor import machine, packages, programs
-from collateral.doctor.check import Check
-from collateral.doctor.experiment import data_check, needed_bytes, read_config
-from collateral.doctor.words import in_json, in_words
 from collateral.plan.grid import build_grid
 from collateral.plan.home import default_config
-from collateral.stages import doctor
 
 CONFIG = {
     "benchmarks": {
@@ -48,7 +52,7 @@ def elsewhere(tmp_path, monkeypatch):
 @pytest.fixture
 def no_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr(programs.shutil, "which", lambda _: None)
+    monkeypatch.setattr(doctor.shutil, "which", lambda _: None)
 
 
 def test_what_lacks_is_needed_or_optional():
@@ -61,19 +65,19 @@ def test_what_lacks_is_needed_or_optional():
 
 
 def test_the_groups_are_those_of_pyproject():
-    groups = packages.by_group(
+    groups = doctor.by_group(
         ["a>=1", 'b>=2; extra == "torch"', 'collateral[figures]; extra == "torch"']
     )
     assert {group: [r.name for r in listed] for group, listed in groups.items() if listed} == {
         "core": ["a"],
         "torch": ["b"],
     }
-    assert {group for purpose in packages.NEEDED.values() for group in purpose} < {*groups}
+    assert {group for purpose in doctor.NEEDED.values() for group in purpose} < {*groups}
 
 
 def test_the_groups_hold_all_that_the_package_asks_for():
-    wanted = packages.distribution("collateral").requires
-    groups = packages.by_group(wanted)
+    wanted = doctor.distribution("collateral").requires
+    groups = doctor.by_group(wanted)
     assert all(groups.values())
     named = {Requirement(text).name for text in wanted} - {"collateral"}
     assert {requirement.name for listed in groups.values() for requirement in listed} == named
@@ -87,21 +91,21 @@ def test_a_package_out_of_range_or_absent_is_asked_for_by_its_range(monkeypatch)
             raise PackageNotFoundError(name)
         return have[name]
 
-    monkeypatch.setattr(packages, "version", version)
+    monkeypatch.setattr(doctor, "version", version)
     wanted = [Requirement(text) for text in ("one>=1", "two>=2,<3", "three>=4")]
-    check = packages.group_check("torch", wanted, is_needed=True)
+    check = doctor.group_check("torch", wanted, is_needed=True)
     assert check.found == "one 1.0, two 3.1, three absent"
     assert check.remedy == "without them one cannot train: `pip install 'two<3,>=2' 'three>=4'`"
     assert check.status == "missing"
-    assert packages.group_check("torch", wanted[:1], is_needed=True) == Check("torch", "one 1.0")
+    assert doctor.group_check("torch", wanted[:1], is_needed=True) == Check("torch", "one 1.0")
 
 
 def test_a_package_that_is_not_installed_says_how(monkeypatch):
     def distribution(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(packages, "distribution", distribution)
-    (check,) = packages.package_checks("run")
+    monkeypatch.setattr(doctor, "distribution", distribution)
+    (check,) = doctor.package_checks("run")
     assert check.status == "missing" and "make setup" in check.remedy
 
 
@@ -109,7 +113,7 @@ def test_a_package_that_is_not_installed_says_how(monkeypatch):
 
 
 def test_without_torch_the_device_is_unknown_and_training_is_not_possible(no_torch):
-    check = machine.device_check(is_needed=True)
+    check = doctor.device_check(is_needed=True)
     assert check.found == "unknown: torch is not installed"
     assert check.status == "missing"
     assert "pip install 'collateral[torch]'" in check.remedy
@@ -131,7 +135,7 @@ def fake_torch(monkeypatch, *, gpus=(), cuda="13.0", has_mps=False):
 def test_every_gpu_is_named_with_its_memory(monkeypatch):
     gpus = [SimpleNamespace(name="A100", total_memory=40e9)] * 2
     fake_torch(monkeypatch, gpus=gpus)
-    found = machine.device_check(is_needed=True).found
+    found = doctor.device_check(is_needed=True).found
     assert found == "cuda 13.0: A100 (40.0 GB), A100 (40.0 GB)"
 
 
@@ -145,28 +149,28 @@ def test_every_gpu_is_named_with_its_memory(monkeypatch):
 )
 def test_without_a_gpu_the_reason_is_said(monkeypatch, cuda, has_mps, found):
     fake_torch(monkeypatch, cuda=cuda, has_mps=has_mps)
-    assert machine.device_check(is_needed=True) == Check("device", found)
+    assert doctor.device_check(is_needed=True) == Check("device", found)
 
 
 def test_a_limit_of_a_container_is_said(monkeypatch, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable: 2000000 kB\n")
     (tmp_path / "limit").write_text("1000000000\n")
-    monkeypatch.setattr(machine, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(machine, "MEMORY_LIMIT", tmp_path / "limit")
-    assert machine.memory_check().found.endswith(", 2.0 GB available, limited to 1.0 GB")
+    monkeypatch.setattr(doctor, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(doctor, "MEMORY_LIMIT", tmp_path / "limit")
+    assert doctor.memory_check().found.endswith(", 2.0 GB available, limited to 1.0 GB")
     (tmp_path / "limit").write_text("max\n")
-    assert "limited" not in machine.memory_check().found
+    assert "limited" not in doctor.memory_check().found
 
 
 def test_threads_are_said_with_what_limits_them(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert "cores; OMP_NUM_THREADS=3" in machine.threads_check().found
+    assert "cores; OMP_NUM_THREADS=3" in doctor.threads_check().found
 
 
 def test_a_disk_that_will_not_do_is_missing(tmp_path):
-    assert machine.disk_check(tmp_path / "results", 1.0).status == "ok"
-    assert machine.disk_check(tmp_path / "results", None).status == "ok"
-    assert machine.disk_check(tmp_path / "results", 1e18).status == "missing"
+    assert doctor.disk_check(tmp_path / "results", 1.0).status == "ok"
+    assert doctor.disk_check(tmp_path / "results", None).status == "ok"
+    assert doctor.disk_check(tmp_path / "results", 1e18).status == "missing"
 
 
 # The experiment.
@@ -229,8 +233,9 @@ def test_the_disk_that_a_config_takes_is_known_but_for_data_of_ones_own(tmp_path
 
 
 def test_without_slurm_only_a_cluster_misses_it(no_torch):
-    found = {purpose: next(programs.program_checks(purpose)) for purpose in packages.NEEDED}
-    assert {check.name for check in found.values()} == {"SLURM"}
+    checks = {purpose: [*run_checks(Path("none"), purpose, Path())] for purpose in doctor.NEEDED}
+    found = {purpose: one for purpose in checks for one in checks[purpose] if one.name == "SLURM"}
+    assert found.keys() == doctor.NEEDED.keys()
     assert [purpose for purpose in found if found[purpose].status == "missing"] == ["cluster"]
 
 
@@ -244,7 +249,7 @@ def slurm(tmp_path, monkeypatch):
             (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
             (tmp_path / name).chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-        monkeypatch.setattr(programs, "find_spec", lambda _: object())
+        monkeypatch.setattr(doctor, "find_spec", lambda _: object())
 
     return make
 
@@ -252,21 +257,21 @@ def slurm(tmp_path, monkeypatch):
 def test_a_cluster_that_answers_is_named(slurm, monkeypatch):
     slurm("echo 'ClusterName = big'")
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    found = programs.slurm_check(is_needed=True)
+    found = doctor.slurm_check(is_needed=True)
     assert found == Check("SLURM", "slurm 22.05.8, cluster big; inside job 7")
 
 
 def test_a_cluster_that_does_not_answer_says_its_last_word(slurm):
     slurm("echo first >&2; echo 'fatal: no controller' >&2; exit 1")
-    check = programs.slurm_check(is_needed=True)
+    check = doctor.slurm_check(is_needed=True)
     assert check.found == "slurm 22.05.8; it does not answer: fatal: no controller"
     assert check.status == "missing"
 
 
 def test_a_cluster_without_the_plugin_is_told_of_it(slurm, monkeypatch):
     slurm("true")
-    monkeypatch.setattr(programs, "find_spec", lambda _: None)
-    check = programs.slurm_check(is_needed=False)
+    monkeypatch.setattr(doctor, "find_spec", lambda _: None)
+    check = doctor.slurm_check(is_needed=False)
     assert "no executor plugin" in check.found and "collateral[workflow]" in check.remedy
 
 
@@ -277,13 +282,13 @@ def profile(tmp_path):
     def write(all_jobs: object, base: object = None) -> None:
         (tmp_path / "profiles/slurm").mkdir(parents=True)
         content = {"default-resources": all_jobs, "set-resources": {"base": base}}
-        (tmp_path / programs.PROFILE).write_text(json.dumps(content))
+        (tmp_path / doctor.PROFILE).write_text(json.dumps(content))
 
     return write
 
 
 def partition_checks() -> list[Check]:
-    return [*programs.partition_checks(is_needed=True)]
+    return [*doctor.partition_checks(is_needed=True)]
 
 
 def test_a_partition_that_is_not_there_is_missing(slurm, profile):
@@ -318,7 +323,7 @@ def test_partitions_of_a_cluster_that_does_not_answer_are_not_looked_for(slurm, 
 def test_a_profile_that_cannot_be_read_is_named(slurm, profile, tmp_path):
     slurm("true")
     profile({})
-    (tmp_path / programs.PROFILE).write_text("jobs: [")
+    (tmp_path / doctor.PROFILE).write_text("jobs: [")
     (check,) = partition_checks()
     assert check.found.startswith("profiles/slurm/config.yaml: line 1: ")
     assert check.status == "missing"
@@ -341,11 +346,12 @@ def test_machines_read_the_same():
     assert {"collateral", "package", "python", "platform"} < told.keys()
 
 
-def test_where_the_folder_has_no_config_the_shipped_one_is_looked_at(tmp_path):
-    args = Namespace(config=None, purpose="run", results=tmp_path)
-    (check,) = [check for check in doctor.found(args) if check.name == "config"]
-    assert check.status == "ok"
-    assert check.found.startswith(f"{default_config()}: ")
+def test_where_the_folder_has_no_config_the_shipped_one_is_looked_at(tmp_path, capsys):
+    main(["doctor", "--json", "--for", "figures", "--results", str(tmp_path)])
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (check,) = [check for check in checks if check["name"] == "config"]
+    assert check["status"] == "ok"
+    assert check["found"].startswith(f"{default_config()}: ")
 
 
 def test_figures_need_no_torch_and_a_run_does(no_torch, capsys, tmp_path):

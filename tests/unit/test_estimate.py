@@ -474,8 +474,20 @@ def test_it_says_what_the_seeds_will_be_able_to_show(tmp_path, capsys, seeds, wo
     assert (least is None) == (len(seeds) == 1)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--device", "cpu", "--calibrate"], "--calibrate: not with --device"),
+        (["--rates", "CONFIG", "--calibrate"], "--rates: not with --calibrate"),
+    ],
+)
+def test_rates_come_from_one_place(config, words, said):
+    with pytest.raises(SystemExit, match=said):
+        main(["estimate", config, *(config if word == "CONFIG" else word for word in words)])
+
+
 def test_a_disk_that_will_not_do_is_warned_of(config, capsys, monkeypatch):
-    monkeypatch.setattr("collateral.stages.estimate.free_bytes", lambda _: 10**6)
+    monkeypatch.setattr("collateral.commands.estimate.free_bytes", lambda _: 10**6)
     main(["estimate", config])
     assert "WARNING: the disk will not do: " in capsys.readouterr().out
     main(["estimate", config, "--json"])
@@ -485,7 +497,7 @@ def test_a_disk_that_will_not_do_is_warned_of(config, capsys, monkeypatch):
 @pytest.mark.parametrize(("program", "first"), [("nvidia-smi", "GPU-hours"), ("none", "CPU cores")])
 def test_what_this_machine_takes_comes_first(config, program, first, capsys, monkeypatch):
     found = lambda name: f"/bin/{name}" if name == program else None  # noqa: E731
-    monkeypatch.setattr("collateral.stages.estimate.shutil.which", found)
+    monkeypatch.setattr("collateral.commands.estimate.shutil.which", found)
     main(["estimate", config])
     lines = capsys.readouterr().out.splitlines()
     assert first in lines[0]

@@ -24,7 +24,7 @@ from collateral.plan.soundness import check_plan
 def _elsewhere(tmp_path, monkeypatch):
     known_tree.cache_clear()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("collateral.stages.init.default_device", lambda: "cpu")
+    monkeypatch.setattr("collateral.commands.init.default_device", lambda: "cpu")
 
 
 def wish(folder, **more):

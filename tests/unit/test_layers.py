@@ -11,7 +11,7 @@ import pytest
 
 import collateral
 from collateral.cli import stages
-from collateral.contract.plugins import DATA, FINDING, FORGET, STAGE
+from collateral.contract.plugins import COMMAND, DATA, FINDING, FORGET, STAGE
 from collateral.plan.fingerprint import UNCOUNTED
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,6 @@ LAYERS = {
     "findings": {"contract", "results"},
     "report": {"contract", "findings", "results"},
     "warm": {"cli", "results"},
-    "doctor": {"config", "contract", "plan"},
 }
 # What is slow to import, or not there on a machine that only draws figures.
 TORCH = {"safetensors", "timm", "torch", "torchvision"}
@@ -55,7 +54,6 @@ HEAVY_OF = {
     "controls": TORCH | COMPUTING,
     "report": COMPUTING | DRAWING,
     "warm": set(),
-    "doctor": set(),
 }
 # Of the plug-in: what its folders import of the package, and which libraries.
 PAPER_LAYERS = {
@@ -64,6 +62,7 @@ PAPER_LAYERS = {
     "claims": ({"contract", "findings", "results"}, COMPUTING),
     "theory": ({"findings", "results"}, COMPUTING | DRAWING),
     "findings": ({"contract", "findings", "results"}, {"numpy", "pandas"}),
+    "commands": (set(), set()),
     "stages": ({"contract", "findings", "results"}, {"numpy", "pandas"}),
 }
 # In findings the name of the file tells; those that a finding names otherwise are numbers.
@@ -88,18 +87,12 @@ LIGHT = [
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
 ]
-TORCH_FREE = ["config", "contract", "doctor", "findings", "plan", "report", "results"]
+TORCH_FREE = ["config", "contract", "findings", "plan", "report", "results"]
 TORCH_FREE_STAGES = [
-    "bundle",
-    "cached",
     "check",
-    "claims",
-    "doctor",
-    "estimate",
     "figures",
     "gather",
     "index",
-    "list",
     "metrics",
     "neighbours",
     "pictures",
@@ -107,11 +100,8 @@ TORCH_FREE_STAGES = [
     "split",
     "tables",
     "theory",
-    "unbundle",
-    "unlock",
-    "verify",
-    "where",
 ]
+NEED_TORCH = {"export", "weights"}  # commands: they read files of weights
 
 
 def name_of(path):
@@ -166,7 +156,7 @@ def run_python(code, *arguments):
 
 def test_every_file_belongs_to_a_layer():
     assert len(FILES) > 100
-    assert {layer_of(path) for path in FILES} == {*LAYERS, "__init__", "stages"}
+    assert {layer_of(path) for path in FILES} == {*LAYERS, "__init__", "commands", "stages"}
     assert {*HEAVY_OF, "findings"} == set(LAYERS)
 
 
@@ -358,6 +348,7 @@ def torch_free_modules():
     names = [f"collateral.{name_of(path).replace('/', '.')}" for path in files]
     paper = [path.relative_to(PAPER.parent).with_suffix("") for path in PAPER_FILES]
     names += [path.as_posix().replace("/", ".") for path in paper]
+    names += [COMMAND.module(name) for name in COMMAND.names() if name not in NEED_TORCH]
     return names + [STAGE.module(name) for name in TORCH_FREE_STAGES]
 
 
@@ -369,8 +360,8 @@ def test_numbers_tables_figures_and_page_need_no_torch():
     code = """
 import sys
 from importlib import import_module
-from collateral.cli import stages
-stages()  # now those of the plug-in that ships are found
+from collateral.cli import commands, stages
+commands(), stages()  # now those of the plug-in that ships are found
 missing, modules = sys.argv[1].split(), sys.argv[2:]
 class Refuse:
     def find_spec(name, *rest):

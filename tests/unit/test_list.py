@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from collateral.cli import main
+from collateral.commands.list import KINDS
 from collateral.contract.plugins import CONTROL, METHOD, params_class
-from collateral.stages.list import KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,5 @@
 """The stage that finds out how near every example is, and what it keeps to be shown."""
 
-from argparse import ArgumentParser
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from sealing import seal
 
+from collateral.cli import run
 from collateral.findings.gates.copies import EXACT
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
@@ -45,9 +45,7 @@ def write_inputs(folder: Path, train: list[list[float]], split: Split = SPLIT) -
 
 
 def run_stage(words: list[str], *seeds: int) -> None:
-    parser = ArgumentParser()
-    stage.add_arguments(parser)
-    stage.run(parser.parse_args([*words, "--seeds", *map(str, seeds)]))
+    run("neighbours", [*words, "--seeds", *map(str, seeds)])
 
 
 def test_similarities_are_the_cosines_to_the_forget_set_by_seed(tmp_path):

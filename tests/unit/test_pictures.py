@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-from argparse import ArgumentParser
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from PIL import Image
 from sealing import seal
 from small_grid import grid
 
+from collateral.cli import run
 from collateral.config.errors import ConfigError
 from collateral.findings.gates.copies import are_copies
 from collateral.plan.evaluation import PicturesJob
@@ -25,7 +25,6 @@ from collateral.results.outputs import Embeddings
 from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split
-from collateral.stages import neighbours, pictures
 
 CELL = "digit_3-50"
 SIDE = 40  # of images: large enough to look for near copies
@@ -62,19 +61,17 @@ def folder(tmp_path):
     return folder
 
 
-def run_stage(stage, **options) -> None:
-    parser = ArgumentParser()
-    stage.add_arguments(parser)
+def run_stage(stage: str, **options) -> None:
     lists = {key: value if isinstance(value, list) else [value] for key, value in options.items()}
     words = [word for key, values in lists.items() for word in (f"--{key}", *map(str, values))]
-    stage.run(parser.parse_args(words))
+    run(stage, words)
 
 
 def make(folder, keep, withheld=()) -> None:
     """Run the stages from similarities to the page."""
     cell = folder / CELL
     run_stage(
-        neighbours,
+        "neighbours",
         data=folder / layout.DATA,
         split=cell / "split.json",
         embeddings=[folder / "base/seed-0/embeddings.npz"],
@@ -82,7 +79,7 @@ def make(folder, keep, withheld=()) -> None:
         out=cell / "neighbours.npz",
     )
     run_stage(
-        pictures,
+        "pictures",
         data=folder / layout.DATA,
         neighbours=cell / "neighbours.npz",
         withheld=[*withheld, *([cell / "split.json"] if keep != "all" else [])],

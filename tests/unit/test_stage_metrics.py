@@ -8,7 +8,6 @@ of three seeds; `ft` makes none and remembers the forget set; `ga` diverges in t
 import csv
 import math
 import shutil
-from argparse import ArgumentParser
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ import pytest
 from fake_cell import write_epochs
 from sealing import seal
 
+from collateral.cli import run
 from collateral.contract.attacks import ATTACKS
 from collateral.findings.catalogue import is_known
 from collateral.findings.compute import read_problems
@@ -25,7 +25,6 @@ from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.split import Split
-from collateral.stages import metrics as stage
 
 LABELS = Labels(np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 1, 1]), ("three", "eight"))
 SPLIT = Split(np.array([0, 1]), 8, (0,), {"kind": "class_part", "class": "three", "fraction": 0.5})
@@ -100,14 +99,12 @@ def cell_folder(tmp_path_factory) -> Path:
 
 
 def run_stage(folder: Path, seeds: tuple[int, ...], *more: str) -> None:
-    parser = ArgumentParser()
-    stage.add_arguments(parser)
     words = ["--folder", folder.parent, "--cell", "three-50", "--methods", *RUNS]
     words += ["--seeds", *seeds, "--base-seeds", *seeds, "--attacks", *ATTACKS]
     words += ["--tracked", "ft", *more]
     words += ["--out", folder / "metrics.csv", "--costs", folder / "costs.csv"]
     words += ["--problems", folder / "problems.json"]
-    stage.run(parser.parse_args([str(word) for word in words]))
+    run("metrics", [str(word) for word in words])
 
 
 def read(path: Path) -> list[dict[str, str]]:

@@ -1,7 +1,5 @@
 """The stage `theory`, with few runs."""
 
-import argparse
-
 import pandas as pd
 import pytest
 
@@ -10,9 +8,7 @@ from paper.stages import theory
 
 
 def run(out):
-    parser = argparse.ArgumentParser()
-    theory.add_arguments(parser)
-    theory.run(parser.parse_args(["--seed", "0", "--runs", "4", "--out", str(out)]))
+    theory.theory(seed=0, runs=4, out=out)
     return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*.*")}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY, Job, Project, copy_project
 
-from collateral.cli import BY_HAND, stages
+from collateral.cli import stages
 from collateral.results import layout
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -136,7 +136,7 @@ def names(jobs: list[Job]) -> set[tuple[str, str | None]]:
 def test_every_stage_is_tried():
     # These run in test_select, test_given, test_probe and test_shadows alone.
     elsewhere = {"teacher", "given", "probe", "shadow", "expose"}
-    running = {*stages()} - BY_HAND - elsewhere
+    running = {*stages()} - elsewhere
     assert {Path(name).stem for name in CHANGED if "stages" in Path(name).parts} == running
 
 

@@ -1,4 +1,10 @@
-"""The command `collateral STAGE`: it imports that one stage and runs it."""
+"""The command `collateral NAME`: import one stage or command, parse its options and call it.
+
+A stage or command is a typed function in the file of its name. Its signature is its command line:
+parameters before `*` are positional arguments, those after it are options, and a dataclass stands
+for all of its fields. Each has the type `Annotated[TYPE, "help"]`, where a third value may have
+further keywords of argparse.
+"""
 
 import argparse
 import ast
@@ -6,79 +12,158 @@ import logging
 import os
 import sys
 import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from inspect import Parameter, signature
 from pathlib import Path
 from time import process_time
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import collateral
-from collateral.contract.plugins import STAGE, add_plugins, is_shipped
+from collateral.contract.plugins import COMMAND, STAGE, add_plugins, is_shipped
 from collateral.results.record import peak_rss_mb
 
-NOT_STAGES = {"options"}
-# Called by people and make, by no rule.
-BY_HAND = {
-    *("bundle", "cached", "claims", "doctor", "estimate", "export", "init", "list"),
-    *("unbundle", "unlock", "verify", "where"),
-}
-
-
-def stages() -> list[str]:
-    """Return the names of the stages: their files."""
-    return [name for name in STAGE.names() if name not in NOT_STAGES]
+Argument = tuple[str, dict[str, Any]]  # the flag or name, and the keywords of `add_argument`
+PLUGINS: Argument = (
+    "--plugins",
+    {"type": Path, "nargs": "*", "default": [], "help": "folders as under `plugins:`"},
+)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a stage; for bad input, say in one line what is wrong."""
+    """Run a stage or command; for bad input, print in one line what is wrong."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    parser = argparse.ArgumentParser(
-        prog="collateral",
-        description=_commands(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"collateral {collateral.__version__}"
-    )
-    parser.add_argument("stage", choices=stages(), metavar="STAGE", help="one of these")
-    name = parser.parse_args(arguments[:1]).stage
-    stage = STAGE.load(name)
-    options = argparse.ArgumentParser(prog=f"collateral {name}", description=stage.__doc__)
-    options.add_argument(
-        "--plugins", type=Path, nargs="*", default=[], help="folders as under `plugins:`"
-    )
-    stage.add_arguments(options)
+    name = _name_parser().parse_args(arguments[:1]).name
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    args = options.parse_args(arguments[1:])
     try:
-        add_plugins(args.plugins)
-        stage.run(args)
+        run(name, arguments[1:])
     except BrokenPipeError:
         # The reader, `head`, has enough; Python would complain of it once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
-        if not (said := _said(error)):
+        if not (message := _message(error)):
             raise
-        raise SystemExit(f"collateral {name}: {said}") from None
-    if name not in BY_HAND:
+        raise SystemExit(f"collateral {name}: {message}") from None
+    if name in stages():
         used = f"{process_time():.1f} s of CPU, peak memory {peak_rss_mb():.0f} MB"
         logging.info("collateral %s: %s", name, used)
 
 
-def _commands() -> str:
-    """Return what people call by hand, a line each, and the stages that rules call."""
-    by_rules = ", ".join(name for name in stages() if name not in BY_HAND)
-    lines = [f"  {name:10} {_summary(name)}" for name in stages() if name in BY_HAND]
-    return "\n".join(["Collateral, by hand:", *lines, "", f"By the workflow: {by_rules}"])
+def run(name: str, arguments: Sequence[str]) -> None:
+    """Parse the arguments of a stage or command, and call it."""
+    options = vars(make_parser(name).parse_args(arguments))
+    add_plugins(options["plugins"])
+    _call(_load(name), options)
+
+
+def stages() -> list[str]:
+    """Return the names of the stages, which rules call."""
+    return STAGE.names()
+
+
+def commands() -> list[str]:
+    """Return the names of the commands, which people, make and the Snakefile call."""
+    return COMMAND.names()
+
+
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a stage or command, made from its signature."""
+    function = _load(name)
+    description = sys.modules[function.__module__].__doc__
+    parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
+    # By name, as `init` also has --plugins in its own signature.
+    arguments = {"plugins": PLUGINS, **dict(_arguments(function))}
+    for flag, keywords in arguments.values():
+        parser.add_argument(flag, **keywords)
+    return parser
+
+
+def _load(name: str) -> Callable[..., None]:
+    kind = COMMAND if name in commands() else STAGE
+    function: Callable[..., None] = getattr(kind.load(name), name)
+    return function
+
+
+def _arguments(function: Callable[..., Any]) -> Iterator[tuple[str, Argument]]:
+    """Yield the arguments of a function or dataclass by parameter."""
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in signature(function).parameters.items():
+        if is_dataclass(hints[name]):
+            yield from _arguments(hints[name])
+        else:
+            yield name, _argument(parameter, hints[name])
+
+
+def _argument(parameter: Parameter, hint: Any) -> Argument:
+    """Translate a parameter into an argument of argparse."""
+    kind, text, *more = get_args(hint)
+    is_required = parameter.default is Parameter.empty
+    keywords = {"help": text, **_parsing(kind, is_required=is_required)}
+    if not is_required:
+        keywords["default"] = parameter.default
+    if parameter.kind is Parameter.KEYWORD_ONLY:
+        flag = f"--{parameter.name.strip('_').replace('_', '-')}"
+        keywords |= {"dest": parameter.name, "required": is_required}
+    else:
+        flag = parameter.name
+        keywords = ({} if is_required else {"nargs": "?"}) | keywords
+    return flag, keywords | (more[0] if more else {})
+
+
+def _parsing(kind: Any, *, is_required: bool) -> dict[str, Any]:
+    """Return the keywords by which argparse reads a value, or several, of a type."""
+    origin, members = get_origin(kind), [one for one in get_args(kind) if one is not NoneType]
+    if kind is bool:
+        return {"action": "store_true"}
+    if origin is Literal:
+        return {"choices": members}
+    if origin is Sequence:
+        return {"type": members[0], "nargs": "+" if is_required else "*"}
+    if origin is tuple:
+        return {"type": members[0], "nargs": len(members)}
+    return {"type": members[0] if origin is UnionType else kind}
+
+
+def _call(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
+    """Call a function, or build a dataclass, with the options that its parameters name."""
+    hints = get_type_hints(function)
+    names = signature(function).parameters
+    shared = {name: _call(hints[name], options) for name in names if is_dataclass(hints[name])}
+    return function(**{name: options[name] for name in names if name not in shared}, **shared)
+
+
+def _name_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="collateral",
+        description=_overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    version = f"collateral {collateral.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    names = sorted([*commands(), *stages()])
+    parser.add_argument("name", choices=names, metavar="STAGE", help="one of these")
+    return parser
+
+
+def _overview() -> str:
+    """Return one line per command, and the names of the stages."""
+    lines = [f"  {name:10} {_summary(name)}" for name in commands()]
+    return "\n".join(
+        ["Collateral, by hand:", *lines, "", f"By the workflow: {', '.join(stages())}"]
+    )
 
 
 def _summary(name: str) -> str:
-    """Return the first sentence of a stage's docstring, without importing the stage."""
-    files = [Path(folder) / f"{name}.py" for folder in STAGE.paths]
+    """Return the first sentence of a command's docstring, without importing the command."""
+    files = [Path(folder) / f"{name}.py" for folder in COMMAND.paths]
     (source,) = [file.read_text(encoding="utf-8") for file in files if file.is_file()]
     text = ast.get_docstring(ast.parse(source)) or ""
     return text.split("\n\n")[0].replace("\n", " ")
 
 
-def _said(error: Exception) -> str:
-    """Return the text of an error for the user; nothing if it comes from elsewhere."""
+def _message(error: Exception) -> str:
+    """Return the text of an error for the user; an empty one if another library raised it."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     frames = traceback.extract_tb(error.__traceback__)

@@ -161,8 +161,9 @@ FORGET = Kind("kind of forget set", "collateral.data.forget", "*.py", "forget")
 MODEL = Kind("model", "collateral.models", "*.py", "models")
 FINDING = Kind("finding", "collateral.findings", "*/__init__.py", "findings")
 KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
-# Not in KINDS: stages come with the package and the plug-in that ships, not from `plugins:`.
+# Not in KINDS: these come with the package and the plug-in that ships, not from `plugins:`.
 STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
+COMMAND = Kind("command", "collateral.commands", "*.py", "commands")
 PARTS = ("numbers", "table", "figure", "words", "chart")  # that a finding may have
 
 

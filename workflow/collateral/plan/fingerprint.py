@@ -35,7 +35,7 @@ UNCOUNTED = frozenset(
         "results.chain",
         "results.layout",
         "results.record",
-        "stages.options",
+        "stages._options",
         "training.locks",
     )
 )

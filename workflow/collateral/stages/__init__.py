@@ -1,1 +1,1 @@
-"""One thin file a stage: read files, call the library, write files."""
+"""Stages that rules call: one typed function per file, which reads files and writes files."""

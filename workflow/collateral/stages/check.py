@@ -1,12 +1,13 @@
-"""Name the findings that could not be made; that there are none is what success means."""
+"""Print the findings that could not be computed or shown, and fail if there are any."""
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from collateral.findings.compute import read_problems
 from collateral.results.chain import checked
 
-# The rule that makes each part of a finding: it counts as done, whatever could not be made.
+# The rule that makes each part of a finding; it succeeds even if a finding fails.
 RULES = {
     "numbers": "metrics",
     "across": "gather",
@@ -18,17 +19,12 @@ RULES = {
 }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the files that go in."""
-    parser.add_argument("--problems", type=Path, nargs="+", required=True, help="problems.json")
-
-
-def run(args: Namespace) -> None:
+def check(*, problems: Annotated[Sequence[Path], "problems.json"]) -> None:
     """Print each problem in a line and then the remedy, and fail if there is one."""
-    problems = dict.fromkeys(read_problems(checked(path, path.parent) for path in args.problems))
-    for problem in problems:
+    found = dict.fromkeys(read_problems(checked(path, path.parent) for path in problems))
+    for problem in found:
         print(" ".join(str(problem).split()))
-    if problems:
-        rules = dict.fromkeys(RULES[problem.part] for problem in problems)
+    if found:
+        rules = dict.fromkeys(RULES[problem.part] for problem in found)
         print(f"Mend it; or, if the cause has passed: snakemake --forcerun {' '.join(rules)}")
         raise SystemExit(1)

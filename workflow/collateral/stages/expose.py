@@ -1,20 +1,23 @@
-"""Unlearn from every shadow model what it saw of the forget set; keep its margins of all examples.
+"""Unlearn the forget set from every shadow model, and save the margins of all train examples.
 
-Published U-LiRA (Hayes et al., 2024) compares, example by example, models that trained on it and
-unlearned it with models that never saw it. Here the former are the members whose share has the
-example, the latter the members whose share has not, both after the method unlearned from each what
-its share has of the forget set. Not members that never saw it and unlearned nothing: these know
-its fellows in the forget set, so that even retraining could be told from them. Of two laws over
-members that went the same way, exact unlearning leaves one, and what is left is the example's own.
-A member whose share has nothing of the forget set stays as it is.
+U-LiRA (Hayes et al., 2024) compares two distributions per example: models that were trained on it
+and unlearned it, and models that were never trained on it. Here the first are the shadow models
+whose share of the train set contains the example, the second are the others. In both groups the
+method unlearned the part of the forget set that the model's share contains. So both groups went
+through the same steps, and exact unlearning gives equal distributions. Models that unlearned
+nothing would not do for the second group: they still know other examples of the forget set, so
+that even Retrain would differ from them. A model whose share has no example of the forget set is
+not changed.
 
-Margins are kept of all training examples: those of the forget set, and of all others, by how near
-they are to it, are read from one file.
+The margins of all train examples are saved, because findings compare the forget set with its near
+and far neighbours.
 """
 
-import argparse
 import logging
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -26,8 +29,9 @@ from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.experiments import ShadowMargins
 from collateral.results.split import Split, ids_hash
-from collateral.stages.options import add_job_options, job_checkpoints, record_of
+from collateral.stages._options import Job, MethodName, MethodValues, RunName, Selected, SplitFile
 from collateral.training import exposure
+from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
 from collateral.training.execution import Method, chosen_params
 from collateral.training.numerics import numerics_of
@@ -36,64 +40,52 @@ from collateral.training.session import Session, open_session, write_cost
 LOG = logging.getLogger(__name__)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line; it has no option for anything of Retrain."""
-    parser.add_argument("--run", required=True, help="the run's name")
-    parser.add_argument("--method", required=True, help="folder of the method")
-    parser.add_argument("--params", required=True, help="its parameters, as JSON")
-    parser.add_argument("--selected", type=Path, nargs="*", default=[], help="the tuning's choice")
-    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
-    parser.add_argument("--split", type=Path, required=True, help="split.json")
-    parser.add_argument("--model", required=True, help="name of the architecture")
-    parser.add_argument(
-        "--shadows", type=Path, nargs="+", required=True, help="weights of all shadow models"
-    )
-    add_job_options(parser)
-
-
-def run(args: argparse.Namespace) -> None:
-    """Unlearn from one model after another, a finished one never again; write all margins."""
-    params = chosen_params(args, params_class(args.method))
-    session = open_session(args.data, args.threads)
-    split = Split.load(args.split, session.folder)
-    record = {"run": args.run, "method": args.method, **record_of(args, params)}
-    places = [path.parent / layout.MARGINS for path in args.shadows]
-    record[INPUTS] |= hashes([*args.shadows, *places], session.folder)
-    checkpoints = job_checkpoints(args, record)
-    shadows = [ShadowMargins.load(checked(path, session.folder)) for path in places]
+def expose(
+    *,
+    run: RunName,
+    method: MethodName,
+    params: MethodValues,
+    selected: Selected = (),
+    split: SplitFile,
+    shadows: Annotated[Sequence[Path], "weights of all shadow models"],
+    job: Job,
+) -> None:
+    """Unlearn from every shadow model, skipping finished ones, and save all margins."""
+    values = chosen_params(params_class(method), params, selected, job.data.parent)
+    session = open_session(job.data, job.threads)
+    parts = Split.load(split, session.folder)
+    record = {"run": run, "method": method, **job.record(values, split, *selected)}
+    places = [path.parent / layout.MARGINS for path in shadows]
+    record[INPUTS] |= hashes([*shadows, *places], session.folder)
+    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
+    margins = [ShadowMargins.load(checked(path, session.folder)) for path in places]
     found = []
-    for member, shadow in enumerate(shadows):
-        method = method_on(args, session, split, member, shadow.is_in)
+    for member, (weights, shadow) in enumerate(zip(shadows, margins, strict=True)):
+        this = Method(
+            name=method,
+            task=task_on_share(session, parts, shadow.is_in),
+            load_base=partial(session.load_model, job.model, weights),
+            seed=seed_of("shadow", job.seed, member),
+            split_hash=ids_hash(parts.forget[shadow.is_in[parts.forget]]),
+            device=session.device,
+        )
         own = checkpoints.within(f"member-{member}")
-        done = exposure.unlearn_shadow(method, params, session.train, own)
+        done = exposure.unlearn_shadow(this, values, session.train, own)
         found.append(done or exposure.skip_shadow(shadow))
-        LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(method.task.forget))
-    path = args.out / layout.EXPOSED
-    exposure.stack_margins(shadows, found).save(path)
+        LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(this.task.forget))
+    path = job.out / layout.EXPOSED
+    exposure.stack_margins(margins, found).save(path)
     record |= {
         "numerics": numerics_of(exposure.list_devices(found)),
         **exposure.summarize_status(found),
     }
-    write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(args.out, exposure.sum_seconds(found), session.device, session.folder)
+    write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
+    write_cost(job.out, exposure.sum_seconds(found), session.device, session.folder)
     checkpoints.clear()
 
 
-def method_on(
-    args: argparse.Namespace,
-    session: Session,
-    split: Split,
-    member: int,
-    is_in: NDArray[np.bool_],
-) -> Method:
-    """Return the method on a shadow model, which knows nothing but its share."""
-    parts = [part[is_in[part]] for part in (split.retain, split.forget)]
-    retain, forget = (torch.from_numpy(part).to(session.device) for part in parts)
-    return Method(
-        name=args.method,
-        task=Task(session.train.select(retain), session.train.select(forget), session.data.info),
-        load_base=lambda: session.load_model(args.model, args.shadows[member]),
-        seed=seed_of("shadow", args.seed, member),
-        split_hash=ids_hash(parts[1]),
-        device=session.device,
-    )
+def task_on_share(session: Session, split: Split, is_in: NDArray[np.bool_]) -> Task:
+    """Return the task of a shadow model, limited to its own share of the train set."""
+    rows = (part[is_in[part]] for part in (split.retain, split.forget))
+    retain, forget = (torch.from_numpy(part).to(session.device) for part in rows)
+    return Task(session.train.select(retain), session.train.select(forget), session.data.info)

@@ -1,8 +1,8 @@
-"""A benchmark's plan, metrics and costs in; figures of each cell and over all, and captions out."""
+"""Draw the figures of a benchmark, for each cell and over all cells, and write their captions."""
 
-from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from collateral.contract.plugins import FINDING
 from collateral.findings._shared.style import save
@@ -16,24 +16,22 @@ from collateral.results.table import BenchmarkTable, CellTable, read
 Source = BenchmarkTable | CellTable
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the files that go in and come out."""
-    parser.add_argument("--plan", type=Path, required=True, help="plan.json")
-    parser.add_argument("--metrics", type=Path, required=True, help="the benchmark's metrics.csv")
-    parser.add_argument("--costs", type=Path, required=True, help="the benchmark's costs.csv")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the figures")
-
-
-def run(args: Namespace) -> None:
-    """Draw every finding's figures, and say which could not be drawn."""
-    root = args.metrics.parent
-    metrics, costs = checked(args.metrics, root), checked(args.costs, root)
-    table = read(BenchmarkPlan.load(args.plan), metrics, costs)
-    problems = draw_all(table, args.out)
+def figures(
+    *,
+    plan: Annotated[Path, "plan.json"],
+    metrics: Annotated[Path, "the benchmark's metrics.csv"],
+    costs: Annotated[Path, "the benchmark's costs.csv"],
+    out: Annotated[Path, "folder of the figures"],
+) -> None:
+    """Draw the figures of every finding, and record which could not be drawn."""
+    root = metrics.parent
+    metrics, costs = checked(metrics, root), checked(costs, root)
+    table = read(BenchmarkPlan.load(plan), metrics, costs)
+    problems = draw_all(table, out)
     for cell in table.cells:
-        problems += draw_all(cell, args.out / cell.name)
-    write_problems(args.out / layout.PROBLEMS, problems)
-    seal_folder(args.out, [args.plan, metrics, costs])
+        problems += draw_all(cell, out / cell.name)
+    write_problems(out / layout.PROBLEMS, problems)
+    seal_folder(out, [plan, metrics, costs])
 
 
 def draw_all(source: Source, folder: Path) -> list[Problem]:
@@ -51,7 +49,7 @@ def draw_all(source: Source, folder: Path) -> list[Problem]:
 
 
 def _draw(finding: str, source: Source, folder: Path, captions: list[dict[str, str]]) -> None:
-    """Write the figures of a finding, and add what is said of them to `captions`."""
+    """Write the figures of a finding, and append their captions to `captions`."""
     taken = {known["name"]: known["finding"] for known in captions}
     function = "figures" if isinstance(source, CellTable) else "figures_across"
     make = getattr(FINDING.load(finding, "figure"), function, None)

@@ -1,19 +1,13 @@
-"""Look at a model that somebody else unlearned; what it cost is what the user states."""
+"""Evaluate a model that somebody else unlearned; its cost is the one that the user states."""
 
-import argparse
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 
 from collateral.contract.params import Strict
 from collateral.contract.plugins import METHOD
 from collateral.contract.seeds import seed_of
 from collateral.models._classifier import Classifier
-from collateral.stages.options import (
-    add_job_options,
-    add_weights_options,
-    record_of,
-    state_cost,
-)
+from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile, state_cost
 from collateral.training.run import Run
 from collateral.training.session import open_session, write_results
 from collateral.training.weights import about, names_in_file, naming, take_over
@@ -21,28 +15,26 @@ from collateral.training.weights import about, names_in_file, naming, take_over
 GIVEN = "given"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.add_argument("--run", required=True, help="the run's name")
-    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
-    parser.add_argument("--split", type=Path, required=True, help="split.json")
-    parser.add_argument("--model", required=True, help="name of the architecture")
-    add_weights_options(parser, required=True, help="weights that somebody else unlearned")
-    add_job_options(parser)
-
-
-def run(args: argparse.Namespace) -> None:
-    """Take the weights over, and write weights, outputs, record and cost as of a run."""
+def given(
+    *,
+    run: RunName,
+    split: SplitFile,
+    weights: Annotated[Path, "weights that somebody else unlearned"],
+    rename: Rename = NO_RENAME,
+    rte: Rte = None,
+    job: Job,
+) -> None:
+    """Load the weights; write weights, outputs, record and cost as those of a run."""
     record = {
-        **{"run": args.run, "kind": METHOD.what, "method": GIVEN},
-        **record_of(args, Strict()),
-        "weights": about(args.weights, args.rename),
+        **{"run": run, "kind": METHOD.what, "method": GIVEN},
+        **job.record(Strict(), split),
+        "weights": about(weights, rename),
     }
-    session = open_session(args.data, args.threads)
-    this = Run(session.device, seed_of(GIVEN, args.seed))
-    model = session.new_model(args.model)
-    with naming(f"given.{args.run}.weights"):
-        take_over(cast(Classifier, model), args.weights, args.rename)
-    record |= names_in_file(args.weights, args.rename)
-    state_cost(args, this.clock.seconds)
-    write_results(args.out, model, session, this, record)
+    session = open_session(job.data, job.threads)
+    this = Run(session.device, seed_of(GIVEN, job.seed))
+    model = session.new_model(job.model)
+    with naming(f"given.{run}.weights"):
+        take_over(cast(Classifier, model), weights, rename)
+    record |= names_in_file(weights, rename)
+    state_cost(rte, this.clock.seconds)
+    write_results(job.out, model, session, this, record)

@@ -1,7 +1,8 @@
-"""The pages of benchmarks in, also those of other configs; the index over all of them out."""
+"""Write the index of all benchmarks' pages, including those of other configs."""
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 from collateral.report.index import pages_in, render_index
 from collateral.results import layout
@@ -9,19 +10,17 @@ from collateral.results.chain import sealed_page
 from collateral.results.files import atomic
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare what goes in and comes out."""
-    parser.add_argument("--results", type=Path, required=True, help="folder of benchmarks")
-    parser.add_argument("--first", nargs="*", default=[], help="benchmarks, in this order")
-    parser.add_argument("--theory", type=Path, help="folder of the theory's figures")
-    parser.add_argument("--out", type=Path, required=True, help="the index")
-
-
-def run(args: Namespace) -> None:
+def index(
+    *,
+    results: Annotated[Path, "folder of benchmarks"],
+    first: Annotated[Sequence[str], "benchmarks, in this order"] = (),
+    theory: Annotated[Path | None, "folder of the theory's figures"] = None,
+    out: Annotated[Path, "the index"],
+) -> None:
     """Render the index and write it."""
-    pages = pages_in(args.results, args.first)
-    inputs = [args.results / page.name / layout.GLANCE for page in pages]
-    inputs += [args.theory / layout.RECORD] if args.theory else []
-    page = sealed_page(render_index(pages, args.theory), inputs, args.out.parent)
-    with atomic(args.out) as temporary:
+    pages = pages_in(results, [*first])
+    inputs = [results / page.name / layout.GLANCE for page in pages]
+    inputs += [theory / layout.RECORD] if theory else []
+    page = sealed_page(render_index(pages, theory), inputs, out.parent)
+    with atomic(out) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -1,7 +1,8 @@
 """Measure how near every example is to the forget set; list the nearest examples and copies."""
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings
 from collateral.results.split import Split
+from collateral.stages._options import Code, DataFile, SplitFile
 
 NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # and who of the forgotten is nearest to them
 
@@ -26,38 +28,33 @@ NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # and who of the forgotten 
 BySet = dict[str, NDArray[np.float32]]
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the files that go in and come out."""
-    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
-    parser.add_argument("--split", type=Path, required=True, help="split.json")
-    parser.add_argument(
-        "--embeddings", type=Path, nargs="+", required=True, help="embeddings.npz, one a seed"
-    )
-    parser.add_argument("--seeds", type=int, nargs="+", required=True)
-    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
-    parser.add_argument("--out", type=Path, required=True, help="neighbours.npz")
-
-
-def run(args: Namespace) -> None:
+def neighbours(
+    *,
+    data: DataFile,
+    split: SplitFile,
+    embeddings: Annotated[Sequence[Path], "embeddings.npz, one per seed"],
+    seeds: Annotated[Sequence[int], "seeds of the base models"],
+    code: Code = "",
+    out: Annotated[Path, "neighbours.npz"],
+) -> None:
     """Read data, split and embeddings; write neighbours."""
-    if len(args.embeddings) != len(args.seeds):
+    if len(embeddings) != len(seeds):
         raise ValueError(
-            f"--embeddings: {len(args.embeddings)} files for {len(args.seeds)} seeds; give one each"
+            f"--embeddings: {len(embeddings)} files for {len(seeds)} seeds; give one each"
         )
-    root = args.data.parent
-    data, split = Dataset.load(checked(args.data, root)), Split.load(args.split, root)
-    embedded = [_embeddings(checked(path, root)) for path in args.embeddings]
-    neighbours_of(data, split, args.seeds, embedded).save(args.out)
-    about = {
-        "seeds": args.seeds,
-        "code": args.code,
-        INPUTS: hashes([args.data, args.split, *args.embeddings], root),
-    }
-    write_record(layout.record_of(args.out), about, root=root, files=[args.out])
+    root = data.parent
+    embedded = [_embeddings(checked(path, root)) for path in embeddings]
+    found = neighbours_of(
+        Dataset.load(checked(data, root)), Split.load(split, root), seeds, embedded
+    )
+    found.save(out)
+    inputs = hashes([data, split, *embeddings], root)
+    about = {"seeds": list(seeds), "code": code, INPUTS: inputs}
+    write_record(layout.record_of(out), about, root=root, files=[out])
 
 
 def neighbours_of(
-    data: Dataset, split: Split, seeds: list[int], embedded: list[Embeddings]
+    data: Dataset, split: Split, seeds: Sequence[int], embedded: list[Embeddings]
 ) -> Neighbours:
     """Compute every example's similarity to the nearest class, and list the nearest examples."""
     by_seed = [_similarities(one, data.labels, split) for one in embedded]

@@ -1,12 +1,13 @@
-"""Keep the images of the listed neighbours, as far as the config lets results contain them."""
+"""Store the images of the listed neighbours, if the config allows images in results."""
 
-from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.showing import NO_PICTURES, SHOWINGS, Showing
+from collateral.contract.showing import NO_PICTURES, Showing
 from collateral.findings.gates.copies import are_copies
 from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, write_record
@@ -14,35 +15,29 @@ from collateral.results.dataset import Dataset
 from collateral.results.neighbours import Neighbours
 from collateral.results.pictures import Pictures
 from collateral.results.split import Split
+from collateral.stages._options import Code, DataFile
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the files that go in and come out."""
-    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
-    parser.add_argument("--neighbours", type=Path, required=True, help="neighbours.npz")
-    parser.add_argument(
-        "--withheld",
-        type=Path,
-        nargs="*",
-        default=[],
-        help="split.json of each cell whose forgotten examples no cell may show",
-    )
-    parser.add_argument("--keep", choices=SHOWINGS, required=True, help="the key `pictures`")
-    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
-    parser.add_argument("--out", type=Path, required=True, help="pictures.npz")
-
-
-def run(args: Namespace) -> None:
+def pictures(
+    *,
+    data: DataFile,
+    neighbours: Annotated[Path, "neighbours.npz"],
+    withheld: Annotated[
+        Sequence[Path], "split.json of each cell whose forgotten examples no cell may show"
+    ] = (),
+    keep: Annotated[Showing, "the key `pictures`"],
+    code: Code = "",
+    out: Annotated[Path, "pictures.npz"],
+) -> None:
     """Read data, neighbours and forget sets; write the pictures and their record."""
-    root = args.data.parent
-    data = Dataset.load(checked(args.data, root))
-    neighbours = Neighbours.load(checked(args.neighbours, root))
-    forget = [Split.load(path, root).forget for path in args.withheld]
-    withheld = np.unique(np.concatenate([np.array([], np.int64), *forget]))
-    pictures_of(data, neighbours, withheld, args.keep).save(args.out)
-    inputs = hashes([args.data, args.neighbours, *args.withheld], root)
-    about = {"keep": args.keep, "code": args.code, INPUTS: inputs}
-    write_record(layout.record_of(args.out), about, root=root, files=[args.out])
+    root = data.parent
+    dataset = Dataset.load(checked(data, root))
+    nearest = Neighbours.load(checked(neighbours, root))
+    forget = [Split.load(path, root).forget for path in withheld]
+    forgotten = np.unique(np.concatenate([np.array([], np.int64), *forget]))
+    pictures_of(dataset, nearest, forgotten, keep).save(out)
+    about = {"keep": keep, "code": code, INPUTS: hashes([data, neighbours, *withheld], root)}
+    write_record(layout.record_of(out), about, root=root, files=[out])
 
 
 def pictures_of(

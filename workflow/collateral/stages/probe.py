@@ -1,15 +1,15 @@
-"""Use the models of a cell and seed once more: fine-tune them, add noise, ask an untrained net.
+"""Probe the models of a cell and seed: relearning, residual knowledge under noise, and ZRF.
 
 One job for all runs of a cell and seed: on digits a model takes no longer than importing torch,
 and with 21 methods there would be 24 jobs in place of one.
 """
 
-import argparse
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -21,7 +21,8 @@ from collateral.results import layout
 from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.experiments import Probe
 from collateral.results.split import Split
-from collateral.stages.options import add_job_options, job_checkpoints, record_of
+from collateral.stages._options import Job, SplitFile
+from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Examples
 from collateral.training.inference import infer
 from collateral.training.numerics import numerics_of
@@ -32,28 +33,24 @@ from collateral.training.session import Session, open_session, write_cost
 LOG = logging.getLogger(__name__)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.add_argument("--probes", required=True, help="what is asked, with values, as JSON")
-    parser.add_argument("--runs", nargs="+", required=True, help="names")
-    parser.add_argument("--models", type=Path, nargs="+", required=True, help="weights, by run")
-    parser.add_argument("--data", type=Path, required=True, help="dataset.npz")
-    parser.add_argument("--split", type=Path, required=True, help="split.json")
-    parser.add_argument("--model", required=True, help="name of the architecture")
-    add_job_options(parser)
-
-
-def run(args: argparse.Namespace) -> None:
-    """Probe every run, a finished one never again; write what they show, record and cost."""
-    probes = Probes.model_validate_json(args.probes)
-    session = open_session(args.data, args.threads)
-    split = Split.load(args.split, session.folder)
-    record = {**record_of(args, probes), "params": probes.asked(), "runs": args.runs}
-    record[INPUTS] |= hashes(args.models, session.folder)
-    checkpoints = job_checkpoints(args, record)
-    prober = Prober(session, args.model, session.task(split).forget, split.hash, probes)
+def probe(
+    *,
+    probes: Annotated[str, "the probes with their values, as JSON"],
+    runs: Annotated[Sequence[str], "names"],
+    models: Annotated[Sequence[Path], "weights, by run"],
+    split: SplitFile,
+    job: Job,
+) -> None:
+    """Probe every run, skipping finished ones; write the arrays, record and cost."""
+    asked = Probes.model_validate_json(probes)
+    session = open_session(job.data, job.threads)
+    parts = Split.load(split, session.folder)
+    record = {**job.record(asked, split), "params": asked.asked(), "runs": list(runs)}
+    record[INPUTS] |= hashes(models, session.folder)
+    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
+    prober = Prober(session, job.model, session.task(parts).forget, parts.hash, asked)
     found = []
-    for name, path in zip(args.runs, args.models, strict=True):
+    for name, path in zip(runs, models, strict=True):
         if (one := checkpoints.load(name)) is None:
             one = prober.ask(path)
             checkpoints.save(name, one)
@@ -61,22 +58,22 @@ def run(args: argparse.Namespace) -> None:
         LOG.info("%s is probed", name)
     shown = [one["shown"] for one in found]
     arrays = {key: torch.stack([one[key] for one in shown]).numpy() for key in shown[0]}
-    this = prober.new_run("zrf", args.seed)
-    if probes.zrf:
+    this = prober.new_run("zrf", job.seed)
+    if asked.zrf:
         with this.phase("zrf"):
             arrays["zrf_logits"] = prober.untrained().numpy()
-    file = args.out / layout.PROBE_SHOWS
-    Probe(np.array(args.runs), **arrays).save(file)
+    file = job.out / layout.PROBE_SHOWS
+    Probe(np.array(runs), **arrays).save(file)
     record["numerics"] = numerics_of(this.devices)
-    write_record(args.out / layout.RECORD, record, root=session.folder, files=[file])
+    write_record(job.out / layout.RECORD, record, root=session.folder, files=[file])
     seconds = sum((Counter(one["seconds"]) for one in found), Counter(this.clock.seconds))
-    write_cost(args.out, seconds, session.device, session.folder)
+    write_cost(job.out, seconds, session.device, session.folder)
     checkpoints.clear()
 
 
 @dataclass(frozen=True)
 class Prober:
-    """Asks one model after another the same."""
+    """Runs the same probes on one model after another."""
 
     session: Session
     model: str
@@ -85,7 +82,7 @@ class Prober:
     probes: Probes
 
     def ask(self, path: Path) -> dict[str, Any]:
-        """Return what a model shows, by the array's name, and the seconds by phase."""
+        """Return the results of a model by array name, and the seconds by phase."""
         shown: dict[str, Tensor] = {}
         seconds: dict[str, float] = {}
         if self.probes.residual:
@@ -105,11 +102,11 @@ class Prober:
     def new_run(self, purpose: str, *names: str | int) -> Run:
         """Return a source of randomness: the same for all runs and, unless it is named, seeds.
 
-        So Retrains of two seeds can be held against each other.
+        So Retrains of two seeds can be compared.
         """
         return Run(self.session.device, seed_of("probe", purpose, *names, self.split_hash))
 
     def untrained(self) -> Tensor:
-        """Return the logits that a net with fresh weights gives the forget set."""
+        """Return the logits of an untrained network on the forget set."""
         _, logits = infer(self.session.new_model(self.model), self.forget)
         return logits

@@ -1,10 +1,10 @@
-"""Numbers, figures and images of a benchmark in; its self-contained page out."""
+"""Render the self-contained page of a benchmark from its numbers, figures and images."""
 
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Annotated
 
 from collateral.findings.compute import write_problems
-from collateral.report.page import benchmark_part, glance, render
+from collateral.report import page
 from collateral.results import layout
 from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.files import atomic
@@ -15,22 +15,20 @@ MADE_FROM = (
 )
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare what goes in and comes out."""
-    parser.add_argument("--folder", type=Path, required=True, help="the benchmark's")
-    parser.add_argument("--out", type=Path, required=True, help="the page")
-    parser.add_argument("--glance", type=Path, required=True, help="what the index says of it")
-    parser.add_argument("--problems", type=Path, required=True, help="problems.json")
-
-
-def run(args: Namespace) -> None:
-    """Render the page; write it, its glance, and what could not be shown on it."""
-    benchmark = benchmark_part(args.folder)
-    with atomic(args.out) as temporary:
-        temporary.write_text(render(benchmark), encoding="utf-8")
-    write_problems(args.problems, benchmark.problems)
+def report(
+    *,
+    folder: Annotated[Path, "the benchmark's"],
+    out: Annotated[Path, "the page"],
+    glance: Annotated[Path, "summary for the index"],
+    problems: Annotated[Path, "problems.json"],
+) -> None:
+    """Render the page; write it, its summary for the index, and the parts that failed."""
+    benchmark = page.benchmark_part(folder)
+    with atomic(out) as temporary:
+        temporary.write_text(page.render(benchmark), encoding="utf-8")
+    write_problems(problems, benchmark.problems)
     pictures = (layout.PICTURES.format(cell=cell.name) for cell in benchmark.cells)
-    made_from = [*MADE_FROM, *(name for name in pictures if (args.folder / name).exists())]
-    inputs = hashes([args.folder / name for name in made_from], args.folder)
-    about = {**glance(benchmark), INPUTS: inputs}
-    write_record(args.glance, about, root=args.folder, files=[args.out, args.problems])
+    made_from = [*MADE_FROM, *(name for name in pictures if (folder / name).exists())]
+    inputs = hashes([folder / name for name in made_from], folder)
+    about = {**page.glance(benchmark), INPUTS: inputs}
+    write_record(glance, about, root=folder, files=[out, problems])

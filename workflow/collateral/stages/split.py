@@ -1,8 +1,8 @@
 """Choose the forget set of a cell and write its split."""
 
 import json
-from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
@@ -10,21 +10,19 @@ from collateral.data._forget import choose
 from collateral.results.chain import checked
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
+from collateral.stages._options import Code
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of this stage."""
-    parser.add_argument("--labels", type=Path, required=True, help="labels.npz")
-    parser.add_argument("--kind", required=True, help="kind of forget set")
-    parser.add_argument("--params", required=True, help="its parameters, JSON")
-    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
-    parser.add_argument("--out", type=Path, required=True, help="split.json to write")
-
-
-def run(args: Namespace) -> None:
+def split(
+    *,
+    labels: Annotated[Path, "labels.npz"],
+    kind: Annotated[str, "kind of forget set"],
+    params: Annotated[str, "its parameters, JSON"],
+    code: Code = "",
+    out: Annotated[Path, "split.json to write"],
+) -> None:
     """Choose the forget set and write it."""
-    labels = Labels.load(checked(args.labels, args.labels.parent))
-    forget, chosen = choose(labels, args.kind, json.loads(args.params))
-    affected = tuple(np.unique(labels.train[forget]).tolist())
-    split = Split(forget, len(labels.train), affected, chosen)
-    split.save(args.out, labels, args.labels, args.code)
+    known = Labels.load(checked(labels, labels.parent))
+    forget, chosen = choose(known, kind, json.loads(params))
+    affected = tuple(np.unique(known.train[forget]).tolist())
+    Split(forget, len(known.train), affected, chosen).save(out, known, labels, code)

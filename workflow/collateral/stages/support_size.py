@@ -1,9 +1,8 @@
-"""Train LTD's teacher on supports of every size, and take the step of `k: auto`; no Retrain."""
+"""Train LTD's teacher with supports of several sizes, and run `k: auto`, without Retrain."""
 
-import argparse
 import logging
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,67 +13,61 @@ from collateral.results import layout
 from collateral.results.chain import write_record
 from collateral.results.experiments import SupportSizes
 from collateral.results.split import Split
-from collateral.stages.options import (
-    add_job_options,
-    add_method_options,
-    job_checkpoints,
-    record_of,
-)
-from collateral.training.checkpoints import Checkpoints
+from collateral.stages._options import MethodJob, Selected
+from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.execution import Method, chosen_params, method_of
 from collateral.training.run import Run
 from collateral.training.session import open_session, write_cost
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
-# The teacher has k examples, whatever else the method's runs choose them by.
+# The support has exactly k examples, even if the method's runs select it in another way.
 BY_K: dict[str, Any] = {"min_similarity": None, "k_each": None, "search": "exact"}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line; it has no option for anything of Retrain."""
-    parser.add_argument("--sizes", type=int, nargs="+", required=True, help="of the support")
-    parser.add_argument("--top", required=True, help="classes of a soft label that are kept")
-    parser.add_argument("--selected", type=Path, nargs="*", default=[], help="the tuning's choice")
-    add_method_options(parser)
-    add_job_options(parser)
-
-
-def run(args: argparse.Namespace) -> None:
-    """Train the teachers, a finished one never again; write what they say, record and cost."""
-    params = chosen_params(args, Prepare, **BY_K)
-    session = open_session(args.data, args.threads)
-    split = Split.load(args.split, session.folder)
-    method = method_of(args, session, split)
-    sizes = sizes_within(args.sizes, len(method.task.retain))
-    top = method.task.num_classes if args.top == "all" else int(args.top)
-    record = record_of(args, params)
-    record["params"] |= {"k": sizes, "top": top}
-    checkpoints = job_checkpoints(args, record)
-    taught, seconds = teachers(method, params, sizes, checkpoints)
+def support_size(
+    *,
+    sizes: Annotated[Sequence[int], "of the support"],
+    top: Annotated[str, "classes of a soft label that are kept"],
+    selected: Selected = (),
+    job: MethodJob,
+) -> None:
+    """Train the teachers, skipping finished ones; write their outputs, record and cost."""
+    params = chosen_params(Prepare, job.params, selected, job.data.parent, **BY_K)
+    session = open_session(job.data, job.threads)
+    split = Split.load(job.split, session.folder)
+    method = method_of(job.method, job.model, job.base, job.seed, session, split)
+    fitting = sizes_within(sizes, len(method.task.retain))
+    num_kept = method.task.num_classes if top == "all" else int(top)
+    record = job.record(params, *selected)
+    record["params"] |= {"k": fitting, "top": num_kept}
+    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
+    taught, seconds = teachers(method, params, fitting, checkpoints)
     stepped, seconds["step"] = step(method, params)
-    found = SupportSizes(sizes=np.array(sizes), top=np.array(top), **taught, **stepped)
-    path = args.out / layout.SUPPORT_SIZES
+    found = SupportSizes(sizes=np.array(fitting), top=np.array(num_kept), **taught, **stepped)
+    path = job.out / layout.SUPPORT_SIZES
     found.save(path)
-    write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(args.out, seconds, session.device, session.folder)
+    write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
+    write_cost(job.out, seconds, session.device, session.folder)
     checkpoints.clear()
 
 
-def sizes_within(sizes: list[int], num_retained: int) -> list[int]:
-    """Leave out the sizes for which there are too few retained examples."""
+def sizes_within(sizes: Sequence[int], num_retained: int) -> list[int]:
+    """Return the sizes that do not exceed the number of retained examples."""
     within = [size for size in sizes if size <= num_retained]
     if len(within) < len(sizes):
         LOG.warning("only %d examples are retained: sizes up to that alone", num_retained)
     if len(within) < 2:
-        raise ValueError(f"--sizes: {sizes}: two at least must be within {num_retained} retained")
+        raise ValueError(
+            f"--sizes: {list(sizes)}: two at least must be within {num_retained} retained"
+        )
     return within
 
 
 def teachers(
     method: Method, params: Prepare, sizes: list[int], checkpoints: Checkpoints
 ) -> tuple[Arrays, dict[str, float]]:
-    """Return what a run of the method would prepare with each size for k, and the seconds."""
+    """Run `prepare` with each size as k; return the teachers' arrays, and the seconds."""
     soft_labels, reported, seconds = [], [], {}
     for size in sizes:
         name = f"k-{size}"
@@ -95,7 +88,7 @@ def teachers(
 
 
 def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
-    """Return what `k: auto` measures and takes, and the seconds."""
+    """Run `k: auto`; return its measurements and its choice, and the seconds."""
     this = Run(method.device, seed_of("diagnose", method.name, method.seed, method.split_hash))
     auto = params.model_copy(update={"k": "auto"})
     with this.phase("step"):

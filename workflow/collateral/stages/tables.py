@@ -1,8 +1,8 @@
-"""A benchmark's plan, metrics and costs in; the tables of each cell and over all of them out."""
+"""Write the tables of a benchmark, for each cell and over all cells."""
 
-from argparse import ArgumentParser, Namespace
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from collateral.findings._shared.write import write
 from collateral.findings.compute import attempt, presented, write_problems
@@ -15,32 +15,30 @@ from collateral.results.table import BenchmarkTable, CellTable, read
 Source = BenchmarkTable | CellTable
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the files that go in, and where the tables go."""
-    parser.add_argument("--plan", type=Path, required=True, help="plan.json")
-    parser.add_argument("--metrics", type=Path, required=True, help="the benchmark's metrics.csv")
-    parser.add_argument("--costs", type=Path, required=True, help="the benchmark's costs.csv")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the tables")
-
-
-def run(args: Namespace) -> None:
-    """Write every finding's tables, and what could not be made."""
-    root = args.metrics.parent
-    metrics, costs = checked(args.metrics, root), checked(args.costs, root)
-    table = read(BenchmarkPlan.load(args.plan), metrics, costs)
+def tables(
+    *,
+    plan: Annotated[Path, "plan.json"],
+    metrics: Annotated[Path, "the benchmark's metrics.csv"],
+    costs: Annotated[Path, "the benchmark's costs.csv"],
+    out: Annotated[Path, "folder of the tables"],
+) -> None:
+    """Write the tables of every finding, and record which could not be made."""
+    root = metrics.parent
+    metrics, costs = checked(metrics, root), checked(costs, root)
+    table = read(BenchmarkPlan.load(plan), metrics, costs)
     sources: list[Source] = [table, *table.cells]
     owners: dict[Path, str] = {}
     problems = []
     for finding in presented("table", reference=table.plan.reference):
         for source in sources:
-            make = partial(_write, finding, source, args.out, owners)
+            make = partial(_write, finding, source, out, owners)
             problems.append(attempt(make, finding, "table", _cell_of(source))[1])
-    write_problems(args.out / layout.PROBLEMS, filter(None, problems))
-    seal_folder(args.out, [args.plan, metrics, costs])
+    write_problems(out / layout.PROBLEMS, filter(None, problems))
+    seal_folder(out, [plan, metrics, costs])
 
 
 def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:
-    """Write what a finding has to show of a cell, or over all; `owners` has each table's."""
+    """Write the tables of a finding for a cell or over all; `owners` maps tables to findings."""
     cell = _cell_of(source)
     for table in tables_of(finding, source):
         if (owner := owners.setdefault(out / cell / table.name, finding)) != finding:

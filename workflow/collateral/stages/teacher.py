@@ -1,6 +1,5 @@
-"""Train the local teacher by which selection may measure every method; it knows no Retrain."""
+"""Train the local teacher with which selection may compare all methods, without Retrain."""
 
-import argparse
 import shutil
 
 from collateral.contract.plugins import prepare_class, prepared_name
@@ -8,38 +7,28 @@ from collateral.results import layout
 from collateral.results.chain import write_record
 from collateral.results.files import write_json
 from collateral.results.split import Split
-from collateral.stages.options import (
-    add_job_options,
-    add_method_options,
-    job_checkpoints,
-    preparation_record,
-    record_of,
-)
+from collateral.stages._options import MethodJob
+from collateral.training.checkpoints import open_checkpoints
 from collateral.training.execution import method_of
 from collateral.training.session import open_session, write_cost
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line; it has no option for anything of Retrain."""
-    add_method_options(parser)
-    add_job_options(parser)
-
-
-def run(args: argparse.Namespace) -> None:
-    """Prepare as a run would, and keep it for all; write what the teacher knows of D_f."""
-    prepare = prepare_class(args.method)
-    assert prepare is not None, f"{args.method} has no teacher"
-    params = prepare.model_validate_json(args.params)
-    session = open_session(args.data, args.threads)
-    method = method_of(args, session, Split.load(args.split, session.folder))
-    record = {"method": args.method, **record_of(args, params)}
-    checkpoints = job_checkpoints(args, record)
+def teacher(*, job: MethodJob) -> None:
+    """Run the method's `prepare`, store it for other jobs, and write the teacher's UA."""
+    prepare = prepare_class(job.method)
+    assert prepare is not None, f"{job.method} has no teacher"
+    params = prepare.model_validate_json(job.params)
+    session = open_session(job.data, job.threads)
+    split = Split.load(job.split, session.folder)
+    method = method_of(job.method, job.model, job.base, job.seed, session, split)
+    record = {"method": job.method, **job.record(params)}
+    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
     prepared = method.prepare(params, checkpoints.within("prepare"))
-    shutil.rmtree(args.out / layout.PREPARED, ignore_errors=True)
-    folder = args.out / layout.PREPARED / prepared_name(args.method, params)
-    prepared.save(folder, session.device, session.folder, preparation_record(args, params))
-    path = args.out / layout.TEACHER_SAYS
+    shutil.rmtree(job.out / layout.PREPARED, ignore_errors=True)
+    folder = job.out / layout.PREPARED / prepared_name(job.method, params)
+    prepared.save(folder, session.device, session.folder, job.preparation_record(params))
+    path = job.out / layout.TEACHER_SAYS
     write_json(path, {"teacher_ua": prepared.reported["teacher_ua"]})
-    write_record(args.out / layout.RECORD, record, root=session.folder, files=[path])
-    write_cost(args.out, prepared.seconds, session.device, session.folder)
+    write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
+    write_cost(job.out, prepared.seconds, session.device, session.folder)
     checkpoints.clear()

@@ -1,21 +1,21 @@
 """Try every value of a method's grid on the first seed and choose one, without Retrain.
 
-The trial of the defaults is run too, to show later what tuning was worth; it is not a candidate.
+The defaults are run as well, to show the gain of tuning; they are not a candidate.
 """
 
-import argparse
 import json
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from collateral.contract.attacks import MIA
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import params_class, prepared_name
-from collateral.contract.selection import PAPER, RULES, Rule
+from collateral.contract.selection import PAPER, Rule
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.findings.membership.numbers import draw, scores
 from collateral.findings.tuning.selection import choices, choose
@@ -23,14 +23,8 @@ from collateral.results import layout
 from collateral.results.chain import checked, write_record
 from collateral.results.files import read_json, write_json, write_rows
 from collateral.results.split import Split
-from collateral.stages.options import (
-    add_job_options,
-    add_method_options,
-    job_checkpoints,
-    preparation_record,
-    record_of,
-)
-from collateral.training.checkpoints import Checkpoints
+from collateral.stages._options import MethodJob
+from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.execution import Method, Prepared, method_of, prepared_in
 from collateral.training.inference import outputs_of
 from collateral.training.session import Session, open_session, status_of, write_cost
@@ -39,34 +33,31 @@ MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia
 Values = dict[str, Any]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line; it has no option for anything of Retrain."""
-    parser.add_argument("--trials", required=True, help="values to try, a JSON list of objects")
-    parser.add_argument("--default", default="null", help="the defaults, a JSON object or null")
-    parser.add_argument("--select", choices=RULES, default=PAPER, help="the rule that chooses")
-    parser.add_argument("--teacher", type=Path, nargs="*", default=[], help="what it knows of D_f")
-    add_method_options(parser)
-    add_job_options(parser)
-
-
-def run(args: argparse.Namespace) -> None:
-    """Run all trials, a finished one never again; write them, the choice and the cost."""
-    params = params_class(args.method).model_validate_json(args.params)
-    candidates: list[Values] = json.loads(args.trials)
-    session = open_session(args.data, args.threads)
-    split = Split.load(args.split, session.folder)
-    method = method_of(args, session, split)
+def tune(
+    *,
+    trials: Annotated[str, "values to try, a JSON list of objects"],
+    default: Annotated[str, "the defaults, a JSON object or null"] = "null",
+    select: Annotated[Rule, "the rule that chooses"] = PAPER,
+    teacher: Annotated[Sequence[Path], "file with the teacher's UA on the forget set"] = (),
+    job: MethodJob,
+) -> None:
+    """Run all trials, skipping finished ones; write them, the choice and the cost."""
+    params = params_class(job.method).model_validate_json(job.params)
+    candidates: list[Values] = json.loads(trials)
+    session = open_session(job.data, job.threads)
+    split = Split.load(job.split, session.folder)
+    method = method_of(job.method, job.model, job.base, job.seed, session, split)
     record = {
-        "method": args.method,
-        "trials": [candidates, args.default],
-        "select": args.select,
-        **record_of(args, params),
+        "method": job.method,
+        "trials": [candidates, default],
+        "select": select,
+        **job.record(params, *teacher),
     }
-    checkpoints = job_checkpoints(args, record)
-    prepared = TrialPreparations(args, method, session, checkpoints)
-    defaults: Values | None = json.loads(args.default)
+    checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
+    prepared = TrialPreparations(job, method, session, checkpoints)
+    defaults: Values | None = json.loads(default)
     extra = [defaults] if defaults and defaults not in candidates else []
-    rows, told = [], told_by_teacher(args.teacher, session)
+    rows, told = [], told_by_teacher(teacher, session)
     for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
         inputs = prepared.of(trial)
@@ -78,52 +69,52 @@ def run(args: argparse.Namespace) -> None:
             checkpoints.within(name).clear()
         flags = {"is_candidate": index < len(candidates), "is_default": values == defaults}
         rows.append({"trial": index, **values, **flags, **row, **told})
-    write_choice(args.out, rows, candidates, args.select)
+    write_choice(job.out, rows, candidates, select)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
-    files = [args.out / name for name in (layout.TRIALS, layout.SELECTED)]
-    write_record(args.out / layout.RECORD, record, root=session.folder, files=files)
-    write_cost(args.out, {**seconds, **prepared.seconds}, session.device, session.folder)
+    files = [job.out / name for name in (layout.TRIALS, layout.SELECTED)]
+    write_record(job.out / layout.RECORD, record, root=session.folder, files=files)
+    write_cost(job.out, {**seconds, **prepared.seconds}, session.device, session.folder)
     checkpoints.clear()
 
 
-def told_by_teacher(files: list[Path], session: Session) -> dict[str, float]:
-    """Return the UA by which all trials are measured, in place of that of their own teachers."""
+def told_by_teacher(files: Sequence[Path], session: Session) -> dict[str, float]:
+    """Return the teacher's UA, which replaces the UA of the trials' own teachers."""
     told: dict[str, float] = read_json(checked(files[0], session.folder)) if files else {}
     return told
 
 
 class TrialPreparations:
-    """What trials need from the first phase: found in the given folders, or made once and kept."""
+    """The first phases of all trials: read from the given folders, or run once and stored."""
 
     def __init__(
-        self, args: argparse.Namespace, method: Method, session: Session, checkpoints: Checkpoints
+        self, job: MethodJob, method: Method, session: Session, checkpoints: Checkpoints
     ) -> None:
-        """Make nothing yet; throw away what another run of the job left."""
-        self._args = args
+        """Run nothing yet; delete the files of an earlier run of the job."""
+        self._job = job
         self._method = method
         self._session = session
         self._checkpoints = checkpoints
-        self._out = args.out / layout.PREPARED
+        self._out = job.out / layout.PREPARED
         self._made: dict[str, Prepared] = {}
         shutil.rmtree(self._out, ignore_errors=True)
 
     @property
     def seconds(self) -> dict[str, float]:
-        """How long each that was made here took."""
+        """Seconds of each first phase that was run here."""
         return {name: sum(prepared.seconds.values()) for name, prepared in self._made.items()}
 
     def of(self, params: MethodParams) -> Prepared | None:
-        """Return what is prepared for these parameters; None for a method of one phase."""
+        """Return the first phase for these parameters; None for a method of one phase."""
         if not self._method.has_prepare:
             return None
         name = prepared_name(self._method.name, params)
         if name in self._made:
             return self._made[name]
-        folders, root = self._args.prepared, self._session.folder
+        folders, root = self._job.prepared, self._session.folder
         if shared := prepared_in(folders, self._method.name, params, root):
             return shared[1]
         made = self._method.prepare(params, self._checkpoints.within(name))
-        record = preparation_record(self._args, params)
+        record = self._job.preparation_record(params)
         made.save(self._out / name, self._session.device, root, record)
         self._made[name] = made
         return made
@@ -137,7 +128,7 @@ def measure(
     split: Split,
     checkpoints: Checkpoints,
 ) -> dict[str, float]:
-    """Run one trial; return what selection reads, and what it must not but people want to see."""
+    """Run one trial; return the numbers for selection, and others that are only reported."""
     inputs = [prepared.tensors] if prepared else []
     model, run = method.unlearn(params, *inputs, checkpoints=checkpoints)
     outputs, _ = outputs_of(model, session.train, session.test)
@@ -158,7 +149,7 @@ def measure(
 def write_choice(
     out: Path, rows: list[dict[str, Any]], candidates: list[Values], rule: Rule
 ) -> None:
-    """Choose among the candidates; write all trials, the choice, and what other rules choose."""
+    """Choose a candidate; write all trials, the choice, and the choices of other rules."""
     tried = rows[: len(candidates)]
     chosen = choose(tried, rule)
     for row in rows:

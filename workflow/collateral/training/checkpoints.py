@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 import shutil
 import signal
 import time
@@ -23,6 +24,17 @@ LOG = logging.getLogger(__name__)
 HASH_BYTES = 32
 INTERVAL_SECONDS = 60.0
 WARNINGS = (signal.SIGTERM, signal.SIGUSR1)  # signals of SLURM before it kills a job
+
+
+def open_checkpoints(
+    folder: Path, record: Mapping[str, Any], interval_seconds: float | None = None
+) -> "Checkpoints":
+    """Return the checkpoints of a job: those that the same code wrote for the same record."""
+    identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+    if interval_seconds is None:
+        given = os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS)
+        interval_seconds = float(given)
+    return Checkpoints(folder, identity, interval_seconds)
 
 
 class Checkpoints:

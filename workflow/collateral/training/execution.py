@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -146,23 +145,27 @@ class Method:
         return Run(self.device, seed, checkpoints=checkpoints, tracker=tracker)
 
 
-def method_of(args: argparse.Namespace, session: Session, split: Split) -> Method:
-    """Return the method of a stage's options, on the device of the session."""
+def method_of(
+    name: str, model: str, base: Path, seed: int, session: Session, split: Split
+) -> Method:
+    """Return a method that starts from the base model, on the session's device."""
     return Method(
-        name=args.method,
+        name=name,
         task=session.task(split),
-        load_base=lambda: session.load_model(args.model, args.base),
-        seed=args.seed,
+        load_base=lambda: session.load_model(model, base),
+        seed=seed,
         split_hash=split.hash,
         device=session.device,
     )
 
 
-def chosen_params(args: argparse.Namespace, model: type[P], **over: Any) -> P:
-    """Return the parameters of the options, updated by the tuned values, then by `over`."""
-    chosen = read_selected(args.selected[0], args.data.parent) if args.selected else {}
-    taken = {key: value for key, value in chosen.items() if key in model.model_fields}
-    return model.model_validate({**json.loads(args.params), **taken, **over})
+def chosen_params(
+    model: type[P], given: str, selected: Sequence[Path], root: Path, **over: Any
+) -> P:
+    """Return the given parameters; the choice of the tuning replaces them, and `over` both."""
+    chosen = read_selected(selected[0], root) if selected else {}
+    known = {key: value for key, value in chosen.items() if key in model.model_fields}
+    return model.model_validate({**json.loads(given), **known, **over})
 
 
 def prepared_in(

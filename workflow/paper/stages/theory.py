@@ -1,7 +1,7 @@
-"""Run the propositions: the points and findings of the figures, the checks, the figures."""
+"""Run the experiments and checks of the propositions, and draw their figures."""
 
-import argparse
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
@@ -16,28 +16,26 @@ from paper.theory.experiments import PANELS
 from paper.theory.figure import PLOTS, render
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `collateral theory` takes."""
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--runs", type=int, required=True, help="runs of each experiment and check")
-    parser.add_argument("--out", type=Path, required=True, help="directory of tables and figures")
-
-
-def run(args: argparse.Namespace) -> None:
+def theory(
+    *,
+    seed: Annotated[int, "seed of all random numbers"],
+    runs: Annotated[int, "runs of each experiment and check"],
+    out: Annotated[Path, "directory of tables and figures"],
+) -> None:
     """Write theory.csv, findings.csv, checks.csv and figures/ into the output directory."""
-    points, findings = run_panels(args.seed, args.runs)
-    write_table(args.out / layout.THEORY_POINTS, points)
-    write_table(args.out / layout.THEORY_FINDINGS, findings)
-    checks = run_checks(args.seed, args.runs)
-    write_table(args.out / layout.THEORY_CHECKS, checks)
+    points, findings = run_panels(seed, runs)
+    write_table(out / layout.THEORY_POINTS, points)
+    write_table(out / layout.THEORY_FINDINGS, findings)
+    checks = run_checks(seed, runs)
+    write_table(out / layout.THEORY_CHECKS, checks)
     print(checks.to_string(index=False))
-    # What is drawn is what the file says, so that the file alone gives the same figures.
-    drawn = pd.read_csv(args.out / layout.THEORY_POINTS)
+    # The figures are drawn from the file, so that the file alone gives the same figures.
+    drawn = pd.read_csv(out / layout.THEORY_POINTS)
     for name, plot in PLOTS.items():
-        save(render(plot, drawn), args.out / layout.FIGURES / name)
-    captions = {name: plot.caption.format(runs=args.runs) for name, plot in PLOTS.items()}
-    write_json(args.out / layout.FIGURES / layout.CAPTIONS, captions)
-    seal_folder(args.out)
+        save(render(plot, drawn), out / layout.FIGURES / name)
+    captions = {name: plot.caption.format(runs=runs) for name, plot in PLOTS.items()}
+    write_json(out / layout.FIGURES / layout.CAPTIONS, captions)
+    seal_folder(out)
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:

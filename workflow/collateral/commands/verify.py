@@ -6,16 +6,15 @@ also compared with the plan of a config; what differs is code 1 too.
 """
 
 import shutil
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
 from collateral.config.load import read
+from collateral.contract.plugins import STAGE
 from collateral.plan.comparison import compare, describe
 from collateral.plan.grid import build_grid
 from collateral.results import layout
@@ -29,36 +28,32 @@ NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROB
 GATHERED = {**NUMBERS, "gates": layout.GATES}
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.add_argument("results", type=Path, nargs="?", default=Path("results"))
-    parser.add_argument(
-        "--deep", action="store_true", help="also make metrics and tables again from outputs"
-    )
-    parser.add_argument("--fix", action="store_true", help="delete what is not sound")
-    parser.add_argument("--config", type=Path, help="also compare with the plan of this config")
-
-
-def run(args: Namespace) -> None:
-    """Print what is wrong, a line each, and a last line that sums up."""
-    if not any(path.name in layout.SEALED for path in files_below(args.results)):
-        raise ValueError(f"{args.results}: no folder of results: there is no record in it")
-    found = walk(args.results)
-    is_compared = args.deep and not found.faults
+def verify(
+    results: Annotated[Path, "folder of results"] = Path("results"),
+    *,
+    deep: Annotated[bool, "also make metrics and tables again from outputs"] = False,
+    fix: Annotated[bool, "delete what is not sound"] = False,
+    config: Annotated[Path | None, "also compare with the plan of this config"] = None,
+) -> None:
+    """Print one line per fault, and a last line that sums up."""
+    if not any(path.name in layout.SEALED for path in files_below(results)):
+        raise ValueError(f"{results}: no folder of results: there is no record in it")
+    found = walk(results)
+    is_compared = deep and not found.faults
     if is_compared:
-        found = replace(found, faults=differences(args.results))
+        found = replace(found, faults=differences(results))
     for fault in found.faults:
         print(f"{fault.path}: {fault.reason}")
     print(summary(found))
-    if args.deep and not is_compared:
+    if deep and not is_compared:
         print("Numbers were not made again: what they are made from must be sound first.")
-    closed = red_gates(args.results, found)
+    closed = red_gates(results, found)
     for line in closed:
         print(line)
-    is_planned = not args.config or compare_with_plan(args.config, args.results)
-    if args.fix:
-        fix(found)
-    if closed or not is_planned or (found.faults and not args.fix):
+    is_planned = not config or compare_with_plan(config, results)
+    if fix:
+        delete_faults(found)
+    if closed or not is_planned or (found.faults and not fix):
         raise SystemExit(1)
 
 
@@ -91,7 +86,7 @@ def red_gates(results: Path, found: Walk) -> list[str]:
 
 
 def differences(results: Path) -> list[Unsound]:
-    """Return what another computation from the same outputs gives otherwise."""
+    """Compute metrics and tables again from the same outputs, and return the differences."""
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
         of_cells = [fault for path in sorted(records) for fault in _metrics(path, Path(name))]
@@ -105,10 +100,8 @@ def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
     if "options" not in content:
         return
     again = {option: out / name for option, name in NUMBERS.items()}
-    # Older records say less.
-    options = {"probed": [], "exposed": [], "reference": layout.RETRAIN, **content["options"]}
-    about = {"folder": record.parent.parent, "cell": content["cell"], **options}
-    _stage("metrics").run(Namespace(fresh=True, **about, **again))
+    about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
+    _stage("metrics")(fresh=True, **about, **again)
     yield from _compared(record.parent / layout.METRICS, again["out"])
 
 
@@ -116,19 +109,19 @@ def _pages(plan: Path, out: Path) -> Iterator[Unsound]:
     """Make a benchmark's numbers and tables again from those of its cells."""
     folder, made = plan.parent, out / plan.parent.name
     written = {option: made / name for option, name in GATHERED.items()}
-    _stage("gather").run(Namespace(folder=folder, **written))
+    _stage("gather")(folder=folder, **written)
     for name in (layout.METRICS, layout.GATES):
         if (folder / name).exists():  # older results have no gates
             yield from _compared(folder / name, made / name)
     numbers = {"metrics": folder / layout.METRICS, "costs": folder / layout.COSTS}
-    _stage("tables").run(Namespace(plan=plan, **numbers, out=made / layout.TABLES))
+    _stage("tables")(plan=plan, **numbers, out=made / layout.TABLES)
     for path in sorted((folder / layout.TABLES).rglob("*.csv")):
         yield from _compared(path, made / path.relative_to(folder))
 
 
 def _stage(name: str) -> Any:
     # By name: pandas and scikit-learn take seconds, and a plain walk needs neither.
-    return import_module(f"collateral.stages.{name}")
+    return getattr(STAGE.load(name), name)
 
 
 def _compared(path: Path, again: Path) -> Iterator[Unsound]:
@@ -140,14 +133,14 @@ def _compared(path: Path, again: Path) -> Iterator[Unsound]:
 
 
 def summary(found: Walk) -> str:
-    """Say how much was looked at."""
+    """Return the number of files and of faults."""
     absent = f"; {len(found.absent)} that figures do not need are not here" if found.absent else ""
     wrong = f"{len(found.faults)} not sound" if found.faults else "all sound"
     return f"{found.num_files} files: {wrong}{absent}"
 
 
-def fix(found: Walk) -> None:
-    """Delete what is not sound."""
+def delete_faults(found: Walk) -> None:
+    """Delete all files that are not sound."""
     for path in found.to_delete:
         print(f"deleted: {path}")
         shutil.rmtree(path) if path.is_dir() else path.unlink()

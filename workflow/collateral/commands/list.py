@@ -1,11 +1,11 @@
-"""List what there is of a kind, plug-ins too: where it comes from, and its parameters."""
+"""List methods, data sets, models or findings, plug-ins included, with their parameters."""
 
 import ast
 import inspect
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -27,24 +27,8 @@ from collateral.contract.published import in_words
 from collateral.contract.tried import tried
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.add_argument("kind", choices=KINDS, nargs="?", help="the names of all kinds if left out")
-    parser.add_argument("name", nargs="*", help="only these; all if none is given")
-
-
-def run(args: Namespace) -> None:
-    """Print what is found."""
-    if args.kind is None:
-        print("\n".join(f"{name}: {', '.join(kind.names())}" for name, (kind, _) in KINDS.items()))
-        return
-    kind, facts = KINDS[args.kind]
-    found = [listing(kind, name, facts) for name in args.name or kind.names()]
-    print("\n\n".join(found))
-
-
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
-    """Return what a person wants to know: what it is, where it lies, what may be set."""
+    """Return the description, the place and the parameters of one entry."""
     file = _file(kind, name)
     head = name if is_shipped(file) else f"{name}, from {file}"
     return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])
@@ -117,3 +101,16 @@ KINDS: dict[str, tuple[Kind, Callable[[str], Iterator[str]]]] = {
     "models": (MODEL, _model),
     "findings": (FINDING, _finding),
 }
+
+
+def list(
+    kind: Annotated[str | None, "the names of all kinds if left out", {"choices": KINDS}] = None,
+    name: Annotated[Sequence[str], "only these; all if none is given"] = (),
+) -> None:
+    """Print the entries of a kind, or the names of all kinds."""
+    if kind is None:
+        for plural, (one, _) in KINDS.items():
+            print(f"{plural}: {', '.join(one.names())}")
+        return
+    its_kind, facts = KINDS[kind]
+    print("\n\n".join(listing(its_kind, one, facts) for one in name or its_kind.names()))

@@ -6,11 +6,10 @@ file: plain timm, or your code, is given normalised images.
 """
 
 import json
-from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from safetensors.numpy import load_file, save
 
@@ -28,19 +27,17 @@ from collateral.results.record import NAMES_IN_FILE
 SUFFIX = ".safetensors"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.add_argument("cell", metavar="BENCHMARK/CELL", help="as digits/digit_3-50")
-    parser.add_argument("run", metavar="RUN", help="as ltd; retrain; original is the base model")
-    parser.add_argument("--seed", type=int, help="the run's first if left out")
-    parser.add_argument("--out", type=Path, required=True, help=f"the {SUFFIX} file to write")
-
-
-def run(args: Namespace) -> None:
+def export(
+    cell: Annotated[str, "as digits/digit_3-50", {"metavar": "BENCHMARK/CELL"}],
+    run: Annotated[str, "as ltd; retrain; original is the base model", {"metavar": "RUN"}],
+    *,
+    seed: Annotated[int | None, "the run's first if left out"] = None,
+    out: Annotated[Path, f"the {SUFFIX} file to write"],
+) -> None:
     """Write the file; print which run it is, its hash, and how to load it."""
-    found = find_run(args.cell, args.run, args.seed)
+    found = find_run(cell, run, seed)
     check_has_model(found)
-    _check_out(args.out, found.benchmark.parent)
+    _check_out(out, found.benchmark.parent)
     model = checked(found.folder / layout.MODEL, found.benchmark)
     data = Dataset.load(checked(found.benchmark / layout.DATA, found.benchmark))
     weights, name = load_file(model), str(found.record["model"])
@@ -48,10 +45,10 @@ def run(args: Namespace) -> None:
     renamed = _names_in_file(found)
     names = {ours: renamed.get(own, renamed.get(ours, own)) for ours, own in names.items()}
     content = save({names[ours]: value for ours, value in weights.items()}, _about(found, data))
-    with atomic(args.out) as temporary:
+    with atomic(out) as temporary:
         temporary.write_bytes(content)
     kind = "" if renamed else name
-    print("\n".join([*_told(found, args.out, model), *how_to_load(kind, args.out, data.info)]))
+    print("\n".join([*_describe(found, out, model), *how_to_load(kind, out, data.info)]))
 
 
 def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, str]:
@@ -123,7 +120,7 @@ def _about(found: FoundRun, data: Dataset) -> dict[str, str]:
     return {"collateral": json.dumps(about)}
 
 
-def _told(found: FoundRun, out: Path, model: Path) -> list[str]:
+def _describe(found: FoundRun, out: Path, model: Path) -> list[str]:
     seeds = ", ".join(map(str, found.seeds))
     status = found.record["status"]
     told = f" It {status}: it is near guessing on the train set." if status != "ok" else ""

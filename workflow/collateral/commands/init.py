@@ -1,9 +1,12 @@
 """Write a first config for a folder of images, a model and a list of what to forget."""
 
-import argparse
 import shlex
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
+from collateral.commands.estimate import default_device
 from collateral.config.names import slug
 from collateral.config.weights import SEED
 from collateral.contract.cores import num_cores
@@ -16,63 +19,68 @@ from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose, un
 from collateral.plan.proposal_text import as_yaml
 from collateral.plan.rates import SHIPPED
 from collateral.results.files import atomic
-from collateral.stages.estimate import default_device
 
 MOST_LISTED = 20  # classes
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.add_argument("folder", type=Path, help="images: a folder a class, or train/ and test/")
-    parser.add_argument("--model", default="timm/resnet18", help="as in the config")
-    parser.add_argument("--forget", type=Path, help="a list of files to forget, one a line")
-    parser.add_argument(
-        "--forget-where",
-        type=_column_and_values,
-        metavar="COLUMN=VALUE,VALUE",
-        help="forget all images with these values in the table, such as subject=17,23",
-    )
-    parser.add_argument(
-        "--table", type=Path, help="a CSV file with a column `file`; else looked for at the folder"
-    )
-    parser.add_argument(
-        "--test", type=Path, help="the test set: a folder of classes, or a list of files"
-    )
-    parser.add_argument("--test-share", type=float, help="draw the test set from the folder")
-    parser.add_argument("--weights", help="your trained model: .safetensors, or .pt")
-    parser.add_argument("--size", type=int, help="height and width that the model sees, in pixels")
-    for name in ("mean", "std"):
-        parser.add_argument(
-            f"--{name}", type=float, nargs="+", default=[], help=f"{name} that it was trained with"
-        )
-    parser.add_argument("--minutes", type=float, default=60, help="how long it may take")
-    parser.add_argument("--name", default="", help="the benchmark's; by default the folder's")
-    parser.add_argument("--out", type=Path, help="the config; by default named as the folder")
+def _column_and_values(text: str) -> where.Params:
+    """Read `subject=17,23`; values stay text, so that 017 keeps its zero."""
+    column, _, values = text.partition("=")
+    listed = tuple(value.strip() for value in values.split(","))
+    if not column.strip() or not all(listed):
+        raise ArgumentTypeError(f"{text!r}: should be COLUMN=VALUE,VALUE")
+    return where.Params.model_validate({"column": column.strip(), "is": listed})
 
 
-def run(args: argparse.Namespace) -> None:
-    """Look at the folder, write the config, and say what comes next."""
-    out = args.out or Path(f"{slug(args.folder.resolve().name)}.yaml")
+def init(
+    folder: Annotated[Path, "images: a folder a class, or train/ and test/"],
+    *,
+    model: Annotated[str, "as in the config"] = "timm/resnet18",
+    forget: Annotated[Path | None, "a list of files to forget, one a line"] = None,
+    forget_where: Annotated[
+        where.Params | None,
+        "forget all images with these values in the table, such as subject=17,23",
+        {"type": _column_and_values, "metavar": "COLUMN=VALUE,VALUE"},
+    ] = None,
+    table: Annotated[
+        Path | None, "a CSV file with a column `file`; else looked for at the folder"
+    ] = None,
+    test: Annotated[Path | None, "the test set: a folder of classes, or a list of files"] = None,
+    test_share: Annotated[float | None, "draw the test set from the folder"] = None,
+    weights: Annotated[str | None, "your trained model: .safetensors, or .pt"] = None,
+    size: Annotated[int | None, "height and width that the model sees, in pixels"] = None,
+    mean: Annotated[Sequence[float], "mean that it was trained with", {"nargs": "+"}] = (),
+    std: Annotated[Sequence[float], "std that it was trained with", {"nargs": "+"}] = (),
+    minutes: Annotated[float, "how long it may take"] = 60,
+    name: Annotated[str, "the benchmark's; by default the folder's"] = "",
+    out: Annotated[Path | None, "the config; by default named as the folder"] = None,
+    plugins: Annotated[Sequence[Path], "folders as under `plugins:`"] = (),
+) -> None:
+    """Look at the folder, write the config, and print the next steps."""
+    out = out or Path(f"{slug(folder.resolve().name)}.yaml")
     if out.exists():
         raise ValueError(f"--out: {out} is there already; give another name")
-    _check_options(args)
-    _refuse_working_folder(args.folder)
+    if not minutes > 0:
+        raise ValueError(f"--minutes: {minutes:g}: should be above 0")
+    _check_sets(forget, forget_where, test, test_share)
+    _check_trained(weights, size, [*mean, *std])
+    _refuse_working_folder(folder)
     rates = SHIPPED[default_device()]
     wish = Wish(
-        args.folder,
-        args.model,
-        args.forget,
-        Trained(args.weights, args.mean, args.std) if args.weights else None,
-        args.size,
-        args.minutes,
+        folder,
+        model,
+        forget,
+        Trained(weights, list(mean), list(std)) if weights else None,
+        size,
+        minutes,
         rates,
         1 if rates.is_gpu else num_cores(),
-        tuple(map(str, args.plugins)),
-        args.name,
-        _table(args),
-        args.forget_where,
-        args.test,
-        args.test_share,
+        tuple(map(str, plugins)),
+        name,
+        table or _find_table(folder, forget_where),
+        forget_where,
+        test,
+        test_share,
     )
     _refuse_seen_test_set(wish)
     found = propose(wish)
@@ -81,26 +89,16 @@ def run(args: argparse.Namespace) -> None:
     print("\n".join([*_seen(found), "", *_written(found, out)]))
 
 
-def _column_and_values(text: str) -> where.Params:
-    """Read `subject=17,23`; values stay text, so that 017 keeps its zero."""
-    column, _, values = text.partition("=")
-    listed = tuple(value.strip() for value in values.split(","))
-    if not column.strip() or not all(listed):
-        raise argparse.ArgumentTypeError(f"{text!r}: should be COLUMN=VALUE,VALUE")
-    return where.Params.model_validate({"column": column.strip(), "is": listed})
-
-
-def _table(args: argparse.Namespace) -> Path | None:
-    """Return the table that is given, or the one at the folder that `--forget-where` needs."""
-    given: Path | None = args.table
-    if given or not args.forget_where or not args.folder.is_dir():
-        return given
-    found = find_tables(args.folder, args.forget_where.column)
+def _find_table(folder: Path, forget_where: where.Params | None) -> Path | None:
+    """Return the table at the folder that `--forget-where` needs."""
+    if not forget_where or not folder.is_dir():
+        return None
+    found = find_tables(folder, forget_where.column)
     if len(found) == 1:
         return found[0]
     listed = f": {', '.join(map(str, found))}" if found else ""
-    said = f"{len(found)} CSV files with a column `file` in {args.folder} and beside it{listed}"
-    raise ValueError(f"--table: missing; {said}; say which with --table FILE")
+    count = f"{len(found)} CSV files with a column `file` in {folder} and beside it{listed}"
+    raise ValueError(f"--table: missing; {count}; say which with --table FILE")
 
 
 def _refuse_seen_test_set(wish: Wish) -> None:
@@ -114,32 +112,34 @@ def _refuse_seen_test_set(wish: Wish) -> None:
         )
 
 
-def _check_options(args: argparse.Namespace) -> None:
-    """Refuse what cannot be meant; the config's own keys are checked when it is proposed."""
-    _check_sets(args)
-    if not args.minutes > 0:
-        raise ValueError(f"--minutes: {args.minutes:g}: should be above 0")
-    if not args.weights and (args.mean or args.std):
+def _check_trained(weights: str | None, size: int | None, normalisation: list[float]) -> None:
+    """Refuse options of a trained model that contradict each other."""
+    if not weights and normalisation:
         raise ValueError("--mean, --std: of a trained model; give its --weights as well")
-    if args.weights and args.size is None:
+    if weights and size is None:
         raise ValueError(
             "--size: missing; with --weights, say at which size your model was trained"
         )
-    if args.weights and SEED not in args.weights and not Path(args.weights).expanduser().is_file():
-        said = f"--weights: there is no file {args.weights}"
-        raise ValueError(f"{said}{looked_for(Path(args.weights))}")
+    if weights and SEED not in weights and not Path(weights).expanduser().is_file():
+        message = f"--weights: there is no file {weights}"
+        raise ValueError(f"{message}{looked_for(Path(weights))}")
 
 
-def _check_sets(args: argparse.Namespace) -> None:
-    """Refuse options of the forget set and the test set that cannot be meant."""
-    if args.forget and args.forget_where:
+def _check_sets(
+    forget: Path | None,
+    forget_where: where.Params | None,
+    test: Path | None,
+    test_share: float | None,
+) -> None:
+    """Refuse options of the forget set and the test set that contradict each other."""
+    if forget and forget_where:
         raise ValueError("--forget-where: not with --forget; leave one of them out")
-    if args.forget and not args.forget.expanduser().is_file():
-        raise ValueError(f"--forget: there is no file {args.forget}{looked_for(args.forget)}")
-    if args.test and args.test_share:
+    if forget and not forget.expanduser().is_file():
+        raise ValueError(f"--forget: there is no file {forget}{looked_for(forget)}")
+    if test and test_share:
         raise ValueError("--test-share: not with --test; leave one of them out")
-    if args.test_share is not None and not 0 < args.test_share < 1:
-        raise ValueError(f"--test-share: {args.test_share:g}: should be between 0 and 1")
+    if test_share is not None and not 0 < test_share < 1:
+        raise ValueError(f"--test-share: {test_share:g}: should be between 0 and 1")
 
 
 def _refuse_working_folder(folder: Path) -> None:

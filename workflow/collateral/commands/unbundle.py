@@ -4,33 +4,32 @@ Where two of them, or one and what is here, contradict each other, nothing is ch
 as the config plans it is listed, a line each: the next run makes it again.
 """
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated
 
 from collateral.config.load import read
 from collateral.plan import paths
 from collateral.plan.comparison import compare, describe
 from collateral.plan.grid import build_grid
-from collateral.results.unbundle import Unbundled, unbundle
+from collateral.results.unbundle import Unbundled
+from collateral.results.unbundle import unbundle as unpack
 
 CONFIG = Path("config.yaml")
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the command line."""
-    parser.add_argument("archives", type=Path, nargs="+", help="that `collateral bundle` wrote")
-    parser.add_argument("--config", type=Path, help=f"what to compare with; else {CONFIG}")
-
-
-def run(args: Namespace) -> None:
-    """Unpack, and say what is new, what is left out, and what differs from the plan."""
-    if args.config and not args.config.is_file():
-        raise ValueError(f"--config: there is no file {args.config}")
-    config = args.config or (CONFIG if CONFIG.is_file() else None)
+def unbundle(
+    archives: Annotated[Sequence[Path], "that `collateral bundle` wrote"],
+    *,
+    config: Annotated[Path | None, f"compare with the plan of this config; else {CONFIG}"] = None,
+) -> None:
+    """Unpack, and print new files, omitted files and differences from the plan."""
+    if config and not config.is_file():
+        raise ValueError(f"--config: there is no file {config}")
+    config = config or (CONFIG if CONFIG.is_file() else None)
     grid = build_grid(read(config)) if config else {}
-    done = unbundle(args.archives, Path(paths.RESULTS))
-    for line in _said(done):
+    done = unpack(archives, Path(paths.RESULTS))
+    for line in _summary(done):
         print(line)
     for name in done.benchmarks:
         folder = Path(paths.BENCHMARK.format(benchmark=name))
@@ -41,7 +40,7 @@ def run(args: Namespace) -> None:
             print(f"{name}: not compared: it is not in {config}; name its config with --config")
 
 
-def _said(done: Unbundled) -> Iterator[str]:
+def _summary(done: Unbundled) -> Iterator[str]:
     if done.left_out:
         yield f"not the same in all, to be made again: {', '.join(done.left_out)}"
     yield f"{', '.join(done.benchmarks)}: {done.num_files} new files"

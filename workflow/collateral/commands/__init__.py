@@ -1,0 +1,1 @@
+"""Commands that people, make and the Snakefile call: one typed function per file."""

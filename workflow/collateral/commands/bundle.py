@@ -1,0 +1,31 @@
+"""Pack results of benchmarks into one archive that `collateral unbundle` unpacks elsewhere.
+
+It has all that tables, figures and page need: no models, no data set, and only the pictures that
+the config's key `pictures` allows. What is not sound by its chain of hashes is not packed.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from collateral.results.bundle import write_bundle
+
+
+def bundle(
+    folders: Annotated[Sequence[Path], "as results/digits"],
+    *,
+    out: Annotated[Path, "the archive to write, a .tar"],
+    with_models: Annotated[
+        bool,
+        "also models, and, where the pages may show all pictures, data set and prepared files",
+    ] = False,
+) -> None:
+    """Write the archive, and print a summary of its content."""
+    made = write_bundle(out, folders, with_models=with_models)
+    if made.unwatched:
+        some = f"{len(made.unwatched)} files without metadata of Snakemake, as {made.unwatched[0]}"
+        print(f"{some}: elsewhere it will not notice other parameters or code of them")
+    if made.withheld and with_models:
+        names = f"{', '.join(made.withheld)}: data set and prepared files stay here"
+        print(f"{names}, as they have pictures that the key `pictures` leaves out")
+    print(f"{out}: {made.num_files} files, {out.stat().st_size / 2**20:.1f} MB")

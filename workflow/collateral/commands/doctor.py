@@ -1,0 +1,397 @@
+"""Check that this machine has all that Collateral needs, and print how to get the rest."""
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.util import find_spec
+from json import dumps
+from pathlib import Path
+from typing import Annotated
+
+from packaging.requirements import Requirement
+
+import collateral
+from collateral.config.errors import ConfigError
+from collateral.config.load import read
+from collateral.config.schema import Config
+from collateral.config.yaml import read_file
+from collateral.contract.cores import num_cores
+from collateral.contract.data import DataOptions
+from collateral.contract.plugins import DATA
+from collateral.contract.spelling import looked_for
+from collateral.plan import paths
+from collateral.plan.estimate.total import estimate
+from collateral.plan.estimate.words import bytes_in_words
+from collateral.plan.grid import Benchmark, build_grid
+from collateral.plan.home import default_config
+from collateral.plan.rates import SHIPPED
+from collateral.plan.slurm import (
+    IN_FLIGHT,
+    ClusterError,
+    asked_partitions,
+    cluster_settings,
+    partition_names,
+    partition_problems,
+    partitions,
+)
+from collateral.plan.soundness import check_plan
+from collateral.plan.workload import SizeUnknownError
+
+PACKAGE = "collateral"
+CORE = "core"
+# The groups of pyproject.toml, and what one cannot do without them.
+GROUPS = {
+    CORE: "read a config",
+    "figures": "make tables, figures and pages",
+    "torch": "train",
+    "workflow": "run snakemake",
+    "ann": "search neighbours approximately (LTD's `search: approximate`)",
+    "parquet": "read data sets in parquet files",
+    "docs": "make the site of docs/ (`make docs` has an environment of its own)",
+    "dev": "run the tests",
+}
+# By purpose: the groups whose packages must be installed.
+NEEDED = {
+    "figures": (CORE, "figures", "workflow"),
+    "run": (CORE, "figures", "torch", "workflow"),
+    "cluster": (CORE, "figures", "torch", "workflow"),
+    "test": (CORE, "figures", "torch", "workflow", "dev"),
+}
+MEMINFO = Path("/proc/meminfo")
+MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container or a SLURM job
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+SLURM_PLUGIN = "snakemake_executor_plugin_slurm"
+PROFILE = Path("profiles/slurm/config.yaml")
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check; with a `remedy` something lacks, and a run fails if `is_needed`."""
+
+    name: str
+    found: str
+    remedy: str = ""
+    is_needed: bool = False
+
+    @property
+    def status(self) -> str:
+        """One word: ok, missing, or optional."""
+        if not self.remedy:
+            return "ok"
+        return "missing" if self.is_needed else "optional"
+
+
+def doctor(
+    config: Annotated[Path | None, "whose data to find"] = None,
+    *,
+    for_: Annotated[str, "what must not be missing", {"choices": NEEDED}] = "run",
+    results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
+    json: Annotated[bool, "print JSON"] = False,
+) -> None:
+    """Print all checks; fail if something is missing."""
+    checks = [*run_checks(config or Path(default_config()), for_, results)]
+    print(in_json(checks) if json else in_words(checks))
+    if any(check.status == "missing" for check in checks):
+        raise SystemExit(1)
+
+
+def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
+    """Yield all checks in the order of the output."""
+    yield from package_checks(purpose)
+    yield device_check(is_needed=purpose != "figures")
+    yield threads_check()
+    yield memory_check()
+    check, valid = read_config(config)
+    yield check
+    yield disk_check(results, needed_bytes(valid, IN_FLIGHT) if valid else None)
+    yield from map(data_check, build_grid(valid).values() if valid else [])
+    yield slurm_check(is_needed=purpose == "cluster")
+    yield from partition_checks(is_needed=purpose == "cluster")
+    yield program_check("browser", "chromium", "to test the page: `apt install chromium`")
+    conda = "only for `snakemake --sdm conda`: conda-forge's Miniforge"
+    yield program_check("conda", "conda", conda)
+
+
+# Packages
+
+
+def package_checks(purpose: str) -> Iterator[Check]:
+    """Compare the installed packages with the ranges in pyproject.toml, one check per group."""
+    try:
+        wanted = distribution(PACKAGE).requires or []
+    except PackageNotFoundError:
+        how = "`make setup` in a checkout, or `pip install 'collateral[torch,workflow]'`"
+        yield Check("packages", "collateral itself is not installed", how, is_needed=True)
+        return
+    for group, requirements in by_group(wanted).items():
+        yield group_check(group, requirements, is_needed=group in NEEDED[purpose])
+
+
+def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
+    """Sort requirements by the extras of the package, without the package itself."""
+    requirements = [Requirement(text) for text in wanted]
+    return {
+        group: [one for one in requirements if one.name != PACKAGE and group in _groups(one)]
+        for group in GROUPS
+    }
+
+
+def _groups(requirement: Requirement) -> set[str]:
+    """Evaluate the marker, such as `extra == "dev"`; without an extra it is of the core."""
+    marker = requirement.marker
+    found = {group for group in GROUPS if marker is None or marker.evaluate({"extra": group})}
+    return {CORE} if found == {*GROUPS} else found
+
+
+def group_check(group: str, requirements: Iterable[Requirement], *, is_needed: bool) -> Check:
+    """List the installed versions of a group, and the command that installs missing ones."""
+    found, lacking = [], []
+    for requirement in requirements:
+        installed = _installed(requirement.name)
+        if installed is None or not requirement.specifier.contains(installed, prereleases=True):
+            lacking.append(f"{requirement.name}{requirement.specifier}")
+        found.append(f"{requirement.name} {installed or 'absent'}")
+    install = f"without them one cannot {GROUPS[group]}: `pip install {shlex.join(lacking)}`"
+    versions = ", ".join(found)
+    return Check(group, versions, install, is_needed) if lacking else Check(group, versions)
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+# The machine
+
+
+def device_check(*, is_needed: bool) -> Check:
+    """Name the device that jobs would use; torch is imported only here."""
+    try:
+        torch = import_module("torch")
+    except ModuleNotFoundError:
+        how = "`pip install 'collateral[torch]'`; tables and figures need none: `make figures`"
+        return Check("device", "unknown: torch is not installed", how, is_needed)
+    except (ImportError, OSError) as error:
+        reason = f"torch does not import: {' '.join(str(error).split())}"
+        how = "`pip install --force-reinstall torch torchvision`"
+        return Check("device", reason, how, is_needed)
+    if torch.cuda.is_available():
+        found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
+        gpus = ", ".join(f"{gpu.name} ({bytes_in_words(gpu.total_memory)})" for gpu in found)
+        return Check("device", f"cuda {torch.version.cuda}: {gpus}")
+    if torch.backends.mps.is_available():
+        return Check("device", "mps")
+    built = torch.version.cuda
+    why = f"torch is built for CUDA {built} and finds no GPU" if built else "torch is without CUDA"
+    return Check("device", f"cpu; {why}")
+
+
+def threads_check() -> Check:
+    """Count the cores of this process, and name the variables that limit threads."""
+    given = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
+    return Check("threads", "; ".join([f"{num_cores()} cores", *given]))
+
+
+def memory_check() -> Check:
+    """Print total and available memory, and the limit of a container."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    words = [bytes_in_words(total)]
+    if MEMINFO.is_file():
+        fields = dict(line.split(":") for line in MEMINFO.read_text(encoding="utf-8").splitlines())
+        words.append(f"{bytes_in_words(int(fields['MemAvailable'].split()[0]) * 1024)} available")
+    limit = MEMORY_LIMIT.read_text(encoding="utf-8").strip() if MEMORY_LIMIT.is_file() else ""
+    if limit.isdigit() and int(limit) < total:
+        words.append(f"limited to {bytes_in_words(int(limit))}")
+    return Check("memory", ", ".join(words))
+
+
+def disk_check(folder: Path, needed: float | None) -> Check:
+    """Compare the free space for results with the need of the config, if that is known."""
+    free = free_bytes(folder)
+    found = f"{bytes_in_words(free)} free for {folder}/"
+    if needed is None:
+        return Check("disk", found)
+    found += f"; the config takes at most {bytes_in_words(needed)}"
+    remedy = "make room, or keep less: docs/scale.md, `Outputs`" if needed > free else ""
+    return Check("disk", found, remedy, is_needed=True)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the free space of the disk on which a folder is, or will be."""
+    folder = folder.resolve()
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+# The experiment
+
+
+def read_config(path: Path) -> tuple[Check, Config | None]:
+    """Read a config; return the check and, if it is valid, the config."""
+    if not path.is_file():
+        how = "work in a checkout, or name one: `collateral doctor my.yaml`"
+        return Check("config", f"there is no file {path}", how, is_needed=True), None
+    try:
+        config = read(path)
+        check_plan(build_grid(config))
+    except ConfigError as error:
+        lines = str(error).splitlines()
+        return Check("config", f"{path} is not valid", "; ".join(lines), is_needed=True), None
+    return Check("config", f"{path}: {', '.join(config.benchmarks)}"), config
+
+
+def needed_bytes(config: Config, jobs: int) -> float | None:
+    """Return the largest disk use during a run; None if it depends on unread data."""
+    try:
+        return estimate(config, SHIPPED["a100"], jobs).peak_bytes
+    except SizeUnknownError:
+        return None
+
+
+def data_check(benchmark: Benchmark) -> Check:
+    """Say whether the data of a benchmark is prepared, is here, or must be downloaded."""
+    options = dict(benchmark.config.data)
+    name = str(options.pop("name"))
+    label = f"data of {benchmark.name}"
+    if Path(paths.DATA.format(benchmark=benchmark.name)).is_file():
+        return Check(label, f"{name}, read already")
+    module = DATA.load(name)
+    given: DataOptions = module.Options.model_validate(options)
+    files, downloads = getattr(module, "FILES", None), bool(getattr(given, "download", False))
+    if files is None and downloads:
+        root = getattr(given, "root", "data")
+        return Check(label, f"{name}: a run looks in {root}/, else downloads it")
+    if files is None or not hasattr(given, "root"):
+        return _own_files_check(label, name, given)
+    root = given.root.expanduser()
+    lacking = [path for path in files.paths if not (root / path).is_file()]
+    if not lacking:
+        return Check(label, f"{name}, in {root}/")
+    found = f"{name}: {', '.join(lacking)} not in {root}/"
+    found += "; a run downloads it where there is internet" if downloads else ""
+    return Check(label, found, files.how, is_needed=not downloads)
+
+
+def _own_files_check(label: str, name: str, options: DataOptions) -> Check:
+    """Look for every file and folder that the options name."""
+    named = {key: path for key, path in options.model_dump().items() if isinstance(path, Path)}
+    for key, path in named.items():
+        if not path.expanduser().exists():
+            remedy = f"put it there, or set `{key}:` to where it is"
+            found = f"{name}: there is no {path}{looked_for(path)}"
+            return Check(label, found, remedy, is_needed=True)
+    where = f"in {', '.join(map(str, named.values()))}" if named else "nothing to fetch"
+    return Check(label, f"{name}, {where}")
+
+
+# Programs
+
+
+def slurm_check(*, is_needed: bool) -> Check:
+    """Say whether jobs can be submitted, and whether the cluster answers."""
+    sbatch = shutil.which("sbatch")
+    if not sbatch:
+        how = "only for a cluster: work on its login node"
+        return Check("SLURM", "no sbatch", how, is_needed)
+    found = _version(sbatch)
+    if find_spec(SLURM_PLUGIN) is None:
+        how = "`pip install 'collateral[workflow]'`"
+        return Check("SLURM", f"{found}; no executor plugin", how, is_needed)
+    try:
+        settings = cluster_settings()
+    except ClusterError as error:
+        why = str(error).splitlines()[-1]
+        how = "is this a login node? `scontrol show config` must answer"
+        return Check("SLURM", f"{found}; it does not answer: {why}", how, is_needed)
+    job = f"; inside job {os.environ['SLURM_JOB_ID']}" if "SLURM_JOB_ID" in os.environ else ""
+    return Check("SLURM", f"{found}, cluster {settings.get('ClusterName', '?')}{job}")
+
+
+def partition_checks(*, is_needed: bool) -> Iterator[Check]:
+    """Say whether the cluster has the partitions that the profile names, if it names any."""
+    try:
+        asked = profile_partitions(PROFILE) if PROFILE.is_file() else []
+        problems = partition_problems(asked, partition_names(partitions())) if asked else []
+    except ClusterError:
+        return  # `slurm_check` reports it
+    except ConfigError as error:
+        yield Check("partition", str(error), "mend the profile", is_needed)
+        return
+    if asked:
+        found = f"{', '.join(asked)}, by {PROFILE}"
+        yield Check("partition", found, "; ".join(problems), is_needed)
+
+
+def profile_partitions(profile: Path) -> list[str]:
+    """Return the partitions that a profile names, for all jobs or for those of a rule."""
+    content = _mapping(read_file(profile))
+    blocks = [content.get("default-resources"), *_mapping(content.get("set-resources")).values()]
+    found = [name for block in blocks for name in asked_partitions(_mapping(block))]
+    return [*dict.fromkeys(found)]
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    """Return a mapping as it is, and an empty one for any other value."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def program_check(name: str, program: str, remedy: str) -> Check:
+    """Look for an optional program on the PATH."""
+    path = shutil.which(program)
+    return Check(name, _version(path)) if path else Check(name, f"no {program}", remedy)
+
+
+def _version(path: str) -> str:
+    """Return the output of `--version`, or the path if there is none within 20 seconds."""
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return path
+    return " ".join(done.stdout.split()) or path
+
+
+# The output
+
+
+def _about() -> dict[str, str]:
+    return {
+        "collateral": collateral.__version__,
+        "package": str(Path(collateral.__file__).parent),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+def in_words(checks: Sequence[Check]) -> str:
+    """Return one line per check, and after them the remedies."""
+    heading = "collateral {collateral} in {package}\nPython {python}, {platform}"
+    width = max((len(check.name) for check in checks), default=0)
+    lines = [f"  {check.name:{width}}  {check.found}" for check in checks]
+    optional, missing = (_remedies(checks, status) for status in ("optional", "missing"))
+    parts = [[heading.format(**_about()), *lines]]
+    parts += [["Optional:", *optional]] if optional else []
+    parts += [["Missing:", *missing] if missing else ["Nothing is missing."]]
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _remedies(checks: Sequence[Check], status: str) -> list[str]:
+    return [f"  {check.name}: {check.remedy}" for check in checks if check.status == status]
+
+
+def in_json(checks: Sequence[Check]) -> str:
+    """Return the checks as JSON."""
+    keys = ("name", "status", "found", "remedy")
+    listed = [{key: getattr(check, key) for key in keys} for check in checks]
+    is_whole = all(check.status != "missing" for check in checks)
+    return dumps({**_about(), "checks": listed, "is_whole": is_whole}, indent=2)

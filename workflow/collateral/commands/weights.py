@@ -1,0 +1,30 @@
+"""Print which files of weights do not fit a model; the Snakefile calls it before any job."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from collateral.contract.data import ImageInfo
+from collateral.models._build import build_model
+from collateral.training.weights import start_from, take_over
+
+START = "init."  # how the key of weights begins that training starts from
+
+
+def weights(
+    *,
+    model: Annotated[str, "name of the architecture"],
+    num_classes: Annotated[int, "of the data set"],
+    shape: Annotated[tuple[int, int, int], "H, W, C of the images"],
+) -> None:
+    """Print one line per file that does not fit; standard input has keys, paths and renames."""
+    height, width, channels = shape
+    zeros, ones = (0.0,) * channels, (1.0,) * channels
+    net = build_model(model, ImageInfo(num_classes, (height, width, channels), zeros, ones))
+    for key, file, rename in json.load(sys.stdin):
+        load = start_from if key.startswith(START) else take_over
+        try:
+            load(net, Path(file), rename)
+        except (ValueError, OSError) as error:
+            print(f"{key}: {error}")

@@ -1,0 +1,12 @@
+"""Print where the Snakefile is: `snakemake --snakefile "$(collateral where)"` runs anywhere."""
+
+from typing import Annotated
+
+from collateral.plan.home import home
+
+
+def where(
+    *, folder: Annotated[bool, "its folder, with configs/, profiles/ and envs/"] = False
+) -> None:
+    """Print a path."""
+    print(home() if folder else home() / "Snakefile")

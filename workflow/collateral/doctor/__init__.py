@@ -1,1 +1,0 @@
-"""What this machine has of what Collateral needs, and how to get the rest."""

@@ -1,0 +1,88 @@
+"""Options that several stages share, and the record that they make."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel
+
+from collateral.contract.params import MethodParams
+from collateral.contract.plugins import prepare_values
+from collateral.results.chain import INPUTS, hashes
+from collateral.results.record import STATED, versions
+
+Code = Annotated[str, "fingerprint of the code, for the record"]
+DataFile = Annotated[Path, "dataset.npz"]
+SplitFile = Annotated[Path, "split.json"]
+RunName = Annotated[str, "the run's name"]
+MethodName = Annotated[str, "folder of the method"]
+MethodValues = Annotated[str, "its parameters, as JSON"]
+TrainingValues = Annotated[str, "training parameters, as JSON"]
+Selected = Annotated[Sequence[Path], "the tuning's choice"]
+InitialWeights = Annotated[Path | None, "weights to start from"]
+Rename = Annotated[Mapping[str, str], "prefixes of names, as JSON", {"type": json.loads}]
+Rte = Annotated[float | None, "seconds that it took, as the user states them"]
+NO_RENAME: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """Options of a job that makes or evaluates a model."""
+
+    data: DataFile
+    model: Annotated[str, "name of the architecture"]
+    seed: Annotated[int, "the seed of the run"]
+    out: Annotated[Path, "folder for the results"]
+    checkpoints: Annotated[Path, "folder to resume from"]
+    checkpoint_seconds: Annotated[
+        float | None, "how often to save; the default is COLLATERAL_CHECKPOINT_SECONDS, or a minute"
+    ] = None
+    code: Code = ""
+    threads: Annotated[int, "CPU threads"] = 1
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that every job of this kind reads."""
+        return [self.data]
+
+    def record(self, params: BaseModel, *more_inputs: Path) -> dict[str, Any]:
+        """Return the record of this job, with hashes of its input files."""
+        return self._record(params.model_dump(mode="json"), *more_inputs)
+
+    def _record(self, params: Mapping[str, Any], *more_inputs: Path) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "params": params,
+            "seed": self.seed,
+            "code": self.code,
+            "versions": versions(),
+            INPUTS: hashes([*self.inputs, *more_inputs], self.data.parent),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodJob(Job):
+    """Options of a job that runs a method from the base model."""
+
+    method: MethodName
+    params: MethodValues
+    split: SplitFile
+    base: Annotated[Path, "the base model's weights"]
+    prepared: Annotated[Sequence[Path], "folders where other jobs store their preparations"] = ()
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The data set, the split and the base model."""
+        return [self.data, self.split, self.base]
+
+    def preparation_record(self, params: MethodParams) -> dict[str, Any]:
+        """Return the record of the method's first phase."""
+        return {"method": self.method, **self._record(prepare_values(self.method, params))}
+
+
+def state_cost(rte: float | None, seconds: dict[str, float]) -> None:
+    """Add the training time that the user states, if any, to the measured seconds."""
+    if rte is not None:
+        seconds[STATED] = rte

@@ -1,0 +1,25 @@
+"""Test the paper's 62 claims on the results: each holds, fails, or cannot be decided."""
+
+from pathlib import Path
+from typing import Annotated
+
+from paper.claims import text
+from paper.claims.evaluate import evaluate
+from paper.claims.results import read_all
+from paper.claims.text import choose
+
+
+def claims(
+    results: Annotated[Path, "or one benchmark's folder"] = Path("results"),
+    *,
+    only: Annotated[str | None, "some claims, such as 1-11,19"] = None,
+    markdown: Annotated[bool, "as a table for a page of docs"] = False,
+) -> None:
+    """Print every claim with its result, from means over seeds, and a last line that counts."""
+    answers = choose(evaluate(read_all(results)), only)
+    if markdown:
+        print(text.markdown(answers), end="")
+        return
+    for line in text.lines(answers):
+        print(line)
+    print(text.summary(answers))

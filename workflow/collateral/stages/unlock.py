@@ -1,4 +1,4 @@
-"""Remove the lock of a run that was killed; leave any other, and say who holds it."""
+"""Remove Snakemake's lock if the run that took it was killed; leave the lock of a run that lives."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -7,11 +7,11 @@ from collateral.plan.lock import FOLDER, unlock
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Declare where the lock is."""
+    """Declare the command line."""
     parser.add_argument("--folder", type=Path, default=FOLDER, help="Snakemake's own folder")
 
 
 def run(args: Namespace) -> None:
-    """Say in a line what was done, or why nothing was."""
-    for said in unlock(args.folder):
-        print(f"{args.folder.absolute().parent}: {said}")
+    """Print one line if there is a lock: it was removed, or the reason why it stays."""
+    if outcome := unlock(args.folder):
+        print(f"{args.folder.absolute().parent}: {outcome}")

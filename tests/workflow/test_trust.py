@@ -88,7 +88,7 @@ class Trial:
 
     def note(self, name: str) -> None:
         """Run a job on what is sound: note what it reads and, if that is soon done, writes."""
-        chain._hash_of.cache_clear()  # what another job hashed is not opened again
+        chain._cached_hash.cache_clear()  # what another job hashed is not opened again
         OPENED.clear()
         try:
             assert self.run(name) is None

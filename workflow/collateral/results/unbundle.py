@@ -191,9 +191,7 @@ def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], 
             else:
                 conflicts.append(f"{RESULTS}/{name}: differs: {first.label} and {source.label}")
     if conflicts:
-        remedy = (
-            "nothing was changed; `collateral verify` checks the results here"
-        )
+        remedy = "nothing was changed; `collateral verify` checks the results here"
         raise ValueError("\n".join([*conflicts, remedy]))
     return origin, left_out
 

@@ -1,4 +1,4 @@
-"""Remove Snakemake's lock if the run that took it was killed; leave the lock of a run that lives."""
+"""Remove Snakemake's lock if the run that took it was killed; keep the lock of a live run."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The index: every page below a folder of results, at a glance, and the theory."""
+"""The index page: a summary of every benchmark's page below results/, and the theory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collateral.results.chain import check_inputs, read_sealed
 
 @dataclass(frozen=True)
 class Page:
-    """A page, and what it says at a glance."""
+    """A benchmark's page and its summary."""
 
     name: str
     cells: list[list[str]]  # anchor, title and headline of each
@@ -22,19 +22,19 @@ class Page:
 
     @property
     def file(self) -> str:
-        """Where it is, from the index: a folder may be called anything, as `javascript:x`."""
+        """Link from the index; quoted, because a folder may be called `javascript:x`."""
         return f"{quote(self.name)}/{layout.REPORT}"
 
 
 def pages_in(results: Path, first: list[str]) -> list[Page]:
-    """Return all pages that there are: those of this config, then those of others, by name."""
+    """Return all pages: those of this config first, then all others by name."""
     found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
     others = (name for name in found if name not in first)
     glances = {name: results / name / layout.GLANCE for name in (*first, *others)}
-    said = {name: read_sealed(glance, glance.parent) for name, glance in glances.items()}
-    for name in first:  # a page of another config may wait for its own run
-        check_inputs(glances[name], said[name], results / name)
-    return [Page(name, content["cells"], content["problems"]) for name, content in said.items()]
+    contents = {name: read_sealed(glance, glance.parent) for name, glance in glances.items()}
+    for name in first:  # pages of other configs may be stale until their own run
+        check_inputs(glances[name], contents[name], results / name)
+    return [Page(name, content["cells"], content["problems"]) for name, content in contents.items()]
 
 
 def render_index(pages: list[Page], theory: Path | None) -> str:

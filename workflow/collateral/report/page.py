@@ -1,4 +1,4 @@
-"""Gather what the page of a benchmark shows, and render it with the templates beside this file."""
+"""Collect the content of a benchmark's page, and render it with the templates of this folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class CellPart:
-    """What the page says of one cell."""
+    """The page's content for one cell."""
 
     name: str
     title: str
@@ -52,27 +52,27 @@ class CellPart:
     sections: list[Section]
     gallery: Gallery | None
     what_ran: list[Table]
-    reference: str  # what its runs are held against, in print
+    reference: str  # name of the reference
     provenance: dict[str, Any]
 
     @property
     def anchor(self) -> str:
-        """Where it is on the page; a cell may be called `top`, which the page has too."""
+        """Anchor on the page, with a prefix: a cell may have the name of another anchor."""
         return f"cell-{self.name}"
 
     @property
     def headline(self) -> str:
-        """The words of its main findings."""
+        """The sentences of the main findings."""
         return " ".join(one.words for one in self.of("top") or self.of("main") if one.words)
 
     def of(self, place: str) -> list[Section]:
-        """Return the sections of one place: top, main, ablations or details."""
+        """Return the sections of one part of the page: top, main, ablations or details."""
         return [section for section in self.sections if section.place == place]
 
 
 @dataclass(frozen=True)
 class BenchmarkPart:
-    """What the page says of one benchmark."""
+    """The page's content for one benchmark."""
 
     name: str
     over_cells: list[Section]
@@ -80,10 +80,10 @@ class BenchmarkPart:
     switches: list[Switch]
     gates: list[Gate]
     versions: str
-    left_out: list[str]  # findings that need Retrain, where there is none
+    left_out: list[str]  # findings that need Retrain, in a benchmark without it
     problems: list[Problem]
-    provenance: dict[str, Any]  # of numbers over all cells
-    metrics: dict[str, list[str]]  # of all numbers: label and description
+    provenance: dict[str, Any]  # of values over all cells
+    metrics: dict[str, list[str]]  # label and description of all metrics
 
     @property
     def glance(self) -> list[list[str]]:
@@ -96,14 +96,14 @@ class BenchmarkPart:
 
     @property
     def conventions(self) -> list[str]:
-        """What holds for all tables of a kind, once."""
+        """Distinct notes on how to read the tables."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
         tables = _tables(sections)
         return list(dict.fromkeys(table.conventions for table in tables if table.conventions))
 
 
 def benchmark_part(folder: Path) -> BenchmarkPart:
-    """Read a benchmark's results and ask all findings what they say of them."""
+    """Read the results of a benchmark and collect the content of its page."""
     plan = BenchmarkPlan.load(folder / layout.PLAN)
     table = read(plan, *(checked(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
     for made in (folder / layout.TABLES, folder / layout.FIGURES):
@@ -153,7 +153,7 @@ def _cell(
 
 
 def _switches(table: BenchmarkTable) -> list[Switch]:
-    """Return a switch for every run that some cell's charts show."""
+    """Return a switch for every run in the charts of any cell."""
     found = {
         run: Switch(run, cell.labels[run], to_hex(look.colour))
         for cell in table.cells
@@ -168,7 +168,7 @@ def render(benchmark: BenchmarkPart) -> str:
 
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
-    """Return what the index says of a benchmark."""
+    """Return the summary of a benchmark for the index."""
     return {
         "cells": benchmark.glance,
         "problems": [str(problem) for problem in benchmark.problems],
@@ -176,7 +176,7 @@ def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
 
 
 def as_order(value: float) -> str:
-    """Return what a column is sorted by, as the page's script reads it."""
+    """Return the sort key of a cell of a table, for the page's script."""
     return f"{value:.6g}".replace("inf", "Infinity")
 
 

@@ -1,4 +1,4 @@
-"""What ran: each run's method and exact parameters, and the versions it ran with."""
+"""The page's table of runs with their methods and parameters, and the versions of packages."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ CAPTION = "On the first seed; Original is the base model."
 
 
 def what_ran(folder: Path, cell: CellTable) -> list[Table]:
-    """Return the table of parameters; nothing where the cache has no records."""
+    """Return the table of parameters; empty without records."""
     records = {label: _record(folder, cell, run) for run, label in cell.labels.items()}
     lines = [Line(label, _fields(record)) for label, record in records.items() if record]
     grid = Grid("Run", ["Method", "Parameters"], [lines], is_prose=True)
@@ -21,7 +21,7 @@ def what_ran(folder: Path, cell: CellTable) -> list[Table]:
 
 
 def computed_with(folder: Path, cell: CellTable) -> str:
-    """Return what the reference was computed with."""
+    """Return the versions of packages of the reference run."""
     found = _record(folder, cell, cell.reference).get("versions", {})
     return ", ".join(f"{name} {version}" for name, version in found.items())
 
@@ -33,7 +33,7 @@ def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:
-    own = record.get("weights") or {}  # of a model that was not trained here
-    said = {"weights": own["name"]} if own else record.get("params", {})
-    params = ", ".join(f"{key}={value}" for key, value in said.items())
+    own = record.get("weights") or {}  # of a model that the user supplied
+    values = {"weights": own["name"]} if own else record.get("params", {})
+    params = ", ".join(f"{key}={value}" for key, value in values.items())
     return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

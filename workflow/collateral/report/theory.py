@@ -17,14 +17,14 @@ NUMBER = Metric("", "", "")
 
 @dataclass(frozen=True)
 class Theory:
-    """What the page says of the propositions."""
+    """Figures and tables of the theory."""
 
     pictures: list[Illustration]
     tables: list[Table]
 
 
 def theory_of(folder: Path) -> Theory:
-    """Return the figures with their captions, and the tables that are there."""
+    """Read the figures with their captions, and the tables that exist."""
     check_folder(folder)
     figures = folder / layout.FIGURES
     captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
@@ -35,7 +35,7 @@ def theory_of(folder: Path) -> Theory:
 
 
 def _table(file: Path) -> Table:
-    """Return a small CSV file as it is, numbers to four digits."""
+    """Return a small CSV file as a table, with numbers of four digits."""
     with file.open(newline="", encoding="utf-8") as lines:
         (corner, *headings), *rows = csv.reader(lines)
     found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]

@@ -15,7 +15,7 @@ PLACE = (
 )
 
 
-def with_library(page: str) -> str:
+def insert_library(page: str) -> str:
     """Insert Vega's libraries into the page."""
     return page.replace(PLACE, f"<script>{_library()}</script>", 1)
 
@@ -27,7 +27,7 @@ def _library() -> str:
     return script.replace("</script", r"<\/script")
 
 
-def packed(chart: Chart) -> dict[str, Any]:
+def encode_chart(chart: Chart) -> dict[str, Any]:
     """Return a chart as JSON; data is stored by column, so that names are written once."""
     return {"spec": chart.spec, "columns": _columns(chart.rows)}
 

@@ -30,7 +30,7 @@ class Forgotten:
     copies: list[Table]
 
 
-def forgotten(folder: Path, cell: str) -> Forgotten | None:
+def describe_forget_set(folder: Path, cell: str) -> Forgotten | None:
     """Summarize the forget set of a cell; None if its files are missing."""
     split_file, neighbours = (
         folder / place.format(cell=cell) for place in (layout.SPLIT, layout.NEIGHBOURS)

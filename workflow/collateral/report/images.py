@@ -77,7 +77,7 @@ class Gallery:
 
 
 @dataclass(frozen=True)
-class RunAnswers:
+class RunOutputs:
     """Outputs of a run's models (one per seed) for the examples in the gallery."""
 
     run: str
@@ -86,7 +86,7 @@ class RunAnswers:
     probability: NDArray[np.float64]  # (K, C), of the first seed
 
 
-def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
+def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
     """Return the gallery of a cell; None if its files are missing."""
     runs = [cell.reference, *(run for run in cell.runs("method") if not cell.trouble(run))]
     files = {run: _outputs(folder, cell, run) for run in runs}
@@ -104,7 +104,7 @@ def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None
     shown = _with_pictures(listed, pictures)
     labels = Labels.load(checked(folder / layout.LABELS, folder))
     sound = {run: [checked(path, folder) for path in files[run]] for run in runs}
-    retrain, *methods = (_answers(run, sound[run], shown) for run in runs)
+    retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
     # Each hurt example comes with its nearest forgotten one, in two subsets.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
     hurt = [
@@ -164,16 +164,16 @@ def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
     return shared or files
 
 
-def _answers(run: str, files: Sequence[Path], shown: Neighbours) -> RunAnswers:
+def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutputs:
     sets = [[StoredOutputs(file, name) for name in ("train", "test")] for file in files]
-    confidence = [_of_shown(shown, train.confidence, test.confidence) for train, test in sets]
-    prediction = [_of_shown(shown, train.prediction, test.prediction) for train, test in sets]
+    confidence = [_select_shown(shown, train.confidence, test.confidence) for train, test in sets]
+    prediction = [_select_shown(shown, train.prediction, test.prediction) for train, test in sets]
     modes = [np.bincount(votes).argmax() for votes in np.array(prediction).astype(int).T]
-    logits = _of_shown(shown, *(one.logits for one in sets[0]))
-    return RunAnswers(run, np.mean(confidence, axis=0), np.array(modes), softmax(logits, axis=1))
+    logits = _select_shown(shown, *(one.logits for one in sets[0]))
+    return RunOutputs(run, np.mean(confidence, axis=0), np.array(modes), softmax(logits, axis=1))
 
 
-def _of_shown(
+def _select_shown(
     shown: Neighbours, train: NDArray[np.generic], test: NDArray[np.generic]
 ) -> NDArray[np.float64]:
     """Select the values of the examples in the gallery from those of both sets."""
@@ -185,7 +185,7 @@ def _of_shown(
 
 
 def _worst(
-    shown: Neighbours, retrain: RunAnswers, method: RunAnswers, most: int
+    shown: Neighbours, retrain: RunOutputs, method: RunOutputs, most: int
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield the retained and the test examples that a method hurt, among the `most` nearest."""
     for name in ("train", "test"):
@@ -197,7 +197,7 @@ def _worst(
 
 
 def _hurt(
-    shown: Neighbours, k: int, labels: Labels, retrain: RunAnswers, method: RunAnswers
+    shown: Neighbours, k: int, labels: Labels, retrain: RunOutputs, method: RunOutputs
 ) -> Example:
     before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
     seen = labels.class_names[method.prediction[k]]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from collateral.contract.metrics import Metric
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.report.page import template
-from collateral.report.theory import theory_of
+from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
-from collateral.results.chain import check_inputs, read_sealed
+from collateral.results.chain import check_folder, check_inputs, read_sealed
+from collateral.results.files import read_json
+
+TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}  # titles
+NUMBER = Metric("", "", "")  # formats numbers of four digits
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,7 @@ class Page:
         return f"{quote(self.name)}/{layout.REPORT}"
 
 
-def pages_in(results: Path, first: list[str]) -> list[Page]:
+def list_pages(results: Path, first: list[str]) -> list[Page]:
     """Return all pages: those of this config first, then all others by name."""
     found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
     others = (name for name in found if name not in first)
@@ -39,5 +46,39 @@ def pages_in(results: Path, first: list[str]) -> list[Page]:
 
 def render_index(pages: list[Page], theory: Path | None) -> str:
     """Return the index."""
-    found = theory_of(theory) if theory else None
+    found = read_theory(theory) if theory else None
     return template("index.html.j2").render(pages=pages, theory=found)
+
+
+@dataclass(frozen=True)
+class Theory:
+    """Figures and tables of the theory."""
+
+    pictures: list[Illustration]
+    tables: list[Table]
+
+
+def read_theory(folder: Path) -> Theory:
+    """Read the figures with their captions, and the tables that exist."""
+    check_folder(folder)
+    figures = folder / layout.FIGURES
+    captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
+    return Theory(
+        [illustration(figures, name, caption) for name, caption in captions.items()],
+        [_table(folder / name) for name in TABLES if (folder / name).exists()],
+    )
+
+
+def _table(file: Path) -> Table:
+    """Return a small CSV file as a table, with numbers of four digits."""
+    with file.open(newline="", encoding="utf-8") as lines:
+        (corner, *headings), *rows = csv.reader(lines)
+    found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]
+    return Table(file.stem, TABLES[file.name], [Grid(corner, headings, [found], is_prose=True)])
+
+
+def _short(text: str) -> str:
+    try:
+        return NUMBER.text(float(text))
+    except ValueError:
+        return text

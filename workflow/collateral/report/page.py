@@ -13,18 +13,19 @@ from matplotlib.colors import to_hex
 from collateral.contract.tables import Table
 from collateral.findings._shared.style import looks
 from collateral.findings.compute import Problem, left_out, read_problems
-from collateral.report.charts import packed, with_library
-from collateral.report.forgotten import Forgotten, forgotten
-from collateral.report.images import Gallery, gallery
+from collateral.report.charts import encode_chart, insert_library
+from collateral.report.forgotten import Forgotten, describe_forget_set
+from collateral.report.images import Gallery, build_gallery
 from collateral.report.provenance import (
     Lines,
-    described,
-    lines_of,
-    over_cells,
+    describe_metrics,
+    describe_versions,
+    index_rows,
+    list_runs,
+    list_sources,
     provenance,
-    sources_in,
+    provenance_over_cells,
 )
-from collateral.report.records import computed_with, what_ran
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
 from collateral.results.chain import check_folder, checked
@@ -112,10 +113,10 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     problems = read_problems(path for path in known if path.exists())
     findings = Findings(folder, plan.reference, problems)
-    across, lines = findings.over_cells(table), lines_of(folder)
+    across, lines = findings.over_cells(table), index_rows(folder)
     cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
     shown, inside = (
-        sources_in(_tables(sections))
+        list_sources(_tables(sections))
         for sections in (across, [section for cell in cells for section in cell.sections])
     )
     return BenchmarkPart(
@@ -124,11 +125,11 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         cells,
         _switches(table),
         read_gates(checked(folder / layout.GATES, folder)),
-        computed_with(folder, table.cells[0]),
+        describe_versions(folder, table.cells[0]),
         left_out(plan.reference),
         list(dict.fromkeys(findings.problems)),
-        over_cells(shown, lines),
-        described([*shown, *inside], table),
+        provenance_over_cells(shown, lines),
+        describe_metrics([*shown, *inside], table),
     )
 
 
@@ -143,12 +144,12 @@ def _cell(
     return CellPart(
         cell.name,
         cell.title,
-        forgotten(folder, cell.name),
+        describe_forget_set(folder, cell.name),
         sections,
-        gallery(folder, cell, num_cells),
-        what_ran(folder, cell),
+        build_gallery(folder, cell, num_cells),
+        list_runs(folder, cell),
         NAMES[cell.reference],
-        provenance(folder, cell, sources_in(_tables(sections)), lines),
+        provenance(folder, cell, list_sources(_tables(sections)), lines),
     )
 
 
@@ -164,7 +165,7 @@ def _switches(table: BenchmarkTable) -> list[Switch]:
 
 def render(benchmark: BenchmarkPart) -> str:
     """Return the page of a benchmark."""
-    return with_library(template("page.html.j2").render(benchmark=benchmark))
+    return insert_library(template("page.html.j2").render(benchmark=benchmark))
 
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
@@ -189,5 +190,5 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"packed": packed, "as_order": as_order}
+    environment.filters |= {"encode_chart": encode_chart, "as_order": as_order}
     return environment.get_template(name)

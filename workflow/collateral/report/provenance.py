@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.metrics import Metric
-from collateral.contract.tables import Source, Table
+from collateral.contract.metrics import EMPTY, Metric
+from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings.catalogue import metric_of
 from collateral.results import layout
 from collateral.results.chain import read_sealed
@@ -21,6 +21,7 @@ from collateral.results.table import BenchmarkTable, CellTable
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
 HASH = 12  # digits shown of a hash
+CAPTION = "On the first seed; Original is the base model."  # of the table of runs
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
 Lines = dict[tuple[str, Source], dict[str, "Place"]]
@@ -35,7 +36,7 @@ class Place:
     value: str
 
 
-def lines_of(folder: Path) -> Lines:
+def index_rows(folder: Path) -> Lines:
     """Return the row of every value of a benchmark: by cell and source, then by seed."""
     found: Lines = defaultdict(dict)
     for name in (layout.METRICS, layout.COSTS):
@@ -58,12 +59,12 @@ def provenance(
     }
 
 
-def over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, Any]:
+def provenance_over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, Any]:
     """Return the provenance of values over all cells."""
     return {**_encode(_find_rows("", sources, lines)), "runs": {}}
 
 
-def described(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
+def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
     """Return the label and the description of every metric."""
     found = {source.metric: metric_of(source.metric) for source in sources}
     return {name: [metric.label, _words(metric, table)] for name, metric in found.items()}
@@ -76,7 +77,7 @@ def _words(metric: Metric, table: BenchmarkTable) -> str:
     return table.cells[0].said(text) if is_loss else text
 
 
-def sources_in(tables: Iterable[Table]) -> list[Source]:
+def list_sources(tables: Iterable[Table]) -> list[Source]:
     """Return the distinct sources of all values in tables."""
     fields = (
         field
@@ -138,3 +139,30 @@ def _seed_fields(record: dict[str, Any]) -> dict[str, Any]:
     for key in ("inputs", "files"):
         fields[key] = {name: str(value)[:HASH] for name, value in fields.get(key, {}).items()}
     return fields
+
+
+def list_runs(folder: Path, cell: CellTable) -> list[Table]:
+    """Return the table of parameters; empty without records."""
+    records = {label: _record(folder, cell, run) for run, label in cell.labels.items()}
+    lines = [Line(label, _fields(record)) for label, record in records.items() if record]
+    grid = Grid("Run", ["Method", "Parameters"], [lines], is_prose=True)
+    return [Table("what-ran", "What ran", [grid], CAPTION)] if lines else []
+
+
+def describe_versions(folder: Path, cell: CellTable) -> str:
+    """Return the versions of packages of the reference run."""
+    found = _record(folder, cell, cell.reference).get("versions", {})
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
+    place = layout.folder_of(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
+    path = folder / place / layout.RECORD
+    return read_sealed(path, folder) if path.parent.exists() else {}
+
+
+def _fields(record: dict[str, Any]) -> list[Field]:
+    own = record.get("weights") or {}  # of a model that the user supplied
+    values = {"weights": own["name"]} if own else record.get("params", {})
+    params = ", ".join(f"{key}={value}" for key, value in values.items())
+    return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from collateral.report.index import pages_in, render_index
+from collateral.report.index import list_pages, render_index
 from collateral.results import layout
 from collateral.results.chain import sealed_page
 from collateral.results.files import atomic
@@ -19,7 +19,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> None:
     """Render the index and write it."""
-    pages = pages_in(args.results, args.first)
+    pages = list_pages(args.results, args.first)
     inputs = [args.results / page.name / layout.GLANCE for page in pages]
     inputs += [args.theory / layout.RECORD] if args.theory else []
     page = sealed_page(render_index(pages, args.theory), inputs, args.out.parent)

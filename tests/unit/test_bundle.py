@@ -345,167 +345,120 @@ def test_what_is_gone_here_is_taken_from_the_archive(one, new):
 # Hostile, damaged and foreign archives.
 
 
-def add(archive, name, content=b"x", **more):
-    with tarfile.open(archive, "a") as file:
-        member = tarfile.TarInfo(name)
-        member.size = len(content)
-        for key, value in more.items():
-            setattr(member, key, value)
-        file.addfile(member, io.BytesIO(content))
+def add(name, content=b"x", **more):
+    """Return a damage: one more member of an archive."""
+
+    def damage(archive):
+        with tarfile.open(archive, "a") as file:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            for key, value in more.items():
+                setattr(member, key, value)
+            file.addfile(member, io.BytesIO(content))
+
+    return damage
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("../x", "results/../../x", "/tmp/x", "results/b/../../../x", "x", "results"),
-        *("results//b/x", "./results/b/x", "results/b/.numbers/x", "results/b\\..\\x"),
-    ],
+def rewrite(change):
+    """Return a damage: each file's content changed by `change(name, content)`; None: left out."""
+
+    def damage(archive):
+        with tarfile.open(archive) as old:
+            members = [(member, old.extractfile(member).read()) for member in old.getmembers()]
+        with tarfile.open(archive, "w") as file:
+            for member, content in members:
+                if (changed := change(member.name, content)) is not None:
+                    member.size = len(changed)
+                    file.addfile(member, io.BytesIO(changed))
+
+    return damage
+
+
+def cut(share):
+    def damage(archive):
+        whole = archive.read_bytes().rstrip(b"\0")  # the zeros at the end mean nothing
+        archive.write_bytes(whole[: int(share * len(whole))])
+
+    return damage
+
+
+def forge(metadata=None, **about):
+    """Return a damage: other metadata, or another manifest, with hashes that fit."""
+
+    def damage(archive):
+        folder = archive.parent / "forged"
+        folder.mkdir()
+        with tarfile.open(archive) as file:
+            parts = {name: json.load(file.extractfile(name)) for name in (METADATA, MANIFEST)}
+        write_json(folder / METADATA, parts[METADATA] if metadata is None else metadata)
+        own = {k: v for k, v in parts[MANIFEST].items() if k not in ("sha256", "place", "files")}
+        files = [folder / METADATA]
+        bundle.write_record(folder / MANIFEST, {**own, **about}, root=folder, files=files)
+        rewrite(lambda name, old: (folder / name).read_bytes() if name in parts else old)(archive)
+
+    return damage
+
+
+OUTSIDE = (
+    *("../x", "results/../../x", "/tmp/x", "results/b/../../../x", "x", "results"),
+    *("results//b/x", "./results/b/x", "results/b/.numbers/x", "results/b\\..\\x"),
 )
-def test_a_name_that_leaves_the_results_is_refused(one, new, name):
+LINKS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE)
+NO_NAMES = ("..", "../x", "/tmp", ".snakemake", "b/cell", "")
+OUTPUTS = "results/b/cell/seed-0/ga/outputs.npz"
+PLAN = "results/b/plan.json"
+DAMAGES = [
+    *((add(name), "is not below results/; do not trust it") for name in OUTSIDE),
+    *(
+        (add("results/b/x", b"", type=kind, linkname=PLAN), "'results/b/x' is not a plain file")
+        for kind in LINKS
+    ),
+    (add(PLAN), "several files of one name"),
+    (add("results/b/more.csv"), r"\d+ of its \d+ files are there; copy or bundle it again"),
+    (rewrite(lambda name, old: None if name == PLAN else old), r"\d+ of its \d+ files are there"),
+    (
+        rewrite(lambda name, old: old[::-1] if name == OUTPUTS else old),
+        rf"a\.tar: {OUTPUTS}: its content is not the one that record\.json names\nnothing was ch",
+    ),
+    (
+        rewrite(lambda name, old: old.replace(b"0.1", b"0.2") if name == METADATA else old),
+        r"metadata\.json: its content is not the one",
+    ),
+    *((cut(share), r"a\.tar: .*copy or bundle it again") for share in (0.0, 0.1, 0.5, 0.9)),
+    *(
+        (lambda archive, c=content: archive.write_bytes(c), r"a\.tar: .*no bundle")
+        for content in (b"", b"no tar", b"\0" * 10240)
+    ),
+    (
+        rewrite(lambda name, old: old if name == PLAN else None),
+        r"no bundle: there is no manifest\.json in it",
+    ),
+    (lambda archive: archive.unlink(), r"a\.tar: there is no such file"),
+    (forge(version=2), "version 2, and this Collateral reads 1"),
+    *(
+        (forge(benchmarks=["b", name]), "is no benchmark's name; do not trust it")
+        for name in NO_NAMES
+    ),
+    (forge(benchmarks=["c"]), "'b' is no benchmark that it names"),
+]
+
+
+@pytest.mark.parametrize(("damage", "reason"), DAMAGES)
+def test_an_archive_that_bundle_did_not_write_is_refused(one, new, damage, reason):
     archive = pack(one)
-    add(archive, name)
-    with pytest.raises(ValueError, match=r"is not below results/; do not trust it"):
+    damage(archive)
+    with pytest.raises(ValueError, match=reason):
         unpack(new, archive)
     assert list(new.iterdir()) == []
     assert not (new.parent / "x").exists()
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
-def test_a_link_is_refused(one, new, kind):
-    archive = pack(one)
-    add(archive, "results/b/x", b"", type=kind, linkname="results/b/plan.json")
-    with pytest.raises(ValueError, match=r"'results/b/x' is not a plain file; do not trust it"):
-        unpack(new, archive)
-    assert list(new.iterdir()) == []
-
-
-def test_a_second_file_of_a_name_is_refused(one, new):
-    archive = pack(one)
-    add(archive, "results/b/plan.json")
-    with pytest.raises(ValueError, match="several files of one name"):
-        unpack(new, archive)
-
-
-def test_one_file_more_than_the_manifest_counts_is_refused(one, new):
-    archive = pack(one)
-    add(archive, "results/b/more.csv")
-    with pytest.raises(
-        ValueError, match=r"\d+ of its \d+ files are there; copy or bundle it again"
-    ):
-        unpack(new, archive)
-
-
-def rewritten(archive, change):
-    """Write an archive again with each file's content changed by `change(name, content)`."""
-    out = archive.with_name(f"changed-{archive.name}")
-    with tarfile.open(archive) as old, tarfile.open(out, "w") as file:
-        for member in old.getmembers():
-            content = change(member.name, old.extractfile(member).read())
-            if content is not None:
-                member.size = len(content)
-                file.addfile(member, io.BytesIO(content))
-    return out
-
-
-def test_a_damaged_file_is_named(one, new):
-    archive = pack(one)
-    flipped = rewritten(
-        archive, lambda name, said: said[::-1] if name.endswith("ga/outputs.npz") else said
-    )
-    lines = conflicts(new, flipped)
-    named = (
-        "results/b/cell/seed-0/ga/outputs.npz: its content is not the one that record.json names"
-    )
-    assert lines == [f"{flipped}: {named}"]
-
-
-def test_damaged_metadata_are_noticed(one, new):
-    archive = pack(one)
-    changed = rewritten(
-        archive, lambda name, said: said.replace(b"0.1", b"0.2") if name == METADATA else said
-    )
-    with pytest.raises(ValueError, match=r"metadata\.json: its content is not the one"):
-        unpack(new, changed)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
-def test_a_truncated_archive_is_refused(one, new, share):
-    archive = pack(one)
-    whole = archive.read_bytes().rstrip(b"\0")  # the zeros at the end of an archive mean nothing
-    archive.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match=r"a\.tar: .*copy or bundle it again"):
-        unpack(new, archive)
-    assert list(new.iterdir()) == []
-
-
-def test_an_archive_that_lacks_a_file_is_refused(one, new):
-    archive = rewritten(pack(one), lambda name, said: None if name.endswith("plan.json") else said)
-    with pytest.raises(ValueError, match=r"\d+ of its \d+ files are there"):
-        unpack(new, archive)
-
-
-@pytest.mark.parametrize("content", [b"", b"no tar", b"\0" * 10240])
-def test_something_else_is_refused(tmp_path, new, content):
-    archive = tmp_path / "a.tar"
-    archive.write_bytes(content)
-    with pytest.raises(ValueError, match=r"a\.tar: .*no bundle"):
-        unpack(new, archive)
-
-
-def test_another_tar_is_refused(tmp_path, new):
-    archive = tmp_path / "a.tar"
-    with tarfile.open(archive, "w"):
-        pass
-    add(archive, "results/b/plan.json")
-    with pytest.raises(ValueError, match=r"no bundle: there is no manifest\.json in it"):
-        unpack(new, archive)
-
-
-def test_no_archive_is_named(new):
-    with pytest.raises(ValueError, match=r"a\.tar: there is no such file"):
-        unpack(new, new / "a.tar")
-
-
-def test_another_version_is_refused(one, new, monkeypatch):
-    monkeypatch.setattr(bundle, "VERSION", 2)
-    archive = pack(one)
-    with pytest.raises(ValueError, match="version 2, and this Collateral reads 1"):
-        unpack(new, archive)
-
-
-def forged(archive, metadata=None, **about):
-    """Write an archive with other metadata, or another manifest, that fits its seal."""
-    folder = archive.parent / "forged"
-    folder.mkdir()
-    with tarfile.open(archive) as file:
-        parts = {part: json.loads(file.extractfile(part).read()) for part in (METADATA, MANIFEST)}
-    write_json(folder / METADATA, parts[METADATA] if metadata is None else metadata)
-    own = {k: v for k, v in parts[MANIFEST].items() if k not in ("sha256", "place", "files")}
-    files = [folder / METADATA]
-    bundle.write_record(folder / MANIFEST, {**own, **about}, root=folder, files=files)
-    return rewritten(
-        archive, lambda name, said: (folder / name).read_bytes() if name in parts else said
-    )
-
-
 def test_metadata_of_other_benchmarks_are_not_taken(one, new):
-    unpack(new, forged(pack(one), metadata={"results/c/plan.json": {"rule": "any"}}))
+    archive = pack(one)
+    forge(metadata={"results/c/plan.json": {"rule": "any"}})(archive)
+    unpack(new, archive)
     assert metadata(new) == {}
     assert len(contents(new)) == len(contents(one))
-
-
-@pytest.mark.parametrize("name", ["..", "../x", "/tmp", ".snakemake", "b/cell", ""])
-def test_a_benchmark_whose_name_is_a_path_is_refused(one, new, name):
-    archive = forged(pack(one), benchmarks=["b", name])
-    with pytest.raises(ValueError, match="is no benchmark's name; do not trust it"):
-        unpack(new, archive)
-    assert list(new.iterdir()) == []
-
-
-def test_a_file_of_a_benchmark_that_is_not_named_is_refused(one, new):
-    archive = forged(pack(one), benchmarks=["c"])
-    with pytest.raises(ValueError, match="'b' is no benchmark that it names"):
-        unpack(new, archive)
 
 
 # Where Snakemake keeps what it knows.

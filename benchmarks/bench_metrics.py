@@ -115,7 +115,7 @@ class Cell:
 
     def metrics_without(self, run: str) -> None:
         """Make all numbers, those of a run anew."""
-        for file in (self.folder / layout.KEPT.format(cell=CELL)).glob(f"*/{run}-*.json"):
+        for file in (self.folder / layout.ROW_CACHE.format(cell=CELL)).glob(f"*/{run}-*.json"):
             file.unlink()
         self.metrics()
 

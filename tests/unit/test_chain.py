@@ -195,19 +195,19 @@ def test_an_input_that_is_not_here_is_known_by_its_record(run, tmp_path):
 
 
 def test_a_file_that_a_rule_makes_is_made_again_without_it(run):
-    assert layout.remade_without(run) == [run]
-    assert layout.remade_without(layout.record_of(run)) == [layout.record_of(run)]
+    assert layout.paths_to_delete(run) == [run]
+    assert layout.paths_to_delete(layout.record_of(run)) == [layout.record_of(run)]
 
 
 def test_the_folder_of_all_tables_is_made_as_a_whole(tmp_path):
     table = tmp_path / "tables" / "cell" / "main.csv"
-    assert layout.remade_without(table) == [tmp_path / "tables"]
+    assert layout.paths_to_delete(table) == [tmp_path / "tables"]
 
 
 def test_what_was_prepared_is_prepared_again_by_who_needs_it(tmp_path):
     folder = tmp_path / "ltd" / "prepared" / "ltd-0123"
-    assert layout.remade_without(folder / layout.PREPARED_TENSORS) == [folder]
-    assert layout.remade_without(folder.parent / "ltd-4567" / layout.COST) != [folder]
+    assert layout.paths_to_delete(folder / layout.PREPARED_TENSORS) == [folder]
+    assert layout.paths_to_delete(folder.parent / "ltd-4567" / layout.COST) != [folder]
 
 
 # Pages.

@@ -156,7 +156,7 @@ def _moved(example: Example, order: dict[int, int]) -> Example:
 
 
 def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
-    place = layout.folder_of(run)
+    place = layout.run_folder(run)
     runs = (place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
     files = [folder / one / layout.OUTPUTS for one in runs]
     # A base model that all seeds share has one file.

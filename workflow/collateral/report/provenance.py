@@ -118,7 +118,7 @@ def _rounded(value: str) -> float | str:
 
 def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     """Return the records of a run: common fields once, and the fields of each seed."""
-    place = layout.folder_of(run)
+    place = layout.run_folder(run)
     records = {}
     for seed in cell.seeds:
         path = folder / place.format(cell=cell.name, seed=seed, run=run) / layout.RECORD
@@ -156,7 +156,7 @@ def describe_versions(folder: Path, cell: CellTable) -> str:
 
 
 def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
-    place = layout.folder_of(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
+    place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
     path = folder / place / layout.RECORD
     return read_sealed(path, folder) if path.parent.exists() else {}
 

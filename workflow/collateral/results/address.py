@@ -28,7 +28,7 @@ class FoundRun:
     @property
     def folder(self) -> Path:
         """The folder of the run; that of Original is the base model's."""
-        place = layout.folder_of(self.run)
+        place = layout.run_folder(self.run)
         return self.benchmark / place.format(cell=self.cell, seed=self.seed, run=self.run)
 
     @property
@@ -45,7 +45,7 @@ def find_run(address: str, run: str, seed: int | None) -> FoundRun:
     """Return the run at an address; without a seed, the run of the first seed."""
     folder = _cell_folder(address)
     benchmark, cell = folder.parent, folder.name
-    place = layout.folder_of(run).format(cell=cell, seed="*", run=run)
+    place = layout.run_folder(run).format(cell=cell, seed="*", run=run)
     seeds = sorted(_seed(path) for path in benchmark.glob(f"{place}/{layout.RECORD}"))
     if "/" in run or not seeds:
         raise _refusal(f"{address}: no run {plain(run)}", _runs(folder))

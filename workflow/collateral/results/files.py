@@ -28,7 +28,7 @@ class Unsound(ValueError):
 
 def _remedy(path: Path) -> str:
     """Return how to have a run make a file again."""
-    there = [str(one) for one in layout.remade_without(path) if one.exists()]
+    there = [str(one) for one in layout.paths_to_delete(path) if one.exists()]
     return f"delete and run again: {shlex.join(['rm', '-r', *there])}" if there else "run again"
 
 

@@ -29,7 +29,7 @@ class Kept:
 
     def rows(self, finding: str, result: Result, make: Callable[[], Iterable[Row]]) -> list[Row]:
         """Return the cached rows if their inputs are unchanged; else compute and cache them."""
-        folder = self.cell.folder / layout.KEPT.format(cell=self.cell.name) / finding
+        folder = self.cell.folder / layout.ROW_CACHE.format(cell=self.cell.name) / finding
         path, made_of = folder / f"{result.run}-{result.seed}.json", self._made_of(finding, result)
         if (found := _read(path, made_of)) is None:
             found = list(make())

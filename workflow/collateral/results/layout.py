@@ -25,7 +25,7 @@ CELL = "{cell}"
 SPLIT = f"{CELL}/split.json"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
 PICTURES = f"{CELL}/pictures.npz"
-KEPT = f"{CELL}/.numbers"  # cache of metrics per run
+ROW_CACHE = f"{CELL}/.numbers"  # cache of metrics per run
 TUNE = f"{CELL}/tune/{{method}}"
 TEACHER = f"{CELL}/local_teacher"  # the teacher of the selection rule `teacher`
 SUPPORT_SIZE = f"{CELL}/support_size/seed-{{seed}}"
@@ -89,7 +89,7 @@ RUN_FILES = {
 SEALED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
 
 
-def folder_of(run: str) -> str:
+def run_folder(run: str) -> str:
     """Return the pattern of a run's folder; Original has the folder of the base model."""
     return BASE if run == ORIGINAL else RUN
 
@@ -100,7 +100,7 @@ def record_of(path: Path) -> Path:
     return path.parent / (RECORD if is_shared else RECORDS.get(path.name, RECORD))
 
 
-def remade_without(path: Path) -> list[Path]:
+def paths_to_delete(path: Path) -> list[Path]:
     """Return the files and folders to delete so that a run makes this file again."""
     for above in path.parents:
         # A run that misses prepared files prepares them itself.

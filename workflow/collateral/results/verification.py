@@ -48,7 +48,7 @@ class Walk:
     @property
     def to_delete(self) -> list[Path]:
         """Files and folders to delete, so that the next run makes the faulty files again."""
-        paths = (path for fault in self.faults for path in layout.remade_without(fault.path))
+        paths = (path for fault in self.faults for path in layout.paths_to_delete(fault.path))
         return [path for path in dict.fromkeys(paths) if path.exists()]
 
 
@@ -65,7 +65,7 @@ def walk(folder: Path) -> Walk:
     return Walk([faults[path] for path in sorted(faults)], len(files), verifier.absent)
 
 
-def benchmark_of(path: Path) -> Path | None:
+def benchmark_folder(path: Path) -> Path | None:
     """Return the benchmark's folder that a file is in: the folder with the record of the data."""
     return next((above for above in path.parents if (above / layout.DATA_RECORD).exists()), None)
 
@@ -101,7 +101,7 @@ class _Verifier:
         """Report a file that must be listed in a record and is not."""
         if path.name not in RECORDED or path in self._listed:
             return
-        is_index = path.name == layout.REPORT and benchmark_of(path) is None
+        is_index = path.name == layout.REPORT and benchmark_folder(path) is None
         for fault in self._check_index(path) if is_index else self._check_unlisted(path):
             self.faults.setdefault(fault.path, fault)
 
@@ -155,7 +155,9 @@ class _Verifier:
         """Read a JSON file with its own hash, once; None if it is missing or broken."""
         if path not in self._read:
             try:
-                self._read[path] = read_sealed(path, benchmark_of(path)) if path.exists() else None
+                self._read[path] = (
+                    read_sealed(path, benchmark_folder(path)) if path.exists() else None
+                )
             except Unsound as fault:
                 self.faults[path] = fault
                 self._read[path] = None

@@ -335,11 +335,14 @@ def test_what_is_here_must_be_sound(one, new):
     assert any("rl/outputs.npz: its content is not" in line for line in conflicts(new, pack(one)))
 
 
-def test_what_is_gone_here_is_taken_from_the_archive(one, new):
-    archive, root = pack(one), FakeBenchmark().write(new)
-    (root / "cell/seed-0/ga/outputs.npz").unlink()
+def test_what_is_gone_here_is_taken_from_the_archive_with_its_metadata(one, new):
+    archive = pack(one)
+    FakeBenchmark().write(new)
+    (new / OUTPUTS).unlink()
+    write_metadata(new, {OUTPUTS: {"rule": "of the file that is gone"}})
     assert unpack(new, archive).num_files == 1
     assert contents(new) == contents(one)
+    assert metadata(new) == metadata(one)
 
 
 # Hostile, damaged and foreign archives.

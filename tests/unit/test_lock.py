@@ -87,7 +87,7 @@ def test_a_run_on_another_machine_may_live(folder, start):
 
 
 def test_a_lock_of_a_run_that_held_nothing_stays(folder):
-    assert "no run of Collateral is known here" in unlock(folder)
+    assert "is unknown ([Errno 2] No such file" in unlock(folder)
     assert is_locked(folder)
 
 
@@ -99,7 +99,7 @@ def test_a_file_system_without_locks_stops_no_run_and_loses_no_lock(folder, star
 
     monkeypatch.setattr(lock.fcntl, "flock", refuse)
     lock.hold(folder)
-    assert "going on" in unlock(folder)
+    assert "is unknown (no locks available): if no snakemake" in unlock(folder)
     assert is_locked(folder)
 
 

@@ -20,12 +20,11 @@ _open: list[TextIO] = []  # for as long as the process lives: closing a file rel
 
 def hold(folder: Path = FOLDER) -> None:
     """Lock the folder until this process ends; several runs may do so at the same time."""
-    folder.mkdir(exist_ok=True)
-    file = (folder / OWN).open("a+", encoding="utf-8")
     try:
+        folder.mkdir(exist_ok=True)
+        file = (folder / OWN).open("a+", encoding="utf-8")
         fcntl.flock(file, fcntl.LOCK_SH)
-    except OSError:  # a file system without locks
-        file.close()
+    except OSError:  # a folder that is not writable, or a file system without locks
         return
     file.truncate(0)
     print(platform.node(), end="", file=file, flush=True)
@@ -36,16 +35,16 @@ def unlock(folder: Path = FOLDER) -> str:
     """Remove Snakemake's locks if no run holds the folder; return a sentence on what was done."""
     if not any(folder.glob(LOCKS)):
         return ""
-    if not (folder / OWN).exists():
-        return f"locked, and no run of Collateral is known here: {REMEDY}"
-    with (folder / OWN).open("r+", encoding="utf-8") as file:
-        host = file.read()
-        if host != platform.node():  # locks of some file systems are known to one machine only
-            return f"locked by a run on {host}, which may be going on: wait for it; {REMEDY}"
-        try:
+    try:
+        with (folder / OWN).open("r+", encoding="utf-8") as file:
+            host = file.read()
+            if host != platform.node():  # some file systems show a lock to one machine only
+                return f"locked by a run on {host}, which may be going on: wait for it; {REMEDY}"
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return f"locked by a run that is going on: wait for it; {REMEDY}"
-        for path in folder.glob(LOCKS):
-            path.unlink(missing_ok=True)
+            for path in folder.glob(LOCKS):
+                path.unlink(missing_ok=True)
+    except BlockingIOError:
+        return f"locked by a run that is going on: wait for it; {REMEDY}"
+    except OSError as error:
+        return f"locked, and whether by a run that is going on is unknown ({error}): {REMEDY}"
     return "the lock of a run that was killed is removed"

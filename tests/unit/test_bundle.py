@@ -464,6 +464,13 @@ def test_metadata_of_other_benchmarks_are_not_taken(one, new):
     assert len(contents(new)) == len(contents(one))
 
 
+def test_of_two_metadata_of_one_file_the_first_is_taken_with_the_file(one, two, new):
+    first, second = pack(one), pack(two)
+    forge(metadata={OUTPUTS: {"rule": "another"}})(second)
+    unpack(new, first, second)
+    assert metadata(new) == metadata(one)
+
+
 # Where Snakemake keeps what it knows.
 
 

@@ -325,7 +325,7 @@ def test_a_file_that_others_here_were_not_made_from_is_refused(one, new):
     """The neighbours of both seeds are gone here; the numbers made from them are not."""
     remove(FakeBenchmark(seeds=(0, 1)).write(new), "cell/neighbours.*", "cell/pictures.*")
     lines = conflicts(new, pack(one))
-    made = "what it describes was made from another results/b/cell/neighbours.npz"
+    made = "its job used another version of results/b/cell/neighbours.npz"
     assert f"{new / 'results'}: results/b/cell/metrics.json: {made}" in lines
 
 

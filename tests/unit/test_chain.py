@@ -138,16 +138,16 @@ DAMAGES = {
     ),
     "no record": (
         lambda run, root: layout.record_of(run).unlink(),
-        r"outputs\.npz: no record\.json beside it says what it is",
+        r"outputs\.npz: no record\.json lists it",
     ),
     "missing": (lambda run, root: run.unlink(), r"outputs\.npz: is missing; run again$"),
     "another data set": (
         lambda run, root: write_job(root / layout.DATA, root, b"rolled"),
-        r"record\.json: what it describes was made from another .*dataset\.npz",
+        r"record\.json: its job used another version of .*dataset\.npz",
     ),
     "another choice": (  # known by its record
         lambda run, root: write_job(root / SELECTED, root, b"another"),
-        r"record\.json: what it describes was made from another .*selected",
+        r"record\.json: its job used another version of .*selected",
     ),
     "a broken split, which is to blame itself": (
         lambda run, root: (root / SPLIT).write_text((root / SPLIT).read_text().replace("1", "2")),
@@ -180,7 +180,7 @@ def test_a_cost_is_refused_beside_another_record(run, tmp_path):
     write_cost(run.parent, {"seconds": 1}, root=tmp_path)
     assert read_cost(run.parent, tmp_path)["seconds"] == 1
     write_job(run, tmp_path, b"another run of the same job")
-    with pytest.raises(Unsound, match=r"cost\.json: what it describes was made from another"):
+    with pytest.raises(Unsound, match=r"cost\.json: its job used another version of"):
         read_cost(run.parent, tmp_path)
 
 

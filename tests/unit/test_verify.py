@@ -284,7 +284,7 @@ def test_an_index_of_other_pages_is_noticed(verify, results):
     folder = results / "digits"
     page = folder / layout.REPORT
     write_record(folder / layout.GLANCE, {"cells": ["another"]}, root=folder, files=[page])
-    line = "results/report.html: what it describes was made from another results/digits/glance.json"
+    line = "results/report.html: its job used another version of results/digits/glance.json"
     assert verify()[1][0] == line
 
 

@@ -52,9 +52,9 @@ WORDS = {
     "does not fit its own hash": "itself",
     "has no hash of itself": "itself",
     "its place is": "place",
-    "says what it is": "record",
+    "lists it": "record",
     "is missing": "missing",
-    "was made from another": "inputs",
+    "used another version of": "inputs",
 }
 HARMLESS, GOES_ON = "–", "goes on"
 OPENED: set[str] = set()

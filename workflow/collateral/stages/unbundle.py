@@ -43,5 +43,5 @@ def run(args: Namespace) -> None:
 
 def _said(done: Unbundled) -> Iterator[str]:
     if done.left_out:
-        yield f"left out, for the next run to make again: {', '.join(done.left_out)}"
+        yield f"left out, for the next run to make again: {'; '.join(done.left_out)}"
     yield f"{', '.join(done.benchmarks)}: {done.num_files} new files"

@@ -15,6 +15,9 @@ from collateral.plan.gates import last_lines
 
 min_version("9.0")
 
+if workflow.is_main_process:  # before Snakemake takes its own lock
+    lock.hold()
+
 
 report: "workflow/report/workflow.rst"
 
@@ -52,7 +55,6 @@ rule paper:
 
 
 onstart:
-    lock.sign(getattr(workflow.persistence, "_lockfile", {}).values())
     speed_up()
     check_slurm()
     for line in UNWATCHED.lines():
@@ -60,11 +62,6 @@ onstart:
 
 
 onsuccess:
-    lock.withdraw()
     print(f"Look at {paths.INDEX}; tables and figures are under {paths.RESULTS}/<benchmark>/.")
     for line in last_lines(GRID):
         print(line)
-
-
-onerror:
-    lock.withdraw()

@@ -63,7 +63,7 @@ class Scene:
 
     def record(self, *files: Path, **about: Any) -> None:
         """Write the record of files of one job."""
-        write_record(layout.record_of(files[0]), about, root=self.folder, files=files)
+        write_record(layout.record_path(files[0]), about, root=self.folder, files=files)
 
     def evaluate(self, model: nn.Module) -> None:
         """Write what a model says, and make all numbers of it."""

@@ -17,7 +17,7 @@ from measure import Row, in_turns, ratio, run
 from plain.images import loader
 from randoms import BATCH_SIZE, plain_images, random_examples
 
-from collateral.results.arrays import mapped
+from collateral.results.arrays import map_array
 from collateral.training.examples import Examples
 
 WORKERS = 2
@@ -26,7 +26,7 @@ WORKERS = 2
 def on_disk(examples: Examples, file: Path) -> Examples:
     """Return the same examples with images that are pages of a file."""
     np.savez(file, pixels=examples.images.pixels.numpy())
-    pixels = torch.from_numpy(mapped(file, "pixels"))
+    pixels = torch.from_numpy(map_array(file, "pixels"))
     return replace(examples, images=replace(examples.images, pixels=pixels))
 
 

@@ -40,7 +40,7 @@ def draw(path: Path, counts: tuple[int, int]) -> None:
     images = [rng.integers(256, size=(count, 32, 32, 3), dtype=np.uint8) for count in counts]
     labels = Labels(*(np.arange(count) % len(CLASS_NAMES) for count in counts), CLASS_NAMES)
     Dataset(*images, labels, (0.5,) * 3, (0.25,) * 3, padding=4, flip=True).save(path)
-    write_record(layout.record_of(path), {}, root=path.parent, files=[path])
+    write_record(layout.record_path(path), {}, root=path.parent, files=[path])
 
 
 def train(config: Config, folder: Path, quick: bool) -> Path:

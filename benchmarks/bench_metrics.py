@@ -90,7 +90,7 @@ class Cell:
 
     def _record(self, path: Path, **about: Any) -> None:
         """Write the record of a file."""
-        write_record(layout.record_of(path), about, root=self.folder, files=[path])
+        write_record(layout.record_path(path), about, root=self.folder, files=[path])
 
     def _neighbours(self, rng: np.random.Generator) -> Neighbours:
         counts = (len(self.labels.train), len(self.labels.test), len(self.labels.class_names))
@@ -115,7 +115,7 @@ class Cell:
 
     def metrics_without(self, run: str) -> None:
         """Make all numbers, those of a run anew."""
-        for file in (self.folder / layout.KEPT.format(cell=CELL)).glob(f"*/{run}-*.json"):
+        for file in (self.folder / layout.ROW_CACHE.format(cell=CELL)).glob(f"*/{run}-*.json"):
             file.unlink()
         self.metrics()
 

@@ -72,7 +72,7 @@ def part(**values):
 def run_stage(folder, kind, params, labels=LABELS):
     path = folder / "labels.npz"
     labels.save(path)
-    write_record(layout.record_of(path), {}, root=folder, files=[path])
+    write_record(layout.record_path(path), {}, root=folder, files=[path])
     paths = ["--labels", str(folder / "labels.npz"), "--out", str(folder / "split.json")]
     run("split", [*paths, "--kind", kind, "--params", json.dumps(params)])
     return Split.load(folder / "split.json", folder)

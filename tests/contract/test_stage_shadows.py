@@ -288,7 +288,7 @@ def test_the_tunings_choice_is_taken(workshop, exposed):
     selected, trials = folder / "selected.json", folder / "trials.csv"
     write_json(selected, {"params": {"lr": 0.01}})
     trials.write_text("lr,is_chosen\n0.01,True\n")
-    write_record(layout.record_of(trials), {}, root=workshop.folder, files=[selected, trials])
+    write_record(layout.record_path(trials), {}, root=workshop.folder, files=[selected, trials])
     main(exposing(workshop, "tuned", params={**FT, "lr": 0.5}, selected=selected))
     assert np.array_equal(read(workshop, "tuned").after, exposed.after)
 

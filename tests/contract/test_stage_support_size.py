@@ -133,7 +133,7 @@ def test_the_tunings_choice_decides_on_the_teacher_but_not_on_k(workshop):
     selected, trials = folder / "selected.json", folder / "trials.csv"
     write_json(selected, {"params": {"teacher_epochs": 2, "k": 30, "lr": 0.1}})
     trials.write_text("teacher_epochs,k,lr,is_chosen\n2,30,0.1,True\n")
-    write_record(layout.record_of(trials), {}, root=workshop.folder, files=[selected, trials])
+    write_record(layout.record_path(trials), {}, root=workshop.folder, files=[selected, trials])
     main(command(workshop, "tuned", ["8", "16"], selected=selected))
     chosen = read(workshop, "tuned")
     assert chosen.sizes.tolist() == [8, 16]

@@ -111,4 +111,4 @@ class FakeBenchmark:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{path.name} {about}")
         about = {**about, INPUTS: hashes([root / name for name in inputs], root)}
-        write_record(layout.record_of(files[0]), about, root=root, files=files)
+        write_record(layout.record_path(files[0]), about, root=root, files=files)

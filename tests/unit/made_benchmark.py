@@ -256,7 +256,7 @@ class Made:
             self._write_trials(root, cell, method)
         for run in self.exposed:
             place = root / layout.EXPOSURE.format(cell=cell, run=run)
-            self.exposure(cell, run).save(place / layout.EXPOSED)
+            self.exposure(cell, run).save(place / layout.EXPOSURE_MARGINS)
             write_json(place / layout.RECORD, {"run": run})
 
     def runs_of(self, cell: str) -> list[str]:
@@ -270,7 +270,7 @@ class Made:
 
     def folder_of(self, cell: str, run: str, seed: int) -> str:
         """Return where a run is, below the benchmark's folder."""
-        return layout.folder_of(run).format(cell=cell, seed=seed, run=run)
+        return layout.run_folder(run).format(cell=cell, seed=seed, run=run)
 
     def _write_run(self, root: Path, cell: str, run: str, seed: int) -> None:
         place = root / self.folder_of(cell, run, seed)
@@ -375,7 +375,7 @@ class Made:
 
     def _write_probe(self, root: Path, cell: str, seed: int) -> None:
         place = root / layout.PROBE.format(cell=cell, seed=seed)
-        self.probe(cell, seed).save(place / layout.PROBE_SHOWS)
+        self.probe(cell, seed).save(place / layout.PROBE_RESULT)
         write_json(place / layout.RECORD, {"seed": seed})
 
     def probe(self, cell: str, seed: int) -> Probe:

@@ -8,7 +8,13 @@ from collateral.results.files import read_json, write_json
 
 OF_JOBS = (
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
-    *(layout.TRIALS, layout.SELECTED, layout.SUPPORT_SIZES, layout.PROBE_SHOWS, layout.EXPOSED),
+    *(
+        layout.TRIALS,
+        layout.SELECTED,
+        layout.SUPPORT_SIZES,
+        layout.PROBE_RESULT,
+        layout.EXPOSURE_MARGINS,
+    ),
 )
 
 
@@ -33,7 +39,7 @@ def _by_record(root: Path) -> dict[Path, list[Path]]:
     files: dict[Path, list[Path]] = {}
     for path in sorted(root.rglob("*")):
         if path.name in OF_JOBS or layout.RECORDS.get(path.name, layout.GLANCE) != layout.GLANCE:
-            files.setdefault(layout.record_of(path), []).append(path)
+            files.setdefault(layout.record_path(path), []).append(path)
     return files
 
 

@@ -3,17 +3,15 @@
 import io
 import json
 import os
-import shutil
 import tarfile
 from base64 import urlsafe_b64encode
-from dataclasses import replace
 
 import pytest
 from fake_benchmark import BEGIN, FakeBenchmark
 
 from collateral.cli import main
 from collateral.plan import paths
-from collateral.results import bundle, layout
+from collateral.results import bundle
 from collateral.results.bundle import MANIFEST, METADATA, write_bundle
 from collateral.results.files import write_json
 from collateral.results.metadata import STATE, read_metadata, write_metadata
@@ -36,13 +34,19 @@ def unpack(project, *archives):
 
 
 def contents(project):
-    """Return content and time of every file of results."""
+    """Return the content of every file of results."""
     results = project / "results"
     return {
-        path.relative_to(results).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
+        path.relative_to(results).as_posix(): path.read_bytes()
         for path in results.rglob("*")
         if path.is_file()
     }
+
+
+def times(project):
+    """Return the time of every file of results."""
+    results = project / "results"
+    return {name: (results / name).stat().st_mtime_ns for name in contents(project)}
 
 
 def everything(project):
@@ -74,10 +78,11 @@ def new(tmp_path):
 # There and back.
 
 
-def test_with_models_everything_comes_back_with_its_times(one, new):
+def test_with_models_everything_comes_back_and_nothing_looks_older_than_its_inputs(one, new):
     unpack(new, pack(one))
     assert len(contents(one)) > 20
     assert contents(new) == contents(one)
+    assert len({*times(new).values()}) == 1
     assert metadata(new) == metadata(one)
     assert {path.name for path in new.iterdir()} == {"results", STATE}
 
@@ -195,29 +200,21 @@ def test_what_is_no_benchmark_is_refused(one):
 # Joining.
 
 
-def test_seeds_made_apart_are_joined(one, two, new):
-    """Numbers, tables and page are of other seeds in each: they are left out."""
+PAGE, INDEX = "b metrics, tables, figures and page", "index"
+NEIGHBOURS = "b cell neighbours and pictures"
+
+
+def test_seeds_made_apart_are_joined_without_what_is_derived_from_all(one, two, new):
     first = pack(one)
     done = unpack(new, first, pack(two, FakeBenchmark(seeds=(1,))))
     found = contents(new)
     for seed, project in ((0, one), (1, two)):
         for name in (f"b/base/seed-{seed}/model.safetensors", f"b/cell/seed-{seed}/ga/record.json"):
             assert found[name] == contents(project)[name]
-    assert done.left_out == [
-        *("b cell metrics", "b cell neighbours", "b cell pictures", "b page", "index")
-    ]
-    of_all = (
-        "metrics",
-        "costs",
-        "neighbours",
-        "pictures",
-        "tables",
-        "plan",
-        "report",
-        "glance",
-        "check",
-    )
-    assert [name for name in found if any(word in name for word in of_all)] == []
+    assert done.left_out == [NEIGHBOURS, PAGE, INDEX]
+    derived = ("metrics", "costs", "neighbours", "pictures", "tables", "plan", "report", "glance")
+    assert [name for name in found if any(word in name for word in (*derived, "check"))] == []
+    assert len({*times(new).values()}) == 1
     outputs = [f"results/{name}" for name in found]
     assert read_metadata(new, outputs).keys() == {*outputs}
     assert read_metadata(new, ["results/b/metrics.csv", "results/b/tables"]) == {}
@@ -231,54 +228,45 @@ def test_methods_made_apart_are_joined_with_one_cost_of_what_both_had_to_make(on
     assert found["b/base/seed-0/cost.json"] == contents(one)["b/base/seed-0/cost.json"]
     assert {"b/cell/seed-0/ga/cost.json", "b/cell/seed-0/rl/cost.json"} <= found.keys()
     assert "b/cell/neighbours.npz" in found
-    assert done.left_out == ["b cell metrics", "b page", "index"]
+    assert done.left_out == [PAGE, INDEX]
 
 
-def test_cells_made_apart_keep_their_numbers(one, two, new):
+def test_cells_made_apart_keep_their_neighbours(one, two, new):
     done = unpack(new, pack(one), pack(two, FakeBenchmark(cell="other-cell")))
     found = contents(new)
-    assert {"b/cell/metrics.csv", "b/other-cell/metrics.csv"} <= found.keys()
-    assert done.left_out == ["b page", "index"]
+    assert {"b/cell/neighbours.npz", "b/other-cell/neighbours.npz"} <= found.keys()
+    assert done.left_out == [PAGE, INDEX]
     assert not {"b/metrics.csv", "b/report.html", "b/tables/record.json"} & found.keys()
 
 
-@pytest.mark.parametrize("hours", [-5, 5])
-def test_what_was_made_before_is_older_also_after_joining(one, two, new, hours):
-    """Of two equal data sets the first is kept; runs of another day must not look stale."""
-    other = FakeBenchmark(methods=("rl",), begin=BEGIN + hours * HOUR)
-    root = FakeBenchmark().write(one)
-    shutil.rmtree(root / "base")  # which the other has: to be older than what was made from it
-    write_bundle(one / "a.tar", [root], with_models=True)
-    unpack(new, one / "a.tar", pack(two, other))
-    time = {name: when for name, (_, when) in contents(new).items()}
-    assert time["b/dataset.npz"] == BEGIN
-    for method in ("ga", "rl"):
-        made = time[f"b/cell/seed-0/{method}/outputs.npz"]
-        assert made >= time["b/base/seed-0/model.safetensors"] >= time["b/dataset.npz"]
-        assert made >= time["b/cell/split.json"]
-
-
-def test_a_data_set_that_comes_later_is_as_old_as_its_record(one, two, new):
+def test_runs_that_come_later_are_not_older_than_what_they_were_made_from(one, two, new):
+    """Neither do files that are here look stale because of a data set that comes later."""
     unpack(new, pack(one, with_models=False))
-    unpack(new, pack(two, FakeBenchmark(begin=BEGIN + 5 * HOUR)))
-    time = {name: when for name, (_, when) in contents(new).items()}
+    unpack(new, pack(two, FakeBenchmark(methods=("ga", "rl"), begin=BEGIN - HOUR)))
+    time = times(new)
     assert time["b/dataset.npz"] <= time["b/data.json"] <= time["b/cell/seed-0/ga/outputs.npz"]
     assert time["b/base/seed-0/model.safetensors"] <= time["b/cell/seed-0/ga/outputs.npz"]
-
-
-def test_no_file_is_of_the_future(one, new):
-    unpack(new, pack(one, replace(FakeBenchmark(), begin=2 * BEGIN)))
-    assert (new / "results/b/plan.json").stat().st_mtime_ns < 2 * BEGIN
+    assert time["b/base/seed-0/model.safetensors"] <= time["b/cell/seed-0/rl/outputs.npz"]
 
 
 def test_what_is_here_stays_and_more_is_added(one, new):
     FakeBenchmark(seeds=(1,), methods=("ga", "rl")).write(new)
-    before = contents(new)
+    before, before_times = contents(new), times(new)
     done = unpack(new, pack(one))
     after = contents(new)
     assert {name: after[name] for name in before} == before
+    assert before_times.items() <= times(new).items()
     assert after.keys() - before.keys() == {name for name in contents(one) if "seed-0" in name}
     assert done.num_files == len(after) - len(before)
+
+
+def test_derived_files_are_not_mixed_with_others(one, new):
+    """Numbers of a cell are gone here; those of the archive are not what the page here shows."""
+    root = FakeBenchmark(seeds=(0, 1)).write(new)
+    remove(root, "cell/metrics.*", "cell/problems.json")
+    before = contents(new)
+    assert unpack(new, pack(one)).left_out == [NEIGHBOURS, PAGE, INDEX]
+    assert contents(new) == before
 
 
 def test_a_second_time_nothing_is_new(one, new):
@@ -312,223 +300,175 @@ def conflicts(project, *archives):
     return str(error.value).splitlines()[:-1]
 
 
-def test_a_conflict_is_named_by_file_and_field(one, two, new):
+def test_files_that_differ_are_named_with_both_places(one, two, new):
     first, second = pack(one), pack(two, FakeBenchmark(lr=0.2))
-    lines = conflicts(new, first, second)
-    record = "results/b/cell/seed-0/ga/record.json"
-    assert f"{record}: params.lr: 0.1 in {first}, 0.2 in {second}" in lines
-    outputs = "results/b/cell/seed-0/ga/outputs.npz"
-    assert f"{outputs}: is another in {first} than in {second}" in lines
-    assert {line.partition(": ")[0] for line in lines} == {
-        record, outputs, outputs.replace("outputs.npz", "model.safetensors")
-    }  # fmt: skip
-    assert not any("epochs" in line or "sha256" in line for line in lines)
+    run = "results/b/cell/seed-0/ga"
+    assert conflicts(new, first, second) == [
+        f"{run}/{name}: differs: {first} and {second}"
+        for name in ("model.safetensors", "outputs.npz", "record.json")
+    ]
 
 
 def test_what_is_here_is_in_conflict_too(one, new):
     FakeBenchmark(lr=0.2).write(new)
     archive = pack(one)
-    lines = conflicts(new, archive)
-    assert any(f"params.lr: 0.2 in {new / 'results'}, 0.1 in {archive}" in line for line in lines)
-
-
-def test_other_neighbours_of_the_same_seeds_are_a_conflict(one, two, new):
-    first, root = pack(one), FakeBenchmark().write(two)
-    remove(root, "cell/metrics.*", "**/problems.json", "metrics.*", "tables/*", "tables/*/*")
-    remove(root, "cell/pictures.*")
-    path = root / "cell/neighbours.npz"
-    path.write_text("others")
-    bundle.write_record(layout.record_of(path), {"seeds": [0]}, root=root, files=[path])
-    write_bundle(two / "a.tar", [root], with_models=True)
-    lines = conflicts(new, first, two / "a.tar")
-    assert any("cell/neighbours.json: files.neighbours.npz: " in line for line in lines)
+    assert f"differs: {new / 'results'} and {archive}" in conflicts(new, archive)[0]
 
 
 def remove(root, *patterns):
     for pattern in patterns:
         for path in root.glob(pattern):
-            if path.is_file():
-                path.unlink()
+            path.unlink()
 
 
-def test_numbers_here_that_were_made_from_others_are_a_conflict(one, new):
-    """The cell's own are gone, and those of the archive are not what the page shows."""
-    root = FakeBenchmark(seeds=(0, 1)).write(new)
-    remove(root, "cell/metrics.*", "cell/problems.json", "cell/neighbours.*", "cell/pictures.*")
-    [line] = conflicts(new, pack(one))
-    assert line.startswith("results/b/metrics.json: made from another b/cell/metrics.csv than ")
+def test_a_file_that_others_here_were_not_made_from_is_refused(one, new):
+    """The neighbours of both seeds are gone here; the numbers made from them are not."""
+    remove(FakeBenchmark(seeds=(0, 1)).write(new), "cell/neighbours.*", "cell/pictures.*")
+    lines = conflicts(new, pack(one))
+    made = "its job used another version of results/b/cell/neighbours.npz"
+    assert f"{new / 'results'}: results/b/cell/metrics.json: {made}" in lines
 
 
 def test_what_is_here_must_be_sound(one, new):
-    root = FakeBenchmark().write(new)
-    (root / "cell/seed-0/ga/outputs.npz").write_text("another")
-    assert any("outputs.npz: its content is not" in line for line in conflicts(new, pack(one)))
+    root = FakeBenchmark(methods=("rl",)).write(new)
+    (root / "cell/seed-0/rl/outputs.npz").write_text("another")
+    assert any("rl/outputs.npz: its content is not" in line for line in conflicts(new, pack(one)))
+
+
+def test_what_is_gone_here_is_taken_from_the_archive_with_its_metadata(one, new):
+    archive = pack(one)
+    FakeBenchmark().write(new)
+    (new / OUTPUTS).unlink()
+    write_metadata(new, {OUTPUTS: {"rule": "of the file that is gone"}})
+    assert unpack(new, archive).num_files == 1
+    assert contents(new) == contents(one)
+    assert metadata(new) == metadata(one)
 
 
 # Hostile, damaged and foreign archives.
 
 
-def add(archive, name, content=b"x", **more):
-    with tarfile.open(archive, "a") as file:
-        member = tarfile.TarInfo(name)
-        member.size = len(content)
-        for key, value in more.items():
-            setattr(member, key, value)
-        file.addfile(member, io.BytesIO(content))
+def add(name, content=b"x", **more):
+    """Return a damage: one more member of an archive."""
+
+    def damage(archive):
+        with tarfile.open(archive, "a") as file:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            for key, value in more.items():
+                setattr(member, key, value)
+            file.addfile(member, io.BytesIO(content))
+
+    return damage
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("../x", "results/../../x", "/tmp/x", "results/b/../../../x", "x", "results"),
-        *("results//b/x", "./results/b/x", "results/b/.numbers/x", "results/b\\..\\x"),
-    ],
+def rewrite(change):
+    """Return a damage: each file's content changed by `change(name, content)`; None: left out."""
+
+    def damage(archive):
+        with tarfile.open(archive) as old:
+            members = [(member, old.extractfile(member).read()) for member in old.getmembers()]
+        with tarfile.open(archive, "w") as file:
+            for member, content in members:
+                if (changed := change(member.name, content)) is not None:
+                    member.size = len(changed)
+                    file.addfile(member, io.BytesIO(changed))
+
+    return damage
+
+
+def cut(share):
+    def damage(archive):
+        whole = archive.read_bytes().rstrip(b"\0")  # the zeros at the end mean nothing
+        archive.write_bytes(whole[: int(share * len(whole))])
+
+    return damage
+
+
+def forge(metadata=None, **about):
+    """Return a damage: other metadata, or another manifest, with hashes that fit."""
+
+    def damage(archive):
+        folder = archive.parent / "forged"
+        folder.mkdir()
+        with tarfile.open(archive) as file:
+            parts = {name: json.load(file.extractfile(name)) for name in (METADATA, MANIFEST)}
+        write_json(folder / METADATA, parts[METADATA] if metadata is None else metadata)
+        own = {k: v for k, v in parts[MANIFEST].items() if k not in ("sha256", "place", "files")}
+        files = [folder / METADATA]
+        bundle.write_record(folder / MANIFEST, {**own, **about}, root=folder, files=files)
+        rewrite(lambda name, old: (folder / name).read_bytes() if name in parts else old)(archive)
+
+    return damage
+
+
+OUTSIDE = (
+    *("../x", "results/../../x", "/tmp/x", "results/b/../../../x", "x", "results"),
+    *("results//b/x", "./results/b/x", "results/b/.numbers/x", "results/b\\..\\x"),
 )
-def test_a_name_that_leaves_the_results_is_refused(one, new, name):
+LINKS = (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE)
+NO_NAMES = ("..", "../x", "/tmp", ".snakemake", "b/cell", "")
+OUTPUTS = "results/b/cell/seed-0/ga/outputs.npz"
+PLAN = "results/b/plan.json"
+DAMAGES = [
+    *((add(name), "is not below results/; do not trust it") for name in OUTSIDE),
+    *(
+        (add("results/b/x", b"", type=kind, linkname=PLAN), "'results/b/x' is not a plain file")
+        for kind in LINKS
+    ),
+    (add(PLAN), "several files of one name"),
+    (add("results/b/more.csv"), r"\d+ of its \d+ files are there; copy or bundle it again"),
+    (rewrite(lambda name, old: None if name == PLAN else old), r"\d+ of its \d+ files are there"),
+    (
+        rewrite(lambda name, old: old[::-1] if name == OUTPUTS else old),
+        rf"a\.tar: {OUTPUTS}: its content is not the one that record\.json names\nnothing was ch",
+    ),
+    (
+        rewrite(lambda name, old: old.replace(b"0.1", b"0.2") if name == METADATA else old),
+        r"metadata\.json: its content is not the one",
+    ),
+    *((cut(share), r"a\.tar: .*copy or bundle it again") for share in (0.0, 0.1, 0.5, 0.9)),
+    *(
+        (lambda archive, c=content: archive.write_bytes(c), r"a\.tar: .*no bundle")
+        for content in (b"", b"no tar", b"\0" * 10240)
+    ),
+    (
+        rewrite(lambda name, old: old if name == PLAN else None),
+        r"no bundle: there is no manifest\.json in it",
+    ),
+    (lambda archive: archive.unlink(), r"a\.tar: there is no such file"),
+    (forge(version=2), "version 2, and this Collateral reads 1"),
+    *(
+        (forge(benchmarks=["b", name]), "is no benchmark's name; do not trust it")
+        for name in NO_NAMES
+    ),
+    (forge(benchmarks=["c"]), "'b' is no benchmark that it names"),
+]
+
+
+@pytest.mark.parametrize(("damage", "reason"), DAMAGES)
+def test_an_archive_that_bundle_did_not_write_is_refused(one, new, damage, reason):
     archive = pack(one)
-    add(archive, name)
-    with pytest.raises(ValueError, match=r"is not below results/; do not trust it"):
+    damage(archive)
+    with pytest.raises(ValueError, match=reason):
         unpack(new, archive)
     assert list(new.iterdir()) == []
     assert not (new.parent / "x").exists()
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
-def test_a_link_is_refused(one, new, kind):
-    archive = pack(one)
-    add(archive, "results/b/x", b"", type=kind, linkname="results/b/plan.json")
-    with pytest.raises(ValueError, match=r"'results/b/x' is not a plain file; do not trust it"):
-        unpack(new, archive)
-    assert list(new.iterdir()) == []
-
-
-def test_a_second_file_of_a_name_is_refused(one, new):
-    archive = pack(one)
-    add(archive, "results/b/plan.json")
-    with pytest.raises(ValueError, match="several files of one name"):
-        unpack(new, archive)
-
-
-def test_one_file_more_than_the_manifest_counts_is_refused(one, new):
-    archive = pack(one)
-    add(archive, "results/b/more.csv")
-    with pytest.raises(
-        ValueError, match=r"\d+ of its \d+ files are there; copy or bundle it again"
-    ):
-        unpack(new, archive)
-
-
-def rewritten(archive, change):
-    """Write an archive again with each file's content changed by `change(name, content)`."""
-    out = archive.with_name(f"changed-{archive.name}")
-    with tarfile.open(archive) as old, tarfile.open(out, "w") as file:
-        for member in old.getmembers():
-            content = change(member.name, old.extractfile(member).read())
-            if content is not None:
-                member.size = len(content)
-                file.addfile(member, io.BytesIO(content))
-    return out
-
-
-def test_a_damaged_file_is_named(one, new):
-    archive = pack(one)
-    flipped = rewritten(
-        archive, lambda name, said: said[::-1] if name.endswith("ga/outputs.npz") else said
-    )
-    lines = conflicts(new, flipped)
-    named = (
-        "results/b/cell/seed-0/ga/outputs.npz: its content is not the one that record.json names"
-    )
-    assert lines == [f"{flipped}: {named}"]
-
-
-def test_damaged_metadata_are_noticed(one, new):
-    archive = pack(one)
-    changed = rewritten(
-        archive, lambda name, said: said.replace(b"0.1", b"0.2") if name == METADATA else said
-    )
-    with pytest.raises(ValueError, match=r"metadata\.json: its content is not the one"):
-        unpack(new, changed)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9])
-def test_a_truncated_archive_is_refused(one, new, share):
-    archive = pack(one)
-    whole = archive.read_bytes().rstrip(b"\0")  # the zeros at the end of an archive mean nothing
-    archive.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(ValueError, match=r"a\.tar: .*copy or bundle it again"):
-        unpack(new, archive)
-    assert list(new.iterdir()) == []
-
-
-def test_an_archive_that_lacks_a_file_is_refused(one, new):
-    archive = rewritten(pack(one), lambda name, said: None if name.endswith("plan.json") else said)
-    with pytest.raises(ValueError, match=r"\d+ of its \d+ files are there"):
-        unpack(new, archive)
-
-
-@pytest.mark.parametrize("content", [b"", b"no tar", b"\0" * 10240])
-def test_something_else_is_refused(tmp_path, new, content):
-    archive = tmp_path / "a.tar"
-    archive.write_bytes(content)
-    with pytest.raises(ValueError, match=r"a\.tar: .*no bundle"):
-        unpack(new, archive)
-
-
-def test_another_tar_is_refused(tmp_path, new):
-    archive = tmp_path / "a.tar"
-    with tarfile.open(archive, "w"):
-        pass
-    add(archive, "results/b/plan.json")
-    with pytest.raises(ValueError, match=r"no bundle: there is no manifest\.json in it"):
-        unpack(new, archive)
-
-
-def test_no_archive_is_named(new):
-    with pytest.raises(ValueError, match=r"a\.tar: there is no such file"):
-        unpack(new, new / "a.tar")
-
-
-def test_another_version_is_refused(one, new, monkeypatch):
-    monkeypatch.setattr(bundle, "VERSION", 2)
-    archive = pack(one)
-    with pytest.raises(ValueError, match="version 2, and this Collateral reads 1"):
-        unpack(new, archive)
-
-
-def forged(archive, metadata=None, **about):
-    """Write an archive with other metadata, or another manifest, that fits its seal."""
-    folder = archive.parent / "forged"
-    folder.mkdir()
-    with tarfile.open(archive) as file:
-        parts = {part: json.loads(file.extractfile(part).read()) for part in (METADATA, MANIFEST)}
-    write_json(folder / METADATA, parts[METADATA] if metadata is None else metadata)
-    own = {k: v for k, v in parts[MANIFEST].items() if k not in ("sha256", "place", "files")}
-    files = [folder / METADATA]
-    bundle.write_record(folder / MANIFEST, {**own, **about}, root=folder, files=files)
-    return rewritten(
-        archive, lambda name, said: (folder / name).read_bytes() if name in parts else said
-    )
-
-
 def test_metadata_of_other_benchmarks_are_not_taken(one, new):
-    unpack(new, forged(pack(one), metadata={"results/c/plan.json": {"rule": "any"}}))
+    archive = pack(one)
+    forge(metadata={"results/c/plan.json": {"rule": "any"}})(archive)
+    unpack(new, archive)
     assert metadata(new) == {}
     assert len(contents(new)) == len(contents(one))
 
 
-@pytest.mark.parametrize("name", ["..", "../x", "/tmp", ".snakemake", "b/cell", ""])
-def test_a_benchmark_whose_name_is_a_path_is_refused(one, new, name):
-    archive = forged(pack(one), benchmarks=["b", name])
-    with pytest.raises(ValueError, match="is no benchmark's name; do not trust it"):
-        unpack(new, archive)
-    assert list(new.iterdir()) == []
-
-
-def test_a_file_of_a_benchmark_that_is_not_named_is_refused(one, new):
-    archive = forged(pack(one), benchmarks=["c"])
-    with pytest.raises(ValueError, match="'b' is no benchmark that it names"):
-        unpack(new, archive)
+def test_of_two_metadata_of_one_file_the_first_is_taken_with_the_file(one, two, new):
+    first, second = pack(one), pack(two)
+    forge(metadata={OUTPUTS: {"rule": "another"}})(second)
+    unpack(new, first, second)
+    assert metadata(new) == metadata(one)
 
 
 # Where Snakemake keeps what it knows.

@@ -25,28 +25,24 @@ from collateral.results.chain import (
 )
 from collateral.results.files import Unsound
 
+SELECTED, SPLIT = "cell/tune/ga/selected.json", "cell/split.json"
+
 
 @pytest.fixture
 def run(tmp_path):
-    """Return the outputs of a run that was made from a data set."""
-    data = write_job(tmp_path / layout.DATA, tmp_path)
+    """Return the outputs of a run that was made from a data set, a split and a choice."""
+    inputs = [write_job(tmp_path / name, tmp_path) for name in (layout.DATA, SELECTED)]
+    write_sealed(tmp_path / SPLIT, {"forget": [1]}, tmp_path)
     folder = tmp_path / "cell" / "seed-0" / "ga"
-    return write_job(folder / layout.OUTPUTS, tmp_path, inputs=[data])
+    return write_job(folder / layout.OUTPUTS, tmp_path, inputs=[*inputs, tmp_path / SPLIT])
 
 
 def write_job(path, root, content=b"content", inputs=()):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     about = {INPUTS: hashes(inputs, root)}
-    write_record(layout.record_of(path), about, root=root, files=[path])
+    write_record(layout.record_path(path), about, root=root, files=[path])
     return path
-
-
-def refused(path, root, reason, remedy=r"delete and run again: rm -r \S+"):
-    with pytest.raises(Unsound, match=rf"{reason}.*; {remedy}") as error:
-        checked(path, root)
-    assert str(error.value).startswith(str(error.value.path))
-    assert "\n" not in str(error.value)
 
 
 # Sealed JSON files.
@@ -91,20 +87,16 @@ def test_what_is_no_sealed_file_is_named(tmp_path, content, reason):
         read_sealed(path)
 
 
-def test_a_file_in_another_jobs_place_is_refused(tmp_path):
-    for seed in (0, 1):
-        write_sealed(tmp_path / "cell" / f"seed-{seed}" / "cost.json", {"x": seed}, tmp_path)
-    shutil.copy(tmp_path / "cell/seed-1/cost.json", tmp_path / "cell/seed-0/cost.json")
-    with pytest.raises(Unsound, match=r"its place is cell/seed-1/cost\.json"):
-        read_sealed(tmp_path / "cell" / "seed-0" / "cost.json")
-
-
-def test_a_record_in_the_place_of_another_in_its_folder_is_refused(tmp_path):
-    for name in ("metrics.json", "costs.json"):
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [("cell/seed-0/cost.json", "cell/seed-1/cost.json"), ("costs.json", "metrics.json")],
+)
+def test_a_file_in_the_place_of_another_is_refused(tmp_path, own, other):
+    for name in (own, other):
         write_sealed(tmp_path / name, {"x": name}, tmp_path)
-    shutil.copy(tmp_path / "metrics.json", tmp_path / "costs.json")
-    with pytest.raises(Unsound, match=r"costs\.json: its place is metrics\.json"):
-        read_sealed(tmp_path / "costs.json")
+    shutil.copy(tmp_path / other, tmp_path / own)
+    with pytest.raises(Unsound, match=rf"{own}: its place is {other}"):
+        read_sealed(tmp_path / own)
 
 
 def test_a_benchmarks_file_in_a_cell_is_refused_where_the_benchmark_is_known(tmp_path):
@@ -139,81 +131,83 @@ def test_a_sound_file_is_returned(run, tmp_path):
     assert checked(run, tmp_path) == run
 
 
-def test_other_content_is_refused(run, tmp_path):
-    run.write_bytes(b"Content")
-    refused(run, tmp_path, r"outputs\.npz: its content is not the one that record\.json names")
+DAMAGES = {
+    "other content": (
+        lambda run, root: run.write_bytes(b"Content"),
+        r"outputs\.npz: its content is not the one that record\.json names",
+    ),
+    "no record": (
+        lambda run, root: layout.record_path(run).unlink(),
+        r"outputs\.npz: no record\.json lists it",
+    ),
+    "missing": (lambda run, root: run.unlink(), r"outputs\.npz: is missing; run again$"),
+    "another data set": (
+        lambda run, root: write_job(root / layout.DATA, root, b"rolled"),
+        r"record\.json: its job used another version of .*dataset\.npz",
+    ),
+    "another choice": (  # known by its record
+        lambda run, root: write_job(root / SELECTED, root, b"another"),
+        r"record\.json: its job used another version of .*selected",
+    ),
+    "a broken split, which is to blame itself": (
+        lambda run, root: (root / SPLIT).write_text((root / SPLIT).read_text().replace("1", "2")),
+        r"split\.json: does not fit its own hash",
+    ),
+    "the folder of another seed": (
+        lambda run, root: shutil.copytree(other_run(run, root), run.parent, dirs_exist_ok=True),
+        r"its place is .*/cell/seed-1/ga/record\.json",
+    ),
+}
 
 
-def test_a_file_without_a_record_is_refused(run, tmp_path):
-    layout.record_of(run).unlink()
-    refused(run, tmp_path, r"outputs\.npz: no record\.json beside it says what it is")
+def other_run(run, root):
+    return write_job(root / "cell" / "seed-1" / "ga" / run.name, root).parent
 
 
-def test_a_missing_file_is_named(run, tmp_path):
-    run.unlink()
-    refused(run, tmp_path, r"outputs\.npz: is missing", "run again$")
-
-
-def test_what_was_made_from_another_input_is_refused(run, tmp_path):
-    write_job(tmp_path / layout.DATA, tmp_path, b"rolled")
-    refused(run, tmp_path, r"record\.json: what it describes was made from another .*dataset\.npz")
-
-
-def test_a_broken_input_is_to_blame_and_not_what_was_made_from_it(tmp_path):
-    split = tmp_path / "cell" / "split.json"
-    write_sealed(split, {"forget": [1]}, tmp_path)
-    run = write_job(tmp_path / "cell" / "seed-0" / "ga" / layout.OUTPUTS, tmp_path, inputs=[split])
-    split.write_text(split.read_text().replace("1", "2"))
-    refused(run, tmp_path, r"split\.json: does not fit its own hash")
-
-
-def test_a_choice_that_was_remade_is_known_by_its_record(tmp_path):
-    selected = write_job(tmp_path / "cell" / "tune" / "ft" / layout.SELECTED, tmp_path)
-    run = write_job(
-        tmp_path / "cell" / "seed-0" / "ft" / layout.OUTPUTS, tmp_path, inputs=[selected]
-    )
-    write_job(selected, tmp_path, b"another")
-    refused(run, tmp_path, r"record\.json: what it describes was made from another .*selected")
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_run_is_refused_in_one_line(run, tmp_path, name):
+    damage, reason = DAMAGES[name]
+    damage(run, tmp_path)
+    with pytest.raises(Unsound, match=reason) as error:
+        checked(run, tmp_path)
+    assert str(error.value).startswith(f"{error.value.path}: ")
+    assert "\n" not in str(error.value)
+    remedy = f"; delete and run again: rm -r {error.value.path}"
+    assert str(error.value).endswith(remedy if name != "missing" else "; run again")
 
 
 def test_a_cost_is_refused_beside_another_record(run, tmp_path):
     write_cost(run.parent, {"seconds": 1}, root=tmp_path)
     assert read_cost(run.parent, tmp_path)["seconds"] == 1
     write_job(run, tmp_path, b"another run of the same job")
-    with pytest.raises(Unsound, match=r"cost\.json: what it describes was made from another"):
+    with pytest.raises(Unsound, match=r"cost\.json: its job used another version of"):
         read_cost(run.parent, tmp_path)
 
 
 def test_an_input_that_is_not_here_is_known_by_its_record(run, tmp_path):
     (tmp_path / layout.DATA).unlink()
     assert checked(run, tmp_path)
-    layout.record_of(tmp_path / layout.DATA).unlink()
+    layout.record_path(tmp_path / layout.DATA).unlink()
     assert checked(run, tmp_path)
-
-
-def test_a_whole_folder_of_another_seed_is_refused(run, tmp_path):
-    shutil.copytree(run.parent, tmp_path / "cell" / "seed-1" / "ga")
-    moved = tmp_path / "cell" / "seed-1" / "ga" / layout.OUTPUTS
-    refused(moved, tmp_path, r"its place is .*/cell/seed-0/ga/record\.json")
 
 
 # What to delete.
 
 
 def test_a_file_that_a_rule_makes_is_made_again_without_it(run):
-    assert layout.remade_without(run) == [run]
-    assert layout.remade_without(layout.record_of(run)) == [layout.record_of(run)]
+    assert layout.paths_to_delete(run) == [run]
+    assert layout.paths_to_delete(layout.record_path(run)) == [layout.record_path(run)]
 
 
 def test_the_folder_of_all_tables_is_made_as_a_whole(tmp_path):
     table = tmp_path / "tables" / "cell" / "main.csv"
-    assert layout.remade_without(table) == [tmp_path / "tables"]
+    assert layout.paths_to_delete(table) == [tmp_path / "tables"]
 
 
 def test_what_was_prepared_is_prepared_again_by_who_needs_it(tmp_path):
     folder = tmp_path / "ltd" / "prepared" / "ltd-0123"
-    assert layout.remade_without(folder / layout.PREPARED_TENSORS) == [folder]
-    assert layout.remade_without(folder.parent / "ltd-4567" / layout.COST) != [folder]
+    assert layout.paths_to_delete(folder / layout.PREPARED_TENSORS) == [folder]
+    assert layout.paths_to_delete(folder.parent / "ltd-4567" / layout.COST) != [folder]
 
 
 # Pages.
@@ -221,8 +215,8 @@ def test_what_was_prepared_is_prepared_again_by_who_needs_it(tmp_path):
 
 def test_a_page_ends_with_what_it_was_made_from(run, tmp_path):
     page = tmp_path / "report.html"
-    page.write_text(sealed_page("<p>a -- b</p>\n", [layout.record_of(run)], tmp_path))
-    inputs = hashes([layout.record_of(run)], tmp_path)
+    page.write_text(sealed_page("<p>a -- b</p>\n", [layout.record_path(run)], tmp_path))
+    inputs = hashes([layout.record_path(run)], tmp_path)
     assert read_page(page) == {INPUTS: inputs}
     assert page.read_text().startswith("<p>a -- b</p>\n<!-- ")
 
@@ -262,57 +256,17 @@ def test_a_folder_is_sound_until_one_of_its_files_is_not(tmp_path):
         check_folder(folder)
 
 
-# Hashes of large files.
+# Hashes.
 
 
-def test_a_large_file_is_hashed_once_for_each_size_time_and_inode(tmp_path, monkeypatch):
-    monkeypatch.setattr(chain, "LARGE", 4)
+def test_a_process_hashes_a_file_once_for_each_size_time_and_inode(tmp_path, monkeypatch):
     hashed = []
     monkeypatch.setattr(chain, "content_hash", lambda p: hashed.append(p) or content_hash(p))
     path = tmp_path / "model.safetensors"
     path.write_bytes(b"weights")
-    first = file_hash(path)
-    chain._hash_of.cache_clear()  # as another process would be
-    assert file_hash(path) == first == content_hash(path)
+    assert file_hash(path) == file_hash(path) == content_hash(path)
     assert len(hashed) == 1
     path.write_bytes(b"WEIGHTS and more")
-    assert file_hash(path) == content_hash(path) != first
+    assert file_hash(path) == content_hash(path)
     assert len(hashed) == 2
-
-
-def test_where_nothing_may_be_written_a_hash_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr(chain, "LARGE", 4)
-    path = tmp_path / "model.safetensors"
-    path.write_bytes(b"weights")
-
-    def refuse(path, *_):
-        raise PermissionError(path)
-
-    monkeypatch.setattr(chain, "write_sealed", refuse)
-    assert file_hash(path) == content_hash(path)
-
-
-@pytest.mark.parametrize("damage", [b"", b"\xff\xfe", b"{}", b'{"hash": "", "state": ""}'])
-def test_a_broken_kept_hash_is_computed_again(tmp_path, monkeypatch, damage):
-    monkeypatch.setattr(chain, "LARGE", 4)
-    path, kept = tmp_path / "model.safetensors", tmp_path / ".model.safetensors.sha256"
-    path.write_bytes(b"weights")
-    file_hash(path)
-    assert kept.exists()
-    kept.write_bytes(damage)
-    chain._hash_of.cache_clear()
-    assert file_hash(path) == content_hash(path)
-    chain._hash_of.cache_clear()
-    monkeypatch.setattr(chain, "content_hash", None)  # what was computed is kept again
-    assert file_hash(path)
-
-
-def test_one_wrong_digit_of_a_kept_hash_blames_no_file(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(chain, "LARGE", 4)
-    chain._hash_of.cache_clear()
-    checked(run, tmp_path)
-    kept = run.with_name(f".{run.name}.sha256")
-    digest = json.loads(kept.read_text())["hash"]
-    kept.write_text(kept.read_text().replace(digest, digest[:-1] + "x"))
-    chain._hash_of.cache_clear()
-    assert checked(run, tmp_path)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]

@@ -16,7 +16,7 @@ from collateral.findings.localization import NEAREST
 from collateral.findings.localization.chart import charts_across
 from collateral.findings.support_size.chart import charts as support_charts
 from collateral.findings.sweeps.chart import charts as sweep_charts
-from collateral.report.charts import packed
+from collateral.report.charts import encode_chart
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 T_OF_THREE = t.ppf(0.975, 2)
@@ -149,7 +149,7 @@ def test_a_line_over_all_cells_is_the_mean_over_them(tmp_path):
 
 def test_rows_are_packed_so_that_no_name_is_written_twice(tmp_path):
     [chart] = accuracy_charts(read_cell(tmp_path, full_cell()))
-    columns = packed(chart)["columns"]
+    columns = encode_chart(chart)["columns"]
     values = {
         name: column.get("is") or [column["of"][at] for at in column["at"]]
         for name, column in columns.items()
@@ -159,6 +159,6 @@ def test_rows_are_packed_so_that_no_name_is_written_twice(tmp_path):
         for k in range(len(chart.rows))
     ]
     assert again == list(chart.rows)
-    text = json.dumps(packed(chart), allow_nan=False)
+    text = json.dumps(encode_chart(chart), allow_nan=False)
     assert len(text) < len(json.dumps({"spec": chart.spec, "rows": chart.rows}))
     assert text.count('"GA"') <= len(json.dumps(chart.spec).split('"GA"'))

@@ -260,7 +260,7 @@ def test_an_error_inside_a_library_keeps_its_traceback(monkeypatch):
 def test_a_broken_file_is_named_in_one_line(tmp_path):
     labels = tmp_path / "labels.npz"
     labels.write_text("no zip file")
-    write_record(layout.record_of(labels), {}, root=tmp_path, files=[labels])
+    write_record(layout.record_path(labels), {}, root=tmp_path, files=[labels])
     split = ["split", "--labels", labels, "--kind", "class_part", "--params", "{}"]
     done = collateral(*split, "--out", tmp_path / "split.json")
     assert done.returncode == 1
@@ -293,7 +293,7 @@ def test_check_knows_the_rule_of_every_part_of_a_finding():
 def test_check_is_content_with_no_problem(tmp_path, capsys):
     path = tmp_path / layout.PROBLEMS
     write_problems(path, [])
-    write_record(layout.record_of(path), {}, root=tmp_path, files=[path])
+    write_record(layout.record_path(path), {}, root=tmp_path, files=[path])
     main(["check", "--problems", str(path)])
     assert capsys.readouterr().out == ""
 

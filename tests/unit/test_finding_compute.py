@@ -130,7 +130,7 @@ def test_a_diverged_run_has_no_values_and_says_so(tmp_path):
     assert len(measured) > 50
     assert all(math.isnan(value) for value in measured.values())
     results = cell.write(tmp_path)
-    assert [results.status_of("ft", seed) for seed in (0, 1, None)] == [
+    assert [results.worst_status("ft", seed) for seed in (0, 1, None)] == [
         "ok",
         "diverged",
         "diverged",
@@ -150,7 +150,7 @@ def test_a_collapsed_run_keeps_its_values(tmp_path):
     verdict = ("ft", None, "verdict")
     assert VERDICTS[int(marked.pop(verdict))] == "collapsed" != VERDICTS[int(plain.pop(verdict))]
     assert marked == pytest.approx(plain, abs=0, nan_ok=True)
-    assert collapsed.write(tmp_path).status_of("ft", None) == "collapsed"
+    assert collapsed.write(tmp_path).worst_status("ft", None) == "collapsed"
 
 
 def test_nothing_is_held_against_a_diverged_retrain(tmp_path):

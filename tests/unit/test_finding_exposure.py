@@ -186,7 +186,7 @@ def exposed_cell(tmp_path, reference: str = layout.RETRAIN):
     found = fake_cell(reference).write(tmp_path, exposed=("ga", "ft"), reference=reference)
     for run, of_run in (("ga", shift), ("ft", np.ones(300))):
         folder = tmp_path / layout.EXPOSURE.format(cell="cell", run=run)
-        pool(np.random.default_rng(7), of_run).save(folder / layout.EXPOSED)
+        pool(np.random.default_rng(7), of_run).save(folder / layout.EXPOSURE_MARGINS)
         write_json(folder / layout.RECORD, {"run": run})
     seal(tmp_path)
     found.add(locality(found))
@@ -262,7 +262,7 @@ def test_the_bins_are_those_of_similarity(cell):
 
 def diverge(root, run, side):
     """Let the fourth shadow model have diverged, `before` unlearning or `after` it."""
-    path = root / layout.EXPOSURE.format(cell="cell", run=run) / layout.EXPOSED
+    path = root / layout.EXPOSURE.format(cell="cell", run=run) / layout.EXPOSURE_MARGINS
     whole = Exposure.load(path)
     getattr(whole, side)[3] = np.nan
     whole.save(path)

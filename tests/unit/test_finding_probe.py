@@ -35,7 +35,7 @@ def write_probes(folder, num_seeds=2, **changes):
             "residual_share": np.repeat(np.float32(SHARES[seed])[:, None], FORGET, axis=1),
             "zrf_logits": np.zeros((FORGET, 2), np.float32),
         }
-        place = folder / layout.PROBE.format(cell="cell", seed=seed) / layout.PROBE_SHOWS
+        place = folder / layout.PROBE.format(cell="cell", seed=seed) / layout.PROBE_RESULT
         Probe(**arrays | changes).save(place)
 
 

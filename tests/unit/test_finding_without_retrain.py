@@ -100,7 +100,7 @@ def test_who_asks_for_retrain_all_the_same_is_told_that_there_is_none(tmp_path):
     cell = made_up().write(tmp_path, reference="original")
     with pytest.raises(ValueError, match="there is no Retrain"):
         cell.retrain(0)
-    assert cell.referred(0).run == "original"
+    assert cell.reference_result(0).run == "original"
 
 
 # The divergence without Retrain.

@@ -10,7 +10,7 @@ from PIL import Image
 
 from collateral.cli import main
 from collateral.findings.compute import Problem, write_problems
-from collateral.report.index import pages_in
+from collateral.report.index import list_pages
 from collateral.results import layout
 from collateral.results.chain import seal_folder, write_sealed
 from collateral.results.files import write_json
@@ -48,7 +48,7 @@ def index_of(results: Path, *options: str) -> str:
 def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
     write_glance(results, "b", "c", "d", "a")
     (results / "theory").mkdir()
-    assert [page.name for page in pages_in(results, ["d", "b"])] == ["d", "b", "a", "c"]
+    assert [page.name for page in list_pages(results, ["d", "b"])] == ["d", "b", "a", "c"]
     page = index_of(results, "--first", "d", "b")
     assert re.findall(r"<dd>It is (\w).</dd>", page) == ["d", "b", "a", "c"]
 
@@ -80,7 +80,7 @@ def test_every_link_leads_to_a_page_and_to_its_cell(results):
 
 def test_headlines_are_those_of_the_page(results):
     write_page(results / "digits", full_cell())
-    [[_, title, headline]] = pages_in(results, ["digits"])[0].cells
+    [[_, title, headline]] = list_pages(results, ["digits"])[0].cells
     for page in (index_of(results), (results / "digits/report.html").read_text()):
         assert f'#cell-digit_3-50">{title}</a></' in page
         assert f">{headline}</" in page

@@ -186,7 +186,7 @@ def test_pictures_are_read_as_they_were_written(folder):
     path = folder / CELL / "pictures.npz"
     found = Pictures.load(path)
     listed = Neighbours.load(folder / CELL / "neighbours.npz")
-    assert found.keep == "retained" and read_sealed(layout.record_of(path))["keep"] == "retained"
+    assert found.keep == "retained" and read_sealed(layout.record_path(path))["keep"] == "retained"
     train, test = images()
     for place, image in zip(found.place, found.images, strict=True):
         of = test if listed.shown_set[place] == "test" else train

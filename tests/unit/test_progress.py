@@ -125,7 +125,7 @@ def test_each_tenth_of_the_jobs_is_news_once(clock):
     assert not progress.has_news()
     run_one_after_another(progress, clock, ("one", 0))
     assert progress.has_news()
-    progress.note_told()
+    progress.note_status()
     assert not progress.has_news()
 
 
@@ -135,7 +135,7 @@ def test_a_finished_job_is_news_ten_seconds_after_the_last(clock):
     assert not progress.has_news()
     clock.now = 10
     assert progress.has_news()
-    progress.note_told()
+    progress.note_status()
     clock.now = 30
     assert not progress.has_news()
 

@@ -10,7 +10,7 @@ from fake_results import RUNS, full_cell, read_cell, read_cells, whole_class_cel
 
 from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Field, Grid, Line, Source, Table
-from collateral.report.provenance import lines_of, over_cells, provenance, sources_in
+from collateral.report.provenance import index_rows, list_sources, provenance, provenance_over_cells
 from collateral.results import layout
 
 UA = Source("ga", "ua")
@@ -24,7 +24,7 @@ def said_of(tmp_path, *sources):
     fields = [Field("x", source=source) for source in sources]
     tables = [Table("t", "", [Grid("", ["a"], [[Line("GA", fields), Line("", [Field("")])]])])]
     cell = read_cell(tmp_path / "same", fake)
-    return folder, provenance(folder, cell, sources_in(tables), lines_of(folder))
+    return folder, provenance(folder, cell, list_sources(tables), index_rows(folder))
 
 
 def by_seed(said, source, file=layout.METRICS):
@@ -72,7 +72,7 @@ def test_a_number_over_all_cells_stands_in_a_row_without_a_cell(tmp_path):
     fake.metrics.append(row | {"set": "", "at": "avg_gap", "value": "1.5"})
     read_cells(tmp_path, fake)
     source = Source("ga", "mean_rank", at="avg_gap")
-    said = over_cells([source], lines_of(tmp_path))
+    said = provenance_over_cells([source], index_rows(tmp_path))
     assert by_seed(said, str(source)) == {"": (len(fake.metrics) + 1, 1.5)}
 
 
@@ -92,4 +92,4 @@ def test_every_number_of_a_run_that_a_table_shows_has_a_source(tmp_path, name):
 def test_a_field_of_several_numbers_names_them_all():
     both = Field("1 [0, 2]", source=UA, also=(Source("ga", "ra"), UA))
     tables = [Table("t", "", [Grid("", ["a"], [[Line("GA", [both])]])])]
-    assert sources_in(tables) == [UA, Source("ga", "ra")]
+    assert list_sources(tables) == [UA, Source("ga", "ra")]

@@ -26,7 +26,7 @@ from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.words import words
 from collateral.report.charts import _library
-from collateral.report.images import gallery
+from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render
 from collateral.results import layout
 from collateral.results.chain import write_sealed
@@ -391,7 +391,7 @@ def test_the_images_hurt_most_come_first(benchmark_of, tmp_path):
     sure = [0.9] * 8
     unsure = [0.9, 0.85, 0.7, 0.1, 0.9, 0.9, 0.9, 0.9]
     write_models(folder, "digit_3-50", {"retrain": sure, "ft": sure, "ga": unsure}, num_seeds=2)
-    shown = gallery(folder, read_cell(tmp_path / "same", fake))
+    shown = build_gallery(folder, read_cell(tmp_path / "same", fake))
     [ga], forgotten = shown.hurt, shown.forgotten
     assert (forgotten.title, ga.title, ga.set) == ("Forgotten", "GA", "test")
     worst = ga.examples[0]

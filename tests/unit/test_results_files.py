@@ -147,7 +147,7 @@ def test_a_split_of_other_labels_is_refused(tmp_path):
     save_split(tmp_path / "split.json")
     Labels(LABELS.train[::-1], LABELS.test, LABELS.class_names).save(tmp_path / "labels.npz")
     seal(tmp_path)
-    with pytest.raises(Unsound, match=r"split\.json: .* made from another .*labels\.npz"):
+    with pytest.raises(Unsound, match=r"split\.json: .* another version of .*labels\.npz"):
         Split.load(tmp_path / "split.json", tmp_path)
 
 

@@ -35,7 +35,7 @@ def made_anew(cell: CellResults, code: dict[str, str] = CODE) -> list[tuple[str,
         yield Row(result.run, "delta_acc", 0.5, result.seed, "test", at=3)
 
     kept = Kept(cell, code)
-    for result in list(cell.everyone()):
+    for result in list(cell.all_results()):
         rows = kept.rows("mine", result, lambda result=result: make(result))
         again = kept.rows("mine", result, lambda: pytest.fail("made twice"))
         assert [(r.metric, r.seed, r.set, r.at) for r in again] == [
@@ -77,7 +77,7 @@ def test_other_code_and_other_attacks_make_all_anew(cell):
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"made_of": 1}', '{"rows": [[1, 2]]}'])
 def test_a_damaged_file_is_made_anew(cell, content):
     made_anew(cell)
-    (cell.folder / layout.KEPT.format(cell="cell") / "mine" / "ft-0.json").write_text(content)
+    (cell.folder / layout.ROW_CACHE.format(cell="cell") / "mine" / "ft-0.json").write_text(content)
     assert made_anew(cell) == [("ft", 0)]
 
 
@@ -93,5 +93,5 @@ def test_what_is_kept_is_what_would_be_made(tmp_path):
         values = np.array([[row.value for row in rows] for rows in (kept, plain)])
         assert np.array_equal(values[0], values[1], equal_nan=True)
     assert {
-        path.name for path in (Path(tmp_path) / layout.KEPT.format(cell="cell")).iterdir()
+        path.name for path in (Path(tmp_path) / layout.ROW_CACHE.format(cell="cell")).iterdir()
     } == set(code)

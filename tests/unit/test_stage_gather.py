@@ -57,7 +57,7 @@ def test_the_records_name_the_plan_and_the_cells_files(tmp_path):
     gather(tmp_path)
     made_of = {"metrics.csv": ("metrics.csv", "problems.json"), "costs.csv": ("costs.csv",)}
     for name, files in made_of.items():
-        record = read_sealed(layout.record_of(tmp_path / name))
+        record = read_sealed(layout.record_path(tmp_path / name))
         cells = {f"{cell}/{file}" for cell in TWO.cells for file in files}
         assert {*record[INPUTS]} == {"plan.json", *cells}
 

@@ -116,7 +116,7 @@ def remake(one: Example) -> None:
         about = {INPUTS: {f"smoke/{layout.GLANCE}": "of another page"}}
         end = {**about, SEAL: chain._seal({**about, "page": ""})}
         one.path.write_text(json.dumps(end).join(chain.COMMENT))
-    elif one.path.name in layout.SEALED:
+    elif one.path.name in layout.SIGNED:
         _reseal(one.path, {"again": True})
     elif record:
         one.path.write_bytes(one.neighbour.read_bytes())
@@ -137,7 +137,7 @@ DAMAGES: dict[str, Callable[[Example], None]] = {
 
 def record_of(path: Path) -> Path | None:
     """Return the record that names a file, if one does."""
-    for record in (layout.record_of(path), *(above / layout.RECORD for above in path.parents)):
+    for record in (layout.record_path(path), *(above / layout.RECORD for above in path.parents)):
         name = path.relative_to(record.parent).as_posix()
         if record.exists() and name in read_json(record).get(FILES, {}):
             return record

@@ -56,13 +56,13 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells who is gone")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc names all processes of a run")
 def test_after_a_kill_of_the_whole_tree_the_same_command_goes_on(fresh):
     pytest.importorskip("torch")
     process = start(fresh)
     wait_for(fresh, "results/smoke/base/seed-0/model.safetensors", process)
     held = run(fresh, COLLATERAL, "unlock")
-    assert f"locked by process {process.pid} of" in held.stdout
+    assert "locked by a run that is going on" in held.stdout
     kill(process)
     assert [*fresh.folder.glob(".snakemake/locks/*")]
     refused = run(fresh, *COMMAND)
@@ -71,8 +71,7 @@ def test_after_a_kill_of_the_whole_tree_the_same_command_goes_on(fresh):
     freed = run(fresh, COLLATERAL, "unlock")
     assert freed.returncode == 0, freed.stderr
     assert freed.stdout.count("\n") == 1
-    assert f"process {process.pid} of" in freed.stdout and "is removed" in freed.stdout
+    assert "the lock of a run that was killed is removed" in freed.stdout
     done = run(fresh, *COMMAND)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (fresh.folder / "results/report.html").is_file()
-    assert not [*fresh.folder.glob(".snakemake/collateral-owners/*")]

@@ -52,9 +52,9 @@ WORDS = {
     "does not fit its own hash": "itself",
     "has no hash of itself": "itself",
     "its place is": "place",
-    "says what it is": "record",
+    "lists it": "record",
     "is missing": "missing",
-    "was made from another": "inputs",
+    "used another version of": "inputs",
 }
 HARMLESS, GOES_ON = "–", "goes on"
 OPENED: set[str] = set()
@@ -88,7 +88,7 @@ class Trial:
 
     def note(self, name: str) -> None:
         """Run a job on what is sound: note what it reads and, if that is soon done, writes."""
-        chain._hash_of.cache_clear()  # what another job hashed is not opened again
+        chain._cached_hash.cache_clear()  # what another job hashed is not opened again
         OPENED.clear()
         try:
             assert self.run(name) is None

@@ -1,9 +1,10 @@
 """A Snakemake logger that shows a run in one line: jobs done, what runs, time left.
 
 `snakemake --logger collateral`, or `logger: collateral` in a profile. Warnings and errors come as
-Snakemake words them; the full text is in .snakemake/log. What is no run (a dry run, --lint,
---summary) or asks for details (--verbose, --printshellcmds, --debug-dag) looks as always.
-It is there before Snakemake reads a config file, and so has it read strictly, too.
+Snakemake words them; the full text is in .snakemake/log. The output of other commands (a dry run,
+--lint, --summary) and of runs with details (--verbose, --printshellcmds, --debug-dag) is that of
+Snakemake. The logger is loaded before Snakemake reads a config file, so it also replaces the
+reader of config files.
 """
 
 import logging
@@ -23,7 +24,7 @@ from snakemake_logger_plugin_collateral.progress import Progress, duration
 REDRAW_SECONDS = 0.2
 PLAIN_WIDTH = 120
 ERASE_LINE = "\r\x1b[K"
-# Messages without an event are known by how they begin.
+# Messages without an event are recognized by their first words.
 BEFORE_EVERY_RUN = "Assuming unrestricted shared filesystem usage"
 NOTHING_TO_DO = "Nothing to be done"
 INTERRUPTED = "Terminating processes"
@@ -31,11 +32,11 @@ SHOWN = (INTERRUPTED, "Will exit after", "Trying to restart job")
 
 
 class LogHandler(LogHandlerBase):
-    """Print what happens in a run, as Snakemake's log events tell it."""
+    """Print the progress of a run from Snakemake's log events."""
 
     writes_to_stream = True
     writes_to_file = False
-    has_filter = False  # so Snakemake adds its own, which heeds --quiet
+    has_filter = False  # Snakemake then adds its own filter, which respects --quiet
     has_formatter = True
     needs_rulegraph = False
 
@@ -52,19 +53,19 @@ class LogHandler(LogHandlerBase):
         )
         self.is_run = False
         self.is_interrupted = False
-        self.progress = Progress({})  # of no jobs: no run is on its way
+        self.progress = Progress({})  # without jobs: no run has started
         self.failures: dict[int, str] = {}
         self.redraw: threading.Timer | None = None
         self.pen = threading.RLock()  # held by the thread that writes
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show a record, or what it means for the run."""
+        """Show a record, or update the progress of the run."""
         try:
             with self.pen:
                 self._show(record)
         except BrokenPipeError:
-            pass  # nobody reads on, as in `snakemake -n | head`
-        except Exception:  # one that escaped would end Snakemake's logging thread
+            pass  # the reader has closed the pipe, as in `snakemake -n | head`
+        except Exception:  # an exception would end Snakemake's logging thread
             self.handleError(record)
 
     def _show(self, record: logging.LogRecord) -> None:
@@ -79,7 +80,7 @@ class LogHandler(LogHandlerBase):
         message = record.getMessage()
         self.is_interrupted |= message.startswith(INTERRUPTED)
         match getattr(record, "event", None):
-            case _ if self.is_interrupted and tells_failure(record):
+            case _ if self.is_interrupted and is_failure(record):
                 pass  # the job was killed
             case LogEvent.RUN_INFO:
                 self._begin(record.stats)
@@ -103,7 +104,7 @@ class LogHandler(LogHandlerBase):
 
     def _finish(self, jobid: int) -> None:
         self.progress.finish(jobid)
-        self.failures.pop(jobid, None)  # a retry went well
+        self.failures.pop(jobid, None)  # a retry succeeded
         if self.progress.done == self.progress.total:
             self._end(f"{jobs(self.progress.total)} done in {duration(self.progress.elapsed)}.")
         self._draw_soon()
@@ -118,7 +119,7 @@ class LogHandler(LogHandlerBase):
         self._print(self.default.decorate(record, self.failures[record.jobid]))
 
     def close(self) -> None:
-        """Sum up a run that did not reach its end."""
+        """Print a summary of a run that was not completed."""
         with self.pen:
             if self.progress.total:
                 done = f"{self.progress.done} of {jobs(self.progress.total)} done"
@@ -155,17 +156,17 @@ class LogHandler(LogHandlerBase):
                 self.stream.write(ERASE_LINE + self.progress.status(width))
             else:
                 self.stream.write(self.progress.status(PLAIN_WIDTH) + "\n")
-                self.progress.note_told()
+                self.progress.note_status()
             self.stream.flush()
 
 
 def jobs(count: int) -> str:
-    """Write a number of jobs."""
+    """Return a number of jobs as text."""
     return f"{count} job" if count == 1 else f"{count} jobs"
 
 
-def tells_failure(record: logging.LogRecord) -> bool:
-    """Say whether a record is one of the two by which Snakemake reports a failed job."""
+def is_failure(record: logging.LogRecord) -> bool:
+    """Tell whether a record reports a failed job; Snakemake writes two of them."""
     is_job_error = getattr(record, "event", None) == LogEvent.JOB_ERROR
     return is_job_error or getattr(record, "exception", None) == "RuleException"
 

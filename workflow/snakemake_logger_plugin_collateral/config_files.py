@@ -1,8 +1,8 @@
-"""Snakemake reads config files by our reader: as YAML 1.2, and with errors that name the line.
+"""Replace Snakemake's reader of config files by ours: YAML 1.2, and errors that name the line.
 
-Of a tag its own says that tabs and spaces may be mixed, an alias of what it stands in ends it with
-a traceback, and both before the Snakefile is looked at. Made for Snakemake 9; one that reads its
-files otherwise does so as always, and the Snakefile reads them again.
+Snakemake's own reader gives a misleading error for a tag and a traceback for an alias to its own
+parent, before the Snakefile is read. This is for Snakemake 9; if a later version has no such
+function, it reads the files itself, and the Snakefile reads them again.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ ORIGINAL = getattr(configfile, READER, None)
 
 
 def read_strictly() -> None:
-    """Have Snakemake read config files by our reader."""
+    """Replace Snakemake's reader of config files by ours."""
     if ORIGINAL:
         setattr(configfile, READER, _read)
 

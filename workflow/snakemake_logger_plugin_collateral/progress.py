@@ -1,4 +1,4 @@
-"""How far a run is, what runs, and how long it will still take: pure bookkeeping, no output."""
+"""Progress of a run: jobs done, jobs running, and estimated time left. Nothing is printed here."""
 
 import time
 from collections import Counter, defaultdict
@@ -22,7 +22,7 @@ class Job:
 
 
 class Progress:
-    """The jobs of one run, fed with what happens to them."""
+    """The jobs of one run; the logger reports their starts and ends."""
 
     def __init__(self, planned: Mapping[str, int], clock: Callable[[], float] = time.monotonic):
         """Expect `planned[rule]` jobs of each rule, from now on."""
@@ -34,8 +34,8 @@ class Progress:
         self._planned = Counter(planned)
         self._finished: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)  # of the finished jobs
-        self._busy = 0.0  # seconds that jobs took in all, failed ones included
-        self._told = (0, self._begun)  # jobs done at the last news, and its time
+        self._busy = 0.0  # total seconds of all jobs, including failed ones
+        self._last_status = (0, self._begun)  # jobs done at the last status line, and its time
 
     @property
     def elapsed(self) -> float:
@@ -43,18 +43,18 @@ class Progress:
         return self._clock() - self._begun
 
     def start(self, jobid: int, rule: str, wildcards: Mapping[str, str]) -> None:
-        """Note that a job runs."""
+        """Record the start of a job."""
         self.running[jobid] = Job(rule, wildcards, self._clock())
 
     def finish(self, jobid: int) -> None:
-        """Note that a job ended well."""
+        """Record that a job succeeded."""
         self.done += 1
         if job := self.fail(jobid):
             self._finished[job.rule] += 1
             self._seconds[job.rule] += self._clock() - job.started
 
     def fail(self, jobid: int) -> Job | None:
-        """Note that a job no longer runs, and return it."""
+        """Remove a job from those running, and return it."""
         job = self.running.pop(jobid, None)
         if job:
             self._busy += self._clock() - job.started
@@ -63,8 +63,9 @@ class Progress:
     def seconds_left(self) -> float | None:
         """Estimate the time left; None until rules that make up half of the jobs have finished one.
 
-        The work left is the mean seconds of a rule (of all rules, for one not seen yet) times its
-        jobs left, less what running jobs have behind them; as many share it as ran so far.
+        The work left is the mean duration of each rule (of all rules, if none of its jobs has
+        finished) times its jobs left, minus the elapsed time of running jobs. It is divided by the
+        mean number of jobs that ran at the same time.
         """
         known = sum(self._planned[rule] for rule in self._finished)
         ages = [(job.rule, self._clock() - job.started) for job in self.running.values()]
@@ -97,14 +98,14 @@ class Progress:
         return (head + jobs + tail)[:width]
 
     def has_news(self) -> bool:
-        """Say whether another tenth of the jobs is done, or any job and the last news 10 s old."""
-        done, when = self._told
+        """Tell whether a status line is due: after each tenth of the jobs, or after 10 s."""
+        done, when = self._last_status
         is_next_tenth = 10 * self.done // self.total > 10 * done // self.total
         return is_next_tenth or (self.done > done and self._clock() - when >= 10)
 
-    def note_told(self) -> None:
-        """Note that all news have been told."""
-        self._told = (self.done, self._clock())
+    def note_status(self) -> None:
+        """Record that a status line was printed."""
+        self._last_status = (self.done, self._clock())
 
 
 def duration(seconds: float) -> str:

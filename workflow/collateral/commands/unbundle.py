@@ -42,5 +42,5 @@ def unbundle(
 
 def _summary(done: Unbundled) -> Iterator[str]:
     if done.left_out:
-        yield f"not the same in all, to be made again: {', '.join(done.left_out)}"
+        yield f"left out, for the next run to make again: {'; '.join(done.left_out)}"
     yield f"{', '.join(done.benchmarks)}: {done.num_files} new files"

@@ -1,4 +1,4 @@
-"""Remove the lock of a run that was killed; leave any other, and say who holds it."""
+"""Remove Snakemake's lock if the run that took it was killed; keep the lock of a live run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,6 @@ from collateral.plan import lock
 
 
 def unlock(*, folder: Annotated[Path, "Snakemake's own folder"] = lock.FOLDER) -> None:
-    """Print one line: the lock is removed, or the reason why it is not."""
-    for message in lock.unlock(folder):
-        print(f"{folder.absolute().parent}: {message}")
+    """Print one line if there is a lock: it was removed, or the reason why it stays."""
+    if outcome := lock.unlock(folder):
+        print(f"{folder.absolute().parent}: {outcome}")

@@ -36,7 +36,7 @@ def verify(
     config: Annotated[Path | None, "also compare with the plan of this config"] = None,
 ) -> None:
     """Print one line per fault, and a last line that sums up."""
-    if not any(path.name in layout.SEALED for path in files_below(results)):
+    if not any(path.name in layout.SIGNED for path in files_below(results)):
         raise ValueError(f"{results}: no folder of results: there is no record in it")
     found = walk(results)
     is_compared = deep and not found.faults

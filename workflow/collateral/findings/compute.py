@@ -56,7 +56,7 @@ def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
 def _of_cell(cell: CellResults, kept: Kept | None, finding: str) -> Iterator[Row]:
     module = FINDING.load(finding, "numbers")
     if hasattr(module, "of_run"):
-        for result in cell.everyone():
+        for result in cell.all_results():
             make = partial(module.of_run, cell, result)
             yield from kept.rows(finding, result, make) if kept else make()
     if hasattr(module, "numbers"):

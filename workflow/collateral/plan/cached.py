@@ -16,8 +16,8 @@ from collateral.results import layout
 OF_RUN = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
 OF_TUNING = (layout.TRIALS, layout.SELECTED, layout.RECORD, layout.COST)
 OF_SUPPORT_SIZE = (layout.SUPPORT_SIZES, layout.RECORD, layout.COST)
-OF_PROBE = (layout.PROBE_SHOWS, layout.RECORD, layout.COST)
-OF_EXPOSURE = (layout.EXPOSED, layout.RECORD, layout.COST)
+OF_PROBE = (layout.PROBE_RESULT, layout.RECORD, layout.COST)
+OF_EXPOSURE = (layout.EXPOSURE_MARGINS, layout.RECORD, layout.COST)
 # What `make run` does by each rule where its file is missing.
 HOW = {
     "data": "read the data set again and train everything anew",

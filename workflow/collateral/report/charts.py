@@ -1,4 +1,4 @@
-"""What draws the charts of a page: Vega's libraries in one script, without the internet."""
+"""The page's charts: Vega's libraries as one script inside the page, and compact data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import vl_convert
 
 from collateral.contract.charts import Chart
 
-PLACE = '<script id="library"></script>'  # in the template; no name can write it, all are escaped
+PLACE = (
+    '<script id="library"></script>'  # in the template; names cannot contain it: they are escaped
+)
 
 
-def with_library(page: str) -> str:
-    """Return the page with the libraries in their place."""
+def insert_library(page: str) -> str:
+    """Insert Vega's libraries into the page."""
     return page.replace(PLACE, f"<script>{_library()}</script>", 1)
 
 
@@ -25,8 +27,8 @@ def _library() -> str:
     return script.replace("</script", r"<\/script")
 
 
-def packed(chart: Chart) -> dict[str, Any]:
-    """Return a chart as the page has it: rows by columns, so that no name is written twice."""
+def encode_chart(chart: Chart) -> dict[str, Any]:
+    """Return a chart as JSON; data is stored by column, so that names are written once."""
     return {"spec": chart.spec, "columns": _columns(chart.rows)}
 
 
@@ -36,7 +38,7 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _column(values: list[Any]) -> dict[str, Any]:
-    """Return a column: what occurs in it, each once, and which of these stands in every row."""
+    """Return a column as distinct values and an index per row, if that is shorter."""
     known = list(dict.fromkeys(values))
     if 2 * len(known) > len(values):
         return {"is": values}

@@ -1,4 +1,4 @@
-"""What was forgotten: how many examples of which classes, and what of them stays behind."""
+"""The page's summary of the forget set: size by class, how it was chosen, retained copies."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.split import Split
 
-MOST_CLASSES = 8  # that are named
-MOST_COPIES = 50
-NOT_SAID = ("kind", "sha256")  # of how it was chosen
+MOST_CLASSES = 8  # named in the summary
+MOST_COPIES = 50  # rows of the table
+NOT_SHOWN = ("kind", "sha256")  # keys of the choice of the forget set
 
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What the page says of a forget set."""
+    """The summary of a forget set."""
 
     words: str
     copies: list[Table]
 
 
-def forgotten(folder: Path, cell: str) -> Forgotten | None:
-    """Read the forget set of a cell; nothing without the cache."""
+def describe_forget_set(folder: Path, cell: str) -> Forgotten | None:
+    """Summarize the forget set of a cell; None if its files are missing."""
     split_file, neighbours = (
         folder / place.format(cell=cell) for place in (layout.SPLIT, layout.NEIGHBOURS)
     )
@@ -45,7 +45,7 @@ def forgotten(folder: Path, cell: str) -> Forgotten | None:
 
 
 def exact_pairs(neighbours: Neighbours) -> list[tuple[int, int]] | None:
-    """Return forgotten images and the retained ones equal to them; None where nobody looked."""
+    """Return pairs of equal forgotten and retained images; None if copies were not searched."""
     if neighbours.copies is None:
         return None
     exact = neighbours.copies[neighbours.copies[:, 2] == EXACT]
@@ -53,9 +53,9 @@ def exact_pairs(neighbours: Neighbours) -> list[tuple[int, int]] | None:
 
 
 def copies_table(pairs: list[tuple[int, int]], labels: Labels) -> Table:
-    """Return the copies that stay behind, by file where there are files."""
+    """Return the table of retained copies, with names of files if examples are files."""
     lines = [
-        Line(_name(labels, forgot), [Field(text) for text in _told(labels, forgot, kept)])
+        Line(_name(labels, forgot), [Field(text) for text in _copy_fields(labels, forgot, kept)])
         for forgot, kept in pairs[:MOST_COPIES]
     ]
     grid = Grid("Forgotten", ["Class", "Retained copy", "Its class"], [lines], is_prose=True)
@@ -65,7 +65,7 @@ def copies_table(pairs: list[tuple[int, int]], labels: Labels) -> Table:
     return Table("exact-copies", "Exact copies that stay behind", [grid], caption)
 
 
-def _told(labels: Labels, forgot: int, kept: int) -> Iterator[str]:
+def _copy_fields(labels: Labels, forgot: int, kept: int) -> Iterator[str]:
     yield labels.class_names[labels.train[forgot]]
     yield _name(labels, kept)
     yield labels.class_names[labels.train[kept]]
@@ -93,7 +93,7 @@ def _how_many(split: Split, labels: Labels) -> str:
 
 
 def _how_chosen(split: Split) -> str:
-    given = (f"{key} {value}" for key, value in split.chosen.items() if key not in NOT_SAID)
+    given = (f"{key} {value}" for key, value in split.chosen.items() if key not in NOT_SHOWN)
     return f"Chosen by {', '.join([str(split.chosen.get('kind')), *given])}."
 
 

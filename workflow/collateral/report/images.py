@@ -1,4 +1,4 @@
-"""The very images: forgotten examples, and the neighbours that each method hurt most."""
+"""The page's gallery: forgotten images, and the neighbours that each method hurt most."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from collateral.results.table import CellTable
 
 NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
-MOST_IMAGES = 200  # of a cell
-MOST_OF_PAGE = 3000
-LEAST_LOSS = 0.1  # of confidence: below it, nobody was hurt
+MOST_IMAGES = 200  # per cell
+MOST_OF_PAGE = 3000  # per page
+LEAST_LOSS = 0.1  # loss of confidence from which an example counts as hurt
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
-MOST_LIKELY = 3  # classes
+MOST_LIKELY = 3  # classes in a caption
 LEFT_OUT = {
     ALL_PICTURES: "Pictures of examples that are withdrawn in another cell are left out, and so "
     "are pictures of their copies.",
@@ -43,21 +43,21 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Example:
-    """One image and what is written below it."""
+    """An image and its caption."""
 
     place: int  # in the sheet
     name: str  # the true class
     origin: str  # retained, test or forgotten
-    nearest: int | None = None  # place of the nearest forgotten one
+    nearest: int | None = None  # place of the nearest forgotten example
     change: str = ""  # "90 → 10 %": Retrain's confidence in the true class, the unlearned model's
     predicted: str = ""  # the unlearned models' most frequent class, where it is wrong
     file: str = ""  # its path, where examples are files
-    likely: tuple[str, ...] = ()  # what Retrain takes it for, and the unlearned model
+    likely: tuple[str, ...] = ()  # most likely classes by Retrain and by the unlearned model
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of images: of a method and a set, or of what was forgotten."""
+    """A row of images: for a method and a subset, or the forgotten ones."""
 
     run: str
     set: str
@@ -67,7 +67,7 @@ class Strip:
 
 @dataclass(frozen=True)
 class Gallery:
-    """The images of a cell: each once, side by side in one sheet."""
+    """The images of a cell, side by side in one sheet."""
 
     left_out: str = ""  # the sentence on pictures that are not shown
     sheet: str = ""  # a data URI
@@ -77,8 +77,8 @@ class Gallery:
 
 
 @dataclass(frozen=True)
-class RunAnswers:
-    """What the models of a run, one a seed, say of the shown examples."""
+class RunOutputs:
+    """Outputs of a run's models (one per seed) for the examples in the gallery."""
 
     run: str
     confidence: NDArray[np.float64]  # (K,), mean over seeds
@@ -86,8 +86,8 @@ class RunAnswers:
     probability: NDArray[np.float64]  # (K, C), of the first seed
 
 
-def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
-    """Return the forgotten examples and whom each method hurt; nothing without the cache."""
+def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
+    """Return the gallery of a cell; None if its files are missing."""
     runs = [cell.reference, *(run for run in cell.runs("method") if not cell.trouble(run))]
     files = {run: _outputs(folder, cell, run) for run in runs}
     neighbours, images = (
@@ -104,8 +104,8 @@ def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None
     shown = _with_pictures(listed, pictures)
     labels = Labels.load(checked(folder / layout.LABELS, folder))
     sound = {run: [checked(path, folder) for path in files[run]] for run in runs}
-    retrain, *methods = (_answers(run, sound[run], shown) for run in runs)
-    # Each comes with the nearest forgotten one, and in two sets, beside some that were forgotten.
+    retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
+    # Each hurt example comes with its nearest forgotten one, in two subsets.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
     hurt = [
         Strip(
@@ -123,7 +123,7 @@ def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
-    """Return the listed examples that have a picture; the nearest of one may have none: -1."""
+    """Return the listed examples that have a picture; -1 if the nearest one has none."""
     order = {place: k for k, place in enumerate(pictures.place.tolist())}
     nearest = listed.shown_nearest
     if nearest is not None:
@@ -137,7 +137,7 @@ def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
 
 
 def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
-    """Number the images that are shown at all, and put these side by side."""
+    """Renumber the images in use, and put them side by side in one sheet."""
     examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}
@@ -156,27 +156,27 @@ def _moved(example: Example, order: dict[int, int]) -> Example:
 
 
 def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
-    place = layout.folder_of(run)
+    place = layout.run_folder(run)
     runs = (place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
     files = [folder / one / layout.OUTPUTS for one in runs]
-    # Of a base that all seeds share there is one.
+    # A base model that all seeds share has one file.
     shared = [file for file in files if file.exists()] if run == layout.ORIGINAL else []
     return shared or files
 
 
-def _answers(run: str, files: Sequence[Path], shown: Neighbours) -> RunAnswers:
+def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutputs:
     sets = [[StoredOutputs(file, name) for name in ("train", "test")] for file in files]
-    confidence = [_of_shown(shown, train.confidence, test.confidence) for train, test in sets]
-    prediction = [_of_shown(shown, train.prediction, test.prediction) for train, test in sets]
+    confidence = [_select_shown(shown, train.confidence, test.confidence) for train, test in sets]
+    prediction = [_select_shown(shown, train.prediction, test.prediction) for train, test in sets]
     modes = [np.bincount(votes).argmax() for votes in np.array(prediction).astype(int).T]
-    logits = _of_shown(shown, *(one.logits for one in sets[0]))
-    return RunAnswers(run, np.mean(confidence, axis=0), np.array(modes), softmax(logits, axis=1))
+    logits = _select_shown(shown, *(one.logits for one in sets[0]))
+    return RunOutputs(run, np.mean(confidence, axis=0), np.array(modes), softmax(logits, axis=1))
 
 
-def _of_shown(
+def _select_shown(
     shown: Neighbours, train: NDArray[np.generic], test: NDArray[np.generic]
 ) -> NDArray[np.float64]:
-    """Return what is said of the shown examples."""
+    """Select the values of the examples in the gallery from those of both sets."""
     from_test = shown.shown_set == "test"
     values = np.empty((len(from_test), *train.shape[1:]))
     values[from_test] = test[shown.shown_index[from_test]]
@@ -185,9 +185,9 @@ def _of_shown(
 
 
 def _worst(
-    shown: Neighbours, retrain: RunAnswers, method: RunAnswers, most: int
+    shown: Neighbours, retrain: RunOutputs, method: RunOutputs, most: int
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield the retained, and the test examples that a method hurt; the `most` nearest may be."""
+    """Yield the retained and the test examples that a method hurt, among the `most` nearest."""
     for name in ("train", "test"):
         candidates = np.flatnonzero(shown.shown_set == name)[:most]
         loss = (retrain.confidence - method.confidence)[candidates]
@@ -197,7 +197,7 @@ def _worst(
 
 
 def _hurt(
-    shown: Neighbours, k: int, labels: Labels, retrain: RunAnswers, method: RunAnswers
+    shown: Neighbours, k: int, labels: Labels, retrain: RunOutputs, method: RunOutputs
 ) -> Example:
     before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
     seen = labels.class_names[method.prediction[k]]
@@ -215,8 +215,8 @@ def _hurt(
 def _likely(probability: NDArray[np.float64], labels: Labels) -> str:
     """Return the most likely classes, as "digit_3 90 %, digit_8 5 %"."""
     order = np.argsort(-probability, kind="stable")[:MOST_LIKELY]
-    said = (f"{labels.class_names[c]} {CONFIDENCE.text(float(probability[c]))} %" for c in order)
-    return ", ".join(said)
+    texts = (f"{labels.class_names[c]} {CONFIDENCE.text(float(probability[c]))} %" for c in order)
+    return ", ".join(texts)
 
 
 def _example(shown: Neighbours, k: int, labels: Labels) -> Example:

@@ -1,20 +1,27 @@
-"""The index: every page below a folder of results, at a glance, and the theory."""
+"""The index page: a summary of every benchmark's page below results/, and the theory."""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from collateral.contract.metrics import Metric
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.report.page import template
-from collateral.report.theory import theory_of
+from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
-from collateral.results.chain import check_inputs, read_sealed
+from collateral.results.chain import check_folder, check_inputs, read_sealed
+from collateral.results.files import read_json
+
+TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}  # titles
+NUMBER = Metric("", "", "")  # formats numbers of four digits
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page, and what it says at a glance."""
+    """A benchmark's page and its summary."""
 
     name: str
     cells: list[list[str]]  # anchor, title and headline of each
@@ -22,22 +29,56 @@ class Page:
 
     @property
     def file(self) -> str:
-        """Where it is, from the index: a folder may be called anything, as `javascript:x`."""
+        """Link from the index; quoted, because a folder may be called `javascript:x`."""
         return f"{quote(self.name)}/{layout.REPORT}"
 
 
-def pages_in(results: Path, first: list[str]) -> list[Page]:
-    """Return all pages that there are: those of this config, then those of others, by name."""
+def list_pages(results: Path, first: list[str]) -> list[Page]:
+    """Return all pages: those of this config first, then all others by name."""
     found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
     others = (name for name in found if name not in first)
     glances = {name: results / name / layout.GLANCE for name in (*first, *others)}
-    said = {name: read_sealed(glance, glance.parent) for name, glance in glances.items()}
-    for name in first:  # a page of another config may wait for its own run
-        check_inputs(glances[name], said[name], results / name)
-    return [Page(name, content["cells"], content["problems"]) for name, content in said.items()]
+    contents = {name: read_sealed(glance, glance.parent) for name, glance in glances.items()}
+    for name in first:  # pages of other configs may be stale until their own run
+        check_inputs(glances[name], contents[name], results / name)
+    return [Page(name, content["cells"], content["problems"]) for name, content in contents.items()]
 
 
 def render_index(pages: list[Page], theory: Path | None) -> str:
     """Return the index."""
-    found = theory_of(theory) if theory else None
+    found = read_theory(theory) if theory else None
     return template("index.html.j2").render(pages=pages, theory=found)
+
+
+@dataclass(frozen=True)
+class Theory:
+    """Figures and tables of the theory."""
+
+    pictures: list[Illustration]
+    tables: list[Table]
+
+
+def read_theory(folder: Path) -> Theory:
+    """Read the figures with their captions, and the tables that exist."""
+    check_folder(folder)
+    figures = folder / layout.FIGURES
+    captions: dict[str, str] = read_json(figures / layout.CAPTIONS)
+    return Theory(
+        [illustration(figures, name, caption) for name, caption in captions.items()],
+        [_table(folder / name) for name in TABLES if (folder / name).exists()],
+    )
+
+
+def _table(file: Path) -> Table:
+    """Return a small CSV file as a table, with numbers of four digits."""
+    with file.open(newline="", encoding="utf-8") as lines:
+        (corner, *headings), *rows = csv.reader(lines)
+    found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]
+    return Table(file.stem, TABLES[file.name], [Grid(corner, headings, [found], is_prose=True)])
+
+
+def _short(text: str) -> str:
+    try:
+        return NUMBER.text(float(text))
+    except ValueError:
+        return text

@@ -1,4 +1,4 @@
-"""Gather what the page of a benchmark shows, and render it with the templates beside this file."""
+"""Collect the content of a benchmark's page, and render it with the templates of this folder."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from matplotlib.colors import to_hex
 from collateral.contract.tables import Table
 from collateral.findings._shared.style import looks
 from collateral.findings.compute import Problem, left_out, read_problems
-from collateral.report.charts import packed, with_library
-from collateral.report.forgotten import Forgotten, forgotten
-from collateral.report.images import Gallery, gallery
+from collateral.report.charts import encode_chart, insert_library
+from collateral.report.forgotten import Forgotten, describe_forget_set
+from collateral.report.images import Gallery, build_gallery
 from collateral.report.provenance import (
     Lines,
-    described,
-    lines_of,
-    over_cells,
+    describe_metrics,
+    describe_versions,
+    index_rows,
+    list_runs,
+    list_sources,
     provenance,
-    sources_in,
+    provenance_over_cells,
 )
-from collateral.report.records import computed_with, what_ran
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
 from collateral.results.chain import check_folder, checked
@@ -44,7 +45,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class CellPart:
-    """What the page says of one cell."""
+    """The page's content for one cell."""
 
     name: str
     title: str
@@ -52,27 +53,27 @@ class CellPart:
     sections: list[Section]
     gallery: Gallery | None
     what_ran: list[Table]
-    reference: str  # what its runs are held against, in print
+    reference: str  # name of the reference
     provenance: dict[str, Any]
 
     @property
     def anchor(self) -> str:
-        """Where it is on the page; a cell may be called `top`, which the page has too."""
+        """Anchor on the page, with a prefix: a cell may have the name of another anchor."""
         return f"cell-{self.name}"
 
     @property
     def headline(self) -> str:
-        """The words of its main findings."""
+        """The sentences of the main findings."""
         return " ".join(one.words for one in self.of("top") or self.of("main") if one.words)
 
     def of(self, place: str) -> list[Section]:
-        """Return the sections of one place: top, main, ablations or details."""
+        """Return the sections of one part of the page: top, main, ablations or details."""
         return [section for section in self.sections if section.place == place]
 
 
 @dataclass(frozen=True)
 class BenchmarkPart:
-    """What the page says of one benchmark."""
+    """The page's content for one benchmark."""
 
     name: str
     over_cells: list[Section]
@@ -80,10 +81,10 @@ class BenchmarkPart:
     switches: list[Switch]
     gates: list[Gate]
     versions: str
-    left_out: list[str]  # findings that need Retrain, where there is none
+    left_out: list[str]  # findings that need Retrain, in a benchmark without it
     problems: list[Problem]
-    provenance: dict[str, Any]  # of numbers over all cells
-    metrics: dict[str, list[str]]  # of all numbers: label and description
+    provenance: dict[str, Any]  # of values over all cells
+    metrics: dict[str, list[str]]  # label and description of all metrics
 
     @property
     def glance(self) -> list[list[str]]:
@@ -96,14 +97,14 @@ class BenchmarkPart:
 
     @property
     def conventions(self) -> list[str]:
-        """What holds for all tables of a kind, once."""
+        """Distinct notes on how to read the tables."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
         tables = _tables(sections)
         return list(dict.fromkeys(table.conventions for table in tables if table.conventions))
 
 
 def benchmark_part(folder: Path) -> BenchmarkPart:
-    """Read a benchmark's results and ask all findings what they say of them."""
+    """Read the results of a benchmark and collect the content of its page."""
     plan = BenchmarkPlan.load(folder / layout.PLAN)
     table = read(plan, *(checked(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
     for made in (folder / layout.TABLES, folder / layout.FIGURES):
@@ -112,10 +113,10 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     problems = read_problems(path for path in known if path.exists())
     findings = Findings(folder, plan.reference, problems)
-    across, lines = findings.over_cells(table), lines_of(folder)
+    across, lines = findings.over_cells(table), index_rows(folder)
     cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
     shown, inside = (
-        sources_in(_tables(sections))
+        list_sources(_tables(sections))
         for sections in (across, [section for cell in cells for section in cell.sections])
     )
     return BenchmarkPart(
@@ -124,11 +125,11 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         cells,
         _switches(table),
         read_gates(checked(folder / layout.GATES, folder)),
-        computed_with(folder, table.cells[0]),
+        describe_versions(folder, table.cells[0]),
         left_out(plan.reference),
         list(dict.fromkeys(findings.problems)),
-        over_cells(shown, lines),
-        described([*shown, *inside], table),
+        provenance_over_cells(shown, lines),
+        describe_metrics([*shown, *inside], table),
     )
 
 
@@ -143,17 +144,17 @@ def _cell(
     return CellPart(
         cell.name,
         cell.title,
-        forgotten(folder, cell.name),
+        describe_forget_set(folder, cell.name),
         sections,
-        gallery(folder, cell, num_cells),
-        what_ran(folder, cell),
+        build_gallery(folder, cell, num_cells),
+        list_runs(folder, cell),
         NAMES[cell.reference],
-        provenance(folder, cell, sources_in(_tables(sections)), lines),
+        provenance(folder, cell, list_sources(_tables(sections)), lines),
     )
 
 
 def _switches(table: BenchmarkTable) -> list[Switch]:
-    """Return a switch for every run that some cell's charts show."""
+    """Return a switch for every run in the charts of any cell."""
     found = {
         run: Switch(run, cell.labels[run], to_hex(look.colour))
         for cell in table.cells
@@ -164,11 +165,11 @@ def _switches(table: BenchmarkTable) -> list[Switch]:
 
 def render(benchmark: BenchmarkPart) -> str:
     """Return the page of a benchmark."""
-    return with_library(template("page.html.j2").render(benchmark=benchmark))
+    return insert_library(template("page.html.j2").render(benchmark=benchmark))
 
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
-    """Return what the index says of a benchmark."""
+    """Return the summary of a benchmark for the index."""
     return {
         "cells": benchmark.glance,
         "problems": [str(problem) for problem in benchmark.problems],
@@ -176,7 +177,7 @@ def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
 
 
 def as_order(value: float) -> str:
-    """Return what a column is sorted by, as the page's script reads it."""
+    """Return the sort key of a cell of a table, for the page's script."""
     return f"{value:.6g}".replace("inf", "Infinity")
 
 
@@ -189,5 +190,5 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"packed": packed, "as_order": as_order}
+    environment.filters |= {"encode_chart": encode_chart, "as_order": as_order}
     return environment.get_template(name)

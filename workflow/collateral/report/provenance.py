@@ -1,4 +1,4 @@
-"""Where each number of the page comes from: its rows in the long tables, its runs' records."""
+"""Provenance of the page's numbers: rows of the long tables, and records of the runs."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.metrics import Metric
-from collateral.contract.tables import Source, Table
+from collateral.contract.metrics import EMPTY, Metric
+from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings.catalogue import metric_of
 from collateral.results import layout
 from collateral.results.chain import read_sealed
 from collateral.results.table import BenchmarkTable, CellTable
 
-# Of a record: what the page says of a run.
+# Keys of a record that the page shows: common to all seeds, and per seed.
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
-HASH = 12  # digits of a hash that are shown
-DIGITS = 4  # significant, of a number; its file has them all
+HASH = 12  # digits shown of a hash
+CAPTION = "On the first seed; Original is the base model."  # of the table of runs
+DIGITS = 4  # significant digits of a value; the long table has all digits
 
 Lines = dict[tuple[str, Source], dict[str, "Place"]]
 
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a long table, and the number there."""
+    """A row of a long table, and its value."""
 
     file: str
     line: int
     value: str
 
 
-def lines_of(folder: Path) -> Lines:
-    """Return where every number of a benchmark stands, by cell and what it is; each by seed."""
+def index_rows(folder: Path) -> Lines:
+    """Return the row of every value of a benchmark: by cell and source, then by seed."""
     found: Lines = defaultdict(dict)
     for name in (layout.METRICS, layout.COSTS):
         with (folder / name).open(newline="", encoding="utf-8") as rows:
@@ -49,35 +50,35 @@ def lines_of(folder: Path) -> Lines:
 def provenance(
     folder: Path, cell: CellTable, sources: Iterable[Source], lines: Lines
 ) -> dict[str, Any]:
-    """Return what the page says of some numbers of a cell, and of the runs they belong to."""
-    found = _placed(cell.name, sources, lines)
+    """Return the provenance of values of a cell, and the records of their runs."""
+    found = _find_rows(cell.name, sources, lines)
     runs = sorted({source.run for source in found})
     return {
-        **_said(found),
+        **_encode(found),
         "runs": {run: record for run in runs if (record := _run(folder, cell, run))},
     }
 
 
-def over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, Any]:
-    """Return what the page says of numbers that are over all cells."""
-    return {**_said(_placed("", sources, lines)), "runs": {}}
+def provenance_over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, Any]:
+    """Return the provenance of values over all cells."""
+    return {**_encode(_find_rows("", sources, lines)), "runs": {}}
 
 
-def described(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
-    """Return the label of every metric, and what it is."""
+def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
+    """Return the label and the description of every metric."""
     found = {source.metric: metric_of(source.metric) for source in sources}
     return {name: [metric.label, _words(metric, table)] for name, metric in found.items()}
 
 
 def _words(metric: Metric, table: BenchmarkTable) -> str:
     text = metric.description
-    # Of the losses, which are against whatever the reference is.
+    # Only losses are relative to the reference, which may be Original.
     is_loss = text.startswith("Retrain's accuracy minus")
     return table.cells[0].said(text) if is_loss else text
 
 
-def sources_in(tables: Iterable[Table]) -> list[Source]:
-    """Return all numbers that tables show, each once."""
+def list_sources(tables: Iterable[Table]) -> list[Source]:
+    """Return the distinct sources of all values in tables."""
     fields = (
         field
         for table in tables
@@ -89,17 +90,17 @@ def sources_in(tables: Iterable[Table]) -> list[Source]:
     return list(dict.fromkeys(one for f in fields if f.source for one in (f.source, *f.also)))
 
 
-def _placed(
+def _find_rows(
     cell: str, sources: Iterable[Source], lines: Lines
 ) -> dict[Source, Mapping[str, Place]]:
     places = ((source, lines.get((cell, replace(source, cell="")))) for source in sources)
     return {source: found for source, found in places if found}
 
 
-def _said(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
-    """Return the numbers by file and seeds: of each, line and value of every seed.
+def _encode(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
+    """Return values by file and seeds: for each value, line and number of every seed.
 
-    A line is counted from that of the seed before: smaller numbers, a smaller page.
+    Lines are relative to the line of the previous seed: smaller numbers make a smaller page.
     """
     numbers: dict[str, dict[str, dict[str, list[Any]]]] = {}
     for source, places in found.items():
@@ -116,8 +117,8 @@ def _rounded(value: str) -> float | str:
 
 
 def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
-    """Return what a run's records say: once, and of each seed."""
-    place = layout.folder_of(run)
+    """Return the records of a run: common fields once, and the fields of each seed."""
+    place = layout.run_folder(run)
     records = {}
     for seed in cell.seeds:
         path = folder / place.format(cell=cell.name, seed=seed, run=run) / layout.RECORD
@@ -129,12 +130,39 @@ def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     first = next(iter(records.values()))
     return {
         "about": {key: first[key] for key in OF_RUN if key in first},
-        "seeds": {seed: _of_seed(record) for seed, record in records.items()},
+        "seeds": {seed: _seed_fields(record) for seed, record in records.items()},
     }
 
 
-def _of_seed(record: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: record[key] for key in OF_SEED if key in record}
+def _seed_fields(record: dict[str, Any]) -> dict[str, Any]:
+    fields = {key: record[key] for key in OF_SEED if key in record}
     for key in ("inputs", "files"):
-        kept[key] = {name: str(value)[:HASH] for name, value in kept.get(key, {}).items()}
-    return kept
+        fields[key] = {name: str(value)[:HASH] for name, value in fields.get(key, {}).items()}
+    return fields
+
+
+def list_runs(folder: Path, cell: CellTable) -> list[Table]:
+    """Return the table of parameters; empty without records."""
+    records = {label: _record(folder, cell, run) for run, label in cell.labels.items()}
+    lines = [Line(label, _fields(record)) for label, record in records.items() if record]
+    grid = Grid("Run", ["Method", "Parameters"], [lines], is_prose=True)
+    return [Table("what-ran", "What ran", [grid], CAPTION)] if lines else []
+
+
+def describe_versions(folder: Path, cell: CellTable) -> str:
+    """Return the versions of packages of the reference run."""
+    found = _record(folder, cell, cell.reference).get("versions", {})
+    return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
+    place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
+    path = folder / place / layout.RECORD
+    return read_sealed(path, folder) if path.parent.exists() else {}
+
+
+def _fields(record: dict[str, Any]) -> list[Field]:
+    own = record.get("weights") or {}  # of a model that the user supplied
+    values = {"weights": own["name"]} if own else record.get("params", {})
+    params = ", ".join(f"{key}={value}" for key, value in values.items())
+    return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

@@ -1,4 +1,4 @@
-"""What the findings say of a cell, and over all cells, as sections of the page."""
+"""Sections of the page: sentences, tables and figures of each finding."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.table import BenchmarkTable, CellTable
 
-FULL_WIDTH = 1350  # of a figure as wide as a paper's text, in its pixels
-SCREEN_WIDTH = 832  # the same, as shown
-NUM_COLOURS = 64  # of a picture on the page
+FULL_WIDTH = 1350  # pixels of a figure as wide as a paper's text
+SCREEN_WIDTH = 832  # pixels of the same figure on the page
+NUM_COLOURS = 64  # of an image on the page
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Illustration:
-    """A figure of the page: a chart, or the picture itself."""
+    """A figure of the page: an interactive chart, or an image."""
 
     name: str
     caption: str
-    place: str = ""  # of its files, without suffix, seen from the page
+    place: str = ""  # path of its files from the page, without suffix
     image: str = ""  # a data URI
-    width: int = 0  # as shown, in pixels: letters of all pictures are of one size
+    width: int = 0  # in pixels on the page; all images have letters of one size
     chart: Chart | None = None
 
 
 @dataclass(frozen=True)
 class Block:
-    """A table, and the figures that are called after it."""
+    """A table, and the figures whose names begin with its name."""
 
     table: Table
     pictures: list[Illustration]
@@ -49,13 +49,13 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """The answer to one question."""
+    """The results of one finding, which answers one question."""
 
     finding: str
     question: str
     place: str  # main, ablations or details
     words: str = ""
-    pictures: list[Illustration] = field(default_factory=list)  # those of no table
+    pictures: list[Illustration] = field(default_factory=list)  # figures that belong to no table
     blocks: list[Block] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -65,14 +65,14 @@ class Section:
 
 @dataclass
 class Findings:
-    """The findings, asked one by one; `problems` are those that could not answer."""
+    """Collects the sections of all findings; `problems` lists the findings that raised."""
 
     root: Path  # the benchmark's folder
-    reference: str = layout.RETRAIN  # what runs are held against
+    reference: str = layout.RETRAIN  # the run that others are compared with
     problems: list[Problem] = field(default_factory=list)
 
     def of_cell(self, cell: CellTable) -> list[Section]:
-        """Return what they say of a cell."""
+        """Return the sections of a cell."""
         folder = self.root / layout.FIGURES / cell.name
         charts = self._charts(cell, "charts", folder, cell.name)
         pictures = _pictures(self.root, folder, charts)
@@ -83,15 +83,15 @@ class Findings:
         return [section for section in sections if section]
 
     def _charts(self, given: Any, function: str, folder: Path, cell: str = "") -> dict[str, Chart]:
-        """Return the charts of a cell, or over all, by the name of the figure that is the same."""
+        """Return the charts of a cell, or over all cells, by the name of the printed figure."""
         found: list[Chart] = []
-        drawn = {one["finding"] for one in _captions(folder)}  # a chart is put in a figure's place
+        drawn = {one["finding"] for one in _captions(folder)}  # a chart replaces a printed figure
         for name in (name for name in self._having["chart"] if name in drawn):
             found += self._ask(name, "chart", function, cell, lambda ask: [*ask(given)])
         return {chart.name: chart for chart in found}
 
     def over_cells(self, table: BenchmarkTable) -> list[Section]:
-        """Return what they say over all cells; a single one says it itself."""
+        """Return the sections over all cells; none for a single cell."""
         if len(table.cells) < 2:
             return []
         folder = self.root / layout.FIGURES
@@ -128,7 +128,7 @@ class Findings:
     def _ask(
         self, name: str, part: str, function: str, cell: str, ask: Callable[[Any], list[T]]
     ) -> list[T]:
-        """Return what a part of a finding says; nothing if it has none, or if that raises."""
+        """Call a function of a finding's part; return [] without that part, or if it raises."""
 
         def answer() -> list[T]:
             has_part = name in self._having[part]
@@ -141,13 +141,13 @@ class Findings:
 
 
 def _owner(picture: Illustration, tables: Sequence[Table]) -> Table | None:
-    """Return the table after which a figure is called: `sweep-k-affected` is of `sweep-k`."""
+    """Return the table that a figure belongs to: `sweep-k-affected` belongs to `sweep-k`."""
     owners = [table for table in tables if f"{picture.name}-".startswith(f"{table.name}-")]
     return max(owners, key=lambda table: len(table.name), default=None)
 
 
 def _pictures(root: Path, folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustration]]:
-    """Return the figures in a folder by finding; nothing where none were drawn."""
+    """Return the figures in a folder by finding; empty without figures."""
     found: dict[str, list[Illustration]] = {}
     for one in _captions(folder):
         name, chart = one["name"], charts.get(one["name"])
@@ -162,14 +162,14 @@ def _pictures(root: Path, folder: Path, charts: dict[str, Chart]) -> dict[str, l
 
 
 def _captions(folder: Path) -> list[dict[str, str]]:
-    """Return what was drawn: finding, name and caption of each figure."""
+    """Return finding, name and caption of each figure that was drawn."""
     captions = folder / layout.CAPTIONS
     drawn: list[dict[str, str]] = read_json(captions) if captions.exists() else []
     return drawn
 
 
 def illustration(folder: Path, name: str, caption: str) -> Illustration:
-    """Read a figure; on the page it has few colours, which makes it a third as large."""
+    """Read a figure; reduced to few colours, the file is a third as large."""
     with Image.open(folder / f"{name}.png") as image:
         width = round(image.width * SCREEN_WIDTH / FULL_WIDTH)
         drawn = image.convert("RGB").quantize(NUM_COLOURS, dither=Image.Dither.NONE)

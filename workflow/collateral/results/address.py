@@ -1,4 +1,4 @@
-"""A run by its address, `digits/digit_3-50 ltd --seed 0`, among the results that there are."""
+"""Find a run among the results by its address: `digits/digit_3-50 ltd --seed 0`."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ from collateral.results import layout
 from collateral.results.chain import read_sealed
 
 RESULTS = Path("results")
-MEANINGLESS = ("diverged", "skipped")  # statuses of runs that left no model of their own
+MEANINGLESS = ("diverged", "skipped")  # statuses of runs without a usable model
 
 
 @dataclass(frozen=True)
 class FoundRun:
-    """A run of a cell with one seed, which is on disk."""
+    """A run of a cell with one seed, with results on disk."""
 
     benchmark: Path  # its folder
     cell: str
     run: str
     seed: int
-    seeds: list[int]  # of all that the run has
+    seeds: list[int]  # all seeds of the run
 
     @property
     def folder(self) -> Path:
         """The folder of the run; that of Original is the base model's."""
-        place = layout.folder_of(self.run)
+        place = layout.run_folder(self.run)
         return self.benchmark / place.format(cell=self.cell, seed=self.seed, run=self.run)
 
     @property
     def record(self) -> dict[str, Any]:
-        """Its record."""
+        """Content of the run's record.json."""
         return read_sealed(self.folder / layout.RECORD, self.benchmark)
 
     def __str__(self) -> str:
-        """Return its address in words."""
+        """Return the address for messages."""
         return f"{self.benchmark.name}/{self.cell}, {self.run}, seed {self.seed}"
 
 
 def find_run(address: str, run: str, seed: int | None) -> FoundRun:
-    """Return the run at an address; without a seed, that of the first."""
+    """Return the run at an address; without a seed, the run of the first seed."""
     folder = _cell_folder(address)
     benchmark, cell = folder.parent, folder.name
-    place = layout.folder_of(run).format(cell=cell, seed="*", run=run)
+    place = layout.run_folder(run).format(cell=cell, seed="*", run=run)
     seeds = sorted(_seed(path) for path in benchmark.glob(f"{place}/{layout.RECORD}"))
     if "/" in run or not seeds:
         raise _refusal(f"{address}: no run {plain(run)}", _runs(folder))
@@ -55,19 +55,19 @@ def find_run(address: str, run: str, seed: int | None) -> FoundRun:
 
 
 def check_has_model(found: FoundRun) -> None:
-    """Refuse a run that left no model of its own, and name the seeds that did."""
+    """Raise if a run has no usable model; the message lists the seeds that have one."""
     record = found.record
     if record["status"] not in MEANINGLESS:
         return
     others = [FoundRun(found.benchmark, found.cell, found.run, s, found.seeds) for s in found.seeds]
     sound = [one.seed for one in others if one.record["status"] not in MEANINGLESS]
-    reason = f" ({record['reason']})" if record.get("reason") else ""
-    told = f"{found}: {record['status']}{reason}, so it has no model of its own"
-    raise _refusal(told, sound, "seeds that ended well")
+    cause = f" ({record['reason']})" if record.get("reason") else ""
+    reason = f"{found}: {record['status']}{cause}, so it has no model of its own"
+    raise _refusal(reason, sound, "seeds that ended well")
 
 
 def _cell_folder(address: str) -> Path:
-    """Return the folder of a cell, which is given as a path or by its place below results/."""
+    """Return the folder of a cell; the address is a path, or a path below results/."""
     folder = Path(address) if Path(address).is_dir() else RESULTS / address
     benchmark = folder.parent
     if not (benchmark / layout.DATA_RECORD).is_file():

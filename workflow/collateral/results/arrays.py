@@ -53,7 +53,7 @@ class ArrayFile:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a file that `save` wrote."""
-        with reading(path) as arrays:
+        with open_arrays(path) as arrays:
             return cls.from_arrays(arrays)
 
 
@@ -65,13 +65,13 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, compress: bool) -> No
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[NpzFile]:
+def open_arrays(path: Path) -> Iterator[NpzFile]:
     """Open a file of arrays; they are read when they are accessed."""
     with _naming(path), np.load(path, allow_pickle=False) as file:
         yield file
 
 
-def mapped(path: Path, name: str) -> NDArray[Any]:
+def map_array(path: Path, name: str) -> NDArray[Any]:
     """Map an array of a file into memory; all jobs share its pages, which are read on access.
 
     Changes to the array stay in this process.

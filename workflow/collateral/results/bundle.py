@@ -1,7 +1,7 @@
-"""Results in one archive: all that tables, figures and page need, or everything.
+"""Write results of benchmarks into one tar archive, with or without models and data sets.
 
-In it: manifest.json; metadata.json, which is Snakemake's own of these files; and results/, with the
-folders of the benchmarks, the theory, and the index if it shows no other page.
+The archive has manifest.json, metadata.json (Snakemake's metadata of these files) and results/: the
+folders of the benchmarks, the theory, and the index page if it shows no other benchmark.
 """
 
 from __future__ import annotations
@@ -27,53 +27,51 @@ METADATA = "metadata.json"
 RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # beside the benchmarks' folders
-LEFT_BEHIND = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
+WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
 WITH_IMAGES = {layout.DATA, layout.PREPARED}  # AMUN prepares images much like the forgotten ones
-SECOND = 10**9  # nanoseconds
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """What was written."""
+    """Summary of an archive that was written."""
 
     num_files: int
-    unwatched: list[str]  # of which Snakemake has no metadata
-    withheld: list[str]  # benchmarks whose images stay behind
+    unwatched: list[str]  # files of which Snakemake has no metadata
+    withheld: list[str]  # benchmarks whose images are left out
 
 
 def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bundle:
-    """Write the results of benchmarks; refuse what is not sound, or not complete."""
-    results = _results_of(folders)
+    """Write the results of benchmarks; refuse damaged and unfinished ones."""
+    results = _results_folder(folders)
     names = sorted({folder.name for folder in folders})
     if out.resolve().is_relative_to(results.resolve()):
         raise ValueError(f"--out: {out}: lies in the results; choose a place outside of {results}")
     absent = _check_sound(results, names)
     files = results_files(results, names)
-    outputs = _with_folders([*files, *(_name(path, results) for path in absent)])
-    metadata = _metadata_of(results, outputs)
+    metadata = _read_metadata(results, [*files, *(_name(path, results) for path in absent)])
     withheld = [name for name in names if _withholds_pictures(results / name)]
-    taken = {
+    files = {
         name: path
         for name, path in files.items()
-        if not (_shows_images(name, withheld) if with_models else _stays(name))
+        if not (_shows_images(name, withheld) if with_models else _needs_models(name))
     }
     about = {
         "version": VERSION,
         "benchmarks": names,
-        "num_files": len(taken),
+        "num_files": len(files),
         "with_models": with_models,
     }
-    _write(out, about, metadata, taken)
-    unwatched = [name for name in taken if not _is_watched(name, metadata)]
-    return Bundle(len(taken), unwatched, withheld)
+    _write(out, about, metadata, files)
+    unwatched = [name for name in files if not _is_watched(name, metadata)]
+    return Bundle(len(files), unwatched, withheld)
 
 
 def results_files(results: Path, names: Iterable[str]) -> dict[str, Path]:
-    """Return all files of benchmarks and of what goes with them, by name below `results`."""
+    """Return all files of benchmarks, of the theory, and the index, by name below `results`."""
     folders = [results / name for name in (*sorted(names), THEORY)]
     paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-    is_whole = pages(results) <= {*names}
-    paths += [results / INDEX] if is_whole and (results / INDEX).is_file() else []
+    shows_all = pages(results) <= {*names}
+    paths += [results / INDEX] if shows_all and (results / INDEX).is_file() else []
     found = {_name(path, results): path for path in paths}
     return {name: path for name, path in found.items() if not is_hidden(name)}
 
@@ -84,13 +82,13 @@ def pages(results: Path) -> set[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Tell whether a file is nobody else's business; the time of a folder is."""
+    """Tell whether a file or a folder above it is hidden; Snakemake's timestamps are not."""
     parts = PurePosixPath(name).parts
     return any(part.startswith(".") and part != TIMESTAMP for part in parts)
 
 
-def _results_of(folders: Sequence[Path]) -> Path:
-    """Return the folder of results, in which all these are."""
+def _results_folder(folders: Sequence[Path]) -> Path:
+    """Return the folder of results that has all these benchmarks."""
     for folder in folders:
         if not (folder / layout.DATA_RECORD).is_file():
             raise ValueError(f"{folder}: no benchmark's folder: there is no {layout.DATA_RECORD}")
@@ -102,7 +100,7 @@ def _results_of(folders: Sequence[Path]) -> Path:
 
 
 def _check_sound(results: Path, names: Iterable[str]) -> list[Path]:
-    """Walk the chain; return what is not here, and need not be."""
+    """Refuse damaged results; return the files that records name and that need not be there."""
     walks = [walk(results / name) for name in (*names, THEORY)]
     faults = [fault for found in walks for fault in found.faults]
     if faults:
@@ -112,23 +110,19 @@ def _check_sound(results: Path, names: Iterable[str]) -> list[Path]:
     return [path for found in walks for path in found.absent]
 
 
-def _metadata_of(results: Path, outputs: Sequence[str]) -> dict[str, Any]:
-    if results.name != RESULTS:  # a copy, of which Snakemake knows nothing
+def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return Snakemake's metadata of files and of the folders above them."""
+    if results.name != RESULTS:  # a copy, of which Snakemake has no metadata
         return {}
-    paths = [f"{RESULTS}/{output}" for output in outputs]
-    if unfinished := incomplete(results.parent, paths):
-        raise ValueError(f"{unfinished[0]}: its job did not end; run again, and bundle then")
-    return read_metadata(results.parent, paths)
-
-
-def _with_folders(names: Sequence[str]) -> list[str]:
-    """Return all that may be the output of a rule."""
     folders = {str(folder) for name in names for folder in PurePosixPath(name).parents}
-    return [*names, *sorted(folders - {"."})]
+    outputs = [f"{RESULTS}/{name}" for name in (*names, *sorted(folders - {"."}))]
+    if unfinished := incomplete(results.parent, outputs):
+        raise ValueError(f"{unfinished[0]}: its job did not end; run again, and bundle then")
+    return read_metadata(results.parent, outputs)
 
 
 def _is_watched(name: str, metadata: dict[str, Any]) -> bool:
-    """Tell whether Snakemake would notice that a file was made otherwise."""
+    """Tell whether Snakemake would notice that a file was made with other parameters or code."""
     path = PurePosixPath(RESULTS, name)
     if layout.PREPARED in path.parts or path.name == TIMESTAMP:  # not the output of a rule
         return True
@@ -141,8 +135,9 @@ def _withholds_pictures(folder: Path) -> bool:
     return any(read_sealed(record, folder)["keep"] != ALL_PICTURES for record in records)
 
 
-def _stays(name: str) -> bool:
-    return not LEFT_BEHIND.isdisjoint(PurePosixPath(name).parts)
+def _needs_models(name: str) -> bool:
+    """Tell whether a file is only for archives with models."""
+    return not WITHOUT_MODELS.isdisjoint(PurePosixPath(name).parts)
 
 
 def _shows_images(name: str, withheld: Sequence[str]) -> bool:
@@ -162,18 +157,16 @@ def _write(
         own = {part: Path(name) / part for part in (MANIFEST, METADATA)}
         write_json(own[METADATA], metadata)
         write_record(own[MANIFEST], about, root=Path(name), files=[own[METADATA]])
-        with tarfile.open(temporary, "w", format=tarfile.PAX_FORMAT) as archive:
+        with tarfile.open(temporary, "w") as archive:
             for part, path in own.items():
-                _add(archive, part, path, time=0)
+                _add(archive, part, path)
             for part, path in files.items():
-                _add(archive, f"{RESULTS}/{part}", path, path.stat().st_mtime_ns)
+                _add(archive, f"{RESULTS}/{part}", path)
 
 
-def _add(archive: tarfile.TarFile, name: str, path: Path, time: int) -> None:
-    """Add a file, also where a link stands for it, without owner and with its exact time."""
+def _add(archive: tarfile.TarFile, name: str, path: Path) -> None:
+    """Add a file, or the target of a link, without owner and time: archives are reproducible."""
     member = tarfile.TarInfo(name)
     member.size = path.stat().st_size
-    member.mtime = time // SECOND
-    member.pax_headers = {"mtime": f"{time // SECOND}.{time % SECOND:09}"}
     with path.open("rb") as file:
         archive.addfile(member, file)

@@ -1,4 +1,4 @@
-"""The cached outputs of a cell's runs, as findings are given them."""
+"""Stored results of all runs of a cell: the input of the findings' numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Result:
-    """A run of one seed: what it is, how it ended, and what its model says of every example."""
+    """A run of one seed: its record, its status, and the outputs of its model."""
 
     run: str
     kind: str
@@ -40,27 +40,27 @@ class Result:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """What record.json says."""
+        """Content of record.json."""
         return read_sealed(self.folder / layout.RECORD, self.root)
 
     @property
     def status(self) -> str:
-        """How it ended."""
+        """Status of the run: ok, collapsed, diverged or skipped."""
         return str(self.record["status"])
 
     @property
     def is_diverged(self) -> bool:
-        """Whether the outputs mean nothing: they are undefined, or the method was skipped."""
+        """Whether the run has no usable outputs: it diverged, or the method was skipped."""
         return self.status in ("diverged", SKIPPED)
 
     @cached_property
     def train(self) -> StoredOutputs:
-        """What it says of the train set."""
+        """Model outputs on the train set."""
         return StoredOutputs(self._outputs, "train")
 
     @cached_property
     def test(self) -> StoredOutputs:
-        """What it says of the test set."""
+        """Model outputs on the test set."""
         return StoredOutputs(self._outputs, "test")
 
     @cached_property
@@ -68,38 +68,38 @@ class Result:
         return checked(self.folder / layout.OUTPUTS, self.root)
 
     def history(self) -> list[dict[str, str]]:
-        """Read what was logged in every epoch."""
+        """Read history.csv: one row per epoch."""
         return read_rows(checked(self.folder / layout.HISTORY, self.root))
 
     def epochs(self) -> Epochs:
-        """Read what a tracked model says after every epoch."""
+        """Read the outputs of a tracked model after every epoch."""
         return Epochs.load(checked(self.folder / layout.EPOCHS, self.root))
 
     def cost(self) -> dict[str, Any]:
-        """Read what it cost; of Original, what the base model did."""
+        """Read the cost of the run; for Original, the cost of the base model."""
         return read_cost(self.folder, self.root)
 
     def check(self) -> None:
-        """Refuse outputs that are not this run's, or were made from what is there no more."""
+        """Raise if the outputs are not from this run, or were made from other inputs."""
         checked(self.folder / layout.OUTPUTS, self.root)
 
 
 @dataclass(frozen=True)
 class CellResults:
-    """All runs of a forget set; outputs are read when they are asked for."""
+    """All runs of a forget set; files are read on first use."""
 
     folder: Path  # the benchmark's
     name: str
     seeds: tuple[int, ...]
-    base_seeds: tuple[int, ...]  # by seed: whose base model its runs start from
+    base_seeds: tuple[int, ...]  # for each seed, the seed of the base model of its runs
     kinds: dict[str, str]  # run -> method or control; the reference is not among them
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
-    support_sized: tuple[str, ...] = ()  # LTD, where supports of several sizes were tried
+    support_sized: tuple[str, ...] = ()  # LTD, if the config varies the size of the support
     exposed: tuple[str, ...] = ()  # methods that unlearned from shadow models
-    attacks: tuple[str, ...] = ()  # on membership, that the config asks for
-    probed: tuple[str, ...] = ()  # what models were asked once more
-    reference: str = layout.RETRAIN  # the run that others are held against; else Original
+    attacks: tuple[str, ...] = ()  # membership attacks of the config
+    probed: tuple[str, ...] = ()  # names of the probes of the config
+    reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -116,35 +116,35 @@ class CellResults:
 
     @cached_property
     def split(self) -> Split:
-        """Who is forgotten."""
+        """The forget set."""
         return Split.load(self.folder / layout.SPLIT.format(cell=self.name), self.folder)
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """How near every example is to the forget set."""
+        """Similarity of every example to the forget set."""
         path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
         return Neighbours.load(checked(path, self.folder))
 
     def check(self) -> None:
-        """Refuse files that are not of this cell: no finding could be right."""
+        """Raise if a file is from another cell, seed or run."""
         if (found := self.neighbours.seeds.tolist()) != list(self.seeds):
             path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
             raise Unsound(path, f"of seeds {found}, not {list(self.seeds)}")
-        for result in self.everyone():
+        for result in self.all_results():
             result.check()
 
     @cached_property
     def similarity(self) -> dict[str, NDArray[np.float32]]:
-        """Similarity to the forget set by seed and example, of each set."""
+        """Similarity to the forget set per subset: arrays of seeds by examples."""
         return self.sets(self.neighbours.train_similarity, self.neighbours.test_similarity)
 
     def sets(self, train: Array, test: Array) -> dict[str, Array]:
-        """Part what is known of the train and the test examples (last axis) by set."""
+        """Divide values of train and test examples (last axis) into the three subsets."""
         retain, forget = train[..., self.split.retain], train[..., self.split.forget]
         return {"retain": retain, "forget": forget, "test": test}
 
     def row(self, seed: int) -> int:
-        """Return the place of a seed among the seeds."""
+        """Return the index of a seed in `seeds`."""
         return self.seeds.index(seed)
 
     @cached_property
@@ -166,69 +166,69 @@ class CellResults:
         return self._results[run, seed]
 
     def retrained(self) -> list[Result]:
-        """Return Retrain's results, one a seed."""
+        """Return the results of Retrain, one per seed."""
         return [self.retrain(seed) for seed in self.seeds]
 
     def results(self) -> Iterator[Result]:
         """Yield the results of all runs but the reference."""
         return (result for result in self._results.values() if result.run != self.reference)
 
-    def everyone(self) -> Iterator[Result]:
+    def all_results(self) -> Iterator[Result]:
         """Yield the reference's results, and then those of all other runs."""
         return iter(self._results.values())
 
     def retrain(self, seed: int) -> Result:
-        """Return Retrain of a seed."""
+        """Return the result of Retrain for a seed."""
         if self.reference != layout.RETRAIN:
             raise ValueError("there is no Retrain (retrain: none); a finding that needs it says so")
         return self.result(layout.RETRAIN, seed)
 
-    def referred(self, seed: int) -> Result:
-        """Return the reference of a seed: Retrain, or the base where there is none."""
+    def reference_result(self, seed: int) -> Result:
+        """Return the result of the reference for a seed: Retrain, or Original without Retrain."""
         return self.result(self.reference, seed)
 
     def teacher_ua(self) -> float:
-        """Read what the teacher that tuning asks knows of the forget set; NaN where there is none.
+        """Read the unlearning accuracy of the teacher that tuning uses; NaN without a teacher.
 
-        It has never seen the forget set: what it knows is an estimate of what Retrain would.
+        The teacher has never seen the forget set, so its accuracy estimates that of Retrain.
         """
-        path = self.folder / layout.TEACHER.format(cell=self.name) / layout.TEACHER_SAYS
+        path = self.folder / layout.TEACHER.format(cell=self.name) / layout.TEACHER_RESULT
         if not any(self._teachers(method) for method in self.tuned):
             return float("nan")
         return float(read_json(checked(path, self.folder))["teacher_ua"])
 
     def support_sizes(self, seed: int) -> SupportSizes:
-        """Read what teachers on supports of every size say."""
+        """Read the outputs of the teachers trained on supports of every size."""
         path = self._support_size(seed) / layout.SUPPORT_SIZES
         return SupportSizes.load(checked(path, self.folder))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
-        """Read what these teachers cost."""
+        """Read the cost of these teachers."""
         return read_cost(self._support_size(seed), self.folder)
 
     def probe(self, seed: int) -> Probe:
-        """Read what the models of a seed show when they are used once more."""
-        return Probe.load(checked(self._probe(seed) / layout.PROBE_SHOWS, self.folder))
+        """Read the results of the probes of all models of a seed."""
+        return Probe.load(checked(self._probe(seed) / layout.PROBE_RESULT, self.folder))
 
     def exposure(self, run: str) -> Exposure:
         """Read the margins of shadow models before and after a method unlearned from them."""
-        return Exposure.load(checked(self._exposure(run) / layout.EXPOSED, self.folder))
+        return Exposure.load(checked(self._exposure(run) / layout.EXPOSURE_MARGINS, self.folder))
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
         return read_trials(self._tune(method) / layout.TRIALS, self.folder)
 
     def tuning_cost(self, method: str) -> dict[str, Any]:
-        """Read what its tuning cost."""
+        """Read the cost of tuning a method."""
         return read_cost(self._tune(method), self.folder)
 
     def teacher_costs(self, method: str) -> list[dict[str, Any]]:
-        """Read what the teacher cost that its tuning asks; nothing where it asks none."""
+        """Read the cost of the teacher by which a method was tuned; empty without one."""
         return [read_cost(folder, self.folder) for folder in self._teachers(method)]
 
     def records(self) -> list[Path]:
-        """Return the records of all jobs whose files numbers may be made from."""
-        folders = [result.folder for result in self.everyone()]
+        """Return the records of all jobs whose files may be inputs of metrics."""
+        folders = [result.folder for result in self.all_results()]
         folders += [self._tune(method) for method in self.tuned]
         folders += [folder for method in self.tuned for folder in self._teachers(method)]
         folders += [self._support_size(seed) for seed in self.seeds if self.support_sized]
@@ -241,8 +241,8 @@ class CellResults:
 
     def _teachers(self, method: str) -> list[Path]:
         record = read_sealed(self._tune(method) / layout.RECORD, self.folder)
-        is_asked = record.get("select") == "teacher"
-        return [self.folder / layout.TEACHER.format(cell=self.name)] if is_asked else []
+        has_teacher = record.get("select") == "teacher"
+        return [self.folder / layout.TEACHER.format(cell=self.name)] if has_teacher else []
 
     def _support_size(self, seed: int) -> Path:
         return self.folder / layout.SUPPORT_SIZE.format(cell=self.name, seed=seed)
@@ -254,21 +254,21 @@ class CellResults:
         return self.folder / layout.EXPOSURE.format(cell=self.name, run=run)
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Let findings that come later read these numbers."""
+        """Add metrics of a finding, for findings that are computed later."""
         for row in rows:
             self._known[row.run, row.metric, row.set, row.at][row.seed] = row.value
 
     def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
-        """Return a number of a finding before this one, one a seed; NaN where undefined."""
+        """Return a metric of an earlier finding, one value per seed; NaN where undefined."""
         known = self._known.get((run, metric, set, at), {})
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
 
     def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
-        """Return a number of a finding before this one, over all seeds; NaN where undefined."""
+        """Return a metric of an earlier finding over all seeds; NaN where undefined."""
         return self._known.get((run, metric, set, at), {}).get(None, np.nan)
 
-    def status_of(self, run: str, seed: int | None) -> str:
-        """Return how a run ended; over all seeds, the worst of them."""
+    def worst_status(self, run: str, seed: int | None) -> str:
+        """Return the status of a run; without a seed, the worst status of all seeds."""
         seeds: Sequence[int] = self.seeds if seed is None else [seed]
         return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import ImageInfo
-from collateral.results.arrays import ArrayFile, mapped, reading
+from collateral.results.arrays import ArrayFile, map_array, open_arrays
 
 COLUMN = "column_"  # prefix of metadata columns of the train set in labels.npz
 TEST_COLUMN = "test_column_"
@@ -96,11 +96,11 @@ class Dataset(ArrayFile):
     @classmethod
     def load(cls, path: Path) -> Self:
         """Read a file that `save` wrote; images stay on disk until they are accessed."""
-        with reading(path) as file:
+        with open_arrays(path) as file:
             names = tuple(str(name) for name in file["class_names"])
             return cls(
-                train_images=mapped(path, "train_images"),
-                test_images=mapped(path, "test_images"),
+                train_images=map_array(path, "train_images"),
+                test_images=map_array(path, "test_images"),
                 labels=Labels(file["train_labels"], file["test_labels"], names),
                 mean=tuple(file["mean"].tolist()),
                 std=tuple(file["std"].tolist()),

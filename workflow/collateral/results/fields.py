@@ -1,4 +1,4 @@
-"""How two contents of JSON differ, field by field."""
+"""Compare two JSON values field by field."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 NOTHING = "nothing"
-SHOWN_LENGTH = 60
+SHOWN_LENGTH = 60  # characters of a value
 
 
 def differing(one: Any, other: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield each field that differs, by its path, with both values as a line can show them."""
+    """Yield the path of each field that differs, and both values, shortened for a message."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for key in dict.fromkeys([*one, *other]):
             below = f"{place}.{key}" if place else str(key)

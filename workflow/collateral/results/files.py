@@ -1,4 +1,4 @@
-"""Atomic writes, so that a file is there whole or not at all; what is broken is named."""
+"""Read and write JSON and CSV files: writes are atomic, and errors name the broken file."""
 
 import csv
 import io
@@ -16,10 +16,10 @@ MISSING = "is missing"
 
 
 class Unsound(ValueError):
-    """A file of results that is damaged or not what it should be: which, why, and the remedy."""
+    """A result file is damaged, missing or not from the expected job; the message has a remedy."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        """Say it in one line."""
+        """Compose the message: path, reason and remedy in one line."""
         reason = " ".join(reason.split())
         super().__init__(f"{path}: {reason}; {_remedy(path)}")
         self.path = path
@@ -27,8 +27,8 @@ class Unsound(ValueError):
 
 
 def _remedy(path: Path) -> str:
-    """Say how a run makes a file again."""
-    there = [str(one) for one in layout.remade_without(path) if one.exists()]
+    """Return how to have a run make a file again."""
+    there = [str(one) for one in layout.paths_to_delete(path) if one.exists()]
     return f"delete and run again: {shlex.join(['rm', '-r', *there])}" if there else "run again"
 
 

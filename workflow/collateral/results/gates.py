@@ -1,4 +1,4 @@
-"""What must be so for numbers to mean anything: one gate a question and cell, in gates.json."""
+"""Sanity checks of a benchmark (gates.json): one gate per check and cell, with a colour."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ Colour = Literal["green", "amber", "red"]
 
 @dataclass(frozen=True)
 class Gate:
-    """A question to a cell, and its answer."""
+    """The outcome of one sanity check in one cell."""
 
     name: str
     cell: str
@@ -21,7 +21,7 @@ class Gate:
     text: str  # one sentence, with the numbers
 
     def __str__(self) -> str:
-        """Return the line that a run ends with."""
+        """Return the line that is printed at the end of a run."""
         return f"{self.colour}: {self.cell}: {self.name}: {self.text}"
 
 
@@ -39,7 +39,7 @@ def read_gates(path: Path) -> list[Gate]:
 
 
 def red(path: Path) -> list[str]:
-    """Return a line for each red gate; results from before there were gates have none."""
+    """Return one line per red gate; results of versions without gates have none."""
     if not path.exists():
         return []
     gates = read_gates(checked(path, path.parent))

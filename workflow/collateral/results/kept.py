@@ -1,4 +1,4 @@
-"""Rows of single runs, kept under what they were made of: one run changed, one made anew."""
+"""Cache of metric rows per finding and run: if one run changes, only its rows are recomputed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OF_CELL = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
 
 @dataclass(frozen=True)
 class Kept:
-    """What findings said of each run of a cell before."""
+    """Cache of the rows that findings computed for the runs of a cell."""
 
     cell: CellResults
     code: Mapping[str, str]  # fingerprint of each finding
 
     def rows(self, finding: str, result: Result, make: Callable[[], Iterable[Row]]) -> list[Row]:
-        """Return what is kept, if it was made of the same; else make it, and keep it."""
-        folder = self.cell.folder / layout.KEPT.format(cell=self.cell.name) / finding
+        """Return the cached rows if their inputs are unchanged; else compute and cache them."""
+        folder = self.cell.folder / layout.ROW_CACHE.format(cell=self.cell.name) / finding
         path, made_of = folder / f"{result.run}-{result.seed}.json", self._made_of(finding, result)
         if (found := _read(path, made_of)) is None:
             found = list(make())
@@ -38,7 +38,7 @@ class Kept:
         return found
 
     def _made_of(self, finding: str, result: Result) -> str:
-        """Return a hash of all that a number of a run may depend on."""
+        """Return a hash of everything that the rows of a run may depend on."""
         files = [file_hash(result.folder / name) for name in OF_RUN]
         parts = [self.code[finding], result.run, result.seed, files, self._of_cell]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
@@ -50,13 +50,13 @@ class Kept:
 
 
 def _plain(row: Row) -> list[Any]:
-    """Return the fields of a row as JSON has them: a finding's numbers may be numpy's."""
+    """Return the fields of a row with JSON types; a finding may use those of numpy."""
     at = row.at if row.at is None or isinstance(row.at, str) else int(row.at)
     return [row.run, row.metric, float(row.value), row.seed, row.set, at]
 
 
 def _read(path: Path, made_of: str) -> list[Row] | None:
-    """Return the rows of a file; None if it is not there, damaged, or of something else."""
+    """Return the rows of a file; None if it is missing, damaged, or of other inputs."""
     try:
         content = read_sealed(path)
         rows = [Row(*row) for row in content["rows"]]

@@ -1,4 +1,4 @@
-"""Where everything lies below a benchmark's folder; rules and readers take the names from here.
+"""Names of all files and folders below a benchmark's folder, for rules and for readers.
 
 Patterns have Snakemake's wildcards in braces.
 """
@@ -11,11 +11,11 @@ PLAN = "plan.json"
 METRICS = "metrics.csv"
 COSTS = "costs.csv"
 PROBLEMS = "problems.json"  # findings that raised
-GATES = "gates.json"  # what must be so for the numbers to mean anything
+GATES = "gates.json"  # sanity checks
 REPORT = "report.html"
 REPORT_PROBLEMS = "report-problems.json"
-GLANCE = "glance.json"  # what the index says of a page
-CHECKED = "check.done"  # all findings could be made
+GLANCE = "glance.json"  # summary of a page, for the index
+CHECKED = "check.done"  # no finding raised an error
 TABLES = "tables"
 FIGURES = "figures"
 CAPTIONS = "captions.json"  # in the figures' folder of a cell
@@ -25,45 +25,45 @@ CELL = "{cell}"
 SPLIT = f"{CELL}/split.json"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
 PICTURES = f"{CELL}/pictures.npz"
-KEPT = f"{CELL}/.numbers"  # of single runs, for the next time
+ROW_CACHE = f"{CELL}/.numbers"  # cache of metrics per run
 TUNE = f"{CELL}/tune/{{method}}"
-TEACHER = f"{CELL}/local_teacher"  # by which tuning chooses, where the config asks for it
+TEACHER = f"{CELL}/local_teacher"  # the teacher of the selection rule `teacher`
 SUPPORT_SIZE = f"{CELL}/support_size/seed-{{seed}}"
-PROBE = f"{CELL}/probe/seed-{{seed}}"  # of all runs of the seed
-SHADOW = "shadows/member-{member}"  # a model on a random share of the train set
-EXPOSURE = f"{CELL}/exposure/{{run}}"  # a method on every one of them
+PROBE = f"{CELL}/probe/seed-{{seed}}"  # probes of all runs of a seed
+SHADOW = "shadows/member-{member}"  # a model trained on a random part of the train set
+EXPOSURE = f"{CELL}/exposure/{{run}}"  # a method applied to every shadow model
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
-RETRAIN = "retrain"  # the run that all others are compared with
-ORIGINAL = "original"  # the control that is the base model itself; without Retrain, the reference
+RETRAIN = "retrain"  # the reference
+ORIGINAL = "original"  # the control that is the base model; the reference without Retrain
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"
 EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
-EPOCHS = "epochs.npz"  # of a tracked run: what its model says after every epoch
-RECORD = "record.json"  # of all files of a job that has a folder to itself
+EPOCHS = "epochs.npz"  # outputs of a tracked run after every epoch
+RECORD = "record.json"  # of a job with its own folder
 COST = "cost.json"
-PREPARED = "prepared"  # in the folder of a run or a tuning: what it prepared, by name
+PREPARED = "prepared"  # in the folder of a run or a tuning: results of `prepare`, by name
 PREPARED_TENSORS = "prepared.safetensors"
 PREPARED_REPORT = "report.json"
 TRIALS = "trials.csv"
 SELECTED = "selected.json"
-TEACHER_SAYS = "teacher.json"
+TEACHER_RESULT = "teacher.json"
 SUPPORT_SIZES = "support_sizes.npz"
-PROBE_SHOWS = "probe.npz"
+PROBE_RESULT = "probe.npz"
 MARGINS = "margins.npz"  # of a shadow model
-EXPOSED = "exposure.npz"  # those of all, before a method unlearned from each and after
+EXPOSURE_MARGINS = "exposure.npz"  # margins of all shadow models before and after unlearning
 DATA_RECORD = "data.json"
 NEIGHBOURS_RECORD = f"{CELL}/neighbours.json"
 PICTURES_RECORD = f"{CELL}/pictures.json"
 METRICS_RECORD = "metrics.json"
 COSTS_RECORD = "costs.json"
-# In the theory's folder, which is no benchmark's.
-THEORY_POINTS = "theory.csv"  # what is drawn
-THEORY_FINDINGS = "findings.csv"  # what is claimed
+# In the folder of the theory, beside those of benchmarks.
+THEORY_POINTS = "theory.csv"  # values of the figures
+THEORY_FINDINGS = "findings.csv"  # claims
 THEORY_CHECKS = "checks.csv"
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
-# The records of files whose jobs share a folder, by the files' names.
+# Records of files whose jobs share a folder, by the names of the files.
 RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,
@@ -76,7 +76,7 @@ RECORDS = {
     REPORT: GLANCE,
     REPORT_PROBLEMS: GLANCE,
 }
-# What a job that makes a model writes.
+# Outputs of a job that trains a model.
 RUN_FILES = {
     "model": MODEL,
     "outputs": OUTPUTS,
@@ -85,25 +85,25 @@ RUN_FILES = {
     "cost": COST,
 }
 
-# JSON files that carry a hash of themselves.
-SEALED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
+# JSON files that contain their own hash.
+SIGNED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
 
 
-def folder_of(run: str) -> str:
-    """Return the pattern of a run's folder; that of Original is the base model's."""
+def run_folder(run: str) -> str:
+    """Return the pattern of a run's folder; Original has the folder of the base model."""
     return BASE if run == ORIGINAL else RUN
 
 
-def record_of(path: Path) -> Path:
-    """Return the record that says what a file is: beside it."""
-    is_folders = path.parent.name in (TABLES, FIGURES)  # a folder that is all one job's
-    return path.parent / (RECORD if is_folders else RECORDS.get(path.name, RECORD))
+def record_path(path: Path) -> Path:
+    """Return the path of the record that lists a file."""
+    is_shared = path.parent.name in (TABLES, FIGURES)  # folders with one record for all files
+    return path.parent / (RECORD if is_shared else RECORDS.get(path.name, RECORD))
 
 
-def remade_without(path: Path) -> list[Path]:
-    """Return what to delete so that a run makes this file again, if it is needed."""
+def paths_to_delete(path: Path) -> list[Path]:
+    """Return the files and folders to delete so that a run makes this file again."""
     for above in path.parents:
-        # What others do not find prepared they prepare for themselves.
+        # A run that misses prepared files prepares them itself.
         if above.parent.name == PREPARED or above.name in (TABLES, FIGURES):
             return [above]
     return [path]

@@ -1,6 +1,6 @@
-"""Snakemake's own metadata of what rules made: what it compares before it runs a job again.
+"""Read and write Snakemake's metadata of output files, by which it decides to rerun a job.
 
-Of a file without it, Snakemake (9.27) notices neither changed parameters nor changed code.
+Without metadata of a file, Snakemake (9.27) notices neither changed parameters nor changed code.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from collateral.results.files import Unsound, read_json, write_json
 STATE = ".snakemake"
 METADATA = "metadata"
 INCOMPLETE = "incomplete"
-TIMESTAMP = ".snakemake_timestamp"  # in a folder that a rule made: its time
+TIMESTAMP = ".snakemake_timestamp"  # in a folder made by a rule: its modification time
 
 
 def read_metadata(project: Path, outputs: Iterable[str]) -> dict[str, Any]:
-    """Return the metadata of those outputs that have some, by their paths as rules know them."""
+    """Return the metadata of outputs by their paths in rules; outputs without it are left out."""
     found = {output: _read(_path(project, METADATA, output)) for output in outputs}
     return {output: content for output, content in found.items() if content}
 
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
-    """Put it where Snakemake looks for it."""
-    # Both folders: one without the other is what an old Snakemake left, and would be converted.
+    """Write metadata to the files where Snakemake reads it."""
+    # Both folders: Snakemake takes one without the other for that of an old version.
     for kind in (METADATA, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
     for output, content in metadata.items():
@@ -35,19 +35,19 @@ def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def incomplete(project: Path, outputs: Iterable[str]) -> list[str]:
-    """Return those outputs whose job began and did not end: their metadata may be older."""
+    """Return the outputs whose job started and did not finish."""
     return [output for output in outputs if _path(project, INCOMPLETE, output).is_file()]
 
 
 def _read(path: Path) -> Any:
     try:
         return read_json(path) if path.is_file() else None
-    except Unsound:  # which Snakemake takes for none, too
+    except Unsound:  # Snakemake ignores it as well
         return None
 
 
 def _path(project: Path, kind: str, output: str) -> Path:
-    """Return where Snakemake keeps what it knows of an output; long names are split."""
+    """Return the path of Snakemake's metadata of an output; long names are split into folders."""
     name = urlsafe_b64encode(output.encode()).decode()
     length = _longest_name(project) - 1
     *folders, last = (name[start : start + length] for start in range(0, len(name), length))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.results.arrays import ArrayFile, reading, write_arrays
+from collateral.results.arrays import ArrayFile, open_arrays, write_arrays
 
 MANY_CLASSES = 256  # with more classes, only KEPT logits of each example are stored
 KEPT = 10
@@ -64,7 +64,7 @@ class StoredOutputs:
     @property
     def logits(self) -> NDArray[np.float16]:
         """Read the logits, (N, C); they are large and not cached."""
-        with reading(self.path) as file:
+        with open_arrays(self.path) as file:
             if f"{self.set}_logits" in file:
                 logits: NDArray[np.float16] = file[f"{self.set}_logits"]
                 return logits
@@ -81,7 +81,7 @@ class StoredOutputs:
         return self._read("prediction")
 
     def _read(self, part: str) -> NDArray[Any]:
-        with reading(self.path) as file:
+        with open_arrays(self.path) as file:
             array: NDArray[Any] = file[f"{self.set}_{part}"]
             return array
 

@@ -1,4 +1,4 @@
-"""What a run is (record.json, identical on a rerun) and what it cost (cost.json, never)."""
+"""Contents of record.json (identical on a rerun) and cost.json (different on every rerun)."""
 
 import os
 import platform
@@ -10,15 +10,15 @@ from typing import Any
 
 from collateral.contract.tracking import TRACKED
 
-EPOCH_SECONDS = f"{TRACKED}seconds"  # of a tracked run, in cost.json: on the clock by then
-STATED = "stated"  # in place of a phase: seconds that nobody here took
-NAMES_IN_FILE = "names_in_file"  # of a user's weights: by the names that `rename` gave them
 FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
+EPOCH_SECONDS = f"{TRACKED}seconds"  # in cost.json of a tracked run: seconds by epoch
+STATED = "stated"  # in place of a phase: seconds that the user states and that were not measured
+NAMES_IN_FILE = "names_in_file"  # of a user's weights: original names, by the names after `rename`
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that decide the numbers."""
+    """Return the versions of Python and of the packages that results depend on."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
 
 
 def peak_rss_mb() -> float:
-    """Return the largest resident memory of this process so far."""
+    """Return the peak resident memory of this process."""
     # ru_maxrss is in bytes on macOS and in KiB elsewhere.
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
@@ -38,9 +38,10 @@ def peak_rss_mb() -> float:
 def cost(
     seconds: Mapping[str, float], *, device: str, threads: int, peak_device_mb: float | None
 ) -> dict[str, Any]:
-    """Return the cost of a run so far: time by phase, memory and device.
+    """Return the content of cost.json: seconds per phase, peak memory, and the device.
 
-    The peak memory of a forked job leaves out the libraries that it shares with the warm server.
+    Without measured phases, the total is None. The peak memory of a forked job leaves out the
+    libraries that it shares with the warm server.
     """
     return {
         "seconds": dict(seconds),

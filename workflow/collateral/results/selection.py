@@ -1,4 +1,4 @@
-"""What a tuning chose: selected.json, which must be one of the trials in trials.csv."""
+"""Read the outcome of tuning: selected.json, which must be a trial of trials.csv."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collateral.results.files import Unsound, read_json, read_rows
 
 
 def read_selected(path: Path, root: Path) -> dict[str, Any]:
-    """Return the chosen values of a tuning; refuse those that no trial had."""
+    """Return the selected parameter values; raise if they are not those of the chosen trial."""
     content = read_json(checked(path, root))
     values: dict[str, Any] = content["params"]
     trials = read_trials(path.parent / layout.TRIALS, root)
@@ -25,10 +25,10 @@ def read_selected(path: Path, root: Path) -> dict[str, Any]:
 
 
 def read_trials(path: Path, root: Path) -> list[dict[str, str]]:
-    """Return all trials of a tuning."""
+    """Return the rows of trials.csv."""
     return read_rows(checked(path, root))
 
 
 def _text(value: Any) -> str:
-    """Return a value as a CSV file has it."""
+    """Return a value as text in a CSV file."""
     return "" if value is None else str(value)

@@ -1,4 +1,4 @@
-"""Which training examples are forgotten, how they were chosen, and the hash that proves it."""
+"""The forget set of a cell: indices, how it was chosen, and its hash (split.json)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from collateral.results.files import Unsound
 
 
 def ids_hash(ids: NDArray[np.int64]) -> str:
-    """Return a hash of some examples, in whatever order."""
+    """Return a hash of the ids of examples, independent of their order."""
     return hashlib.sha256(str(sorted(ids.tolist())).encode()).hexdigest()
 
 
@@ -38,12 +38,12 @@ class Split:
 
     @property
     def retain_hash(self) -> str:
-        """A hash of the ids of the retained examples."""
+        """Hash of the ids of the retained examples."""
         return ids_hash(self.retain)
 
     @property
     def hash(self) -> str:
-        """A hash of the forget set and of the size of the train set."""
+        """Hash of the forget set and of the size of the train set."""
         content = f"{self.num_train}:{self.forget.tolist()}"
         return hashlib.sha256(content.encode()).hexdigest()
 
@@ -64,7 +64,7 @@ class Split:
 
     @staticmethod
     def load(path: Path, root: Path) -> Split:
-        """Read what `save` wrote; refuse a file that was changed, or chosen of other labels."""
+        """Read a file of `save`; raise if it was changed or made from other labels."""
         content = read_sealed(path, root)
         check_inputs(path, content, root)
         split = Split(

@@ -1,4 +1,4 @@
-"""The long tables metrics.csv and costs.csv: one row a number; how they are written and read."""
+"""Read and write the long tables metrics.csv and costs.csv, which have one row per value."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
 COLUMNS = (*COST_COLUMNS, "status")
-ROW = ["cell", "run", "seed", "metric", "set", "at"]  # what a number is of
+ROW = ["cell", "run", "seed", "metric", "set", "at"]  # columns that identify a value
 REFERENCE = layout.RETRAIN
-NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # of references, in print
-MOST_NAMED = 4  # classes of a forget set, in a title or a caption
+NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # of references
+MOST_NAMED = 4  # at most so many classes of a forget set are listed in a title
 
 Key = tuple[str, str, str, str]  # run, metric, set, at
 
 
 @dataclass(frozen=True)
 class CellTable:
-    """All numbers of one forget set, and what the plan says of it."""
+    """All metrics of one forget set, and its part of the plan."""
 
     name: str
     title: str  # the forget set in words
     labels: dict[str, str]  # run -> label: Retrain first, then in the order of the config
-    kinds: dict[str, str]  # run -> reference, method or control; of all runs, sweeps among them
+    kinds: dict[str, str]  # run -> reference, method or control; for all runs, including sweeps
     troubles: dict[str, dict[str, int]]  # run -> status other than ok -> number of seeds
     seeds: tuple[int, ...]
-    forgotten: dict[str, tuple[int, int]]  # affected class -> examples forgotten, and of how many
+    forgotten: dict[str, tuple[int, int]]  # affected class -> forgotten examples, all examples
     benchmark: BenchmarkPlan
     plan: CellPlan
     _by_seed: dict[Key, NDArray[np.float64]] = field(repr=False)
@@ -48,7 +48,7 @@ class CellTable:
 
     @property
     def reference(self) -> str:
-        """The run that all others are held against: Retrain, or the base where there is none."""
+        """The run that all others are compared with: Retrain, or Original without Retrain."""
         return self.benchmark.reference
 
     @property
@@ -57,7 +57,7 @@ class CellTable:
         return self.reference == layout.RETRAIN
 
     def said(self, text: str) -> str:
-        """Return a text on Retrain with the name of the reference in its place."""
+        """Return a text in which the name of the reference replaces that of Retrain."""
         return text.replace(NAMES[layout.RETRAIN], NAMES[self.reference])
 
     def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
@@ -66,16 +66,16 @@ class CellTable:
         return np.full(len(self.seeds), np.nan) if found is None else found
 
     def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
-        """Return a number over all seeds; NaN where it is undefined."""
+        """Return a value over all seeds; NaN where it is undefined."""
         return self._overall.get(_key(run, metric, set, at), math.nan)
 
     def metrics(self, run: str) -> list[str]:
-        """Return the names of all numbers of a run, by seed or over seeds."""
+        """Return the names of all metrics of a run, per seed or over seeds."""
         keys = [*self._by_seed, *self._overall]
         return sorted({key[1] for key in keys if key[0] == run})
 
     def indices(self, run: str, metric: str, set: str = "") -> list[str]:
-        """Return where a run has this number: sorted, as numbers where they are."""
+        """Return the values of column `at` for a metric of a run, sorted; numbers as numbers."""
         keys = [*self._by_seed, *self._overall]
         return sorted({key[3] for key in keys if key[:3] == (run, metric, set)}, key=at_order)
 
@@ -84,45 +84,45 @@ class CellTable:
         return [run for run in self.labels if self.kinds[run] == kind]
 
     def with_labels(self, labels: Mapping[str, str]) -> CellTable:
-        """Return the cell with the reference and these runs alone."""
+        """Return the cell with only the reference and these runs."""
         known = {run: label for run, label in labels.items() if run in self.kinds}
         return replace(self, labels={self.reference: NAMES[self.reference], **known})
 
     def with_sweeps(self) -> CellTable:
-        """Return the cell with all its runs, those of sweeps among them."""
+        """Return the cell with all runs, including those of sweeps."""
         return self.with_labels(self.benchmark.labels)
 
     def trouble(self, run: str) -> str:
-        """Say how many seeds diverged, collapsed or were skipped; empty where none."""
+        """Return how many seeds diverged, collapsed or were skipped, as text; empty if none."""
         counts = self.troubles[run].items()
         return ", ".join(f"{status} ({n} of {len(self.seeds)} seeds)" for status, n in counts)
 
     def failed(self, run: str) -> bool:
-        """Tell whether no seed ended well."""
+        """Tell whether no seed has the status ok."""
         return sum(self.troubles[run].values()) == len(self.seeds)
 
 
 @dataclass(frozen=True)
 class BenchmarkTable:
-    """All numbers of a benchmark: of its cells, and over them."""
+    """All metrics of a benchmark: per cell, and over all cells."""
 
     plan: BenchmarkPlan
     cells: tuple[CellTable, ...]
     _over_cells: dict[Key, float] = field(default_factory=dict, repr=False)
 
     def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
-        """Return a number over all cells; NaN where it is undefined."""
+        """Return a value over all cells; NaN where it is undefined."""
         return self._over_cells.get(_key(run, metric, set, at), math.nan)
 
 
 def mean(values: NDArray[np.floating]) -> float:
-    """Return the mean of what is defined; NaN where nothing is."""
+    """Return the mean of the defined values; NaN if there is none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else np.nan
 
 
 def std(values: NDArray[np.floating]) -> float:
-    """Return the sample standard deviation (ddof=1) of what is defined; NaN for fewer than two."""
+    """Return the sample standard deviation (ddof=1) of defined values; NaN for fewer than two."""
     defined = values[~np.isnan(values)]
     return float(defined.std(ddof=1)) if defined.size > 1 else np.nan
 
@@ -133,7 +133,7 @@ def standard_error(values: NDArray[np.floating]) -> float:
 
 
 def at_order(at: str) -> tuple[bool, int, str]:
-    """Return what indices are sorted by: numbers first, as numbers."""
+    """Return the sort key of a value of column `at`: numbers first, in their order."""
     is_number = at.isdecimal()
     return not is_number, int(at) if is_number else 0, at
 
@@ -147,7 +147,7 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
             **place,
             **_fields(row),
             "kind": cell.kind_of(row.run),
-            "status": cell.status_of(row.run, row.seed),
+            "status": cell.worst_status(row.run, row.seed),
         }
         for row in sorted(rows, key=_order)
     )
@@ -155,9 +155,10 @@ def write_cell(path: Path, cell: CellResults, rows: Iterable[Row], columns: Sequ
 
 
 def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row] = ()) -> None:
-    """Write the cells' files one below another, sorted by cell, byte for byte; then `over_cells`.
+    """Concatenate the files of cells, sorted by cell and unchanged; append the rows `over_cells`.
 
-    What is over all cells has no cell: it is of methods, or of their ranks, in Retrain's name.
+    Rows over all cells have an empty cell. They are of methods; ranks of all methods together are
+    stored under the name of Retrain.
     """
     header, bodies = "", []
     for cell in cells:
@@ -240,7 +241,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "metric": row.metric,
         "set": row.set,
         "at": "" if row.at is None else row.at,
-        # A Python float: numpy's own is written with its type's name around it.
+        # A Python float: the text of a numpy float contains the name of its type.
         "value": float(row.value) if math.isfinite(row.value) else "",
     }
 
@@ -259,7 +260,7 @@ def _keys(frame: pd.DataFrame) -> Iterable[Key]:
 
 
 def _forgotten(overall: Mapping[Key, float], reference: str) -> dict[str, tuple[int, int]]:
-    """Return how many examples of each affected class are forgotten, and of how many."""
+    """Return, for each affected class, the number of forgotten examples and of all examples."""
     names = [at for run, metric, _, at in overall if metric == "forget_count" and run == reference]
     counts = ("forget_count", "train_count")
     return {
@@ -281,7 +282,7 @@ def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) 
 
 
 def _troubles(rows: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """Count the seeds of each run that did not end well, by status."""
+    """Count the seeds of each run with a status other than ok, by status."""
     if "status" not in rows:  # costs alone
         return {}
     ended = rows[["run", "seed", "status"]].drop_duplicates()

@@ -1,73 +1,232 @@
-"""Unpack archives of results and join them with what is here; all of it or nothing."""
+"""Unpack archives that `collateral bundle` wrote into the folder of results: all files or none.
+
+A new file is taken. A file that differs from the one in the folder, or in another archive, is
+refused. Files that are derived from several runs (metrics, tables, figures, pages) are left out if
+they differ, and the next run makes them again. The files in the folder stay as they are.
+"""
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+import tarfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from collateral.results.bundle import INDEX, RESULTS, THEORY, pages, results_files
-from collateral.results.join import Joined, derived, join
+from collateral.results import layout
+from collateral.results.bundle import (
+    INDEX,
+    MANIFEST,
+    METADATA,
+    RESULTS,
+    THEORY,
+    VERSION,
+    is_hidden,
+    pages,
+    results_files,
+)
+from collateral.results.chain import checked, read_sealed
+from collateral.results.files import Unsound, read_json
 from collateral.results.metadata import read_metadata, write_metadata
-from collateral.results.unpack import Source, unpack
 from collateral.results.verification import walk
+
+AGAIN = "copy or bundle it again"
+# Names of derived files and folders, in the folder of a cell and in that of a benchmark.
+NUMBERS = {
+    *(layout.METRICS, layout.METRICS_RECORD, layout.COSTS, layout.COSTS_RECORD),
+    *(layout.PROBLEMS, layout.GATES),
+}
+PAGE = {
+    *(layout.PLAN, *NUMBERS, layout.TABLES, layout.FIGURES),
+    *(layout.REPORT, layout.GLANCE, layout.REPORT_PROBLEMS, layout.CHECKED),
+}
+NEIGHBOURS = {
+    *(Path(layout.NEIGHBOURS).name, Path(layout.NEIGHBOURS_RECORD).name),
+    *(Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Results in a folder or from an archive."""
+
+    label: str  # for messages
+    benchmarks: Sequence[str]
+    files: Mapping[str, Path]  # by name below the folder of results
+    metadata: Mapping[str, Any]  # Snakemake's, by the paths of its outputs
 
 
 @dataclass(frozen=True)
 class Unbundled:
-    """What was done."""
+    """Summary of what was unpacked."""
 
     benchmarks: list[str]
-    num_files: int  # that are new
-    left_out: list[str]  # what is to be made again
+    num_files: int  # new files
+    left_out: list[str]  # groups of derived files that the next run makes again
 
 
 def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
-    """Put what archives have into the folder of results; on a conflict change nothing."""
+    """Put the files of archives into the folder of results; on a conflict change nothing."""
     # Beside the folder itself, if a link stands for it: moving is renaming then.
     beside = results.resolve().parent
     with TemporaryDirectory(prefix=".unbundle-", dir=beside) as name:
-        unpacked = [
-            unpack(archive, Path(name) / str(number)) for number, archive in enumerate(archives)
+        scratch = Path(name)
+        sources = [
+            _unpack(archive, scratch / str(number)) for number, archive in enumerate(archives)
         ]
-        benchmarks = sorted({benchmark for names, _ in unpacked for benchmark in names})
-        sources = [source for _, source in unpacked]
-        if not pages(results) <= {*benchmarks}:
-            sources = [_without_index(source) for source in sources]
-        here = Source(str(results), results_files(results, benchmarks), {})
-        _check_here(results, benchmarks)
-        joined = join([here, *sources])
-        if joined.conflicts:
-            raise ValueError("\n".join([*joined.conflicts, "nothing was changed"]))
-        new = [name for name, source in joined.origin.items() if source is not here]
-        # Before the files: of those without metadata, Snakemake would notice no change.
-        write_metadata(results.parent, _new_metadata(joined, sources, results))
-        for file in new:
-            _move(joined.path(file), results / file, joined.times[file])
-    return Unbundled(benchmarks, len(new), sorted(map(str, joined.left_out)))
+        benchmarks = sorted({name for source in sources for name in source.benchmarks})
+        here = Source(str(results), benchmarks, results_files(results, benchmarks), {})
+        origin, left_out = _join(here, sources)
+        if not pages(results) <= {*benchmarks}:  # an index that shows only some of the pages
+            left_out.add("index")
+        origin = {
+            name: source
+            for name, source in origin.items()
+            if source is here or _derived_group(name) not in left_out
+        }
+        _check_sound(here, origin, scratch / "joined")
+        # Before the files: Snakemake notices no change of files without metadata.
+        write_metadata(results.parent, _new_metadata(sources, results, left_out))
+        new = [name for name, source in origin.items() if source is not here]
+        _move({name: origin[name].files[name] for name in new}, results)
+    return Unbundled(benchmarks, len(new), sorted(left_out))
 
 
-def _without_index(source: Source) -> Source:
-    """Leave out an index that knows nothing of other pages that are here."""
-    files = {name: path for name, path in source.files.items() if name != INDEX}
-    own = {output: said for output, said in source.metadata.items() if Path(output).name != INDEX}
-    return Source(source.label, files, own)
+def _unpack(archive: Path, folder: Path) -> Source:
+    """Extract an archive into an empty folder; refuse what `bundle` does not write."""
+    with _broken_archives_named(archive), tarfile.open(archive, "r:") as file:
+        members = file.getmembers()
+        _check_names(archive, members)
+        file.extractall(folder, members, filter="data")
+    manifest = _read_manifest(archive, folder)
+    _check_complete(archive, members, manifest)
+    benchmarks = manifest["benchmarks"]
+    known = tuple(f"{RESULTS}/{name}/" for name in (*benchmarks, THEORY))
+    metadata = {
+        output: content
+        for output, content in read_json(folder / METADATA).items()
+        if output.startswith(known) or output == f"{RESULTS}/{INDEX}"
+    }
+    return Source(str(archive), benchmarks, results_files(folder / RESULTS, benchmarks), metadata)
 
 
-def _check_here(results: Path, benchmarks: Iterable[str]) -> None:
-    faults = [fault for name in (*benchmarks, THEORY) for fault in walk(results / name).faults]
-    if faults:
-        lines = [f"{fault.path}: {fault.reason}" for fault in faults]
-        remedy = "what is here is not sound; `collateral verify --fix` deletes it"
-        raise ValueError("\n".join([*lines, f"nothing was changed: {remedy}"]))
+@contextmanager
+def _broken_archives_named(archive: Path) -> Iterator[None]:
+    if not archive.is_file():
+        raise ValueError(f"{archive}: there is no such file")
+    try:
+        yield
+    except (tarfile.TarError, EOFError) as error:
+        raise ValueError(f"{archive}: broken, or no bundle: {error}; {AGAIN}") from None
 
 
-def _new_metadata(joined: Joined, sources: Sequence[Source], results: Path) -> dict[str, Any]:
-    """Return what Snakemake must know of what is new, and of what it knows nothing yet."""
+def _check_names(archive: Path, members: Sequence[tarfile.TarInfo]) -> None:
+    """Refuse links and names outside results/ before anything is extracted."""
+    names = [member.name for member in members]
+    if MANIFEST not in names or METADATA not in names:
+        raise ValueError(f"{archive}: no bundle: there is no {MANIFEST} in it; {AGAIN}")
+    if len(names) != len({*names}):
+        raise ValueError(f"{archive}: has several files of one name; {AGAIN}")
+    for member in members:
+        if not member.isreg():
+            raise ValueError(f"{archive}: {member.name!r} is not a plain file; do not trust it")
+        if member.name not in (MANIFEST, METADATA) and not _is_below_results(member.name):
+            raise ValueError(f"{archive}: {member.name!r} is not below {RESULTS}/; do not trust it")
+
+
+def _is_below_results(name: str) -> bool:
+    path = PurePosixPath(name)
+    is_below = path.parts[:1] == (RESULTS,) and len(path.parts) > 1
+    return is_below and str(path) == name and "\\" not in name and not is_hidden(name)
+
+
+def _read_manifest(archive: Path, folder: Path) -> dict[str, Any]:
+    try:
+        manifest = read_sealed(folder / MANIFEST)
+        checked(folder / METADATA, folder, folder / MANIFEST)
+    except Unsound as fault:
+        raise ValueError(f"{archive}: {fault.path.name}: {fault.reason}; {AGAIN}") from None
+    if manifest.get("version") != VERSION:
+        versions = f"version {manifest.get('version')}, and this Collateral reads {VERSION}"
+        raise ValueError(f"{archive}: {versions}; unpack it with the one that wrote it")
+    for name in manifest["benchmarks"]:
+        if PurePosixPath(name).parts != (name,) or is_hidden(name):
+            raise ValueError(f"{archive}: {name!r} is no benchmark's name; do not trust it")
+    return manifest
+
+
+def _check_complete(
+    archive: Path, members: Sequence[tarfile.TarInfo], manifest: Mapping[str, Any]
+) -> None:
+    """Refuse an archive with fewer, more or other files than its manifest says."""
+    names = [PurePosixPath(member.name).parts[1:] for member in members]
+    names = [name for name in names if name]
+    if len(names) != manifest["num_files"]:
+        counts = f"{len(names)} of its {manifest['num_files']} files are there"
+        raise ValueError(f"{archive}: {counts}; {AGAIN}")
+    known = {*manifest["benchmarks"], THEORY}
+    for first, *rest in names:
+        if first not in known and (rest or first != INDEX):
+            raise ValueError(f"{archive}: {first!r} is no benchmark that it names; {AGAIN}")
+
+
+def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], set[str]]:
+    """Return the first source of every file, and the derived groups that differ."""
+    origin, left_out, conflicts = dict[str, Source](), set[str](), []
+    for source in (here, *archives):
+        for name, path in source.files.items():
+            first = origin.setdefault(name, source)
+            # The cost of a job may differ between machines: the first is kept.
+            is_cost = PurePosixPath(name).name == layout.COST
+            if is_cost or filecmp.cmp(first.files[name], path, shallow=False):
+                continue
+            if group := _derived_group(name):
+                left_out |= {group, "index"}
+            else:
+                conflicts.append(f"{RESULTS}/{name}: differs: {first.label} and {source.label}")
+    if conflicts:
+        remedy = "nothing was changed; `collateral verify` checks the results here"
+        raise ValueError("\n".join([*conflicts, remedy]))
+    return origin, left_out
+
+
+def _derived_group(name: str) -> str | None:
+    """Return the group of derived files that a file belongs to; a group is taken as a whole."""
+    first, *rest = PurePosixPath(name).parts
+    if first == THEORY or name == INDEX:
+        return THEORY if first == THEORY else "index"
+    if rest and (rest[0] in PAGE or (len(rest) == 2 and rest[1] in NUMBERS)):
+        return f"{first} metrics, tables, figures and page"
+    if len(rest) == 2 and rest[1] in NEIGHBOURS:
+        return f"{first} {rest[0]} neighbours and pictures"
+    return None
+
+
+def _check_sound(here: Source, origin: Mapping[str, Source], joined: Path) -> None:
+    """Verify the results as they would be after joining, in a folder of links."""
+    for name, source in origin.items():
+        (joined / name).parent.mkdir(parents=True, exist_ok=True)
+        (joined / name).symlink_to(source.files[name].absolute())
+    faults = [fault for name in (*here.benchmarks, THEORY) for fault in walk(joined / name).faults]
+    if not faults:
+        return
+    lines = []
+    for fault in faults:
+        name = fault.path.relative_to(joined).as_posix()
+        reason = fault.reason.replace(f"{joined}{os.sep}", f"{RESULTS}/")
+        lines.append(f"{origin.get(name, here).label}: {RESULTS}/{name}: {reason}")
+    remedy = f"{AGAIN} if an archive is damaged; `collateral verify --fix` deletes damaged results"
+    raise ValueError("\n".join([*lines, f"nothing was changed: {remedy}"]))
+
+
+def _new_metadata(sources: Sequence[Source], results: Path, left_out: set[str]) -> dict[str, Any]:
+    """Return the metadata of new files, and of files that Snakemake has no metadata of."""
     given: dict[str, Any] = {}
     for source in reversed(sources):  # of several, the first stays
         given |= source.metadata
@@ -76,12 +235,22 @@ def _new_metadata(joined: Joined, sources: Sequence[Source], results: Path) -> d
     return {
         output: content
         for output, content in given.items()
-        if derived(names[output]) not in joined.left_out
+        if _derived_group(names[output]) not in left_out
         if not (output in here and (results / names[output]).exists())
     }
 
 
-def _move(source: Path, target: Path, time: int) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(source, target)
-    os.utime(target, ns=(time, time))
+def _move(files: Mapping[str, Path], results: Path) -> None:
+    """Move new files, all with one time, so that Snakemake takes none for older than another.
+
+    A file whose record is in the folder already gets the time of the record: it is as old as its
+    job, and files that were made from it are not older.
+    """
+    records = {name: results / layout.record_path(Path(name)) for name in files}
+    known = {name: path.stat().st_mtime_ns for name, path in records.items() if path.exists()}
+    now = time.time_ns()
+    for name, path in files.items():
+        target = results / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(path, target)
+        os.utime(target, ns=(known.get(name, now),) * 2)

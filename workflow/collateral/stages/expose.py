@@ -73,7 +73,7 @@ def expose(
         done = exposure.unlearn_shadow(this, values, session.train, own)
         found.append(done or exposure.skip_shadow(shadow))
         LOG.info("member %d of %d: %d forgotten", member, len(shadows), len(this.task.forget))
-    path = job.out / layout.EXPOSED
+    path = job.out / layout.EXPOSURE_MARGINS
     exposure.stack_margins(margins, found).save(path)
     record |= {
         "numerics": numerics_of(exposure.list_devices(found)),

@@ -29,7 +29,7 @@ def gather(
     names = (layout.METRICS, layout.COSTS, layout.PROBLEMS)
     metrics, cell_costs, known = ([checked(root / c / n, root) for c in plan.cells] for n in names)
     for path in metrics:
-        check_plan(root / layout.PLAN, plan, read_sealed(layout.record_of(path), root))
+        check_plan(root / layout.PLAN, plan, read_sealed(layout.record_path(path), root))
     write_benchmark(out, metrics)
     write_benchmark(costs, cell_costs)
     table = read(plan, out)
@@ -41,7 +41,7 @@ def gather(
     of_metrics = (out, problems, gates), [*metrics, *known]
     for made, inputs in (of_metrics, ((costs,), cell_costs)):
         about = {INPUTS: hashes([root / layout.PLAN, *inputs], root)}
-        write_record(layout.record_of(made[0]), about, root=root, files=made)
+        write_record(layout.record_path(made[0]), about, root=root, files=made)
 
 
 def check_plan(path: Path, plan: BenchmarkPlan, of_cell: Mapping[str, Any]) -> None:

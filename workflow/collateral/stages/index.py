@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from collateral.report.index import pages_in, render_index
+from collateral.report.index import list_pages, render_index
 from collateral.results import layout
 from collateral.results.chain import sealed_page
 from collateral.results.files import atomic
@@ -18,7 +18,7 @@ def index(
     out: Annotated[Path, "the index"],
 ) -> None:
     """Render the index and write it."""
-    pages = pages_in(results, [*first])
+    pages = list_pages(results, [*first])
     inputs = [results / page.name / layout.GLANCE for page in pages]
     inputs += [theory / layout.RECORD] if theory else []
     page = sealed_page(render_index(pages, theory), inputs, out.parent)

@@ -74,11 +74,11 @@ def write_records(cell: CellResults, out: Path, costs: Path, problems: Path) -> 
     of_cell = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
     inputs = [root / name.format(cell=cell.name) for name in of_cell]
     about = {"cell": cell.name, INPUTS: hashes([*inputs, *cell.records()], root)}
-    write_record(layout.record_of(costs), about, root=root, files=[costs])
+    write_record(layout.record_path(costs), about, root=root, files=[costs])
     options: dict[str, Any] = {name: list(getattr(cell, name)) for name in LISTS}
     for kind in ("method", "control"):
         options[f"{kind}s"] = [run for run, its_kind in cell.kinds.items() if its_kind == kind]
     if cell.reference != layout.RETRAIN:
         options["reference"] = cell.reference
     about["options"] = options
-    write_record(layout.record_of(out), about, root=root, files=[out, problems])
+    write_record(layout.record_path(out), about, root=root, files=[out, problems])

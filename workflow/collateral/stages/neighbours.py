@@ -50,7 +50,7 @@ def neighbours(
     found.save(out)
     inputs = hashes([data, split, *embeddings], root)
     about = {"seeds": list(seeds), "code": code, INPUTS: inputs}
-    write_record(layout.record_of(out), about, root=root, files=[out])
+    write_record(layout.record_path(out), about, root=root, files=[out])
 
 
 def neighbours_of(

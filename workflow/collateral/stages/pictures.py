@@ -37,7 +37,7 @@ def pictures(
     forgotten = np.unique(np.concatenate([np.array([], np.int64), *forget]))
     pictures_of(dataset, nearest, forgotten, keep).save(out)
     about = {"keep": keep, "code": code, INPUTS: hashes([data, neighbours, *withheld], root)}
-    write_record(layout.record_of(out), about, root=root, files=[out])
+    write_record(layout.record_path(out), about, root=root, files=[out])
 
 
 def pictures_of(

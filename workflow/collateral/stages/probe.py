@@ -62,7 +62,7 @@ def probe(
     if asked.zrf:
         with this.phase("zrf"):
             arrays["zrf_logits"] = prober.untrained().numpy()
-    file = job.out / layout.PROBE_SHOWS
+    file = job.out / layout.PROBE_RESULT
     Probe(np.array(runs), **arrays).save(file)
     record["numerics"] = numerics_of(this.devices)
     write_record(job.out / layout.RECORD, record, root=session.folder, files=[file])

@@ -27,7 +27,7 @@ def teacher(*, job: MethodJob) -> None:
     shutil.rmtree(job.out / layout.PREPARED, ignore_errors=True)
     folder = job.out / layout.PREPARED / prepared_name(job.method, params)
     prepared.save(folder, session.device, session.folder, job.preparation_record(params))
-    path = job.out / layout.TEACHER_SAYS
+    path = job.out / layout.TEACHER_RESULT
     write_json(path, {"teacher_ua": prepared.reported["teacher_ua"]})
     write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])
     write_cost(job.out, prepared.seconds, session.device, session.folder)

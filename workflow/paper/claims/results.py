@@ -70,7 +70,7 @@ def _long_tables(folder: Path) -> Iterator[Path]:
     """Yield the long tables, checked where they have records: those in docs/data have none."""
     for path in (folder / layout.METRICS, folder / layout.COSTS):
         if path.is_file():
-            yield checked(path, folder) if layout.record_of(path).is_file() else path
+            yield checked(path, folder) if layout.record_path(path).is_file() else path
 
 
 def plan_from_runs(metrics: Path) -> BenchmarkPlan:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield the costs of every run; the base model, taken as it is, costs nothing."""
-    for result in cell.everyone():
+    for result in cell.all_results():
         if result.run == ORIGINAL:
             yield Row(result.run, "rte", 0.0, result.seed)
             continue
@@ -65,7 +65,7 @@ def device_of(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
 def _ledger(cell: CellResults) -> Iterator[Row]:
     """Yield each run's share of Retrain's time, and from how many deletions on it pays."""
     by_run: dict[str, list[Result]] = {}
-    for result in cell.everyone():
+    for result in cell.all_results():
         by_run.setdefault(result.run, []).append(result)
     retrain = _mean_seconds(by_run[RETRAIN])
     devices = {run: _devices(results) for run, results in by_run.items()}

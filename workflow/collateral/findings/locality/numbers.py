@@ -38,7 +38,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
             yield from _noise(binned)
         for result in cell.results():
             rows = _differences(binned, result)
-            is_lost = result.is_diverged or cell.referred(result.seed).is_diverged
+            is_lost = result.is_diverged or cell.reference_result(result.seed).is_diverged
             yield from map(undefined, rows) if is_lost else rows
             if result.run in cell.tracked:
                 yield from _losses_by_epoch(binned, result)
@@ -83,7 +83,7 @@ class Binned:
     def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[tuple[float, float]]:
         """Return the reference's accuracy minus that of each model of a seed: near, and far."""
         is_near = self.is_near[self.cell.seeds.index(seed)]
-        before = bin_mean(self.right(self.cell.referred(seed)), is_near, 2)
+        before = bin_mean(self.right(self.cell.reference_result(seed)), is_near, 2)
         lost = (before - bin_mean(self.right(model), is_near, 2) for model in models)
         return [(float(near), float(far)) for far, near in lost]
 
@@ -132,7 +132,10 @@ def _differences(binned: Binned, result: Result) -> Iterator[Row]:
     """Yield the reference's accuracy and confidence minus the run's, by bin, near and far."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins = binned.bins[place]
-    before, own = binned.measures(binned.cell.referred(result.seed)), binned.measures(result)
+    before, own = (
+        binned.measures(binned.cell.reference_result(result.seed)),
+        binned.measures(result),
+    )
     for measure in own:
         deltas = bin_mean(before[measure], bins) - bin_mean(own[measure], bins)
         for b, value in enumerate(deltas):
@@ -144,7 +147,7 @@ def _differences(binned: Binned, result: Result) -> Iterator[Row]:
 
 def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
     """Yield what each epoch's model loses near and far; undefined where one diverged."""
-    is_lost = binned.cell.referred(result.seed).is_diverged
+    is_lost = binned.cell.reference_result(result.seed).is_diverged
     models = result.epochs()
     for epoch, losses in enumerate(binned.losses(result.seed, models)):
         for name, value in zip(("near_loss", "far_loss"), losses, strict=True):
@@ -157,7 +160,7 @@ def _is_defined(model: Result | Epoch) -> bool:
 
 
 def _disagreements(cell: CellResults, result: Result) -> Iterator[Row]:
-    before = cell.referred(result.seed)
+    before = cell.reference_result(result.seed)
     own, other = (cell.sets(r.train.prediction, r.test.prediction) for r in (result, before))
     is_lost = result.is_diverged or before.is_diverged
     for name in own:

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield what the config asks for; nothing where it does not."""
     by_run: dict[str, list[Result]] = {}
-    for result in cell.everyone():
+    for result in cell.all_results():
         if "@" not in result.run:
             by_run.setdefault(result.run, []).append(result)
     probes = [cell.probe(seed) for seed in cell.seeds] if cell.probed else []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield what every run has reported; refuse a name that is a metric already."""
-    for result in cell.everyone():
+    for result in cell.all_results():
         if result.run == ORIGINAL:  # its record is the base model's
             continue
         said: dict[str, float] = result.record["extra"]

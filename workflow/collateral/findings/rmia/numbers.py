@@ -32,7 +32,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     """Yield AUC and TPR of every run by seed, and the intervals of the AUC."""
     attack = Attack(cell)
     yield Row(RETRAIN, "rmia_non_members", float(len(attack.non_members)))
-    everyone = list(cell.everyone())
+    everyone = list(cell.all_results())
     for run in (RETRAIN, *cell.runs):
         found = [attack.on(result) for result in everyone if result.run == run]
         for seed, one in zip(cell.seeds, found, strict=True):

@@ -24,10 +24,10 @@ def numbers(cell: CellResults) -> Iterator[Row]:
     forget, labels = cell.split.forget, cell.labels
     count = len(labels.class_names)
     unseen = {
-        seed: class_means(cell.referred(seed).test.logits, labels.test, count)
+        seed: class_means(cell.reference_result(seed).test.logits, labels.test, count)
         for seed in cell.seeds
     }
-    for result in cell.everyone():
+    for result in cell.all_results():
         forgotten = class_means(result.train.logits[forget], labels.train[forget], count)
         value = math.nan if result.is_diverged else divergence(forgotten, unseen[result.seed])
         yield Row(result.run, "rf_js", value, result.seed)

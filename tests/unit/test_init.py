@@ -57,7 +57,7 @@ def test_a_list_of_files_is_a_cell_and_none_of_them_is_tested_on(tmp_path):
     assert only.cells["withdrawn"].forget["kind"] == "files"
     tree = propose(wish(root, forget=tmp_path / "withdrawn.txt")).tree
     assert not set(gone) & {file.path for file in tree.test}
-    assert tree.counts(tree.test) == (4, 4)
+    assert tree.examples.count(test=True) == (4, 4)
 
 
 def test_a_withdrawn_file_that_is_not_there_is_named(tmp_path):
@@ -306,7 +306,10 @@ def test_persons_to_forget_are_found_in_the_table_at_the_folder(tmp_path, place,
     check_plan({"pictures": planned})
     tree = propose(wish(root, table=tmp_path / place, forget_where=where.Params.model_validate(
         {"column": "person", "is": values}))).tree  # fmt: skip
-    train, test = ({*tree.columns(part)["person"]} for part in (tree.train, tree.test))
+    train, test = (
+        {*tree.examples.read_columns(tree.examples.rows(test=test))["person"]}
+        for test in (False, True)
+    )
     assert not train & test and {*values} <= train
 
 

@@ -16,7 +16,8 @@ from pydantic import Field, field_validator, model_validator
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize, TestSeed
 from collateral.contract.params import UserPath
 from collateral.contract.spelling import unknown
-from collateral.data._reading.share import drawn
+from collateral.data._reading.examples import split
+from collateral.data._reading.test_set import draw_examples
 from collateral.data._reading.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
@@ -112,15 +113,15 @@ def load(options: Options) -> Dataset:
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
     if not facts.test:
-        is_test = drawn(labels, options.test_share, options.test_seed)
+        drawn = draw_examples(labels.tolist(), range(total), options.test_share, options.test_seed)
+        is_test = np.isin(np.arange(total), [*drawn])
     known = class_names(options) or _own_names(parts[0], facts)
-    mean, std = statistics(images[~is_test])
+    train, test = split(images, is_test)
     return Dataset(
-        images[~is_test],
-        images[is_test],
+        train,
+        test,
         Labels(labels[~is_test], labels[is_test], known),
-        mean,
-        std,
+        *statistics(train),
         facts.padding if options.padding is None else options.padding,
         facts.flip if options.flip is None else options.flip,
     )

@@ -205,8 +205,8 @@ def unreadable(tree: Tree) -> dict[str, str]:
 
 def _num_forget(wish: Wish, tree: Tree) -> int:
     """Return how many train images are to be forgotten; refuse none, and all of them."""
-    columns = tree.columns(tree.train)
-    count, option = int(FRACTION * tree.counts(tree.train)[0]), "--forget"
+    labels, columns = tree.examples.train_columns()
+    count, option = int(FRACTION * labels.count(0)), "--forget"
     try:
         if wish.forget:
             tested = [file.path for file in tree.test]

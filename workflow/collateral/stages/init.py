@@ -152,7 +152,8 @@ def _refuse_working_folder(folder: Path) -> None:
 def _seen(found: Proposal) -> list[str]:
     tree = found.tree
     width, height = looks(tree)
-    counts = [*zip(tree.class_names, tree.counts(tree.train), tree.counts(tree.test), strict=True)]
+    num_train, num_test = (tree.examples.count(test=test) for test in (False, True))
+    counts = [*zip(tree.class_names, num_train, num_test, strict=True)]
     longest = max(len(name) for name, *_ in counts[:MOST_LISTED])
     more = len(counts) - MOST_LISTED
     return [

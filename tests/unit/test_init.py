@@ -14,8 +14,8 @@ from collateral.data._reading.listing import known_tree
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
 from collateral.plan.presentation import plan_of
-from collateral.plan.proposal import Wish, propose
-from collateral.plan.proposal_text import as_yaml
+from collateral.plan.proposal import InitRequest, propose
+from collateral.plan.proposal_text import format_yaml
 from collateral.plan.rates import SHIPPED
 from collateral.plan.soundness import check_plan
 
@@ -29,7 +29,7 @@ def _elsewhere(tmp_path, monkeypatch):
 
 def wish(folder, **more):
     known = {"forget": None, "trained": None, "size": None, "minutes": 60, "cores": 2}
-    return Wish(folder, "resnet8", rates=SHIPPED["cpu"], **{**known, **more})
+    return InitRequest(folder, "resnet8", rates=SHIPPED["cpu"], **{**known, **more})
 
 
 def write_list(folder, names):
@@ -45,8 +45,8 @@ def benchmark(folder):
 def test_what_is_written_is_what_was_proposed(tmp_path):
     root = write_folder(tmp_path / "pictures", ("yes", "null", "a: b", *HOSTILE), each=(6, 2))
     found = propose(wish(root))
-    assert parse(as_yaml(found)) == found.config()
-    assert load(found.config()) == load(parse(as_yaml(found)))
+    assert parse(format_yaml(found)) == found.config()
+    assert load(found.config()) == load(parse(format_yaml(found)))
 
 
 def test_a_list_of_files_is_a_cell_and_none_of_them_is_tested_on(tmp_path):

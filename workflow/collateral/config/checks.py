@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from collateral.config.cells import cells_of, class_cells
-from collateral.config.errors import Place, caught, explain, key_of
+from collateral.config.errors import Place, collect_errors, explain, key_of
 from collateral.config.methods import resolve
 from collateral.config.names import LONGEST, is_slug, name_errors
 from collateral.config.schema import ALL, BenchmarkConfig
@@ -183,7 +183,7 @@ def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for name, raw in benchmark.methods.items():
         place = (*where, "methods", name)
         yield from name_errors(place)
-        yield from caught(partial(resolve, name, raw, place))
+        yield from collect_errors(partial(resolve, name, raw, place))
 
 
 def _heir_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterator[str]:
@@ -222,7 +222,7 @@ def _cell_errors(
             yield f"{key_of(place)}: not under `methods:`{nearest(name, benchmark.methods)}"
             continue
         merged = {**benchmark.methods[name], **raw}
-        yield from caught(partial(resolve, name, merged, place))
+        yield from collect_errors(partial(resolve, name, merged, place))
 
 
 def _forget_errors(

@@ -117,7 +117,7 @@ def _is_model(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseModel)
 
 
-def caught(check: Callable[[], object]) -> Iterator[str]:
+def collect_errors(check: Callable[[], object]) -> Iterator[str]:
     """Yield what a check raises, a line each."""
     try:
         check()

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from collateral.config.checks import benchmark_errors
 from collateral.config.errors import ConfigError, explain
-from collateral.config.plugged import plugged_errors
+from collateral.config.plugin_checks import plugin_errors
 from collateral.config.schema import Config
 from collateral.config.yaml import read_file
 from collateral.contract.plugins import add_plugins, problems
@@ -27,7 +27,7 @@ def load(raw: Mapping[str, Any]) -> Config:
         raise ConfigError(explain(error, Config, ())) from None
     _raise(f"plugins: {problem}" for problem in problems(config.plugins))
     add_plugins(config.plugins)
-    _raise(plugged_errors(config))
+    _raise(plugin_errors(config))
     _raise(_errors(config))
     return config
 

@@ -43,7 +43,7 @@ def short(value: Any) -> str:
     return format(value, "g") if isinstance(value, float) else str(value).lower()
 
 
-def varied(values: Mapping[str, Any]) -> list[str]:
+def format_varied(values: Mapping[str, Any]) -> list[str]:
     """Return what the name of a sweep's run has after the method's, part by part."""
     return [f"{key}={short(value)}" for key, value in values.items()]
 

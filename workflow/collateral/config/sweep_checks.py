@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 
 from collateral.config.cells import cells_of
-from collateral.config.errors import ConfigError, Place, caught, key_of
+from collateral.config.errors import ConfigError, Place, collect_errors, key_of
 from collateral.config.methods import MethodSpec, resolve, validate
-from collateral.config.names import LONGEST_RUN, is_slug, name_errors, short, varied
+from collateral.config.names import LONGEST_RUN, format_varied, is_slug, name_errors, short
 from collateral.config.schema import BenchmarkConfig, SweepConfig
 from collateral.contract.plugins import params_class
 from collateral.contract.spelling import shown, unknown
@@ -75,7 +75,7 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
             if not is_slug(text.lstrip("-")):
                 place = key_of((*where, part, name))
                 yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
-        run = "@".join(varied({name: exact[name] for name in given}))
+        run = "@".join(format_varied({name: exact[name] for name in given}))
         if len(f"{spec.name}@{run}") > LONGEST_RUN:
             yield f"{key_of(where)}: run {shown(run)}: more than {LONGEST_RUN} letters for a folder"
         if run in named:
@@ -93,6 +93,8 @@ def _value_errors(
     for given, part in ((along, "along"), (values, "vary")):
         # Tuning may choose any of the trials; what is wrong with all of them is said once.
         checks = (partial(validate, spec, {**trial, **given}, (*where, part)) for trial in trials)
-        if messages := dict.fromkeys(message for check in checks for message in caught(check)):
+        if messages := dict.fromkeys(
+            message for check in checks for message in collect_errors(check)
+        ):
             yield from messages
             return

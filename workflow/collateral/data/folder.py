@@ -27,7 +27,7 @@ from collateral.contract.data import (
 )
 from collateral.contract.params import UserPath
 from collateral.data._reading.listing import Tree, known_names, known_tree, tree_of
-from collateral.data._reading.test_set import Source
+from collateral.data._reading.test_set import SplitOptions
 from collateral.data.forget import where
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ def _known(options: Options) -> Tree:
     return known_tree(_source(options))
 
 
-def _source(options: Options) -> Source:
-    return Source(
+def _source(options: Options) -> SplitOptions:
+    return SplitOptions(
         options.path,
         options.table,
         options.test_path,

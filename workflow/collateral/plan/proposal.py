@@ -10,9 +10,9 @@ from typing import Any
 
 from collateral.config.load import load
 from collateral.config.names import slug
-from collateral.data._reading.decoding import look_at, looks_of, spread
+from collateral.data._reading.decoding import looks_of, read_image_header, spread
 from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
-from collateral.data._reading.test_set import Source
+from collateral.data._reading.test_set import SplitOptions
 from collateral.data.forget import files, where
 from collateral.plan.estimate.total import estimate
 from collateral.plan.rates import Rates
@@ -38,7 +38,7 @@ OPTIONS = {
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """A model of theirs that is trained already, and on images of which mean and spread."""
 
     weights: str
@@ -47,13 +47,13 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Wish:
+class InitRequest:
     """What somebody has, and how long they will wait."""
 
     folder: Path
     model: str
     forget: Path | None  # a list of files
-    trained: Trained | None
+    trained: TrainedModel | None
     size: int | None  # in pixels, where they know it
     minutes: float
     rates: Rates
@@ -72,12 +72,12 @@ class Wish:
         return (self.folder / TRAIN).is_dir() and any(parts)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SplitOptions:
         """Where the images are, and which are tested on: if drawn, none of those to forget."""
         if self.has_own_test or self.test:
-            return Source(self.folder, self.table, self.test, self.test_share)
+            return SplitOptions(self.folder, self.table, self.test, self.test_share)
         stay = self.forget_where
-        return Source(
+        return SplitOptions(
             self.folder,
             self.table,
             test_share=self.test_share or TEST_SHARE,
@@ -91,7 +91,7 @@ class Wish:
 class Proposal:
     """A config, and what is known of it."""
 
-    wish: Wish
+    wish: InitRequest
     tree: Tree
     num_forget: int
     size: int
@@ -132,7 +132,7 @@ class Proposal:
             "model": wish.model,
             "base": {**weights, **training, "epochs": self.epochs, "lr": 0.05},
             "seeds": [*range(self.seeds)],
-            **self.forgotten(),
+            **self.forget_config(),
             "methods": {
                 "ft": {**alike, "lr": [0.01, 0.05]},
                 "ga": {**alike, "lr": [1e-4, 1e-3]},
@@ -155,7 +155,7 @@ class Proposal:
         stay = {column: [*values] for column, values in source.train_where}
         return told | ({"train_where": stay} if stay else {})
 
-    def forgotten(self) -> dict[str, Any]:
+    def forget_config(self) -> dict[str, Any]:
         """Return what is forgotten: the list, values in the table, or a part of the first class."""
         wish, forget = self.wish, dict[str, Any]()
         if wish.forget:
@@ -167,7 +167,7 @@ class Proposal:
         return {"classes": [self.tree.class_names[0]], "fractions": [FRACTION]}
 
 
-def propose(wish: Wish) -> Proposal:
+def propose(wish: InitRequest) -> Proposal:
     """Return the best config that fits the time; if none does, the smallest."""
     tree = _tree(wish)
     last = None
@@ -179,7 +179,7 @@ def propose(wish: Wish) -> Proposal:
     return last
 
 
-def looks(tree: Tree) -> tuple[int, int]:
+def find_typical_size(tree: Tree) -> tuple[int, int]:
     """Return the usual width and height of some files, spread over all."""
     seen = looks_of([tree.folder / file.path for file in spread(tree.train, NUM_LOOKED_AT)])
     if not seen:
@@ -187,7 +187,7 @@ def looks(tree: Tree) -> tuple[int, int]:
     return int(median(one.width for one in seen)), int(median(one.height for one in seen))
 
 
-def _tree(wish: Wish) -> Tree:
+def _tree(wish: InitRequest) -> Tree:
     """List the folder; errors name the options of the command line."""
     try:
         return tree_of(wish.source)
@@ -196,24 +196,24 @@ def _tree(wish: Wish) -> Tree:
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
 
 
-def unreadable(tree: Tree) -> dict[str, str]:
+def find_unreadable(tree: Tree) -> dict[str, str]:
     """Return which of some files, spread over all, cannot be read, and why."""
     some = spread([*zip(tree.train, tree.locations, strict=False)], NUM_LOOKED_AT)
-    found = {file.path: look_at(path) for file, path in some}
+    found = {file.path: read_image_header(path) for file, path in some}
     return {path: problem for path, problem in found.items() if isinstance(problem, str)}
 
 
-def _num_forget(wish: Wish, tree: Tree) -> int:
+def _num_forget(wish: InitRequest, tree: Tree) -> int:
     """Return how many train images are to be forgotten; refuse none, and all of them."""
     labels, columns = tree.examples.train_columns()
     count, option = int(FRACTION * labels.count(0)), "--forget"
     try:
         if wish.forget:
             tested = [file.path for file in tree.test]
-            count = len(files.places(files.Params(path=wish.forget), columns, tested))
+            count = len(files.find_indices(files.Params(path=wish.forget), columns, tested))
         if wish.forget_where:
             option = "--forget-where"
-            count = len(where.places(wish.forget_where, columns))
+            count = len(where.find_indices(wish.forget_where, columns))
     except ValueError as error:
         raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
     if not count:
@@ -224,9 +224,9 @@ def _num_forget(wish: Wish, tree: Tree) -> int:
     return count
 
 
-def _candidates(wish: Wish, tree: Tree) -> Iterator[tuple[int, int, int]]:
+def _candidates(wish: InitRequest, tree: Tree) -> Iterator[tuple[int, int, int]]:
     """Yield sizes, seeds and epochs, the best first: few seeds are worse than few pixels."""
-    short_side = min(looks(tree))
+    short_side = min(find_typical_size(tree))
     sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]
     if wish.size is not None:
         sizes = [wish.size]

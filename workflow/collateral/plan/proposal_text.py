@@ -10,7 +10,7 @@ from collateral.config.yaml import parse
 from collateral.plan.proposal import Proposal
 
 
-def as_yaml(proposal: Proposal) -> str:
+def format_yaml(proposal: Proposal) -> str:
     """Return the config, with what one may want to change beside it."""
     (benchmark,) = proposal.config()["benchmarks"].values()
     wish, methods = proposal.wish, benchmark["methods"]
@@ -74,7 +74,7 @@ def _about_base(proposal: Proposal) -> list[str]:
 
 
 def _forgotten(proposal: Proposal) -> list[str]:
-    told = proposal.forgotten()
+    told = proposal.forget_config()
     if "cells" in told:
         (cell,) = told["cells"].values()
         return ["    cells:", f"      withdrawn: {_flow(cell)}"]

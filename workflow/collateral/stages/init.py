@@ -12,8 +12,15 @@ from collateral.data._reading.table import find_tables
 from collateral.data.forget import where
 from collateral.plan import paths
 from collateral.plan.estimate.words import duration
-from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose, unreadable
-from collateral.plan.proposal_text import as_yaml
+from collateral.plan.proposal import (
+    InitRequest,
+    Proposal,
+    TrainedModel,
+    find_typical_size,
+    find_unreadable,
+    propose,
+)
+from collateral.plan.proposal_text import format_yaml
 from collateral.plan.rates import SHIPPED
 from collateral.results.files import atomic
 from collateral.stages.estimate import default_device
@@ -58,11 +65,11 @@ def run(args: argparse.Namespace) -> None:
     _check_options(args)
     _refuse_working_folder(args.folder)
     rates = SHIPPED[default_device()]
-    wish = Wish(
+    wish = InitRequest(
         args.folder,
         args.model,
         args.forget,
-        Trained(args.weights, args.mean, args.std) if args.weights else None,
+        TrainedModel(args.weights, args.mean, args.std) if args.weights else None,
         args.size,
         args.minutes,
         rates,
@@ -77,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
     _refuse_seen_test_set(wish)
     found = propose(wish)
     with atomic(out) as temporary:
-        temporary.write_text(as_yaml(found))
+        temporary.write_text(format_yaml(found))
     print("\n".join([*_seen(found), "", *_written(found, out)]))
 
 
@@ -103,7 +110,7 @@ def _table(args: argparse.Namespace) -> Path | None:
     raise ValueError(f"--table: missing; {said}; say which with --table FILE")
 
 
-def _refuse_seen_test_set(wish: Wish) -> None:
+def _refuse_seen_test_set(wish: InitRequest) -> None:
     """Ask for a test set where a share would be drawn from images the model was trained on."""
     if wish.trained and not wish.has_own_test and wish.test is None and wish.test_share is None:
         raise ValueError(
@@ -151,7 +158,7 @@ def _refuse_working_folder(folder: Path) -> None:
 
 def _seen(found: Proposal) -> list[str]:
     tree = found.tree
-    width, height = looks(tree)
+    width, height = find_typical_size(tree)
     num_train, num_test = (tree.examples.count(test=test) for test in (False, True))
     counts = [*zip(tree.class_names, num_train, num_test, strict=True)]
     longest = max(len(name) for name, *_ in counts[:MOST_LISTED])
@@ -175,7 +182,9 @@ def _left_out(found: Proposal) -> list[str]:
     if hidden := found.tree.hidden:
         more = ", ..." if len(hidden) > 1 else ""
         said += [f"left out: {len(hidden):,} hidden files and folders ({hidden[0]}{more})"]
-    return said + [f"cannot be read: {file}: {why}" for file, why in unreadable(found.tree).items()]
+    return said + [
+        f"cannot be read: {file}: {why}" for file, why in find_unreadable(found.tree).items()
+    ]
 
 
 def _about_table(found: Proposal) -> list[str]:

@@ -98,10 +98,10 @@ def _of_one_kind(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.u
 
 def looks_of(sources: Sequence[Source]) -> list[Looks]:
     """Return what the heads of some files say; broken ones are named where they are read."""
-    return [one for one in map(look_at, sources) if isinstance(one, Looks)]
+    return [one for one in map(read_image_header, sources) if isinstance(one, Looks)]
 
 
-def look_at(source: Source) -> Looks | str:
+def read_image_header(source: Source) -> Looks | str:
     """Return what the head of a file says, or why it cannot be read."""
     try:
         with _opened(source) as image:

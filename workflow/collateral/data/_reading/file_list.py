@@ -29,13 +29,13 @@ def listed_files(path: Path) -> dict[int, str]:
     return listed
 
 
-def listed_places(
+def find_listed(
     path: Path, files: Sequence[str], tested: Sequence[str] = (), what: str = "train images"
 ) -> list[int]:
     """Return the places of the listed files among `files`; refuse one that is not there."""
-    known = by_name(files)
+    known = index_paths(files)
     listed = listed_files(path)
-    found = {number: place_of(line, known) for number, line in listed.items()}
+    found = {number: find_path(line, known) for number, line in listed.items()}
     if lost := [number for number, place in found.items() if place is None]:
         reason = _why(listed[lost[0]], files, tested, what)
         first = f"line {lost[0]}: {shown(listed[lost[0]])}: {reason}"
@@ -44,13 +44,13 @@ def listed_places(
     return sorted({place for place in found.values() if place is not None})
 
 
-def by_name(files: Sequence[str]) -> dict[str, int]:
+def index_paths(files: Sequence[str]) -> dict[str, int]:
     """Return places by path; accents may be written in either of Unicode's two ways."""
     composed = {unicodedata.normalize("NFC", file): place for place, file in enumerate(files)}
     return composed | {file: place for place, file in enumerate(files)}
 
 
-def place_of(line: str, known: Mapping[str, int]) -> int | None:
+def find_path(line: str, known: Mapping[str, int]) -> int | None:
     """Return the place of the file that a line names, however it spells the path."""
     return next((known[name] for name in spellings(line) if name in known), None)
 

@@ -16,8 +16,8 @@ from collateral.contract.columns import FILE
 from collateral.contract.spelling import looked_for, nearest, shown
 from collateral.data._reading.examples import Examples
 from collateral.data._reading.table import read_table
-from collateral.data._reading.test_set import Source, without_listed, without_share
-from collateral.data._reading.walking import ListedFile, Listing, class_folders, listing_of
+from collateral.data._reading.test_set import SplitOptions, split_by_list, split_by_share
+from collateral.data._reading.walking import ListedFile, Listing, list_class_folders, list_files
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # the first of them that exists
@@ -79,7 +79,7 @@ class Tree:
         return found
 
 
-def tree_of(source: Source) -> Tree:
+def tree_of(source: SplitOptions) -> Tree:
     """Index a folder; an error is one line that starts with the key of the config."""
     folder = source.folder.expanduser()
     if not folder.is_dir():
@@ -90,13 +90,13 @@ def tree_of(source: Source) -> Tree:
         _check_parts(folder)
         test = None
     _check_test_options(source, folder, test)
-    found = listing_of(folder, top)
+    found = list_files(folder, top)
     names = _class_names(folder, top, found.images)
     test_folder = folder / test if test else _test_folder(source, folder)
     tested = _tested(source, test_folder, names) if test_folder else Listing([], [], [])
     columns = _add_columns(source, found, tested if test else Listing([], [], []))
     if test_folder is None:
-        choose = without_share if source.test_path is None else without_listed
+        choose = split_by_share if source.test_path is None else split_by_list
         parts = choose(found.images, columns, source)
         _check_train(source, parts[0], names)
     else:
@@ -123,18 +123,18 @@ def known_names(folder: Path) -> tuple[str, ...] | None:
     """Return the names of the class folders; None if there are none."""
     folder = folder.expanduser()
     top = folder / TRAIN if (folder / TRAIN).is_dir() else folder
-    return tuple(sorted(class_folders(top))) or None if top.is_dir() else None
+    return tuple(sorted(list_class_folders(top))) or None if top.is_dir() else None
 
 
 def _check_parts(folder: Path) -> None:
     """Refuse Train/ and Test/, and test/ without train/, which would count as classes."""
-    found = [name for name in sorted(class_folders(folder)) if name.lower() in PARTS]
+    found = [name for name in sorted(list_class_folders(folder)) if name.lower() in PARTS]
     if meant := [name for name in found if name != TRAIN]:
         no_classes = ", ".join(map(shown, meant))
         raise _wrong(folder, f"no names of classes: {no_classes}; rename to {TRAIN}/, {TESTS[0]}/")
 
 
-def _check_test_options(source: Source, folder: Path, test: str | None) -> None:
+def _check_test_options(source: SplitOptions, folder: Path, test: str | None) -> None:
     """Refuse options of the test set that are missing or contradict each other."""
     given = [key for key in ("test_share", "test_path") if getattr(source, key) is not None]
     if test and given:
@@ -159,7 +159,7 @@ def _wrong(folder: Path, problem: str, key: str = "path") -> ValueError:
 
 def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[str, ...]:
     """Return the sorted class names; refuse a class without an image, and fewer than two."""
-    where, names = folder / top, tuple(sorted(class_folders(folder / top)))
+    where, names = folder / top, tuple(sorted(list_class_folders(folder / top)))
     if len(names) < 2:
         found = f"one class only, {shown(names[0])}" if names else "no folder in it"
         raise _wrong(where, f"{found}; expected a folder for each of at least two classes")
@@ -170,7 +170,7 @@ def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[s
     return names
 
 
-def _test_folder(source: Source, folder: Path) -> Path | None:
+def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
     """Return the folder that `test_path` names; None if the test set is a list or a share."""
     path = source.test_path.expanduser() if source.test_path else None
     if path is None or path.is_file():
@@ -184,10 +184,10 @@ def _test_folder(source: Source, folder: Path) -> Path | None:
     return path
 
 
-def _tested(source: Source, folder: Path, names: tuple[str, ...]) -> Listing:
+def _tested(source: SplitOptions, folder: Path, names: tuple[str, ...]) -> Listing:
     """List the test images; refuse an empty folder, and a class that the train set lacks."""
     key = "path" if source.test_path is None else "test_path"
-    found = listing_of(folder.parent, folder.name)
+    found = list_files(folder.parent, folder.name)
     if not found.images:
         raise _wrong(folder, "no image in the folder of a class; expected the test set", key)
     for file in found.images:
@@ -197,19 +197,19 @@ def _tested(source: Source, folder: Path, names: tuple[str, ...]) -> Listing:
     return found
 
 
-def _add_columns(source: Source, *listings: Listing) -> tuple[str, ...]:
+def _add_columns(source: SplitOptions, *listings: Listing) -> tuple[str, ...]:
     """Add the values of the table to every file; return the names of its columns."""
     if source.table is None:
         return ()
     table = read_table(source.table)
-    values = table.values_of([file.path for one in listings for file in one.images])
+    values = table.match_rows([file.path for one in listings for file in one.images])
     rows = iter(values)
     for one in listings:
         one.images[:] = [replace(file, values=next(rows)) for file in one.images]
     return table.further
 
 
-def _check_train(source: Source, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:
+def _check_train(source: SplitOptions, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:
     """Refuse a list of test images that has all images of a class."""
     there = {file.class_name for file in train}
     if lost := [name for name in names if name not in there]:
@@ -218,5 +218,5 @@ def _check_train(source: Source, train: Sequence[ListedFile], names: tuple[str, 
         raise _wrong(source.test_path, problem, "test_path")
 
 
-def _is_table(source: Source, path: Path) -> bool:
+def _is_table(source: SplitOptions, path: Path) -> bool:
     return source.table is not None and path.resolve() == source.table.expanduser().resolve()

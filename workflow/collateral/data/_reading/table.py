@@ -14,7 +14,7 @@ from pathlib import Path
 
 from collateral.contract.columns import FILE
 from collateral.contract.spelling import looked_for, shown, unknown
-from collateral.data._reading.file_list import by_name, place_of
+from collateral.data._reading.file_list import find_path, index_paths
 
 DELIMITERS = ",;\t"
 MOST_NAMED = 3
@@ -34,13 +34,13 @@ class Table:
         """The columns apart from that of the files."""
         return tuple(name for name in self.columns if name != FILE)
 
-    def values_of(self, files: Sequence[str]) -> list[tuple[str, ...]]:
+    def match_rows(self, files: Sequence[str]) -> list[tuple[str, ...]]:
         """Return the further values of each file; refuse a table without exactly one row each."""
-        column, known = self.columns.index(FILE), by_name(files)
+        column, known = self.columns.index(FILE), index_paths(files)
         lines: dict[int, int] = {}
         unknown_files: dict[int, str] = {}
         for line, row in self.rows.items():
-            place = place_of(row[column], known)
+            place = find_path(row[column], known)
             if place is None:
                 unknown_files[line] = row[column]
             elif place in lines:

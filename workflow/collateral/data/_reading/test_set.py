@@ -11,7 +11,7 @@ from pathlib import Path
 from collateral.contract.columns import Columns
 from collateral.contract.seeds import seed_of
 from collateral.contract.spelling import plain, unknown
-from collateral.data._reading.file_list import listed_files, listed_places, spellings
+from collateral.data._reading.file_list import find_listed, listed_files, spellings
 from collateral.data._reading.walking import ListedFile
 from collateral.data.forget import where
 
@@ -19,7 +19,7 @@ Parts = tuple[list[ListedFile], list[ListedFile]]  # the train and the test set
 
 
 @dataclass(frozen=True)
-class Source:
+class SplitOptions:
     """The options of a folder or of parquet files that decide which images are the test set."""
 
     folder: Path
@@ -38,7 +38,7 @@ class Source:
                 raise ValueError(f"data.{key}: goes with `test_share`, which is not given")
 
 
-def num_tested(total: int, share: float) -> int:
+def count_test_examples(total: int, share: float) -> int:
     """Return the number of test examples of a class: at least one, and not all of them."""
     return min(max(1, round(share * total)), total - 1)
 
@@ -58,7 +58,7 @@ def draw_examples(
     for own in _rows_by_label(labels).values():
         movable = [row for row in own if row not in stay]
         movable.sort(key=lambda row: seed_of("test", seed, keys[row]))
-        chosen |= {*movable[: num_tested(len(own), share)]}
+        chosen |= {*movable[: count_test_examples(len(own), share)]}
     return chosen
 
 
@@ -67,7 +67,7 @@ def draw_test_set(
     class_names: Sequence[str],
     keys: Sequence[str] | Sequence[int],
     columns: Columns,
-    source: Source,
+    source: SplitOptions,
     stay: Container[int],
 ) -> set[int]:
     """Return the rows of the test set: single examples, or all examples of a value of `test_by`."""
@@ -87,7 +87,7 @@ class GroupDraw:
     def __init__(self, labels: Sequence[int], groups: Sequence[str], share: float) -> None:
         """Count the examples of every group and class."""
         self.totals = Counter(labels)
-        self.wanted = {label: num_tested(n, share) for label, n in self.totals.items()}
+        self.wanted = {label: count_test_examples(n, share) for label, n in self.totals.items()}
         self.tested = Counter[int]()
         self.places: dict[str, list[int]] = {}
         self.counts: dict[str, Counter[int]] = {}
@@ -149,21 +149,25 @@ def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
     return rows
 
 
-def without_listed(files: Sequence[ListedFile], _columns: Sequence[str], source: Source) -> Parts:
+def split_by_list(
+    files: Sequence[ListedFile], _columns: Sequence[str], source: SplitOptions
+) -> Parts:
     """Split files into those that `test_path` does not list (train) and those that it lists."""
     assert source.test_path is not None
     path = source.test_path.expanduser()
     try:
-        listed = {*listed_places(path, [file.path for file in files], what="images")}
+        listed = {*find_listed(path, [file.path for file in files], what="images")}
     except ValueError as error:
         raise ValueError(f"data.test_path: {str(error).removeprefix('path: ')}") from None
     return _parts(files, listed)
 
 
-def without_share(files: Sequence[ListedFile], columns: Sequence[str], source: Source) -> Parts:
+def split_by_share(
+    files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
+) -> Parts:
     """Split files into a train set and a test set that has a share of every class."""
     values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
-    stay = _listed_rows(files, source) | where.staying(source.train_where, values)
+    stay = _listed_rows(files, source) | where.find_staying(source.train_where, values)
     names = [*dict.fromkeys(file.class_name for file in files)]
     index = {name: label for label, name in enumerate(names)}
     labels = [index[file.class_name] for file in files]
@@ -178,12 +182,12 @@ def _parts(files: Sequence[ListedFile], tested: set[int]) -> Parts:
 
 
 def _check_enough(
-    labels: Sequence[int], names: Sequence[str], source: Source, stay: set[int]
+    labels: Sequence[int], names: Sequence[str], source: SplitOptions, stay: set[int]
 ) -> None:
     """Refuse a class with one image, and a class of which too many images stay in the train set."""
     assert source.test_share is not None
     for label, own in _rows_by_label(labels).items():
-        name, count = plain(names[label]), num_tested(len(own), source.test_share)
+        name, count = plain(names[label]), count_test_examples(len(own), source.test_share)
         if len(own) < 2:
             raise ValueError(
                 f"data.test_share: class {name!r} has one image; expected at least two"
@@ -197,7 +201,7 @@ def _check_enough(
             )
 
 
-def _listed_rows(files: Sequence[ListedFile], source: Source) -> set[int]:
+def _listed_rows(files: Sequence[ListedFile], source: SplitOptions) -> set[int]:
     """Return the rows of the files in `train_list`, whatever spelling of their paths it has."""
     if source.train_list is None:
         return set()

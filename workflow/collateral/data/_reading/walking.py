@@ -32,7 +32,7 @@ class Listing:
     hidden: list[str]  # hidden files, and hidden folders, which end with /
 
 
-def listing_of(folder: Path, top: str) -> Listing:
+def list_files(folder: Path, top: str) -> Listing:
     """Return the images of all classes below `top`, and the paths that are left out."""
     found = Listing([], [], [])
     for path, entry in _files(folder / top, PurePosixPath(top), found.hidden, is_top=True):
@@ -47,7 +47,7 @@ def listing_of(folder: Path, top: str) -> Listing:
     return Listing(images, sorted(found.left_out), sorted(found.hidden))
 
 
-def class_folders(top: Path) -> list[str]:
+def list_class_folders(top: Path) -> list[str]:
     """Return the names of the folders in a folder, hidden ones apart."""
     with os.scandir(top) as entries:
         return [entry.name for entry in entries if entry.is_dir() and not _is_ignored(entry.name)]

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from collateral.contract.columns import FILE
 from collateral.contract.params import Strict, UserPath
-from collateral.data._reading.file_list import listed_places
+from collateral.data._reading.file_list import find_listed
 from collateral.results.chain import content_hash
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
     except ValueError:
         return  # wrong with the data, which the job that reads them says
     try:
-        places(params, columns)
+        find_indices(params, columns)
     except ValueError as error:
         yield "path", str(error).removeprefix("path: ")
 
@@ -51,12 +51,14 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}
     tested = labels.test_columns.get(FILE)
-    return np.array(places(params, columns, [] if tested is None else tested.tolist()), np.int64)
+    return np.array(
+        find_indices(params, columns, [] if tested is None else tested.tolist()), np.int64
+    )
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return how many examples `select` returns."""
-    return len(places(params, size.columns()))
+    return len(find_indices(params, size.columns()))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
@@ -64,10 +66,10 @@ def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
     return {"path": str(params.path), "sha256": content_hash(params.path.expanduser())}
 
 
-def places(
+def find_indices(
     params: Params, columns: Mapping[str, Sequence[str]], tested: Sequence[str] = ()
 ) -> list[int]:
     """Return the places of the listed files in the train set."""
     if FILE not in columns:
         raise ValueError("path: this data set does not name its examples by files; try index_file")
-    return listed_places(params.path.expanduser(), columns[FILE], tested)
+    return find_listed(params.path.expanduser(), columns[FILE], tested)

@@ -56,7 +56,7 @@ def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
     except ValueError:
         return  # wrong with the data, which the job that reads them says
     try:
-        places(params, columns)
+        find_indices(params, columns)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         yield key, problem
@@ -67,12 +67,12 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}
-    return np.array(places(params, columns), np.int64)
+    return np.array(find_indices(params, columns), np.int64)
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return how many examples `select` returns."""
-    return len(places(params, size.columns()))
+    return len(find_indices(params, size.columns()))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
@@ -80,18 +80,22 @@ def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
     return {"column": params.column, "is": list(params.is_)}
 
 
-def staying(given: Sequence[tuple[str, Any]], columns: Mapping[str, Sequence[Any]]) -> set[int]:
+def find_staying(
+    given: Sequence[tuple[str, Any]], columns: Mapping[str, Sequence[Any]]
+) -> set[int]:
     """Return the places with the values that `train_where` names, by column."""
     found = set[int]()
     for column, values in given:
         try:
-            found |= {*places(Params.model_validate({"column": column, "is": values}), columns)}
+            found |= {
+                *find_indices(Params.model_validate({"column": column, "is": values}), columns)
+            }
         except ValueError as error:
             raise ValueError(f"data.train_where: {str(error).partition(': ')[2]}") from None
     return found
 
 
-def places(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
+def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
     """Return the places in the train set; every value must be there."""
     if not columns:
         raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")

@@ -21,7 +21,7 @@ MEMBERS = {
 OF_METHODS = ("label", "touches")
 
 
-def plugged_errors(config: Config) -> Iterator[str]:
+def plugin_errors(config: Config) -> Iterator[str]:
     """Yield what is wrong with plug-ins that the config names, and with findings, all of them."""
     used = [item for benchmark in config.benchmarks.values() for item in _used(benchmark)]
     for kind, name in dict.fromkeys([*used, *((FINDING, name) for name in FINDING.names())]):

@@ -53,8 +53,8 @@ def columns(options: Options) -> tuple[list[int], Columns]:
 
 def load(options: Options) -> Dataset:
     """Return the user's images in the order of their file."""
+    from collateral.data._reading.examples import statistics
     from collateral.data._reading.npz import read
-    from collateral.data._reading.pixels import statistics
     from collateral.results.dataset import Dataset
 
     train, test, labels = read(options.path, options.test_path)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.spelling import looked_for
-from collateral.data._reading.examples import Examples
-from collateral.data._reading.pixels import to_uint8
+from collateral.data._reading.examples import Examples, to_uint8
 from collateral.results.dataset import Labels
 
 IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"

@@ -1,4 +1,4 @@
-"""Read a config; whatever can be checked is checked before any job starts."""
+"""Read and check a config before any job starts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ def read(path: Path) -> Config:
 
 
 def load(raw: Mapping[str, Any]) -> Config:
-    """Return the checked config, or raise one ConfigError with everything that is wrong."""
+    """Return the checked config, or raise one ConfigError with all errors."""
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:

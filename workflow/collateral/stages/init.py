@@ -188,17 +188,19 @@ def _left_out(found: Proposal) -> list[str]:
 
 
 def _about_table(found: Proposal) -> list[str]:
-    tree, by = found.tree, found.wish.source.test_by
-    if not found.wish.table:
+    tree, by = found.tree, found.request.source.test_by
+    if not found.request.table:
         return []
-    said = f"table: {found.wish.table}, columns {', '.join(tree.column_names) or 'none'}"
+    said = f"table: {found.request.table}, columns {', '.join(tree.column_names) or 'none'}"
     return [said, *([f"test set: no {by} is in both train and test set"] if by else [])]
 
 
 def _written(found: Proposal, out: Path) -> list[str]:
     chosen = f"{found.size} pixels, {found.epochs} epochs, {found.seeds} seeds"
-    where = "a GPU" if found.wish.rates.is_gpu else f"{found.wish.cores} CPU cores"
-    late = "" if found.minutes <= found.wish.minutes else ", more than asked for: nothing is less"
+    where = "a GPU" if found.request.rates.is_gpu else f"{found.request.cores} CPU cores"
+    late = (
+        "" if found.minutes <= found.request.minutes else ", more than asked for: nothing is less"
+    )
     snakefile = "" if Path("Snakefile").exists() else '--snakefile "$(collateral where)" '
     return [
         f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",

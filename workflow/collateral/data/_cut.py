@@ -20,8 +20,10 @@ def cut(dataset: Dataset, options: DataOptions) -> Dataset:
     kept_names = tuple(names[index] for index in kept)
     train_labels = _renumber(dataset.labels.train, kept, len(names))
     test_labels = _renumber(dataset.labels.test, kept, len(names))
-    train = _first("per_class", "train", train_labels, kept_names, options.per_class)
-    test = _first("test_per_class", "test", test_labels, kept_names, options.test_per_class)
+    train = _first_examples("per_class", "train", train_labels, kept_names, options.per_class)
+    test = _first_examples(
+        "test_per_class", "test", test_labels, kept_names, options.test_per_class
+    )
     return replace(
         dataset,
         train_images=dataset.train_images[train],
@@ -64,7 +66,7 @@ def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> N
     return new[labels]
 
 
-def _first(
+def _first_examples(
     option: str, part: str, labels: NDArray[np.int64], names: tuple[str, ...], limit: int | None
 ) -> NDArray[np.int64]:
     """Return the sorted indices of the first `limit` examples of every selected class."""

@@ -37,7 +37,7 @@ class Options(DataOptions):
 
 
 def load(options: Options) -> Dataset:
-    """Return the digits, shuffled and split as the module says; values 0..16 become 0..255."""
+    """Return the digits, shuffled and split (see above); values 0..16 become 0..255."""
     import numpy as np
     from sklearn.datasets import load_digits
 

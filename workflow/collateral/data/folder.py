@@ -73,7 +73,7 @@ def class_names(options: Options) -> tuple[str, ...] | None:
 def problem(options: Options) -> str | None:
     """Return an error that the names of the files already show."""
     try:
-        _known(options)
+        _index(options)
     except ValueError as error:
         return str(error)
     return None
@@ -86,46 +86,33 @@ def inputs(_options: Options) -> list[Path]:
 
 def state(options: Options) -> str:
     """Return a hash of names, sizes and times of the files; empty if the folder is missing."""
-    return "" if problem(options) else _known(options).state
+    return "" if problem(options) else _index(options).state
 
 
 def size(options: Options) -> DatasetSize:
     """Return the number of files per class; some files show whether the images have colours."""
     from collateral.data._reading.decoding import num_channels
 
-    tree = _known(options)
+    tree = _index(options)
     channels = num_channels(tree.locations[: len(tree.train)])
     return tree.examples.size((options.size, options.size, channels))
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return labels, files and columns of the table, for the train set."""
-    return _known(options).examples.train_columns()
+    return _index(options).examples.train_columns()
 
 
 def load(options: Options) -> Dataset:
     """Return the images in the order of their paths; print what was left out or converted."""
-    tree = tree_of(_source(options))
+    tree = tree_of(SplitOptions.select(options))
     _print_left_out(tree)
     image_options = options.size, options.broken, options.padding, options.flip
     return tree.examples.load(tree.locations, *image_options)
 
 
-def _known(options: Options) -> Tree:
-    return known_tree(_source(options))
-
-
-def _source(options: Options) -> SplitOptions:
-    return SplitOptions(
-        options.path,
-        options.table,
-        options.test_path,
-        options.test_share,
-        options.test_seed,
-        options.test_by,
-        options.train_list,
-        tuple((options.train_where or {}).items()),
-    )
+def _index(options: Options) -> Tree:
+    return known_tree(SplitOptions.select(options))
 
 
 def _print_left_out(tree: Tree) -> None:

@@ -84,14 +84,7 @@ def load(options: Options) -> Dataset:
 
 
 def _find_files(options: Options) -> ParquetFiles:
-    split = SplitOptions(
-        options.path,
-        test_share=options.test_share,
-        test_seed=options.test_seed,
-        test_by=options.test_by,
-        train_where=tuple((options.train_where or {}).items()),
-    )
-    return find_files(split, options.image, options.label)
+    return find_files(SplitOptions.select(options), options.image, options.label)
 
 
 def _check_all_there(examples: Examples) -> None:

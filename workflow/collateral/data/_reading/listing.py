@@ -81,7 +81,7 @@ class Tree:
 
 def tree_of(source: SplitOptions) -> Tree:
     """Index a folder; an error is one line that starts with the key of the config."""
-    folder = source.folder.expanduser()
+    folder = source.path.expanduser()
     if not folder.is_dir():
         raise ValueError(f"data.path: there is no folder {str(folder)!r}{looked_for(folder)}")
     test = next((name for name in TESTS if (folder / name).is_dir()), None)
@@ -93,14 +93,16 @@ def tree_of(source: SplitOptions) -> Tree:
     found = list_files(folder, top)
     names = _class_names(folder, top, found.images)
     test_folder = folder / test if test else _test_folder(source, folder)
-    tested = _tested(source, test_folder, names) if test_folder else Listing([], [], [])
-    columns = _add_columns(source, found, tested if test else Listing([], [], []))
+    test_files = (
+        _list_test_files(source, test_folder, names) if test_folder else Listing([], [], [])
+    )
+    columns = _add_columns(source, found, test_files if test else Listing([], [], []))
     if test_folder is None:
         choose = split_by_share if source.test_path is None else split_by_list
         parts = choose(found.images, columns, source)
         _check_train(source, parts[0], names)
     else:
-        parts = found.images, tested.images
+        parts = found.images, test_files.images
     others = [f"{name}/" for name in TESTS if test and name != test and (folder / name).is_dir()]
     left_out = [path for path in found.left_out if not _is_table(source, folder / path)]
     return Tree(
@@ -108,9 +110,9 @@ def tree_of(source: SplitOptions) -> Tree:
         names,
         tuple(parts[0]),
         tuple(parts[1]),
-        (*left_out, *tested.left_out),
+        (*left_out, *test_files.left_out),
         tuple(others),
-        (*found.hidden, *tested.hidden),
+        (*found.hidden, *test_files.hidden),
         columns,
         test_folder.parent if test_folder else None,
     )
@@ -184,7 +186,7 @@ def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
     return path
 
 
-def _tested(source: SplitOptions, folder: Path, names: tuple[str, ...]) -> Listing:
+def _list_test_files(source: SplitOptions, folder: Path, names: tuple[str, ...]) -> Listing:
     """List the test images; refuse an empty folder, and a class that the train set lacks."""
     key = "path" if source.test_path is None else "test_path"
     found = list_files(folder.parent, folder.name)

@@ -33,30 +33,24 @@ class Part:
     labels_key: str
     labels: NDArray[np.int64]  # (N,)
 
-    @property
-    def labels_at(self) -> str:
-        """The array of labels in an error message."""
-        return f"{self.key}: {self.path}: {self.labels_key}"
-
-    @property
-    def images_at(self) -> str:
-        """The array of images in an error message."""
-        return f"{self.key}: {self.path}: {self.images_key}"
+    def at(self, array: str) -> str:
+        """Return the place of an array for an error message."""
+        return f"{self.key}: {self.path}: {array}"
 
     def shape(self) -> tuple[int, int, int]:
         """Return (H, W, C) of the images; read the header of the array alone."""
-        with _opened(self.key, self.path) as file:
+        with _open(self.key, self.path) as file:
             height, width, channels = (*_shape(file.zip, self.images_key)[1:], 1)[:3]
         return height, width, channels
 
     def read_images(self) -> NDArray[np.uint8]:
         """Return the images (N, H, W, C)."""
-        with _opened(self.key, self.path) as file:
+        with _open(self.key, self.path) as file:
             array = file[self.images_key]
-        images = _images(array, self.images_at)
+        images = _images(array, self.at(self.images_key))
         if len(images) != len(self.labels):
             count = f"{len(self.labels)} labels for {len(images)} {self.images_key}"
-            raise ValueError(f"{self.labels_at}: {count}")
+            raise ValueError(f"{self.at(self.labels_key)}: {count}")
         return images
 
 
@@ -66,7 +60,7 @@ def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray
     train_images, test_images = train.read_images(), test.read_images()
     if train_images.shape[1:] != test_images.shape[1:]:
         shapes = f"{test_images.shape[1:]}, but train images {train_images.shape[1:]}"
-        raise ValueError(f"{test.images_at}: images have shape (H, W, C) = {shapes}")
+        raise ValueError(f"{test.at(test.images_key)}: images have shape (H, W, C) = {shapes}")
     names = _check_labels(train, test)
     _check_all_there(train, names)
     labels = Labels(train.labels, test.labels, names, _read_columns(train))
@@ -95,28 +89,28 @@ def _find_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
 
 def _find_part(key: str, path: Path, pairs: list[tuple[str, str]]) -> Part:
     """Return the first of `pairs` that the file has, with its labels."""
-    with _opened(key, path) as file:
+    with _open(key, path) as file:
         names = file.files
     images_key, labels_key = _keys(names, f"{key}: {path}", pairs)
-    with _opened(key, path) as file:
+    with _open(key, path) as file:
         labels = file[labels_key]
     return Part(key, path, images_key, labels_key, _labels(labels, f"{key}: {path}: {labels_key}"))
 
 
 def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
     """Return the names of the classes; refuse labels without a name."""
-    with _opened(train.key, train.path) as file:
+    with _open(train.key, train.path) as file:
         array = file["class_names"] if "class_names" in file.files else None
-    names = _class_names(array, f"{train.key}: {train.path}: class_names", train.labels)
+    names = _class_names(array, train.at("class_names"), train.labels)
     for part in (train, test):
-        _check_range(part.labels, part.labels_at, len(names))
+        _check_range(part.labels, part.at(part.labels_key), len(names))
     return names
 
 
 def _read_columns(train: Part) -> dict[str, NDArray[Any]]:
     """Return the further arrays with one whole number, truth value or text per train image."""
     known = (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
-    with _opened(train.key, train.path) as file:
+    with _open(train.key, train.path) as file:
         names = [name for name in file.files if name not in known]
         arrays = {name: file[name] for name in names if not name.startswith("test_")}
     return {
@@ -138,9 +132,9 @@ def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
 
 
 @contextmanager
-def _opened(key: str, path: Path) -> Iterator[Any]:
+def _open(key: str, path: Path) -> Iterator[Any]:
     """Open an .npz file; every error while it is read names the file."""
-    path = _checked(key, path)
+    path = _check_file(key, path)
     try:
         with np.load(path, allow_pickle=False) as file:
             yield file
@@ -149,7 +143,7 @@ def _opened(key: str, path: Path) -> Iterator[Any]:
         raise ValueError(f"{key}: cannot read {path}: {error}") from None
 
 
-def _checked(key: str, path: Path) -> Path:
+def _check_file(key: str, path: Path) -> Path:
     """Return the path of an .npz file; refuse a missing file and another format."""
     path = path.expanduser()
     if not path.is_file():
@@ -233,11 +227,10 @@ def _check_range(labels: NDArray[np.int64], at: str, num_classes: int) -> None:
 
 def _check_all_there(train: Part, names: tuple[str, ...]) -> None:
     """Refuse a single class, and a class without a train example."""
+    at = train.at(train.labels_key)
     if len(names) < 2:
-        raise ValueError(f"{train.labels_at}: one class only; expected at least two")
+        raise ValueError(f"{at}: one class only; expected at least two")
     empty = np.flatnonzero(np.bincount(train.labels, minlength=len(names)) == 0)
     if len(empty):
         found = f"no example of class {empty[0]} ('{names[empty[0]]}')"
-        raise ValueError(
-            f"{train.labels_at}: {found}; expected some for all {len(names)} class_names"
-        )
+        raise ValueError(f"{at}: {found}; expected some for all {len(names)} class_names")

@@ -148,7 +148,7 @@ def _is_hidden(path: Path, folder: Path) -> bool:
 def find_files(split: SplitOptions, image: str | None, label: str | None) -> ParquetFiles:
     """Sort the files into train and test set; an error is one line."""
     split.check_test_share("test_by", "train_where")
-    folder, test_share = split.folder.expanduser(), split.test_share
+    folder, test_share = split.path.expanduser(), split.test_share
     files = list_files(folder)
     if not files:
         what = f"no {SUFFIX} file in" if folder.is_dir() else "there is no folder"

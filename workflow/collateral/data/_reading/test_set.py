@@ -5,10 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from collateral.contract.columns import Columns
+from collateral.contract.data import DataOptions
 from collateral.contract.seeds import seed_of
 from collateral.contract.spelling import plain, unknown
 from collateral.data._reading.file_list import find_listed, listed_files, spellings
@@ -22,7 +23,7 @@ Parts = tuple[list[ListedFile], list[ListedFile]]  # the train and the test set
 class SplitOptions:
     """The options of a folder or of parquet files that decide which images are the test set."""
 
-    folder: Path
+    path: Path
     table: Path | None = None
     test_path: Path | None = None
     test_share: float | None = None
@@ -30,6 +31,13 @@ class SplitOptions:
     test_by: str | None = None
     train_list: Path | None = None
     train_where: tuple[tuple[str, tuple[bool | int | str, ...]], ...] = ()  # by column
+
+    @classmethod
+    def select(cls, options: DataOptions) -> SplitOptions:
+        """Select the options of the split from all options of a data set."""
+        names = [field.name for field in fields(cls) if hasattr(options, field.name)]
+        given = {name: getattr(options, name) for name in names}
+        return cls(**{**given, "train_where": tuple((given["train_where"] or {}).items())})
 
     def check_test_share(self, *keys: str) -> None:
         """Refuse options that only `test_share` uses if it is not given."""

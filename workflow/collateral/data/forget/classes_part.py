@@ -59,7 +59,7 @@ def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples to forget, ascending; of each class what `class_part` takes."""
+    """Return the train examples to forget, ascending: the selection of `class_part` per class."""
     import numpy as np
 
     try:

@@ -20,7 +20,7 @@ from collateral.cli import run
 from collateral.contract.plugins import DATA, FORGET
 from collateral.data._cut import cut
 from collateral.data._facts import known_classes, size_of
-from collateral.data._reading.pixels import statistics, to_uint8
+from collateral.data._reading.examples import statistics, to_uint8
 from collateral.results.dataset import Dataset, Labels
 
 DOCS = Path(__file__).parents[2] / "docs" / "add-a-dataset.md"

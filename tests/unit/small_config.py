@@ -1,4 +1,4 @@
-"""A small config, changed, and what is said against it: what tests of the config begin with."""
+"""A small config that tests change, and the errors that it then raises."""
 
 import copy
 
@@ -6,7 +6,6 @@ import pytest
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.contract.plugins import METHOD
 
 BENCHMARK = {
     "data": {"name": "digits"},
@@ -17,7 +16,6 @@ BENCHMARK = {
     "methods": {"ft": {}, "rl": {}},
 }
 EIGHTS = {"kind": "class_part", "class": "digit_8", "fraction": 0.2}
-PACKAGE_METHODS = ", ".join(METHOD.names())
 
 
 def config(**changes):
@@ -38,7 +36,3 @@ def complaint(**changes) -> str:
     (line,) = complaints(config(**changes))
     assert line.startswith("benchmarks.b")
     return line.removeprefix("benchmarks.b").removeprefix(".")
-
-
-def sweep(method="ft", **vary):
-    return {"s": {"method": method, "vary": vary}}

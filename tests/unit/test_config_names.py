@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.config.names import RESERVED, is_slug, short, slug, varied
+from collateral.config.names import RESERVED, format_varied, is_slug, short, slug
 from collateral.plan import paths
 
 
@@ -67,4 +67,4 @@ def test_a_value_is_short_in_a_runs_name(value, text):
 
 
 def test_a_runs_name_tells_what_is_varied_part_by_part():
-    assert varied({"lr": 0.1, "support": "random"}) == ["lr=0.1", "support=random"]
+    assert format_varied({"lr": 0.1, "support": "random"}) == ["lr=0.1", "support=random"]

@@ -12,8 +12,8 @@ from collateral.contract.columns import FILE
 from collateral.data import folder
 from collateral.data._cut import cut
 from collateral.data._facts import inputs_of, known_classes, size_of, state_of
-from collateral.data._reading.formats import SUFFIXES, SUFFIXES_OF
 from collateral.data._reading.listing import known_tree
+from collateral.data._reading.walking import SUFFIXES, SUFFIXES_OF
 from collateral.results.dataset import Labels
 
 

@@ -14,7 +14,7 @@ from collateral.contract.columns import FILE
 from collateral.data import folder
 from collateral.data._facts import size_of, state_of
 from collateral.data._reading.listing import known_tree
-from collateral.data._reading.share import GroupDraw
+from collateral.data._reading.test_set import GroupDraw
 from collateral.plan.soundness import check_plan
 from collateral.results.dataset import Labels
 

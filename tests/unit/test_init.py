@@ -14,8 +14,8 @@ from collateral.data._reading.listing import known_tree
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
 from collateral.plan.presentation import plan_of
-from collateral.plan.proposal import Wish, propose
-from collateral.plan.proposal_text import as_yaml
+from collateral.plan.proposal import InitRequest, propose
+from collateral.plan.proposal_text import format_yaml
 from collateral.plan.rates import SHIPPED
 from collateral.plan.soundness import check_plan
 
@@ -27,9 +27,9 @@ def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr("collateral.commands.init.default_device", lambda: "cpu")
 
 
-def wish(folder, **more):
+def request(folder, **more):
     known = {"forget": None, "trained": None, "size": None, "minutes": 60, "cores": 2}
-    return Wish(folder, "resnet8", rates=SHIPPED["cpu"], **{**known, **more})
+    return InitRequest(folder, "resnet8", rates=SHIPPED["cpu"], **{**known, **more})
 
 
 def write_list(folder, names):
@@ -44,9 +44,9 @@ def benchmark(folder):
 
 def test_what_is_written_is_what_was_proposed(tmp_path):
     root = write_folder(tmp_path / "pictures", ("yes", "null", "a: b", *HOSTILE), each=(6, 2))
-    found = propose(wish(root))
-    assert parse(as_yaml(found)) == found.config()
-    assert load(found.config()) == load(parse(as_yaml(found)))
+    found = propose(request(root))
+    assert parse(format_yaml(found)) == found.config()
+    assert load(found.config()) == load(parse(format_yaml(found)))
 
 
 def test_a_list_of_files_is_a_cell_and_none_of_them_is_tested_on(tmp_path):
@@ -55,9 +55,9 @@ def test_a_list_of_files_is_a_cell_and_none_of_them_is_tested_on(tmp_path):
     main(["init", str(root), "--forget", str(write_list(tmp_path, gone)), "--model", "resnet8"])
     only = benchmark(tmp_path)
     assert only.cells["withdrawn"].forget["kind"] == "files"
-    tree = propose(wish(root, forget=tmp_path / "withdrawn.txt")).tree
+    tree = propose(request(root, forget=tmp_path / "withdrawn.txt")).tree
     assert not set(gone) & {file.path for file in tree.test}
-    assert tree.counts(tree.test) == (4, 4)
+    assert tree.examples.count(test=True) == (4, 4)
 
 
 def test_a_withdrawn_file_that_is_not_there_is_named(tmp_path):
@@ -88,21 +88,21 @@ def test_nothing_is_overwritten(tmp_path):
 
 @pytest.mark.parametrize(("minutes", "seeds"), [(60, 5), (0, 1)])
 def test_seeds_are_as_many_as_fit_the_time(tmp_path, minutes, seeds):
-    found = propose(wish(write_folder(tmp_path / "pictures", each=(6, 2)), minutes=minutes))
+    found = propose(request(write_folder(tmp_path / "pictures", each=(6, 2)), minutes=minutes))
     assert found.seeds == seeds
     assert (found.minutes <= minutes) == (minutes == 60)
 
 
 def test_images_are_made_as_large_as_they_are_and_time_allows(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(6, 2), height=140, width=300)
-    assert propose(wish(root)).size == 128
-    assert propose(wish(root, size=96)).size == 96
-    assert propose(wish(root, minutes=0)).size == 32
+    assert propose(request(root)).size == 128
+    assert propose(request(root, size=96)).size == 96
+    assert propose(request(root, minutes=0)).size == 32
 
 
 def test_no_part_of_the_data_ends_with_a_batch_of_one(tmp_path):
     root = write_folder(tmp_path / "pictures", each=(65, 2))
-    found = propose(wish(root, forget=write_list(tmp_path, ["train/cat/0.png"])))
+    found = propose(request(root, forget=write_list(tmp_path, ["train/cat/0.png"])))
     assert found.num_forget == 1
     assert 129 % found.batch_size != 1
 
@@ -304,9 +304,12 @@ def test_persons_to_forget_are_found_in_the_table_at_the_folder(tmp_path, place,
     assert "no person is in both train and test set" in said
     (planned,) = build_grid(read(tmp_path / "pictures.yaml")).values()
     check_plan({"pictures": planned})
-    tree = propose(wish(root, table=tmp_path / place, forget_where=where.Params.model_validate(
+    tree = propose(request(root, table=tmp_path / place, forget_where=where.Params.model_validate(
         {"column": "person", "is": values}))).tree  # fmt: skip
-    train, test = ({*tree.columns(part)["person"]} for part in (tree.train, tree.test))
+    train, test = (
+        {*tree.examples.read_columns(tree.examples.rows(test=test))["person"]}
+        for test in (False, True)
+    )
     assert not train & test and {*values} <= train
 
 

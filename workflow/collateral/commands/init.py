@@ -15,8 +15,15 @@ from collateral.data._reading.table import find_tables
 from collateral.data.forget import where
 from collateral.plan import paths
 from collateral.plan.estimate.words import duration
-from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose, unreadable
-from collateral.plan.proposal_text import as_yaml
+from collateral.plan.proposal import (
+    InitRequest,
+    Proposal,
+    TrainedModel,
+    find_typical_size,
+    find_unreadable,
+    propose,
+)
+from collateral.plan.proposal_text import format_yaml
 from collateral.plan.rates import SHIPPED
 from collateral.results.files import atomic
 
@@ -66,11 +73,11 @@ def init(
     _check_trained(weights, size, [*mean, *std])
     _refuse_working_folder(folder)
     rates = SHIPPED[default_device()]
-    wish = Wish(
+    wish = InitRequest(
         folder,
         model,
         forget,
-        Trained(weights, list(mean), list(std)) if weights else None,
+        TrainedModel(weights, list(mean), list(std)) if weights else None,
         size,
         minutes,
         rates,
@@ -85,7 +92,7 @@ def init(
     _refuse_seen_test_set(wish)
     found = propose(wish)
     with atomic(out) as temporary:
-        temporary.write_text(as_yaml(found))
+        temporary.write_text(format_yaml(found))
     print("\n".join([*_seen(found), "", *_written(found, out)]))
 
 
@@ -101,7 +108,7 @@ def _find_table(folder: Path, forget_where: where.Params | None) -> Path | None:
     raise ValueError(f"--table: missing; {count}; say which with --table FILE")
 
 
-def _refuse_seen_test_set(wish: Wish) -> None:
+def _refuse_seen_test_set(wish: InitRequest) -> None:
     """Ask for a test set where a share would be drawn from images the model was trained on."""
     if wish.trained and not wish.has_own_test and wish.test is None and wish.test_share is None:
         raise ValueError(
@@ -151,8 +158,9 @@ def _refuse_working_folder(folder: Path) -> None:
 
 def _seen(found: Proposal) -> list[str]:
     tree = found.tree
-    width, height = looks(tree)
-    counts = [*zip(tree.class_names, tree.counts(tree.train), tree.counts(tree.test), strict=True)]
+    width, height = find_typical_size(tree)
+    num_train, num_test = (tree.examples.count(test=test) for test in (False, True))
+    counts = [*zip(tree.class_names, num_train, num_test, strict=True)]
     longest = max(len(name) for name, *_ in counts[:MOST_LISTED])
     more = len(counts) - MOST_LISTED
     return [
@@ -174,21 +182,25 @@ def _left_out(found: Proposal) -> list[str]:
     if hidden := found.tree.hidden:
         more = ", ..." if len(hidden) > 1 else ""
         said += [f"left out: {len(hidden):,} hidden files and folders ({hidden[0]}{more})"]
-    return said + [f"cannot be read: {file}: {why}" for file, why in unreadable(found.tree).items()]
+    return said + [
+        f"cannot be read: {file}: {why}" for file, why in find_unreadable(found.tree).items()
+    ]
 
 
 def _about_table(found: Proposal) -> list[str]:
-    tree, by = found.tree, found.wish.source.test_by
-    if not found.wish.table:
+    tree, by = found.tree, found.request.source.test_by
+    if not found.request.table:
         return []
-    said = f"table: {found.wish.table}, columns {', '.join(tree.column_names) or 'none'}"
+    said = f"table: {found.request.table}, columns {', '.join(tree.column_names) or 'none'}"
     return [said, *([f"test set: no {by} is in both train and test set"] if by else [])]
 
 
 def _written(found: Proposal, out: Path) -> list[str]:
     chosen = f"{found.size} pixels, {found.epochs} epochs, {found.seeds} seeds"
-    where = "a GPU" if found.wish.rates.is_gpu else f"{found.wish.cores} CPU cores"
-    late = "" if found.minutes <= found.wish.minutes else ", more than asked for: nothing is less"
+    where = "a GPU" if found.request.rates.is_gpu else f"{found.request.cores} CPU cores"
+    late = (
+        "" if found.minutes <= found.request.minutes else ", more than asked for: nothing is less"
+    )
     snakefile = "" if Path("Snakefile").exists() else '--snakefile "$(collateral where)" '
     return [
         f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",

@@ -1,1 +1,1 @@
-"""The config: what it may hold, how it is read, and what is said when it is wrong."""
+"""The config: its schema, its reader, its checks and their error messages."""

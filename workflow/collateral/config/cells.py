@@ -1,4 +1,4 @@
-"""The forget sets of a benchmark by name: classes x fractions, and those listed one by one."""
+"""The cells of a benchmark: its forget sets, by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from collateral.data._facts import known_classes
 
 @dataclass(frozen=True)
 class ForgetSpec:
-    """A kind of forget set and its parameters, as the split job gets them."""
+    """A kind of forget set and its parameters, as on the command line of the split job."""
 
     kind: str
     params: Mapping[str, Any]
 
 
 def cells_of(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return all cells: those of classes x fractions, then those under `cells:`."""
+    """Return all cells: classes x fractions, then the entries of `cells:`."""
     cells = class_cells(benchmark)
     for name, cell in benchmark.cells.items():
         params = {key: _as_json(value) for key, value in cell.forget.items() if key != "kind"}
@@ -28,7 +28,7 @@ def cells_of(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
 
 
 def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
-    """Return the cells of classes x fractions: couch and 0.5 make `couch-50`."""
+    """Return the cells of classes x fractions; couch and 0.5 give the name `couch-50`."""
     cells = {}
     for label in benchmark.classes:
         name = class_name(benchmark, label)
@@ -40,7 +40,7 @@ def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
 
 
 def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
-    """Return the name of a class given by its index, where the config alone can tell."""
+    """Return the name of a class that is given by its index; the index if the name is unknown."""
     if isinstance(label, str):
         return label
     name = str(benchmark.data.get("name"))
@@ -48,10 +48,10 @@ def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
         options = DATA.load(name).Options.model_validate(benchmark.data_options)
         known = known_classes(name, options)
     except ValueError:
-        return label  # `data:` is wrong, which is said where it is checked
+        return label  # an error of `data:`, which its own check reports
     return known[label] if known is not None and 0 <= label < len(known) else label
 
 
 def _as_json(value: Any) -> Any:
-    """Return a mapping with its keys as JSON has them: YAML's may be numbers, in no order."""
+    """Return a mapping with text as keys, as in JSON; in YAML they may be numbers."""
     return {str(key): item for key, item in value.items()} if isinstance(value, dict) else value

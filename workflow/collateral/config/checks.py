@@ -1,4 +1,4 @@
-"""What the shape of the config cannot tell: names that must exist, values that must fit them."""
+"""Checks of a benchmark beyond the schema: names that must exist, keys that must fit together."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from collateral.config.cells import cells_of, class_cells
-from collateral.config.errors import Place, caught, explain, key_of
+from collateral.config.errors import Place, collect_errors, explain, key_of
 from collateral.config.methods import resolve
 from collateral.config.names import LONGEST, is_slug, name_errors
 from collateral.config.schema import ALL, BenchmarkConfig
@@ -23,10 +23,10 @@ WEIGHTS = (".safetensors", ".pt", ".pth")
 
 
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Yield a message for each thing that is wrong with a benchmark."""
+    """Yield one message per error of a benchmark."""
     yield from name_errors(where)
     if not MODEL.has(benchmark.model):
-        yield _no_such(MODEL, benchmark.model, (*where, "model"))
+        yield _unknown_plugin(MODEL, benchmark.model, (*where, "model"))
     yield from _weights_errors(benchmark, where)
     yield from _effect_errors(benchmark, where)
     messages, classes = _data_errors(benchmark, (*where, "data"))
@@ -48,7 +48,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 
 
 def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check what files of weights are called; what is in them, the job that reads them checks."""
+    """Check the names of the files with weights; jobs check their content."""
     for key, given in (("init", benchmark.init), ("base", benchmark.base)):
         file = given.weights if given else None
         place = key_of((*where, key, "weights"))
@@ -60,23 +60,24 @@ def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 
 
 def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Yield the keys that are given and would change nothing."""
+    """Refuse keys that have no effect beside other keys."""
     base, given = benchmark.base, benchmark.base.model_fields_set
     for key in ("momentum", "nesterov"):
         if base.optimizer != "sgd" and key in given and getattr(base, key):
             place = key_of((*where, "base", key))
-            yield (
-                f"{place}: without effect: it goes with `optimizer: sgd`, and the config says "
-                + (f"{base.optimizer}; leave it out")
-            )
+            yield _without_effect(place, "optimizer: sgd", base.optimizer)
     if "validation_share" in given and base.checkpoint != "best_validation":
-        yield f"{key_of((*where, 'base', 'validation_share'))}: without effect: it goes with " + (
-            f"`checkpoint: best_validation`, and the config says {base.checkpoint}; leave it out"
-        )
+        place = key_of((*where, "base", "validation_share"))
+        yield _without_effect(place, "checkpoint: best_validation", base.checkpoint)
     if benchmark.select != PAPER and not _is_tuned(benchmark):
         yield f"{key_of((*where, 'select'))}: {shown(benchmark.select)}: without effect: no " + (
             "method has a list of values to choose from; give one, or leave it out"
         )
+
+
+def _without_effect(place: str, needed: str, found: str) -> str:
+    needs = f"it goes with `{needed}`, and the config says {found}"
+    return f"{place}: without effect: {needs}; leave it out"
 
 
 def _is_tuned(benchmark: BenchmarkConfig) -> bool:
@@ -91,7 +92,7 @@ def _suffix_errors(file: Path | None, place: str) -> Iterator[str]:
 
 
 def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check weights that somebody else unlearned, or retrained: names, and a file for each run."""
+    """Check weights of models that the user unlearned or retrained: names, one file per run."""
     for name, given in benchmark.given.items():
         place = (*where, "given", name)
         yield from name_errors(place)
@@ -103,7 +104,7 @@ def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 
 
 def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check that what needs Retrain has one, and that shadow models are trained as the base is."""
+    """Check keys that need Retrain, and that shadow models can be trained as the base is."""
     if benchmark.retrain is None:
         says = f"the config says `retrain: {NONE}`; leave one of them out"
         for key in ("probe", "sweeps", "support_size"):
@@ -128,14 +129,14 @@ def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 def _own_file_errors(
     benchmark: BenchmarkConfig, given: GivenParams | RetrainParams, where: Place
 ) -> Iterator[str]:
-    """Check that no file stands for several runs: one model would count as many."""
+    """Refuse one file for several runs, because one model would count several times."""
     file, place = str(given.weights), key_of((*where, "weights"))
     yield from _suffix_errors(given.weights, place)
     if CELL not in file and (count := len(cells_of(benchmark))) > 1:
         yield f"{place}: {shown(file)}: one file for {count} forget sets; put {CELL} into its name"
-    # From one base, one model may be unlearned once and held against every Retrain, as Original is.
-    is_one_of_one = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
-    if SEED not in file and not is_one_of_one and (count := len(benchmark.seeds)) > 1:
+    # With a shared base, one unlearned model may be compared with every Retrain, as Original is.
+    may_be_shared = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
+    if SEED not in file and not may_be_shared and (count := len(benchmark.seeds)) > 1:
         yield (
             f"{place}: {shown(file)}: one file for {count} seeds, whose spread would be none; put "
             f"{SEED} into its name, or give one seed"
@@ -145,11 +146,11 @@ def _own_file_errors(
 def _data_errors(
     benchmark: BenchmarkConfig, where: Place
 ) -> tuple[list[str], tuple[str, ...] | None]:
-    """Return what is wrong with the data set, and its classes where the config alone can tell."""
+    """Return the errors of `data:`, and the class names if the config determines them."""
     name = benchmark.data.get("name")
     if name not in DATA.names():
-        return [_no_such(DATA, name, (*where, "name"))], None
-    messages, options = _parsed(DATA.load(name).Options, benchmark.data_options, where)
+        return [_unknown_plugin(DATA, name, (*where, "name"))], None
+    messages, options = _validate(DATA.load(name).Options, benchmark.data_options, where)
     if options is None:
         return messages, None
     try:
@@ -170,7 +171,7 @@ def _class_errors(
 
 
 def _class_cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check that classes x fractions make names for folders, a different one each."""
+    """Check that classes x fractions give different names that can be folders."""
     cells = class_cells(benchmark)
     if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
         yield f"{key_of(where)}: two of them, or two fractions, make one cell's name"
@@ -183,11 +184,11 @@ def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for name, raw in benchmark.methods.items():
         place = (*where, "methods", name)
         yield from name_errors(place)
-        yield from caught(partial(resolve, name, raw, place))
+        yield from collect_errors(partial(resolve, name, raw, place))
 
 
-def _heir_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterator[str]:
-    """Check that a control finds the one method whose parameters it takes."""
+def _inheritance_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterator[str]:
+    """Check that a control finds the one method whose parameters it inherits."""
     parent = params_class(name).inherits
     users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
     if parent and parent not in users and len(users) != 1:
@@ -205,7 +206,7 @@ def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         elif benchmark.retrain is None and params_class(name).needs_retrain:
             yield f"{key}: '{name}' needs Retrain, and the config says `retrain: {NONE}`"
         else:
-            yield from _heir_errors(benchmark, name, (*where, index))
+            yield from _inheritance_errors(benchmark, name, (*where, index))
 
 
 def _cell_errors(
@@ -222,7 +223,7 @@ def _cell_errors(
             yield f"{key_of(place)}: not under `methods:`{nearest(name, benchmark.methods)}"
             continue
         merged = {**benchmark.methods[name], **raw}
-        yield from caught(partial(resolve, name, merged, place))
+        yield from collect_errors(partial(resolve, name, merged, place))
 
 
 def _forget_errors(
@@ -230,11 +231,11 @@ def _forget_errors(
 ) -> Iterator[str]:
     kind = forget.get("kind")
     if kind not in FORGET.names():
-        yield _no_such(FORGET, kind, (*where, "kind"))
+        yield _unknown_plugin(FORGET, kind, (*where, "kind"))
         return
     module = FORGET.load(kind)
     given = {key: value for key, value in forget.items() if key != "kind"}
-    messages, params = _parsed(module.Params, given, where)
+    messages, params = _validate(module.Params, given, where)
     yield from messages
     if params is not None and classes is not None and hasattr(module, "problems"):
         for key, problem in module.problems(params, classes):
@@ -247,16 +248,16 @@ def _track_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             yield f"{key_of((*where, index))}: {unknown('method', name, benchmark.methods)}"
 
 
-def _no_such(kind: Kind, name: Any, where: Place) -> str:
+def _unknown_plugin(kind: Kind, name: Any, where: Place) -> str:
     if name is None:
         return f"{key_of(where)}: missing; known: {', '.join(kind.names())}"
     return f"{key_of(where)}: {kind.no_such(name)}"
 
 
-def _parsed(
+def _validate(
     model: type[BaseModel], given: Mapping[str, Any], where: Place
 ) -> tuple[list[str], Any | None]:
-    """Return what is wrong with `given`, or the model made of it."""
+    """Return the errors of `given`, or the validated model."""
     try:
         return [], model.model_validate(dict(given))
     except ValidationError as error:

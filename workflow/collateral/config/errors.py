@@ -1,4 +1,4 @@
-"""Say what is wrong in the config: the key, the value, what is allowed, the nearest spelling."""
+"""Error messages of the config: key, value, allowed values, nearest spelling."""
 
 import types
 import typing
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from collateral.contract.spelling import IN_QUOTES, nearest, plain, shown
 
-# In the words of YAML, where pydantic's are Python's.
+# In the words of YAML; those of pydantic are of Python.
 REASONS = {
     "dict_type": "should be a mapping",
     "invalid_key": "a key should be text",
@@ -20,17 +20,17 @@ REASONS = {
     "too_short": "too few entries; at least {min_length}",
     "tuple_type": "should be a list",
 }
-# What pydantic puts at the end of the place of a value that may be of several types.
+# The last part of pydantic's `loc` for a value that may have several types.
 BRANCHES = {"", "bool", "int", "constrained-int", "float", "str"}
 LONGEST_LINE = 900
 Place = tuple[str | int, ...]
 
 
 class ConfigError(ValueError):
-    """All that is wrong with a config, a line each."""
+    """All errors of a config, one line each."""
 
     def __init__(self, messages: Iterable[str]) -> None:
-        """Join the messages, a line each, whatever a user's names have in them."""
+        """Join the messages; escape line breaks in names of the user."""
         super().__init__("\n".join(map(_one_line, messages)))
 
 
@@ -48,22 +48,22 @@ def key_of(parts: Sequence[str | int]) -> str:
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[str]:
-    """Return one message for each key that pydantic objects to, `where` being the model's place."""
+    """Return one message per invalid key; `where` is the place of the model in the config."""
     found: dict[Place, list[dict[str, Any]]] = {}
     for item in error.errors():
         found.setdefault(_place(dict(item)), []).append(dict(item))
     return [
         _message(items, model, where, place)
         for place, items in found.items()
-        # A list whose items are wrong is said to be too short as well.
+        # Pydantic also reports a list with invalid items as too short.
         if items[0]["type"] != "too_short" or not any(place == p[:-1] for p in found)
     ]
 
 
 def _place(item: dict[str, Any]) -> Place:
-    """Return an error's place without the branch of a union, which pydantic puts at its end."""
+    """Return the place of an error without the type that pydantic appends for a union."""
     *outer, last = item["loc"] or ("",)
-    if last == "[key]":  # and before it the key, where `yes` would be 1
+    if last == "[key]":  # preceded by the key, in which `true` would be 1
         return (*outer[:-1], str(item["input"]))
     if item["type"] == "invalid_key":
         return (*outer, str(last))
@@ -92,16 +92,16 @@ def _message(
 
 
 def _reason(item: dict[str, Any]) -> str:
-    """Return what pydantic objects to, in our words where they are better."""
+    """Return the reason of an error, in words of YAML if pydantic's are of Python."""
     if item["type"] in REASONS:
         return REASONS[item["type"]].format(**item.get("ctx", {}))
     reason = str(item["msg"].removeprefix("Value error, ").removeprefix("Input "))
-    is_yes_for_a_name = item["type"] == "string_type" and isinstance(item["input"], bool)
-    return f"{reason}; {IN_QUOTES}" if is_yes_for_a_name else reason
+    is_boolean_name = item["type"] == "string_type" and isinstance(item["input"], bool)
+    return f"{reason}; {IN_QUOTES}" if is_boolean_name else reason
 
 
 def _keys_at(model: type[BaseModel], place: Place) -> list[str]:
-    """Return the keys of the model that stands at `place` inside `model`."""
+    """Return the keys of the model at `place` inside `model`."""
     current: Any = model
     for part in place:
         if _is_model(current):
@@ -117,8 +117,8 @@ def _is_model(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, BaseModel)
 
 
-def caught(check: Callable[[], object]) -> Iterator[str]:
-    """Yield what a check raises, a line each."""
+def collect_errors(check: Callable[[], object]) -> Iterator[str]:
+    """Run a check and yield the lines of its ConfigError, if it raises one."""
     try:
         check()
     except ConfigError as error:

@@ -1,7 +1,7 @@
-"""The config's JSON schema, which editors read: names, parameters, bounds and descriptions.
+"""The JSON schema of the config for editors: names, parameters, bounds and descriptions.
 
-It follows draft 7, the newest that YAML's language server knows well. The loader stays the judge:
-it sees plug-ins and what must fit together, and the schema does not.
+It follows draft 7, the newest that the YAML language server supports well. It does not contain
+plug-ins and checks across keys; the loader has them.
 """
 
 from pathlib import Path
@@ -23,12 +23,12 @@ class Untitled(GenerateJsonSchema):
     """Leave out titles that only repeat the key."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Answer pydantic: never."""
+        """Return False for every field."""
         return False
 
 
 def json_schema() -> Schema:
-    """Return the shape of the config, with what data sets, forget sets and methods add to it."""
+    """Return the schema of the config with the options of data sets, forget sets and methods."""
     schema = Config.model_json_schema(schema_generator=Untitled)
     parts = schema["$defs"]
     parts |= {f"method-{name}": _method(name) for name in METHOD.names()}
@@ -65,7 +65,7 @@ def _forget_set(name: str) -> Schema:
 
 
 def _named(key: str, name: str, model: type[BaseModel]) -> Schema:
-    """Return the schema of `model` with one more key, which tells it from its alternatives."""
+    """Return the schema of `model` with the key that distinguishes it from its alternatives."""
     schema = _flat(model) | {"title": name}
     schema["properties"] = {key: {"const": name}, **schema["properties"]}
     schema["required"] = [key, *schema.get("required", [])]
@@ -73,7 +73,7 @@ def _named(key: str, name: str, model: type[BaseModel]) -> Schema:
 
 
 def _method(name: str) -> Schema:
-    """Return a method's parameters, each a value or a list of values to tune over."""
+    """Return the schema of a method: each parameter is a value or a list to tune over."""
     params = params_class(name)
     schema = _flat(params) | {"title": params.label}
     uses = {"const": name, "description": "The method that this is a configuration of."}
@@ -89,7 +89,7 @@ def _or_list(value: Schema) -> Schema:
 
 
 def _other_name() -> Schema:
-    """Return what stands under a name of the user's own: a known method, or a plug-in."""
+    """Return the schema of a method entry with a custom name: a known method or a plug-in."""
     known = [{"allOf": [_part(name)], "required": ["uses"]} for name in METHOD.names()]
     is_plug_in = {"type": "string", "not": {"enum": METHOD.names()}}
     plug_in = {"type": "object", "properties": {"uses": is_plug_in}, "required": ["uses"]}

@@ -1,4 +1,4 @@
-"""Read a config; whatever can be checked is checked before any job starts."""
+"""Read and check a config before any job starts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from collateral.config.checks import benchmark_errors
 from collateral.config.errors import ConfigError, explain
-from collateral.config.plugged import plugged_errors
+from collateral.config.plugin_checks import plugin_errors
 from collateral.config.schema import Config
 from collateral.config.yaml import read_file
 from collateral.contract.plugins import add_plugins, problems
@@ -20,14 +20,14 @@ def read(path: Path) -> Config:
 
 
 def load(raw: Mapping[str, Any]) -> Config:
-    """Return the checked config, or raise one ConfigError with everything that is wrong."""
+    """Return the checked config, or raise one ConfigError with all errors."""
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(explain(error, Config, ())) from None
     _raise(f"plugins: {problem}" for problem in problems(config.plugins))
     add_plugins(config.plugins)
-    _raise(plugged_errors(config))
+    _raise(plugin_errors(config))
     _raise(_errors(config))
     return config
 

@@ -1,4 +1,4 @@
-"""A method as the config gives it: fixed values, values to tune over, and what they hash to."""
+"""A method in the config: fixed parameters, and parameters to tune over."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class MethodSpec:
         return [dict(zip(self.grid, values, strict=True)) for values in combinations]
 
     def default_trial(self) -> dict[str, Any] | None:
-        """Return the method's own values of what is tuned; None where they do not go with the rest.
+        """Return the default values of the tuned parameters.
 
-        So it is where one has no default.
+        None if a parameter has no default, or if the defaults contradict the fixed values.
         """
         try:
             own = self.params({}).model_dump(mode="json")
@@ -59,12 +59,12 @@ class MethodSpec:
         return params_class(self.uses).model_validate({**self.fixed, **overrides})
 
     def values(self, overrides: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-        """Return all values of the first trial as validation leaves them; JSON can hold them."""
+        """Return all validated values of the first trial, in types of JSON."""
         return self.params({**self.trials()[0], **overrides}).model_dump(mode="json")
 
 
 def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
-    """Validate a method's entry in the config; every combination of its values must hold."""
+    """Validate a method entry of the config; every combination of its values must be valid."""
     uses = raw.get("uses", name)
     _check_names(name, uses, where)
     lists = {
@@ -82,7 +82,7 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         )
     for trial in spec.trials():
         validate(spec, trial, where)
-    # As validation leaves them: `'7'` is 7.
+    # Validated values: `'7'` is 7.
     exact = {
         key: [spec.values({key: value})[key] for value in choices] for key, choices in lists.items()
     }
@@ -102,7 +102,7 @@ def _check_names(name: str, uses: Any, where: Place) -> None:
 
 
 def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:
-    """Take a single value as fixed, several as a grid."""
+    """Return a spec in which single values are fixed, and several values are a grid."""
     fixed = {key: choices[0] for key, choices in lists.items() if len(choices) == 1}
     grid = {key: tuple(choices) for key, choices in lists.items() if len(choices) > 1}
     return MethodSpec(name, uses, fixed, grid)

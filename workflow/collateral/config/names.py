@@ -1,4 +1,4 @@
-"""Names that become folders: which may, and how a value is written in one."""
+"""Names of folders: which names are allowed, and how a value is written in one."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,50 +6,38 @@ from typing import Any
 
 from collateral.config.errors import Place, key_of
 
-# What stands beside cells and benchmarks, and beside runs.
-RESERVED = frozenset(
-    {
-        "base",
-        "exposure",
-        "figures",
-        "local_teacher",
-        "logs",
-        "probe",
-        "retrain",
-        "shadows",
-        "support_size",
-        "tables",
-        "theory",
-        "tune",
-    }
-)
+# Folders beside those of cells, benchmarks and runs.
+_FOLDERS = """
+    base exposure figures local_teacher logs probe retrain shadows support_size tables theory tune
+"""
+RESERVED = frozenset(_FOLDERS.split())
 
-# In letters; file systems take 255. A sweep's run has a method's name and some values for a name.
+# In letters; file systems allow 255. The name of a sweep's run has a method and some values.
 LONGEST, LONGEST_RUN = 100, 200
 
 
 def is_slug(name: str) -> bool:
-    """Tell whether `name` may stand in a path as it is, and on a command line."""
+    """Tell whether `name` can be used in a path and on a command line without changes."""
     return re.fullmatch(rf"[a-z0-9_][a-z0-9_.-]{{0,{LONGEST - 1}}}", name) is not None
 
 
 def slug(name: str) -> str:
-    """Turn a true name into one that may stand in a path."""
+    """Convert any name to one that can be used in a path."""
     return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-.") or "x"
 
 
 def short(value: Any) -> str:
-    """Return a parameter's value as it stands in the name of a sweep's run."""
+    """Return the value of a parameter as in the name of a sweep's run."""
     return format(value, "g") if isinstance(value, float) else str(value).lower()
 
 
-def varied(values: Mapping[str, Any]) -> list[str]:
-    """Return what the name of a sweep's run has after the method's, part by part."""
+def format_varied(values: Mapping[str, Any]) -> list[str]:
+    """Return the parts of the name of a sweep's run that follow the method."""
     return [f"{key}={short(value)}" for key, value in values.items()]
 
 
 def name_errors(where: Place) -> Iterator[str]:
-    """Check that the last key may be a folder's name."""
+    """Check that the last key can be the name of a folder."""
     name = str(where[-1])
     if not is_slug(name) or name in RESERVED:
         yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the " + (

@@ -1,7 +1,7 @@
-"""The config that Snakemake hands over, with its values as YAML 1.2 reads them.
+"""Read the config again as YAML 1.2, after Snakemake has read it as YAML 1.1.
 
-Snakemake (9.27) reads files as YAML 1.1, in which 010 is 8 and `no` is false, and takes every value
-inside of `--config` for text. Its files and options are read again here, and merged in its order.
+In YAML 1.1, 010 is 8 and `no` is false; and Snakemake (9.27) reads every value inside of `--config`
+as text. Its files and options are read again here, and merged in the order of Snakemake.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ Reader = Callable[[Any], Mapping[str, Any]]
 
 
 def reread(config: Any, workflow: Any, their_reader: Reader) -> Any:
-    """Return `config`, in which each value that Snakemake has read is replaced by our reading."""
+    """Return `config` with each value that Snakemake has read replaced by its YAML 1.2 value."""
     settings = workflow.config_settings
-    count = len(settings.configfiles)  # those of the command line, which are merged last
+    count = len(settings.configfiles)  # files of the command line, which are merged last
     files = [*workflow.configfiles[count:], *workflow.configfiles[:count]]
-    ours = _merged([*map(_read, files), _options(settings.config_args)])
-    theirs = _merged([*map(their_reader, files), settings.config])
-    # What is imported as a module may have been given a part of the config.
-    for key in _way(workflow.modifier_stack[0].globals["config"], config) or ():
+    ours = _merge([*map(_read, files), _options(settings.config_args)])
+    theirs = _merge([*map(their_reader, files), settings.config])
+    # A workflow that imports this one as a module may pass a part of its config.
+    for key in _find_keys(workflow.modifier_stack[0].globals["config"], config) or ():
         theirs, ours = theirs.get(key, {}), ours.get(key, {})
-    return _replaced(config, theirs, ours)
+    return _replace(config, theirs, ours)
 
 
 def _read(file: Any) -> Mapping[str, Any]:
@@ -35,44 +35,44 @@ def _read(file: Any) -> Mapping[str, Any]:
 
 
 def _options(arguments: Iterable[str] | None) -> dict[str, Any]:
-    """Return what `--config key=value` says."""
+    """Return the values of `--config key=value`."""
     try:
         pairs = (argument.partition("=") for argument in arguments or ())
-        return _merged({key: parse(value)} for key, _, value in pairs)
+        return _merge({key: parse(value)} for key, _, value in pairs)
     except ConfigError as error:
         raise ConfigError(f"--config: {line}" for line in str(error).splitlines()) from None
 
 
-def _merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return all parts in one; what a later one says counts, mapping by mapping."""
+def _merge(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Merge mappings recursively; later values replace earlier ones."""
     merged: dict[str, Any] = {}
     for part in parts:
         for key, value in part.items():
             is_mapping = isinstance(value, Mapping)
             before = merged.get(key) if is_mapping else None
             first = before if isinstance(before, Mapping) else {}
-            merged[key] = _merged([first, value]) if is_mapping else value
+            merged[key] = _merge([first, value]) if is_mapping else value
     return merged
 
 
-def _way(whole: Any, part: Any) -> tuple[Any, ...] | None:
-    """Return the keys that lead from a mapping to one inside of it."""
+def _find_keys(whole: Any, part: Any) -> tuple[Any, ...] | None:
+    """Return the keys that lead from a mapping to a mapping inside of it."""
     if whole is part:
         return ()
     for key, value in whole.items() if isinstance(whole, Mapping) else ():
-        if (rest := _way(value, part)) is not None:
+        if (rest := _find_keys(value, part)) is not None:
             return (key, *rest)
     return None
 
 
-def _replaced(config: Any, theirs: Any, ours: Any) -> Any:
-    """Return our reading where the config is as they read it; the Snakefile may have changed it."""
+def _replace(config: Any, theirs: Any, ours: Any) -> Any:
+    """Return our values where the config still has those of Snakemake; the Snakefile may differ."""
     if config == theirs:
         return ours
     if not all(isinstance(one, Mapping) for one in (config, theirs, ours)):
         return config
     known = theirs.keys() & ours.keys()
     return {
-        key: _replaced(value, theirs[key], ours[key]) if key in known else value
+        key: _replace(value, theirs[key], ours[key]) if key in known else value
         for key, value in config.items()
     }

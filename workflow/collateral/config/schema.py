@@ -1,4 +1,4 @@
-"""The shape of config.yaml; what a data set, a forget set or a method adds is in its own file."""
+"""The schema of config.yaml; data sets, forget sets and methods define their own options."""
 
 from itertools import pairwise
 from typing import Annotated, Any, Literal
@@ -24,8 +24,8 @@ from collateral.contract.spelling import plain, shown
 ALL = "all"  # in place of a list of methods
 
 
-def _listed(value: Any) -> Any:
-    """Return a list of methods, in which `all` stands for every one."""
+def _as_list(value: Any) -> Any:
+    """Return a list of methods; `all` alone becomes a list of one word."""
     if isinstance(value, str) and value != ALL:
         raise ValueError(f"should be a list of methods, or {ALL}")
     return (value,) if value == ALL else value
@@ -33,13 +33,13 @@ def _listed(value: Any) -> Any:
 
 Tracked = Annotated[
     tuple[str, ...],
-    BeforeValidator(_listed),
+    BeforeValidator(_as_list),
     WithJsonSchema({"anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 
 
 class CellConfig(Strict):
-    """A forget set listed on its own, with parameters that hold for it alone."""
+    """A single forget set, with parameters of methods for it alone."""
 
     forget: dict[str, Any] = Field(description="`kind:` and the parameters of that kind.")
     methods: dict[str, dict[str, Any]] = Field(
@@ -48,7 +48,7 @@ class CellConfig(Strict):
 
 
 class SweepConfig(Strict):
-    """A method with one parameter varied; its runs are named `ltd@support=random`."""
+    """A sweep: a method with one varied parameter; its runs are named `ltd@support=random`."""
 
     method: str = Field(description="A key of `methods:`.")
     vary: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
@@ -62,12 +62,12 @@ class SweepConfig(Strict):
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
 
     def combinations(self) -> list[dict[str, Any]]:
-        """Return the values of each run: of what is varied, then of what goes along."""
+        """Return the values of each run: those of `vary`, then those of `along`."""
         lists = {**self.vary, **self.along}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
     @model_validator(mode="after")
-    def _all_of_one_length(self) -> "SweepConfig":
+    def _check_lengths(self) -> "SweepConfig":
         key, values = next(iter(self.vary.items()))
         for other, others in self.along.items():
             if other == key or len(others) != len(values):
@@ -82,7 +82,7 @@ class SupportSizeConfig(Strict):
     """LTD's teacher over a grid of support sizes, without Retrain (the paper, appendix C.5)."""
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
-    # Strict, because `true` would else be 1.
+    # Strict, because `true` would be 1 otherwise.
     k: tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...] = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "
@@ -92,14 +92,14 @@ class SupportSizeConfig(Strict):
 
     @field_validator("k")
     @classmethod
-    def _increasing(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+    def _check_increasing(cls, value: tuple[int, ...]) -> tuple[int, ...]:
         for smaller, larger in pairwise(value):
             if larger <= smaller:
                 raise ValueError(f"should increase, but {larger} follows {smaller}")
         return value
 
 
-LEAST_SHADOWS = 3  # that saw an example, and that did not: two are left to fit a law to
+LEAST_SHADOWS = 3  # with an example, and without it: two remain to fit a distribution
 
 
 class ShadowsConfig(Strict):
@@ -109,11 +109,14 @@ class ShadowsConfig(Strict):
         16, description="Models, each trained as the base is, once for all cells and methods."
     )
     share: float = Field(
-        0.5, gt=0, lt=1, description="Of the models, how many see an example; so of the examples."
+        0.5,
+        gt=0,
+        lt=1,
+        description="Share of the train set per model; share of models per example.",
     )
 
     @model_validator(mode="after")
-    def _enough_on_either_side(self) -> "ShadowsConfig":
+    def _check_both_sides(self) -> "ShadowsConfig":
         seeing = share_of(self.count, self.share)
         if not LEAST_SHADOWS <= seeing <= self.count - LEAST_SHADOWS:
             raise ValueError(
@@ -124,7 +127,7 @@ class ShadowsConfig(Strict):
 
 
 class BenchmarkConfig(Strict):
-    """One data set, one model, and everything that is done with them."""
+    """One data set, one model, and all experiments with them."""
 
     data: dict[str, Any] = Field(description="`name:` of a data set, and its options.")
     model: str = Field(description="An architecture.")
@@ -148,7 +151,7 @@ class BenchmarkConfig(Strict):
     retrain: Reference = Field(
         default_factory=RetrainParams,
         description="The reference. Left out: trained here. `weights`: your own. `none`: there is "
-        "no Retrain, runs are held against the base, and what needs Retrain is left out.",
+        "no Retrain, runs are compared with the base, and what needs Retrain is left out.",
     )
     methods: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
@@ -184,7 +187,7 @@ class BenchmarkConfig(Strict):
     )
     probe: Probes | None = Field(
         None,
-        description="What finished models are asked once more: a list of relearn, residual, zrf, "
+        description="Further measurements of finished models: a list of relearn, residual, zrf, "
         "or each with its values.",
     )
     shadows: ShadowsConfig | None = Field(
@@ -201,31 +204,31 @@ class BenchmarkConfig(Strict):
 
     @property
     def data_options(self) -> dict[str, Any]:
-        """What `data:` says besides the name."""
+        """The options of the data set: all keys of `data:` but the name."""
         return {key: value for key, value in self.data.items() if key != "name"}
 
     @field_validator("methods", mode="before")
     @classmethod
-    def _empty_entry_means_defaults(cls, value: Any) -> Any:
+    def _replace_empty_by_defaults(cls, value: Any) -> Any:
         if isinstance(value, dict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
     @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks")
     @classmethod
-    def _no_value_twice(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) < len(value):
             raise ValueError("a value stands there twice")
         return value
 
     @model_validator(mode="after")
-    def _something_to_judge(self) -> "BenchmarkConfig":
+    def _check_runs(self) -> "BenchmarkConfig":
         if not self.methods and not self.given:
             raise ValueError("nothing to judge: list `methods`, or weights under `given`")
         return self
 
     @model_validator(mode="after")
-    def _something_to_forget(self) -> "BenchmarkConfig":
+    def _check_forget_sets(self) -> "BenchmarkConfig":
         if bool(self.classes) != bool(self.fractions):
             raise ValueError("`classes` and `fractions` go together: both, or neither")
         if not self.classes and not self.cells:

@@ -1,29 +1,29 @@
-"""What is wrong with sweeps and with supports of every size: methods, cells, values."""
+"""Checks of `sweeps:` and `support_size:`: methods, cells, values."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from collateral.config.cells import cells_of
-from collateral.config.errors import ConfigError, Place, caught, key_of
+from collateral.config.errors import ConfigError, Place, collect_errors, key_of
 from collateral.config.methods import MethodSpec, resolve, validate
-from collateral.config.names import LONGEST_RUN, is_slug, name_errors, short, varied
+from collateral.config.names import LONGEST_RUN, format_varied, is_slug, name_errors, short
 from collateral.config.schema import BenchmarkConfig, SweepConfig
 from collateral.contract.plugins import params_class
 from collateral.contract.spelling import shown, unknown
 
-TAUGHT = "ltd"  # the method whose teacher is trained on supports of every size
+TAUGHT = "ltd"  # the method whose teacher is trained on supports of several sizes
 
 
 def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Yield what is wrong with the sweep at this place."""
+    """Yield the errors of the sweep at this place."""
     sweep = benchmark.sweeps[str(where[-1])]
     yield from name_errors(where)
     yield from _listed_cell_errors(benchmark, sweep.cells, (*where, "cells"))
     if sweep.method not in benchmark.methods:
         yield f"{key_of((*where, 'method'))}: " + unknown("method", sweep.method, benchmark.methods)
         return
-    # A cell may have parameters of its own, with which a value may not go together.
+    # A value may contradict the parameters that a cell has of its own.
     listed = sweep.cells or benchmark.cells
     own = [cell.methods for name, cell in benchmark.cells.items() if name in listed]
     raws = [{}, *(methods[sweep.method] for methods in own if sweep.method in methods)]
@@ -32,13 +32,13 @@ def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         try:
             spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
         except ConfigError:
-            continue  # said already, under `methods:`
+            continue  # reported under `methods:`
         messages |= dict.fromkeys(_vary_errors(spec, sweep, where))
     yield from messages
 
 
 def support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Yield what is wrong with the supports of every size."""
+    """Yield the errors of `support_size:`."""
     given = benchmark.support_size
     assert given is not None
     yield from _listed_cell_errors(benchmark, given.cells, (*where, "cells"))
@@ -59,14 +59,14 @@ def _listed_cell_errors(
 
 
 def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:
-    """Check that every value is valid and gives the run a name that no other has."""
+    """Check that every value is valid and gives the run a different name."""
     key = next(iter(sweep.vary))
     named: dict[str, Any] = {}
     for given in sweep.combinations():
         messages = list(_value_errors(spec, given, sweep, where))
         yield from messages
         if not given.keys() <= params_class(spec.uses).model_fields.keys():
-            return  # said once, not for every value
+            return  # one message is enough for all values
         if messages:
             continue
         exact = spec.values(given)
@@ -75,7 +75,7 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
             if not is_slug(text.lstrip("-")):
                 place = key_of((*where, part, name))
                 yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
-        run = "@".join(varied({name: exact[name] for name in given}))
+        run = "@".join(format_varied({name: exact[name] for name in given}))
         if len(f"{spec.name}@{run}") > LONGEST_RUN:
             yield f"{key_of(where)}: run {shown(run)}: more than {LONGEST_RUN} letters for a folder"
         if run in named:
@@ -87,12 +87,14 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
 def _value_errors(
     spec: MethodSpec, values: Mapping[str, Any], sweep: SweepConfig, where: Place
 ) -> Iterator[str]:
-    """Check what goes along first, so that each message is under the key that is wrong."""
+    """Check `along` before `vary`, so that each message names the key with the error."""
     along = {name: value for name, value in values.items() if name in sweep.along}
     trials = spec.trials()
     for given, part in ((along, "along"), (values, "vary")):
-        # Tuning may choose any of the trials; what is wrong with all of them is said once.
+        # Tuning may choose any trial; an error of all trials is reported once.
         checks = (partial(validate, spec, {**trial, **given}, (*where, part)) for trial in trials)
-        if messages := dict.fromkeys(message for check in checks for message in caught(check)):
+        if messages := dict.fromkeys(
+            message for check in checks for message in collect_errors(check)
+        ):
             yield from messages
             return

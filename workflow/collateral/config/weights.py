@@ -1,4 +1,4 @@
-"""Models in the config, trained here or brought along: `init`, `base`, `retrain`, `given`."""
+"""Models in the config, trained here or by the user: `init`, `base`, `retrain`, `given`."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from collateral.contract.params import Strict, TrainingParams, UserPath
 from collateral.contract.spelling import shown
 
-SEED, CELL = "{seed}", "{cell}"  # in a file's name: each seed, each cell has its own
+SEED, CELL = "{seed}", "{cell}"  # in the name of a file: one file per seed, per cell
 NONE = "none"  # in place of Retrain
 RENAME = "Beginnings of names in the file, and what they are in the model."
 
@@ -38,16 +38,15 @@ class BaseParams(TrainingParams):
 
     @model_validator(mode="before")
     @classmethod
-    def _shared_where_there_is_one_file(cls, given: Any) -> Any:
+    def _set_sharing(cls, given: Any) -> Any:
         if not isinstance(given, dict) or given.get("weights") is None:
             return given
-        told = "matched" if SEED in str(given["weights"]) else "shared"
-        if given.get("sharing", told) != told:
-            raise ValueError(
-                f"sharing: {shown(given['sharing'])}: weights "
-                f"{'with' if told == 'matched' else 'without'} {SEED} in their name are {told}"
-            )
-        return {**given, "sharing": told}
+        implied = "matched" if SEED in str(given["weights"]) else "shared"
+        if given.get("sharing", implied) != implied:
+            names = f"{'with' if implied == 'matched' else 'without'} {SEED} in their name"
+            sharing = shown(given["sharing"])
+            raise ValueError(f"sharing: {sharing}: weights {names} are {implied}")
+        return {**given, "sharing": implied}
 
 
 OWN_FILE = "A .safetensors file, or a .pt with a state dict; {seed} and {cell} in its name: "
@@ -75,7 +74,7 @@ class RetrainParams(Strict):
     )
 
     @model_validator(mode="after")
-    def _goes_with_weights(self) -> "RetrainParams":
+    def _check_weights(self) -> "RetrainParams":
         for key in ("rename", "rte"):
             if self.weights is None and key in self.model_fields_set:
                 raise ValueError(f"{key}: goes with `weights`, which is not given")
@@ -83,7 +82,7 @@ class RetrainParams(Strict):
 
 
 def _none_or_params(value: Any) -> Any:
-    """Return None for the word `none`; an empty value, which might mean either, is refused."""
+    """Return None for the word `none`; refuse an empty value, which is ambiguous."""
     if isinstance(value, str) and value == NONE:
         return None
     if not isinstance(value, dict | RetrainParams):
@@ -92,7 +91,7 @@ def _none_or_params(value: Any) -> Any:
 
 
 def _none_for_null(schema: dict[str, Any]) -> None:
-    """Let the schema say what a user writes."""
+    """Replace null by `none` in the JSON schema, because users write `none`."""
     schema["anyOf"] = [
         {"const": NONE} if one == {"type": "null"} else one for one in schema["anyOf"]
     ]

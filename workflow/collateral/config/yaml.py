@@ -1,4 +1,4 @@
-"""Read a config file strictly: what YAML lets pass in silence is an error that names its line."""
+"""Read a config file strictly: report repeated keys, tags and the like, with their lines."""
 
 import json
 import re
@@ -29,14 +29,14 @@ SCHEMA = re.compile(
     re.VERBOSE,
 )
 LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
-CODE = "__use_yte__"  # by which Snakemake would run expressions that stand in a config
-# No config comes near; aliases of aliases make a few lines a value that fills the memory.
+CODE = "__use_yte__"  # with this key, Snakemake would run expressions in a config
+# Far above any config; aliases of aliases can make a few lines fill the memory.
 DEEPEST, MOST_VALUES = 50, 100_000
 TOO_DEEP = f"values are nested more than {DEEPEST} deep"
 
 
 class _Resolver(VersionedResolver):
-    """Tells numbers from text as YAML 1.2 does, whatever version a file declares."""
+    """Distinguishes numbers from text as YAML 1.2, whatever version a file declares."""
 
     processing_version = (1, 2)
 
@@ -61,7 +61,7 @@ class _Composer(Composer):
 
 
 def read_file(path: Path) -> Any:
-    """Return what a YAML or JSON file says, or raise a ConfigError that names file and line."""
+    """Read a YAML or JSON file, or raise a ConfigError that names file and line."""
     try:
         found = parse(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -76,14 +76,14 @@ def read_file(path: Path) -> Any:
 
 
 def parse(text: str) -> Any:
-    """Return what a text says, as JSON or else as YAML, which is how Snakemake reads it too."""
+    """Parse a text as JSON, else as YAML, in the same order as Snakemake."""
     try:
         found = json.loads(text)
     except ValueError:
         return _parse_yaml(text)
     except RecursionError:
         raise ConfigError([TOO_DEEP]) from None
-    _parse_yaml(text.replace("\t", " "))  # JSON is YAML, tabs apart, and may have a key twice too
+    _parse_yaml(text.replace("\t", " "))  # finds repeated keys; JSON without tabs is YAML
     return found
 
 
@@ -94,7 +94,7 @@ def _parse_yaml(text: str) -> Any:
         node = yaml.compose(text)
         if node is None:
             return None
-        if found := _Look(yaml.constructor).problems_of(node):
+        if found := _Inspection(yaml.constructor).find_problems(node):
             raise ConfigError(found)
         return yaml.constructor.construct_document(node)
     except MarkedYAMLError as error:
@@ -107,31 +107,31 @@ def _parse_yaml(text: str) -> Any:
         raise ConfigError([TOO_DEEP]) from None
 
 
-class _Look:
-    """A look at a document before anything is made of it."""
+class _Inspection:
+    """Finds the errors of a document before its values are constructed."""
 
     def __init__(self, constructor: Any) -> None:
         self.constructor = constructor
         self.problems: list[str] = []
-        self.sizes: dict[int, int | None] = {}  # values in a node; None while it is looked at
+        self.sizes: dict[int, int | None] = {}  # values in a node; None during its inspection
 
-    def problems_of(self, node: Node) -> list[str]:
-        """Return what is wrong with a document, a line each."""
+    def find_problems(self, node: Node) -> list[str]:
+        """Return the errors of a document, one line each."""
         if self._size(node, ()) > MOST_VALUES and not self.problems:
             self.problems.append(f"its aliases make more than {MOST_VALUES} values of it")
         return self.problems
 
     def _size(self, node: Node, place: Place) -> int:
-        """Return how many values a node stands for; an alias is the node that it names."""
+        """Return the number of values in a node; an alias counts as the node that it names."""
         size = self.sizes.get(id(node), 0)
         if size is None:
             self._note(node, place, "is an alias of what it stands in")
         if id(node) not in self.sizes:
             self.sizes[id(node)] = None
-            size = self.sizes[id(node)] = self._look(node, place)
+            size = self.sizes[id(node)] = self._inspect(node, place)
         return size or 0
 
-    def _look(self, node: Node, place: Place) -> int:
+    def _inspect(self, node: Node, place: Place) -> int:
         if len(place) > DEEPEST:
             raise RecursionError
         if node.tag not in PLAIN:
@@ -154,7 +154,7 @@ class _Look:
                 self._note(key_node, place, "a key is a list or a mapping; it should be text")
                 continue
             here = (*place, key_node.value)
-            size += self._look(key_node, here)
+            size += self._inspect(key_node, here)
             key = self._value(key_node, here)
             if key in lines:
                 self._note(key_node, here, f"stands there twice; first on line {lines[key]}")
@@ -163,17 +163,17 @@ class _Look:
         return size
 
     def _value(self, node: ScalarNode, place: Place) -> Any:
-        """Return what a scalar means."""
+        """Return the value of a scalar."""
         if node.tag not in PLAIN or node.tag == f"{CORE}merge":
             return node.value
         if node.style is None and node.tag != f"{CORE}str" and LEADING_ZERO.match(node.value):
             self._note(node, place, f"{node.value}: a number with a leading zero; put it in quotes")
         try:
             value = self.constructor.construct_object(node)
-            # Errors as well: a number of more than 4,300 digits, and half of a character.
+            # Fails for a number of more than 4,300 digits, and for half of a character.
             str(value).encode("utf-16", "surrogatepass").decode("utf-16")
             return value
-        except Exception:  # of `!!bool maybe` a KeyError, of `!!int x` a ValueError
+        except Exception:  # `!!bool maybe` raises a KeyError, `!!int x` a ValueError
             self._note(node, place, f"{shown(node.value)} does not read as {node.tag[len(CORE) :]}")
             return node.value
 

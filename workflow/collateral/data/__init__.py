@@ -1,1 +1,1 @@
-"""One file a data set: `INFO`, `Options` and `load`; what is heavy is imported inside `load`."""
+"""Data sets, one file each: `INFO`, `Options` and `load`; numpy is imported inside `load`."""

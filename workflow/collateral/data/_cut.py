@@ -1,4 +1,4 @@
-"""Cut a data set to some of its classes and to the first examples of each."""
+"""Take a subset of a data set: some of its classes, and the first examples of each."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from collateral.results.dataset import Dataset, Labels
 
 
 def cut(dataset: Dataset, options: DataOptions) -> Dataset:
-    """Return what `options` keep of `dataset`, in its order; classes are numbered as listed."""
+    """Return the subset of `dataset` that `options` select; labels follow the order of the list."""
     names = dataset.labels.class_names
-    kept = _kept(options, names)
+    kept = _class_indices(options, names)
     kept_names = tuple(names[index] for index in kept)
     train_labels = _renumber(dataset.labels.train, kept, len(names))
     test_labels = _renumber(dataset.labels.test, kept, len(names))
-    train = _first("per_class", "train", train_labels, kept_names, options.per_class)
-    test = _first("test_per_class", "test", test_labels, kept_names, options.test_per_class)
+    train = _first_examples("per_class", "train", train_labels, kept_names, options.per_class)
+    test = _first_examples(
+        "test_per_class", "test", test_labels, kept_names, options.test_per_class
+    )
     return replace(
         dataset,
         train_images=dataset.train_images[train],
@@ -38,7 +40,7 @@ def cut(dataset: Dataset, options: DataOptions) -> Dataset:
 
 
 def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
-    """Return what replaces the data set's own statistics."""
+    """Return mean and std of the config, which replace those of the data set."""
     if options.mean is None:
         return {}
     channels = dataset.train_images.shape[3]
@@ -47,8 +49,8 @@ def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
     return {"mean": options.mean, "std": options.std}
 
 
-def _kept(options: DataOptions, names: tuple[str, ...]) -> list[int]:
-    """Return the classes that stay, in the order of their new labels."""
+def _class_indices(options: DataOptions, names: tuple[str, ...]) -> list[int]:
+    """Return the old labels of the selected classes, in the order of their new labels."""
     if options.classes is None:
         return list(range(len(names)))
     try:
@@ -58,16 +60,16 @@ def _kept(options: DataOptions, names: tuple[str, ...]) -> list[int]:
 
 
 def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> NDArray[np.int64]:
-    """Return the new label of every example, -1 where its class goes."""
+    """Return the new label of every example; -1 if its class is not selected."""
     new = np.full(num_classes, -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
     return new[labels]
 
 
-def _first(
+def _first_examples(
     option: str, part: str, labels: NDArray[np.int64], names: tuple[str, ...], limit: int | None
 ) -> NDArray[np.int64]:
-    """Return the positions, ascending, of the first `limit` examples of every class that stays."""
+    """Return the sorted indices of the first `limit` examples of every selected class."""
     keep = labels >= 0
     if not keep.any():
         raise ValueError(f"data.classes: {list(names)} have no {part} example")

@@ -1,4 +1,4 @@
-"""What is known of a data set before it is loaded: its classes, and how much data there is."""
+"""Metadata of a data set without loading it: classes, numbers of examples, input files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATE = "state"  # in the record of a data set
 
 
 def known_classes(name: str, options: DataOptions) -> tuple[str, ...] | None:
-    """Return the class names of a data set under `options`; None where only the data can tell."""
+    """Return the class names that `options` select; None if only the files contain them."""
     module = DATA.load(name)
     names: tuple[str, ...] | None = module.INFO.class_names
     if hasattr(module, "class_names"):
@@ -27,7 +27,7 @@ def known_classes(name: str, options: DataOptions) -> tuple[str, ...] | None:
 
 
 def size_of(name: str, options: DataOptions) -> DatasetSize:
-    """Return how much `options` leave of a data set, without loading it."""
+    """Return the numbers of examples per class under `options`, without loading the data."""
     module = DATA.load(name)
     if module.INFO.size is None and not hasattr(module, "size"):
         raise ValueError(f"data.name: '{name}' does not tell how much data it has")
@@ -51,14 +51,14 @@ def size_of(name: str, options: DataOptions) -> DatasetSize:
 
 
 def problem_of(name: str, options: DataOptions) -> str | None:
-    """Return what is wrong with the user's own files, where a look at their names tells."""
+    """Return an error in the user's files that their names already show."""
     module = DATA.load(name)
     problem: str | None = module.problem(options) if hasattr(module, "problem") else None
     return problem
 
 
 def draws_test(name: str, options: DataOptions) -> bool:
-    """Tell whether the test set is a share of the images that are given, drawn here."""
+    """Tell whether the test set is drawn from the user's images."""
     module = DATA.load(name)
     if hasattr(module, "draws_test"):
         return bool(module.draws_test(options))
@@ -66,7 +66,7 @@ def draws_test(name: str, options: DataOptions) -> bool:
 
 
 def inputs_of(name: str, options: DataOptions) -> list[Path]:
-    """Return the user's own files that are there; a missing one is the job's to name."""
+    """Return the user's files that exist; the job reports a missing one."""
     module = DATA.load(name)
     if hasattr(module, "inputs"):
         files: list[Path] = module.inputs(options)
@@ -77,13 +77,13 @@ def inputs_of(name: str, options: DataOptions) -> list[Path]:
 
 
 def state_of(name: str, options: DataOptions) -> str:
-    """Return a hash of files that are no inputs; nothing where there are none."""
+    """Return a hash of the user's files that are not inputs of the rule; empty without any."""
     module = DATA.load(name)
     return str(module.state(options)) if hasattr(module, "state") else ""
 
 
 def _columns(module: Any, options: DataOptions, kept: list[int]) -> Columns:
-    """Return the columns of the train examples that `options` keep."""
+    """Return the columns of the train examples that `options` select."""
     if not hasattr(module, "columns"):
         return {}
     labels, columns = module.columns(options)

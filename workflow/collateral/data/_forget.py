@@ -1,4 +1,4 @@
-"""The one way to a forget set: by its kind in the config."""
+"""Choose a forget set by its kind in the config."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def choose(
     labels: Labels, kind: str, params: Mapping[str, Any]
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
-    """Return the forget set and how it was chosen; refuse one that leaves nothing to retain."""
+    """Return the forget set and its description; refuse one that contains all train examples."""
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
     forget = module.select(labels, given)

@@ -1,10 +1,10 @@
 """A user's own images, from one .npz file or from one for the train and one for the test set.
 
-One file has train_images, train_labels, test_images, test_labels; two files have images and labels,
-or X and y, each. `class_names` is optional (in the train file; else class_0, class_1, ...).
+One file has train_images, train_labels, test_images, test_labels. Two files have images and labels,
+or X and y, each. `class_names` in the train file is optional (default: class_0, class_1, ...).
 Images are (N, H, W), (N, H, W, 1) or (N, H, W, 3), uint8, or floats in [0, 1], which are rounded to
 the nearest of 256 values. Labels are integers from 0. Normalisation is computed from the train set.
-Other arrays with a whole number or a text for each train image are columns (`kind: where`).
+Other arrays with one whole number or text per train image are columns (`kind: where`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INFO = DatasetInfo(class_names=None, source="the user's files", licence="the use
 
 
 class Options(DataOptions):
-    """Where the arrays are and how the images may be augmented."""
+    """The files, and the augmentation of the images."""
 
     path: UserPath = Field(description="The .npz file, or that of the train set.")
     test_path: UserPath | None = Field(
@@ -37,25 +37,25 @@ class Options(DataOptions):
 
 
 def size(options: Options) -> DatasetSize:
-    """Return how much data the files hold; no image is read."""
-    from collateral.data._reading.npz import read_size
+    """Return the number of examples per class; no image is read."""
+    from collateral.data._reading.npz import read_examples
 
-    return read_size(options.path, options.test_path)
+    examples, shape = read_examples(options.path, options.test_path)
+    return examples.size(shape)
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
-    """Return the train labels, and what else the file holds of the train examples."""
-    from collateral.data._reading.npz import read_columns
+    """Return the labels and the further columns of the train set."""
+    from collateral.data._reading.npz import read_examples
 
-    return read_columns(options.path, options.test_path)
+    return read_examples(options.path, options.test_path)[0].train_columns()
 
 
 def load(options: Options) -> Dataset:
-    """Return the user's images in the order of their file; say exactly what does not fit."""
+    """Return the user's images in the order of their file."""
+    from collateral.data._reading.examples import statistics
     from collateral.data._reading.npz import read
-    from collateral.data._reading.pixels import statistics
     from collateral.results.dataset import Dataset
 
     train, test, labels = read(options.path, options.test_path)
-    mean, std = statistics(train)
-    return Dataset(train, test, labels, mean, std, options.padding, options.flip)
+    return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)

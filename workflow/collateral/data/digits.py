@@ -1,10 +1,10 @@
 """scikit-learn's digits: 1,797 handwritten digits of 8x8 pixels, inside the package scikit-learn.
 
-They come writer by writer (of 58 % of them the nearest image is less than 130 places away, by
-chance it would be 14 %). So they are shuffled once: the first share of a class is then as good as
-a random one, as in CIFAR-100, and train and test set have the same writers. The shuffle sorts by a
-hash of the position and is the same for ever. Of each class the first quarter is the test set: some
-45 images, enough to see an accuracy fall, and 135 are left to train.
+The original order is by writer (for 58 % of the images the nearest one is less than 130 positions
+away; by chance it would be 14 %). Therefore they are shuffled once: the first share of a class is
+then as good as a random one, as in CIFAR-100, and train and test set have the same writers. The
+shuffle sorts by a hash of the position and never changes. The first quarter of each class is the
+test set: about 45 images, enough to see an accuracy fall; 135 remain for training.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ TEST_SHARE = 0.25
 
 
 class Options(DataOptions):
-    """Only what every data set has."""
+    """The options of every data set."""
 
 
 def load(options: Options) -> Dataset:
-    """Return the digits, shuffled and split as the module says; values 0..16 become 0..255."""
+    """Return the digits, shuffled and split (see above); values 0..16 become 0..255."""
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from collateral.data._reading.pixels import statistics, to_uint8
+    from collateral.data._reading.examples import statistics, to_uint8
     from collateral.results.dataset import Dataset, Labels
 
     values, digits = load_digits(return_X_y=True)

@@ -36,7 +36,7 @@ FILES = Files(
 
 
 class Options(RootOptions):
-    """Where the files are."""
+    """The folder of the files."""
 
 
 def load(options: Options) -> Dataset:

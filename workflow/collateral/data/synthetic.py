@@ -1,9 +1,9 @@
-"""Synthetic classes in families: who is whose neighbour is known, so that tests can ask for it.
+"""Synthetic classes in families, so that tests know which classes are neighbours.
 
-Every class has a prototype, sqrt(closeness) * its family's pattern + sqrt(1 - closeness) * its own,
-with standard normal pixels: prototypes of one family correlate by `closeness`, others not at all.
-An example is its class's prototype plus noise. By default, a small network confuses a tenth of the
-test examples, all of them inside their family.
+The prototype of a class is sqrt(closeness) * pattern of its family + sqrt(1 - closeness) * its own
+pattern, both with standard normal pixels. Prototypes of one family have correlation `closeness`,
+others have none. An example is the prototype of its class plus noise. By default, a small network
+misclassifies a tenth of the test examples, always as another class of the same family.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="computed", licence="none needed")
-CONTRAST = 0.15  # a normal pixel in images of [0, 1] around 0.5: few are clipped
+CONTRAST = 0.15  # standard deviation of a pixel in [0, 1] around 0.5: few are clipped
 
 
 class Options(DataOptions):
-    """How many classes and examples there are, and how alike."""
+    """Numbers of classes and examples, and the similarity of the classes."""
 
     families: int = Field(3, ge=2, le=1000, description="Families of classes.")
     classes_per_family: int = Field(3, ge=1, le=100, description="Classes in each family.")
@@ -47,17 +47,17 @@ def class_names(options: Options) -> tuple[str, ...]:
 
 
 def size(options: Options) -> DatasetSize:
-    """Return how much data these options make."""
+    """Return the numbers of examples."""
     names, shape = class_names(options), (options.size, options.size, options.channels)
     train, test = ((each,) * len(names) for each in (options.num_train, options.num_test))
     return DatasetSize(names, train, test, shape)
 
 
 def load(options: Options) -> Dataset:
-    """Return the examples; the classes take turns, so that every stretch has them all."""
+    """Return the examples; the classes alternate, so that every range of examples has all."""
     import numpy as np
 
-    from collateral.data._reading.pixels import statistics, to_uint8
+    from collateral.data._reading.examples import statistics, to_uint8
     from collateral.results.dataset import Dataset, Labels
 
     rng = np.random.default_rng(seed_of("synthetic", options.seed))

@@ -1,7 +1,7 @@
 """A classification set of torchvision by its own name: `dataset: CIFAR10`.
 
-Images are as torchvision gives them, scaled and cut where `size` asks for it or where they differ
-in size. Train and test part are the set's own; where it has none, a share is drawn.
+Images are as in torchvision; they are scaled and cropped if `size` is given or if they differ in
+size. Train and test part are those of the data set; if it has no test part, a share is drawn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pydantic import Field, field_validator, model_validator
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize, TestSeed
 from collateral.contract.params import UserPath
 from collateral.contract.spelling import unknown
-from collateral.data._reading.share import drawn
+from collateral.data._reading.examples import split
+from collateral.data._reading.test_set import draw_examples
 from collateral.data._reading.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="torchvision", licence="the data set's own")
-SIZE = 64  # where images differ
+SIZE = 64  # if images differ in size
 
 
 class Options(DataOptions):
-    """Which set, where its files are, how large its images shall be."""
+    """The data set, the folder of its files, and the size of the images."""
 
     dataset: str = Field(description=f"Its name in torchvision: {', '.join(SETS)}.")
     split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = Field(
@@ -53,13 +54,13 @@ class Options(DataOptions):
 
     @field_validator("dataset")
     @classmethod
-    def _is_known(cls, value: str) -> str:
+    def _check_known(cls, value: str) -> str:
         if value not in SETS:
             raise ValueError(unknown("data set of torchvision", value, SETS))
         return value
 
     @model_validator(mode="after")
-    def _what_is_given_applies(self) -> Options:
+    def _check_applicable(self) -> Options:
         if "split" in self.model_fields_set and self.dataset != "EMNIST":
             raise ValueError(f"`split` is of EMNIST alone, not of {self.dataset}; leave it out")
         for key in ("test_share", "test_seed"):
@@ -69,7 +70,7 @@ class Options(DataOptions):
 
 
 def class_names(options: Options) -> tuple[str, ...] | None:
-    """Return the classes' names, where they are known without the files."""
+    """Return the class names; None if only the files contain them."""
     if options.dataset == "CIFAR100":
         from collateral.data.cifar100 import CLASS_NAMES
 
@@ -78,12 +79,12 @@ def class_names(options: Options) -> tuple[str, ...] | None:
 
 
 def draws_test(options: Options) -> bool:
-    """Tell whether the set has no test part, so that a share is drawn."""
+    """Tell whether the data set has no test part, so that a share is drawn."""
     return not _facts(options).test
 
 
 def size(options: Options) -> DatasetSize:
-    """Return how much data there is, as if all classes had as much."""
+    """Return the numbers of examples, as if all classes had equally many."""
     facts = _facts(options)
     names = class_names(options) or tuple(f"class_{index}" for index in range(facts.classes))
     tested = facts.test or round(facts.train * options.test_share)
@@ -99,7 +100,7 @@ def load(options: Options) -> Dataset:
     import numpy as np
 
     from collateral.data._reading.decoding import decode
-    from collateral.data._reading.pixels import statistics
+    from collateral.data._reading.examples import statistics
     from collateral.results.dataset import Dataset, Labels
 
     facts = _facts(options)
@@ -107,20 +108,22 @@ def load(options: Options) -> Dataset:
     num_train, total = len(parts[0]), sum(map(len, parts))
     labels = np.full(total, -1, np.int64)
     names = [f"{options.dataset} {place}" for place in range(total)]
-    sources = (partial(_taken, one, labels, place) for place, one in enumerate(_each(parts)))
+    sources = (
+        partial(_read_image, one, labels, place) for place, one in enumerate(_iterate(parts))
+    )
     images = decode(sources, names, _side(facts, options), skip_broken=False).images
     labels -= facts.first_label
     is_test = np.arange(total) >= num_train
     if not facts.test:
-        is_test = drawn(labels, options.test_share, options.test_seed)
+        drawn = draw_examples(labels.tolist(), range(total), options.test_share, options.test_seed)
+        is_test = np.isin(np.arange(total), [*drawn])
     known = class_names(options) or _own_names(parts[0], facts)
-    mean, std = statistics(images[~is_test])
+    train, test = split(images, is_test)
     return Dataset(
-        images[~is_test],
-        images[is_test],
+        train,
+        test,
         Labels(labels[~is_test], labels[is_test], known),
-        mean,
-        std,
+        *statistics(train),
         facts.padding if options.padding is None else options.padding,
         facts.flip if options.flip is None else options.flip,
     )
@@ -139,23 +142,23 @@ def _even(total: int, names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(each + (place < more) for place in range(len(names)))
 
 
-def _each(parts: list[Any]) -> Iterator[Callable[[], tuple[Image.Image, int]]]:
+def _iterate(parts: list[Any]) -> Iterator[Callable[[], tuple[Image.Image, int]]]:
     for part in parts:
         for place in range(len(part)):
             yield partial(part.__getitem__, place)
 
 
-def _taken(
+def _read_image(
     one: Callable[[], tuple[Image.Image, int]], labels: NDArray[np.int64], place: int
 ) -> Image.Image:
-    """Return an image, and keep its label."""
+    """Return an image, and store its label."""
     image, label = one()
     labels[place] = int(label)
     return image
 
 
 def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
-    """Return what the files say that the classes are called."""
+    """Return the class names in the files, or class_0, class_1, ... if they cannot be used."""
     found = tuple(
         str(name if isinstance(name, str) else name[0]) for name in getattr(part, "classes", ())
     )
@@ -164,14 +167,14 @@ def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
 
 
 def _read(options: Options, facts: SetFacts) -> list[Any]:
-    """Return torchvision's objects: from the files that are there, else from a download."""
+    """Return torchvision's data sets: from existing files, else from a download."""
     from torchvision import datasets
 
     root, kind = options.root.expanduser(), getattr(datasets, options.dataset)
     parts: tuple[Mapping[str, Any], ...] = facts.parts if facts.test else ({},)
     try:
         return [kind(root=root, download=False, **part) for part in parts]
-    # What a missing, damaged or unreachable file raises differs by data set.
+    # The type of the error for a missing or damaged file depends on the data set.
     except Exception as error:
         cause = error
     if options.download:
@@ -180,10 +183,10 @@ def _read(options: Options, facts: SetFacts) -> list[Any]:
             return [kind(root=root, download=True, **part) for part in parts]
         except Exception as error:
             cause = error
-    raise ValueError(_complaint(cause, root, options, facts)) from None
+    raise ValueError(_explain_failure(cause, root, options, facts)) from None
 
 
-def _complaint(error: Exception, root: Path, options: Options, facts: SetFacts) -> str:
+def _explain_failure(error: Exception, root: Path, options: Options, facts: SetFacts) -> str:
     cause = " ".join(f"{type(error).__name__}: {error}".split())
     if (root / facts.folder).exists():
         found = f"{facts.folder} is there but not whole ({cause}); delete it to download it again"

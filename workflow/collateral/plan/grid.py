@@ -9,7 +9,7 @@ from typing import Any
 
 from collateral.config.cells import ForgetSpec, cells_of
 from collateral.config.methods import MethodSpec, resolve
-from collateral.config.names import short, varied
+from collateral.config.names import format_varied, short
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
 from collateral.config.weights import GivenParams
 from collateral.contract.params import MethodParams
@@ -271,7 +271,7 @@ def _sweep(spec: MethodSpec, sweep: SweepConfig) -> SweepSpec:
     values, along = {}, {}
     for combination in combinations:
         is_own = combination.items() <= own.items() and not is_tuned
-        run = spec.name if is_own else "@".join([spec.name, *varied(combination)])
+        run = spec.name if is_own else "@".join([spec.name, *format_varied(combination)])
         values[run] = combination.pop(key)
         along[run] = combination
     if spec.name not in values:

@@ -1,4 +1,4 @@
-"""A first config for a folder of images: as many seeds, epochs and pixels as fit the time."""
+"""Propose a config for a folder of images: as many seeds, epochs and pixels as the time allows."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 
 from collateral.config.load import load
 from collateral.config.names import slug
-from collateral.data._reading.decoding import look_at, looks_of, spread
+from collateral.data._reading.decoding import looks_of, read_image_header, spread
 from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
-from collateral.data._reading.test_set import Source
+from collateral.data._reading.test_set import SplitOptions
 from collateral.data.forget import files, where
 from collateral.plan.estimate.total import estimate
 from collateral.plan.rates import Rates
 
-# What is wanted, the best first: enough seeds to tell a difference from chance, then epochs.
+# From best to worst: first enough seeds to distinguish a difference from chance, then epochs.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
 SIZES = (224, 160, 128, 96, 64, 48, 32)  # pixels
 FAIR_SIZE, FEW_SEEDS = 64, 3
 TEST_SHARE = 0.2
-FRACTION = 0.5  # of the first class, where nobody says what to forget
-NUM_LOOKED_AT = 64
+FRACTION = 0.5  # of the first class, if the user does not say what to forget
+NUM_HEADERS = 64  # image files whose headers are read
 SUPPORT_SHARE = 0.1  # of the retained examples
 BATCH_SIZES = (64, 60, 56, 48)
-# Of the command line, by the key of the config that an error names.
+# Options of the command line, by the key of the config in an error.
 OPTIONS = {
     "data.path": "folder",
     "data.table": "--table",
@@ -38,8 +38,8 @@ OPTIONS = {
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A model of theirs that is trained already, and on images of which mean and spread."""
+class TrainedModel:
+    """A trained model of the user, with mean and standard deviation of its training images."""
 
     weights: str
     mean: list[float]
@@ -47,20 +47,20 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What somebody has, and how long they will wait."""
+class InitRequest:
+    """The data, the model and the time limit of the user."""
 
     folder: Path
     model: str
     forget: Path | None  # a list of files
-    trained: Trained | None
-    size: int | None  # in pixels, where they know it
+    trained: TrainedModel | None
+    size: int | None  # of an image in pixels; None: chosen here
     minutes: float
     rates: Rates
-    cores: int  # that compute at a time; one GPU
+    cores: int  # that work in parallel; 1 for a GPU
     plugins: tuple[str, ...] = ()
     name: str = ""  # of the benchmark
-    table: Path | None = None  # a CSV file beside the images
+    table: Path | None = None  # a CSV file of the images
     forget_where: where.Params | None = None  # values in the table to forget
     test: Path | None = None  # a folder, or a list of files
     test_share: float | None = None
@@ -72,12 +72,12 @@ class Wish:
         return (self.folder / TRAIN).is_dir() and any(parts)
 
     @property
-    def source(self) -> Source:
-        """Where the images are, and which are tested on: if drawn, none of those to forget."""
+    def source(self) -> SplitOptions:
+        """Options of the folder; if the test set is drawn, no image to forget is in it."""
         if self.has_own_test or self.test:
-            return Source(self.folder, self.table, self.test, self.test_share)
+            return SplitOptions(self.folder, self.table, self.test, self.test_share)
         stay = self.forget_where
-        return Source(
+        return SplitOptions(
             self.folder,
             self.table,
             test_share=self.test_share or TEST_SHARE,
@@ -89,9 +89,9 @@ class Wish:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A config, and what is known of it."""
+    """A proposed config, and its estimated time."""
 
-    wish: Wish
+    request: InitRequest
     tree: Tree
     num_forget: int
     size: int
@@ -101,119 +101,122 @@ class Proposal:
 
     @property
     def name(self) -> str:
-        """The benchmark's name: the folder's, if they give none."""
-        return self.wish.name or slug(self.wish.folder.resolve().name)
+        """The name of the benchmark; by default the name of the folder."""
+        return self.request.name or slug(self.request.folder.resolve().name)
 
     @property
     def batch_size(self) -> int:
-        """One that leaves no single example at the end, which batch norm cannot train on."""
+        """A size that leaves no last batch of one example, on which batch norm cannot train."""
         num_train = len(self.tree.train)
         parts = (num_train, num_train - self.num_forget, self.num_forget)
         return min(BATCH_SIZES, key=lambda size: sum(part % size == 1 for part in parts))
 
     @property
     def k(self) -> int:
-        """How many neighbours LTD's teacher is trained on."""
+        """Number of neighbours in the training set of LTD's teacher."""
         num_retain = len(self.tree.train) - self.num_forget
         return min(num_retain, max(50, int(SUPPORT_SHARE * num_retain)))
 
     def config(self) -> dict[str, Any]:
-        """Return what the config says."""
-        wish, training = self.wish, {"batch_size": self.batch_size, "augment": False}
-        alike = {**training, "epochs": 5}
-        data = {"name": "folder", "path": str(wish.folder), "size": self.size, **self._options()}
+        """Return the config."""
+        request, training = self.request, {"batch_size": self.batch_size, "augment": False}
+        shared = {**training, "epochs": 5}
+        data = {"name": "folder", "path": str(request.folder), "size": self.size, **self._options()}
         weights = {}
-        if wish.trained:
-            weights = {"weights": wish.trained.weights}
-            told = {"mean": wish.trained.mean, "std": wish.trained.std}
-            data |= {key: values for key, values in told.items() if values}
+        if request.trained:
+            weights = {"weights": request.trained.weights}
+            statistics = {"mean": request.trained.mean, "std": request.trained.std}
+            data |= {key: values for key, values in statistics.items() if values}
         benchmark = {
             "data": data,
-            "model": wish.model,
+            "model": request.model,
             "base": {**weights, **training, "epochs": self.epochs, "lr": 0.05},
             "seeds": [*range(self.seeds)],
-            **self.forgotten(),
+            **self.forget_config(),
             "methods": {
-                "ft": {**alike, "lr": [0.01, 0.05]},
-                "ga": {**alike, "lr": [1e-4, 1e-3]},
-                "salun": {**alike, "lr": [0.003, 0.01]},
-                "ltd": {**alike, "lr": [3e-4, 1e-3], "k": self.k, "teacher_augment": False},
+                "ft": {**shared, "lr": [0.01, 0.05]},
+                "ga": {**shared, "lr": [1e-4, 1e-3]},
+                "salun": {**shared, "lr": [0.003, 0.01]},
+                "ltd": {**shared, "lr": [3e-4, 1e-3], "k": self.k, "teacher_augment": False},
             },
             "controls": ["original", "ideal"],
             "track": "all",
         }
-        plugins = {"plugins": [*wish.plugins]} if wish.plugins else {}
+        plugins = {"plugins": [*request.plugins]} if request.plugins else {}
         return {**plugins, "benchmarks": {self.name: benchmark}}
 
     def _options(self) -> dict[str, Any]:
-        """Return the options of the data set on its table and its test set."""
-        source = self.wish.source
+        """Return the options of the data set about its table and its test set."""
+        source = self.request.source
         named = {key: getattr(source, key) for key in ("table", "test_path", "train_list")}
-        told: dict[str, Any] = {key: str(path) for key, path in named.items() if path}
-        told |= {"test_share": source.test_share} if source.test_share else {}
-        told |= {"test_by": source.test_by} if source.test_by else {}
+        options: dict[str, Any] = {key: str(path) for key, path in named.items() if path}
+        options |= {"test_share": source.test_share} if source.test_share else {}
+        options |= {"test_by": source.test_by} if source.test_by else {}
         stay = {column: [*values] for column, values in source.train_where}
-        return told | ({"train_where": stay} if stay else {})
+        return options | ({"train_where": stay} if stay else {})
 
-    def forgotten(self) -> dict[str, Any]:
-        """Return what is forgotten: the list, values in the table, or a part of the first class."""
-        wish, forget = self.wish, dict[str, Any]()
-        if wish.forget:
-            forget = {"kind": "files", "path": str(wish.forget)}
-        if wish.forget_where:
-            forget = {"kind": "where", **wish.forget_where.model_dump(mode="json", by_alias=True)}
+    def forget_config(self) -> dict[str, Any]:
+        """Return the forget set: listed files, values in the table, or a part of a class."""
+        request, forget = self.request, dict[str, Any]()
+        if request.forget:
+            forget = {"kind": "files", "path": str(request.forget)}
+        if request.forget_where:
+            forget = {
+                "kind": "where",
+                **request.forget_where.model_dump(mode="json", by_alias=True),
+            }
         if forget:
             return {"cells": {"withdrawn": {"forget": forget}}}
         return {"classes": [self.tree.class_names[0]], "fractions": [FRACTION]}
 
 
-def propose(wish: Wish) -> Proposal:
-    """Return the best config that fits the time; if none does, the smallest."""
-    tree = _tree(wish)
+def propose(request: InitRequest) -> Proposal:
+    """Return the best config within the time limit; if there is none, the smallest."""
+    tree = _index_folder(request)
     last = None
-    for size, seeds, epochs in _candidates(wish, tree):
-        last = _timed(Proposal(wish, tree, _num_forget(wish, tree), size, seeds, epochs))
-        if last.minutes <= wish.minutes:
+    for size, seeds, epochs in _candidates(request, tree):
+        last = _add_time(Proposal(request, tree, _num_forget(request, tree), size, seeds, epochs))
+        if last.minutes <= request.minutes:
             return last
     assert last, "there is always a candidate"
     return last
 
 
-def looks(tree: Tree) -> tuple[int, int]:
-    """Return the usual width and height of some files, spread over all."""
-    seen = looks_of([tree.folder / file.path for file in spread(tree.train, NUM_LOOKED_AT)])
-    if not seen:
+def find_typical_size(tree: Tree) -> tuple[int, int]:
+    """Return the median width and height of a sample of the files."""
+    headers = looks_of([tree.folder / file.path for file in spread(tree.train, NUM_HEADERS)])
+    if not headers:
         raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
-    return int(median(one.width for one in seen)), int(median(one.height for one in seen))
+    return int(median(one.width for one in headers)), int(median(one.height for one in headers))
 
 
-def _tree(wish: Wish) -> Tree:
-    """List the folder; errors name the options of the command line."""
+def _index_folder(request: InitRequest) -> Tree:
+    """Index the folder; errors name the options of the command line."""
     try:
-        return tree_of(wish.source)
+        return tree_of(request.source)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
 
 
-def unreadable(tree: Tree) -> dict[str, str]:
-    """Return which of some files, spread over all, cannot be read, and why."""
-    some = spread([*zip(tree.train, tree.locations, strict=False)], NUM_LOOKED_AT)
-    found = {file.path: look_at(path) for file, path in some}
+def find_unreadable(tree: Tree) -> dict[str, str]:
+    """Return the files of a sample that cannot be read, with the reason."""
+    some = spread([*zip(tree.train, tree.locations, strict=False)], NUM_HEADERS)
+    found = {file.path: read_image_header(path) for file, path in some}
     return {path: problem for path, problem in found.items() if isinstance(problem, str)}
 
 
-def _num_forget(wish: Wish, tree: Tree) -> int:
-    """Return how many train images are to be forgotten; refuse none, and all of them."""
-    columns = tree.columns(tree.train)
-    count, option = int(FRACTION * tree.counts(tree.train)[0]), "--forget"
+def _num_forget(request: InitRequest, tree: Tree) -> int:
+    """Return the number of train images to forget; refuse none and all of them."""
+    labels, columns = tree.examples.train_columns()
+    count, option = int(FRACTION * labels.count(0)), "--forget"
     try:
-        if wish.forget:
+        if request.forget:
             tested = [file.path for file in tree.test]
-            count = len(files.places(files.Params(path=wish.forget), columns, tested))
-        if wish.forget_where:
+            count = len(files.find_indices(files.Params(path=request.forget), columns, tested))
+        if request.forget_where:
             option = "--forget-where"
-            count = len(where.places(wish.forget_where, columns))
+            count = len(where.find_indices(request.forget_where, columns))
     except ValueError as error:
         raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
     if not count:
@@ -224,12 +227,12 @@ def _num_forget(wish: Wish, tree: Tree) -> int:
     return count
 
 
-def _candidates(wish: Wish, tree: Tree) -> Iterator[tuple[int, int, int]]:
-    """Yield sizes, seeds and epochs, the best first: few seeds are worse than few pixels."""
-    short_side = min(looks(tree))
+def _candidates(request: InitRequest, tree: Tree) -> Iterator[tuple[int, int, int]]:
+    """Yield sizes, seeds and epochs from best to worst; few seeds are worse than few pixels."""
+    short_side = min(find_typical_size(tree))
     sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]
-    if wish.size is not None:
-        sizes = [wish.size]
+    if request.size is not None:
+        sizes = [request.size]
     fair = [size for size in sizes if size >= FAIR_SIZE] or sizes[:1]
     enough = [plan for plan in SEEDS_AND_EPOCHS if plan[0] >= FEW_SEEDS]
     yield from ((size, *plan) for size in fair for plan in enough)
@@ -237,8 +240,8 @@ def _candidates(wish: Wish, tree: Tree) -> Iterator[tuple[int, int, int]]:
     yield from ((sizes[-1], *plan) for plan in SEEDS_AND_EPOCHS if plan not in enough)
 
 
-def _timed(proposal: Proposal) -> Proposal:
-    wish = proposal.wish
-    total = estimate(load(proposal.config()), wish.rates, wish.cores).total
-    seconds = total.gpu_seconds if wish.rates.is_gpu else total.cpu_seconds / wish.cores
+def _add_time(proposal: Proposal) -> Proposal:
+    request = proposal.request
+    total = estimate(load(proposal.config()), request.rates, request.cores).total
+    seconds = total.gpu_seconds if request.rates.is_gpu else total.cpu_seconds / request.cores
     return replace(proposal, minutes=seconds / 60)

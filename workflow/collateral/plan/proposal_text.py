@@ -1,4 +1,4 @@
-"""A proposed config as a file that explains itself."""
+"""Format a proposed config as a YAML file with comments."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from collateral.config.yaml import parse
 from collateral.plan.proposal import Proposal
 
 
-def as_yaml(proposal: Proposal) -> str:
-    """Return the config, with what one may want to change beside it."""
+def format_yaml(proposal: Proposal) -> str:
+    """Return the config with comments about what a user may want to change."""
     (benchmark,) = proposal.config()["benchmarks"].values()
-    wish, methods = proposal.wish, benchmark["methods"]
+    request, methods = proposal.request, benchmark["methods"]
     lines = [
         f"# {len(proposal.tree.class_names)} classes, {len(proposal.tree.train):,} images to train "
         f"on, {len(proposal.tree.test):,} to test on; {proposal.num_forget:,} are to be forgotten.",
         "# Every key: docs/config.md. What it will cost: collateral estimate THIS_FILE",
         *(
             ["# Judge what another tool unlearned: `given:`, docs/your-model.md."]
-            if wish.trained
+            if request.trained
             else []
         ),
-        *([f"plugins: {_flow([*wish.plugins])}"] if wish.plugins else []),
+        *([f"plugins: {_flow([*request.plugins])}"] if request.plugins else []),
         "benchmarks:",
         f"  {_flow(proposal.name)}:",
         f"    data: {_flow(benchmark['data'])}",
-        *_about_data(proposal),
+        *_data_comments(proposal),
         f"    model: {_flow(benchmark['model'])}  # or resnet20, timm/<name>, a file of your own",
-        *_about_base(proposal),
+        *_base_comments(proposal),
         f"    base: {_flow(benchmark['base'])}",
         f"    seeds: {_flow(benchmark['seeds'])}  # five are fair; ten tell small differences",
-        *_forgotten(proposal),
+        *_forget_lines(proposal),
         "    # A list of values is tuned over, without looking at Retrain. More methods:",
         "    # collateral list methods",
         "    methods:",
@@ -44,28 +44,28 @@ def as_yaml(proposal: Proposal) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _about_data(proposal: Proposal) -> list[str]:
-    trained, said = proposal.wish.trained, []
+def _data_comments(proposal: Proposal) -> list[str]:
+    trained, lines = proposal.request.trained, list[str]()
     if trained and not trained.mean:
-        said += [
+        lines += [
             "    # Add the mean: and std: that your model was trained with, if not these images'."
         ]
-    source = proposal.wish.source
+    source = proposal.request.source
     if source.test_share:
         share = f"{source.test_share:.0%} of every class"
-        said += [f"    # {share} are tested on; none of what is to be forgotten."]
+        lines += [f"    # {share} are tested on; none of what is to be forgotten."]
     if source.test_by:
-        said += [f"    # All images of one {source.test_by} are on the same side."]
+        lines += [f"    # All images of one {source.test_by} are on the same side."]
     if trained and source.test_share:
-        said += [
+        lines += [
             "    # Your model may have been trained on them: TA and MIA cannot be trusted, as a",
             "    # check on the page says. Name images that it never saw: `test_path`.",
         ]
-    return said
+    return lines
 
 
-def _about_base(proposal: Proposal) -> list[str]:
-    if proposal.wish.trained:
+def _base_comments(proposal: Proposal) -> list[str]:
+    if proposal.request.trained:
         return ["    # Your model; the rest is how Retrain is trained: state your own recipe."]
     return [
         "    # Without augmentation, so few epochs learn images by heart: what is to be forgotten",
@@ -73,19 +73,19 @@ def _about_base(proposal: Proposal) -> list[str]:
     ]
 
 
-def _forgotten(proposal: Proposal) -> list[str]:
-    told = proposal.forgotten()
-    if "cells" in told:
-        (cell,) = told["cells"].values()
+def _forget_lines(proposal: Proposal) -> list[str]:
+    forget = proposal.forget_config()
+    if "cells" in forget:
+        (cell,) = forget["cells"].values()
         return ["    cells:", f"      withdrawn: {_flow(cell)}"]
     return [
         "    # Forget a part of a class; or list files: docs/your-data.md.",
-        *(f"    {key}: {_flow(value)}" for key, value in told.items()),
+        *(f"    {key}: {_flow(value)}" for key, value in forget.items()),
     ]
 
 
 def _flow(value: Any) -> str:
-    """Write a value in one line of YAML; text that could be read as something else is quoted."""
+    """Format a value in one line of YAML; quote text that could be read as another type."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_flow(one)}" for key, one in value.items()) + "}"
     if isinstance(value, list):

@@ -1,1 +1,1 @@
-"""What data sets share when they read: files of images, .npz, parquet, torchvision's; pixels."""
+"""Readers that data sets share: image folders, .npz and parquet files, torchvision."""

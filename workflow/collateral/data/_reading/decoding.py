@@ -1,11 +1,11 @@
-"""Images from files of any format: decoded in parallel, of one size, grey where all of them are."""
+"""Decode image files of any format in parallel to one size; grey if all of them are grey."""
 
 from __future__ import annotations
 
 import io
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -18,30 +18,30 @@ from PIL import Image
 
 from collateral.contract.cores import num_cores
 from collateral.contract.spelling import shown
-from collateral.data._reading.formats import SUFFIXES_OF
+from collateral.data._reading.walking import SUFFIXES_OF
 
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
 SECONDS = 5  # between two lines of progress
 MOST_NAMED = 3
-DARK = 16  # of 255: what is left of 12 bits in 16
-AT_ONCE = 1024
-NUM_LOOKED_AT = 32  # of many images, to see whether they are grey
+DARK = 16  # of 255: 12-bit values that are stored in 16 bits stay below it
+CHUNK = 1024  # images that are read at a time
+NUM_HEADERS = 32  # images whose headers are read to see whether a data set is grey
 
 T = TypeVar("T")
-Source = Path | bytes | Callable[[], Image.Image]  # a file, what is in one, or who opens it
+Source = Path | bytes | Callable[[], Image.Image]  # a file, its bytes, or a function that opens it
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """Images (N, H, W, C), and which of the sources they are."""
+    """Decoded images (N, H, W, C) and the indices of their sources."""
 
     images: NDArray[np.uint8]
-    kept: NDArray[np.int64]  # places among the sources
+    kept: NDArray[np.int64]  # indices of the sources that could be decoded
 
 
 @dataclass(frozen=True)
 class Looks:
-    """An image as the head of its file tells it."""
+    """The header of an image file."""
 
     width: int
     height: int
@@ -49,43 +49,43 @@ class Looks:
 
 
 class _Progress:
-    """Say how far it is, every few seconds."""
+    """Print the number of decoded images every few seconds."""
 
     def __init__(self, total: int) -> None:
-        self.total, self.said = total, time.monotonic()
+        self.total, self.last_printed = total, time.monotonic()
 
-    def at(self, done: int) -> None:
-        """Say it, if it is time."""
-        if time.monotonic() - self.said >= SECONDS:
-            self.said = time.monotonic()
+    def update(self, done: int) -> None:
+        """Print a line if the last one is old enough."""
+        if time.monotonic() - self.last_printed >= SECONDS:
+            self.last_printed = time.monotonic()
             print(f"decoded {done:,} of {self.total:,} images", flush=True)
 
 
 def decode(
     sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
 ) -> Decoded:
-    """Return all images in order; broken ones are named, and left out where that is asked for."""
+    """Decode all images in order; list broken ones, and refuse them unless `skip_broken`."""
     images = np.empty((len(names), size, size, 3), np.uint8)
-    Image.init()  # once, before there are threads
+    Image.init()  # once, before threads start
     modes, broken, progress = Counter[str](), dict[int, str](), _Progress(len(names))
     with ThreadPoolExecutor(num_cores()) as pool:
         waiting = enumerate(sources)
-        # Some at a time, so that not all files are in memory at once.
-        while some := list(islice(waiting, AT_ONCE)):
-            # Pillow lets go of Python's lock while it decodes and resizes.
-            found = pool.map(lambda one: _into(images[one[0]], one[1], size), some)
-            for (place, _), (mode, problem) in zip(some, found, strict=True):
+        # In chunks, so that not all files are in memory at once.
+        while chunk := list(islice(waiting, CHUNK)):
+            # Pillow releases the GIL while it decodes and resizes.
+            found = pool.map(lambda one: _decode_into(images[one[0]], one[1], size), chunk)
+            for (place, _), (mode, problem) in zip(chunk, found, strict=True):
                 modes[mode] += not problem
                 broken |= {place: problem} if problem else {}
-                progress.at(place + 1)
+                progress.update(place + 1)
     if broken:
-        _tell_broken(broken, names, skip_broken=skip_broken)
+        _report_broken(broken, names, skip_broken=skip_broken)
     kept = np.array([place for place in range(len(names)) if place not in broken], np.int64)
-    return Decoded(_of_one_kind(images[kept] if broken else images, +modes), kept)
+    return Decoded(_unify_channels(images[kept] if broken else images, +modes), kept)
 
 
-def _of_one_kind(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.uint8]:
-    """Return images with one channel if all files are grey; say what was converted."""
+def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.uint8]:
+    """Return images with one channel if all files are grey; print the conversions."""
     is_grey = all(mode in GREY for mode in modes)
     changed = {mode: modes[mode] for mode in sorted(modes) if mode != ("L" if is_grey else "RGB")}
     if changed:
@@ -97,43 +97,43 @@ def _of_one_kind(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.u
 
 
 def looks_of(sources: Sequence[Source]) -> list[Looks]:
-    """Return what the heads of some files say; broken ones are named where they are read."""
-    return [one for one in map(look_at, sources) if isinstance(one, Looks)]
+    """Read the headers of some image files; skip broken ones, which `decode` reports."""
+    return [one for one in map(read_image_header, sources) if isinstance(one, Looks)]
 
 
-def look_at(source: Source) -> Looks | str:
-    """Return what the head of a file says, or why it cannot be read."""
+def read_image_header(source: Source) -> Looks | str:
+    """Return the header of an image file, or the reason why it cannot be read."""
     try:
-        with _opened(source) as image:
+        with _open_image(source) as image:
             return Looks(image.width, image.height, image.mode in GREY)
     except (OSError, ValueError) as error:
         return " ".join(str(error).split())
 
 
 def num_channels(sources: Sequence[Source]) -> int:
-    """Return 1 where images seem to be grey, by some of them, else 3."""
-    some = spread(sources, NUM_LOOKED_AT)
+    """Return 1 if the images in a sample of the files are grey, else 3."""
+    some = spread(sources, NUM_HEADERS)
     return 1 if all(one.is_grey for one in looks_of(some)) else 3
 
 
 def spread(items: Sequence[T], count: int) -> Sequence[T]:
-    """Return about `count` of many, at even distances."""
+    """Return about `count` of the items, at even distances."""
     return items[:: max(1, len(items) // count)]
 
 
-def _into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, str | None]:
-    """Decode one image to its place; return its mode, or what is wrong with it."""
+def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, str | None]:
+    """Decode one image into an array; return its mode, or the reason for a failure."""
     try:
-        with _opened(source) as image:
+        with _open_image(source) as image:
             mode = image.mode
-            pixels[:] = np.asarray(_cut(_as_rgb(image), size))
-    # Damage has as many names as there are formats.
+            pixels[:] = np.asarray(_resize_and_crop(_as_rgb(image), size))
+    # The type of the error depends on the format and on the damage.
     except Exception as error:
         return "", " ".join(str(error).split()) or type(error).__name__
     return mode, None
 
 
-def _opened(source: Source) -> Image.Image:
+def _open_image(source: Source) -> Image.Image:
     if not isinstance(source, Path | bytes):
         return source()
     try:
@@ -150,7 +150,7 @@ def _as_rgb(image: Image.Image) -> Image.Image:
     if image.mode == "F":
         raise ValueError("pixels are floating-point numbers, whose range nobody knows")
     if image.mode.startswith("I"):
-        # Of two bytes a pixel the larger; Pillow would cut off all that is above 255.
+        # Keep the high byte of 16 bits; Pillow would clip all values above 255.
         values = np.asarray(image).astype(np.int64)
         image = Image.fromarray((values >> 8).clip(0, 255).astype(np.uint8))
     if image.mode == "P" and "transparency" in image.info:
@@ -158,8 +158,8 @@ def _as_rgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def _cut(image: Image.Image, size: int) -> Image.Image:
-    """Scale the short side to `size` and cut out the centre, as torchvision's transforms do."""
+def _resize_and_crop(image: Image.Image, size: int) -> Image.Image:
+    """Scale the short side to `size` and crop the centre, as torchvision's transforms do."""
     short = min(image.size)
     if short != size:
         width, height = (int(size * side / short) for side in image.size)
@@ -168,16 +168,12 @@ def _cut(image: Image.Image, size: int) -> Image.Image:
     return image.crop((left, top, left + size, top + size))
 
 
-def _tell_broken(broken: dict[int, str], names: Sequence[str], *, skip_broken: bool) -> None:
-    """Name broken files in one line: as an error, unless they may be left out."""
-    listed = ", ".join(f"{shown(names[i])} ({text})" for i, text in _first(broken))
+def _report_broken(broken: dict[int, str], names: Sequence[str], *, skip_broken: bool) -> None:
+    """List broken files in one line: as an error, or printed if they may be skipped."""
+    first = sorted(broken.items())[:MOST_NAMED]
+    listed = ", ".join(f"{shown(names[place])} ({problem})" for place, problem in first)
     more = f" and {len(broken) - MOST_NAMED} more" if len(broken) > MOST_NAMED else ""
-    said = f"{len(broken)} of {len(names)} images cannot be read: {listed}{more}"
+    problem = f"{len(broken)} of {len(names)} images cannot be read: {listed}{more}"
     if not skip_broken:
-        raise ValueError(f"data.path: {said}; mend or remove them, or give `broken: skip`")
-    print(f"left out: {said}", flush=True)
-
-
-def _first(broken: dict[int, str]) -> Iterator[tuple[int, str]]:
-    for place in sorted(broken)[:MOST_NAMED]:
-        yield place, broken[place]
+        raise ValueError(f"data.path: {problem}; mend or remove them, or give `broken: skip`")
+    print(f"left out: {problem}", flush=True)

@@ -1,7 +1,7 @@
-"""A folder of images by class, listed: names and sizes of files, and no image is opened.
+"""The index of a folder of images: paths, classes and sizes of the files; no image is opened.
 
-`train/` and `test/` (or `val/`) hold a folder a class each; or the folder itself does, and the test
-set is another folder, a list of files, or a share of every class. A table may have further columns.
+`train/` and `test/` (or `val/`) have one folder per class. Or the folder itself has them, and the
+test set is another folder, a list of files, or a share of every class. A table may add columns.
 """
 
 from __future__ import annotations
@@ -14,33 +14,34 @@ from pathlib import Path
 
 from collateral.contract.columns import FILE
 from collateral.contract.spelling import looked_for, nearest, shown
+from collateral.data._reading.examples import Examples
 from collateral.data._reading.table import read_table
-from collateral.data._reading.test_set import Source, without_listed, without_share
-from collateral.data._reading.walking import ListedFile, Listing, class_folders, listing_of
+from collateral.data._reading.test_set import SplitOptions, split_by_list, split_by_share
+from collateral.data._reading.walking import ListedFile, Listing, list_class_folders, list_files
 
 TRAIN = "train"
-TESTS = ("test", "val", "valid", "validation")  # the first that is there
-# No names of classes where the parts are looked for; "valid" may well be one.
+TESTS = ("test", "val", "valid", "validation")  # the first of them that exists
+# These are never names of classes; "valid" may be one.
 PARTS = (TRAIN, "test", "val", "validation")
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A folder's images in a fixed order: sorted by their paths."""
+    """The images of a folder in a fixed order: sorted by their paths."""
 
     folder: Path
     class_names: tuple[str, ...]
     train: tuple[ListedFile, ...]
     test: tuple[ListedFile, ...]
-    left_out: tuple[str, ...]  # by their names no images, or in no class
-    unused: tuple[str, ...] = ()  # folders as val/, where test/ is there as well
+    left_out: tuple[str, ...]  # files without the suffix of an image, or outside of a class
+    unused: tuple[str, ...] = ()  # folders such as val/, if there is also test/
     hidden: tuple[str, ...] = ()  # files and folders
     column_names: tuple[str, ...] = ()  # of the table
-    test_folder: Path | None = None  # where the test images' paths begin, if not at `folder`
+    test_folder: Path | None = None  # the paths of test images start here; None: at `folder`
 
     @property
     def state(self) -> str:
-        """A hash of what files there are, how large they are, and when they were changed."""
+        """A hash of the paths, sizes and modification times of all files."""
         files = (*self.train, *self.test)
         listed = [
             "\0".join([file.path, str(file.num_bytes), str(file.changed), *file.values])
@@ -51,25 +52,26 @@ class Tree:
 
     @property
     def locations(self) -> list[Path]:
-        """Where the files are: those of the train set, then those of the test set."""
+        """Paths of the train files, then of the test files."""
         test_folder = self.test_folder or self.folder
         train = [self.folder / file.path for file in self.train]
         return [*train, *(test_folder / file.path for file in self.test)]
 
-    def labels(self, files: Sequence[ListedFile]) -> list[int]:
-        """Return the class of each of some files, by its place."""
-        place = {name: index for index, name in enumerate(self.class_names)}
-        return [place[file.class_name] for file in files]
+    @property
+    def examples(self) -> Examples:
+        """The train files, then the test files, with their labels and columns."""
+        files = (*self.train, *self.test)
+        label = {name: index for index, name in enumerate(self.class_names)}
+        return Examples(
+            self.class_names,
+            [label[file.class_name] for file in files],
+            [row >= len(self.train) for row in range(len(files))],
+            [file.path for file in files],
+            lambda rows: self._columns([files[row] for row in rows]),
+        )
 
-    def counts(self, files: Sequence[ListedFile]) -> tuple[int, ...]:
-        """Return how many of some files each class has."""
-        found = dict.fromkeys(self.class_names, 0)
-        for file in files:
-            found[file.class_name] += 1
-        return tuple(found.values())
-
-    def columns(self, files: Sequence[ListedFile]) -> dict[str, list[str]]:
-        """Return the paths of some files, and what the table says of them if it does."""
+    def _columns(self, files: Sequence[ListedFile]) -> dict[str, list[str]]:
+        """Return the paths of some files and, if the table has rows for them, its columns."""
         found = {FILE: [file.path for file in files]}
         if all(file.values for file in files):
             further = enumerate(self.column_names)
@@ -77,9 +79,9 @@ class Tree:
         return found
 
 
-def tree_of(source: Source) -> Tree:
-    """List a folder; whatever is wrong with it is one line that begins with the key."""
-    folder = source.folder.expanduser()
+def tree_of(source: SplitOptions) -> Tree:
+    """Index a folder; an error is one line that starts with the key of the config."""
+    folder = source.path.expanduser()
     if not folder.is_dir():
         raise ValueError(f"data.path: there is no folder {str(folder)!r}{looked_for(folder)}")
     test = next((name for name in TESTS if (folder / name).is_dir()), None)
@@ -88,17 +90,19 @@ def tree_of(source: Source) -> Tree:
         _check_parts(folder)
         test = None
     _check_test_options(source, folder, test)
-    found = listing_of(folder, top)
+    found = list_files(folder, top)
     names = _class_names(folder, top, found.images)
     test_folder = folder / test if test else _test_folder(source, folder)
-    tested = _tested(source, test_folder, names) if test_folder else Listing([], [], [])
-    columns = _add_columns(source, found, tested if test else Listing([], [], []))
+    test_files = (
+        _list_test_files(source, test_folder, names) if test_folder else Listing([], [], [])
+    )
+    columns = _add_columns(source, found, test_files if test else Listing([], [], []))
     if test_folder is None:
-        choose = without_share if source.test_path is None else without_listed
+        choose = split_by_share if source.test_path is None else split_by_list
         parts = choose(found.images, columns, source)
         _check_train(source, parts[0], names)
     else:
-        parts = found.images, tested.images
+        parts = found.images, test_files.images
     others = [f"{name}/" for name in TESTS if test and name != test and (folder / name).is_dir()]
     left_out = [path for path in found.left_out if not _is_table(source, folder / path)]
     return Tree(
@@ -106,34 +110,34 @@ def tree_of(source: Source) -> Tree:
         names,
         tuple(parts[0]),
         tuple(parts[1]),
-        (*left_out, *tested.left_out),
+        (*left_out, *test_files.left_out),
         tuple(others),
-        (*found.hidden, *tested.hidden),
+        (*found.hidden, *test_files.hidden),
         columns,
         test_folder.parent if test_folder else None,
     )
 
 
-known_tree = cache(tree_of)  # for the plan, which asks often and lives briefly
+known_tree = cache(tree_of)  # for the plan, which needs it often and in one short process
 
 
 def known_names(folder: Path) -> tuple[str, ...] | None:
-    """Return the classes by their folders; None where there are none to see."""
+    """Return the names of the class folders; None if there are none."""
     folder = folder.expanduser()
     top = folder / TRAIN if (folder / TRAIN).is_dir() else folder
-    return tuple(sorted(class_folders(top))) or None if top.is_dir() else None
+    return tuple(sorted(list_class_folders(top))) or None if top.is_dir() else None
 
 
 def _check_parts(folder: Path) -> None:
-    """Refuse Train/ and Test/, and test/ alone, which would be classes."""
-    found = [name for name in sorted(class_folders(folder)) if name.lower() in PARTS]
+    """Refuse Train/ and Test/, and test/ without train/, which would count as classes."""
+    found = [name for name in sorted(list_class_folders(folder)) if name.lower() in PARTS]
     if meant := [name for name in found if name != TRAIN]:
         no_classes = ", ".join(map(shown, meant))
         raise _wrong(folder, f"no names of classes: {no_classes}; rename to {TRAIN}/, {TESTS[0]}/")
 
 
-def _check_test_options(source: Source, folder: Path, test: str | None) -> None:
-    """Refuse options of the test set that are missing, or that go without each other."""
+def _check_test_options(source: SplitOptions, folder: Path, test: str | None) -> None:
+    """Refuse options of the test set that are missing or contradict each other."""
     given = [key for key in ("test_share", "test_path") if getattr(source, key) is not None]
     if test and given:
         value = getattr(source, given[0])
@@ -145,20 +149,19 @@ def _check_test_options(source: Source, folder: Path, test: str | None) -> None:
         has_train = (folder / TRAIN).is_dir()
         inside = f"has {TRAIN}/ but no {either}" if has_train else f"has no {TRAIN}/ and {either}"
         raise _wrong(folder, f"{inside}; give `test_share`, such as 0.2, or `test_path`")
-    for key in ("test_by", "train_list", "train_where"):
-        if getattr(source, key) and source.test_share is None:
-            raise ValueError(f"data.{key}: goes with `test_share`, which is not given")
-        if getattr(source, key) and key != "train_list" and source.table is None:
+    source.check_test_share("test_by", "train_list", "train_where")
+    for key in ("test_by", "train_where"):
+        if getattr(source, key) and source.table is None:
             raise ValueError(f"data.{key}: goes with `table`, which is not given")
 
 
-def _wrong(folder: Path, what: str, key: str = "path") -> ValueError:
-    return ValueError(f"data.{key}: {str(folder)!r}: {what}")
+def _wrong(folder: Path, problem: str, key: str = "path") -> ValueError:
+    return ValueError(f"data.{key}: {str(folder)!r}: {problem}")
 
 
 def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[str, ...]:
-    """Return the classes in order; refuse one that is empty, and a single one."""
-    where, names = folder / top, tuple(sorted(class_folders(folder / top)))
+    """Return the sorted class names; refuse a class without an image, and fewer than two."""
+    where, names = folder / top, tuple(sorted(list_class_folders(folder / top)))
     if len(names) < 2:
         found = f"one class only, {shown(names[0])}" if names else "no folder in it"
         raise _wrong(where, f"{found}; expected a folder for each of at least two classes")
@@ -169,8 +172,8 @@ def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[s
     return names
 
 
-def _test_folder(source: Source, folder: Path) -> Path | None:
-    """Return the user's own folder of test images; None where the test set is a list or a share."""
+def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
+    """Return the folder that `test_path` names; None if the test set is a list or a share."""
     path = source.test_path.expanduser() if source.test_path else None
     if path is None or path.is_file():
         return None
@@ -178,15 +181,15 @@ def _test_folder(source: Source, folder: Path) -> Path | None:
         found = f"there is no folder and no list {str(path)!r}"
         raise ValueError(f"data.test_path: {found}{looked_for(path)}")
     if path.resolve().is_relative_to(folder.resolve()):
-        said = "lies inside `path`, where its folders would be classes; move it"
-        raise _wrong(path, said, "test_path")
+        problem = "lies inside `path`, where its folders would be classes; move it"
+        raise _wrong(path, problem, "test_path")
     return path
 
 
-def _tested(source: Source, folder: Path, names: tuple[str, ...]) -> Listing:
-    """List the folder of test images; refuse an empty one, and a class that the train set lacks."""
+def _list_test_files(source: SplitOptions, folder: Path, names: tuple[str, ...]) -> Listing:
+    """List the test images; refuse an empty folder, and a class that the train set lacks."""
     key = "path" if source.test_path is None else "test_path"
-    found = listing_of(folder.parent, folder.name)
+    found = list_files(folder.parent, folder.name)
     if not found.images:
         raise _wrong(folder, "no image in the folder of a class; expected the test set", key)
     for file in found.images:
@@ -196,26 +199,26 @@ def _tested(source: Source, folder: Path, names: tuple[str, ...]) -> Listing:
     return found
 
 
-def _add_columns(source: Source, *listings: Listing) -> tuple[str, ...]:
-    """Give every file its row of the table; return the names of the columns."""
+def _add_columns(source: SplitOptions, *listings: Listing) -> tuple[str, ...]:
+    """Add the values of the table to every file; return the names of its columns."""
     if source.table is None:
         return ()
     table = read_table(source.table)
-    values = table.values_of([file.path for one in listings for file in one.images])
+    values = table.match_rows([file.path for one in listings for file in one.images])
     rows = iter(values)
     for one in listings:
         one.images[:] = [replace(file, values=next(rows)) for file in one.images]
     return table.further
 
 
-def _check_train(source: Source, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:
+def _check_train(source: SplitOptions, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:
     """Refuse a list of test images that has all images of a class."""
     there = {file.class_name for file in train}
     if lost := [name for name in names if name not in there]:
         assert source.test_path, "a share leaves images of every class"
-        said = f"leaves no image of class {shown(lost[0])} to train on"
-        raise _wrong(source.test_path, said, "test_path")
+        problem = f"leaves no image of class {shown(lost[0])} to train on"
+        raise _wrong(source.test_path, problem, "test_path")
 
 
-def _is_table(source: Source, path: Path) -> bool:
+def _is_table(source: SplitOptions, path: Path) -> bool:
     return source.table is not None and path.resolve() == source.table.expanduser().resolve()

@@ -1,9 +1,9 @@
-"""Images and labels from .npz files; errors name file and key, what is there and should be."""
+"""Images and labels from .npz files; errors name the file, the array, its value and the remedy."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.data import DatasetSize
 from collateral.contract.spelling import looked_for
-from collateral.data._reading.pixels import to_uint8
+from collateral.data._reading.examples import Examples, to_uint8
 from collateral.results.dataset import Labels
 
 IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
@@ -26,104 +25,103 @@ IMAGE_KEYS, LABEL_KEYS = zip(*TRAIN_KEYS, *TEST_KEYS, *OWN_FILE_KEYS, strict=Tru
 
 @dataclass(frozen=True)
 class Part:
-    """The train or the test set, and how errors call its arrays."""
+    """The train or the test set in its file; images are read on demand."""
 
-    images: NDArray[np.uint8]  # (N, H, W, C)
+    key: str  # of the config: data.path or data.test_path
+    path: Path
+    images_key: str
+    labels_key: str
     labels: NDArray[np.int64]  # (N,)
-    images_at: str
-    labels_at: str
 
+    def at(self, array: str) -> str:
+        """Return the place of an array for an error message."""
+        return f"{self.key}: {self.path}: {array}"
 
-@dataclass(frozen=True)
-class Head:
-    """The shape of the images, the labels, and the classes' names where there are some."""
+    def shape(self) -> tuple[int, int, int]:
+        """Return (H, W, C) of the images; read the header of the array alone."""
+        with _open(self.key, self.path) as file:
+            height, width, channels = (*_shape(file.zip, self.images_key)[1:], 1)[:3]
+        return height, width, channels
 
-    shape: tuple[int, ...]
-    labels: NDArray[np.int64]
-    labels_at: str
-    class_names: NDArray[Any] | None
+    def read_images(self) -> NDArray[np.uint8]:
+        """Return the images (N, H, W, C)."""
+        with _open(self.key, self.path) as file:
+            array = file[self.images_key]
+        images = _images(array, self.at(self.images_key))
+        if len(images) != len(self.labels):
+            count = f"{len(self.labels)} labels for {len(images)} {self.images_key}"
+            raise ValueError(f"{self.at(self.labels_key)}: {count}")
+        return images
 
 
 def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Labels]:
     """Return train images, test images and labels of one file, or of a train and a test file."""
-    file = _open("data.path", path)
-    if test_path is None:
-        train = _part(file, f"data.path: {path}", TRAIN_KEYS)
-        test = _part(file, f"data.path: {path}", TEST_KEYS)
-    else:
-        train = _part(file, f"data.path: {path}", OWN_FILE_KEYS)
-        test_file = _open("data.test_path", test_path)
-        test = _part(test_file, f"data.test_path: {test_path}", OWN_FILE_KEYS)
-    if train.images.shape[1:] != test.images.shape[1:]:
-        shapes = f"{test.images.shape[1:]}, but train images {train.images.shape[1:]}"
-        raise ValueError(f"{test.images_at}: images have shape (H, W, C) = {shapes}")
-    names = _class_names(file.get("class_names"), f"data.path: {path}: class_names", train.labels)
-    for part in (train, test):
-        _check_range(part.labels, part.labels_at, len(names))
+    train, test = _find_parts(path, test_path)
+    train_images, test_images = train.read_images(), test.read_images()
+    if train_images.shape[1:] != test_images.shape[1:]:
+        shapes = f"{test_images.shape[1:]}, but train images {train_images.shape[1:]}"
+        raise ValueError(f"{test.at(test.images_key)}: images have shape (H, W, C) = {shapes}")
+    names = _check_labels(train, test)
     _check_all_there(train, names)
-    columns = _columns(file, len(train.labels))
-    return train.images, test.images, Labels(train.labels, test.labels, names, columns)
+    labels = Labels(train.labels, test.labels, names, _read_columns(train))
+    return train_images, test_images, labels
 
 
-def read_size(path: Path, test_path: Path | None) -> DatasetSize:
-    """Return how much data one file holds, or a train and a test file; no image is read."""
-    own = test_path is not None
-    train = _head("data.path", path, OWN_FILE_KEYS if own else TRAIN_KEYS)
-    test = _head(
-        "data.test_path" if own else "data.path",
-        test_path or path,
-        OWN_FILE_KEYS if own else TEST_KEYS,
-    )
-    names = _class_names(train.class_names, f"data.path: {path}: class_names", train.labels)
-    height, width, channels = (*train.shape[1:], 1)[:3]
-    counts = _counts(train, len(names)), _counts(test, len(names))
-    return DatasetSize(names, *counts, (height, width, channels))
+def read_examples(path: Path, test_path: Path | None) -> tuple[Examples, tuple[int, int, int]]:
+    """Return labels and columns of both sets, and the shape of an image; no image is read."""
+    train, test = _find_parts(path, test_path)
+    names, labels = _check_labels(train, test), [*train.labels.tolist(), *test.labels.tolist()]
+    is_test = [row >= len(train.labels) for row in range(len(labels))]
+
+    def read_columns(_rows: list[int]) -> dict[str, list[Any]]:
+        return {name: column.tolist() for name, column in _read_columns(train).items()}
+
+    return Examples(names, labels, is_test, [], read_columns), train.shape()
 
 
-def _counts(part: Head, num_classes: int) -> tuple[int, ...]:
-    """Return how many examples there are of each class."""
-    _check_range(part.labels, part.labels_at, num_classes)
-    return tuple(np.bincount(part.labels, minlength=num_classes).tolist())
+def _find_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
+    if test_path is None:
+        train, test = (_find_part("data.path", path, keys) for keys in (TRAIN_KEYS, TEST_KEYS))
+        return train, test
+    train = _find_part("data.path", path, OWN_FILE_KEYS)
+    return train, _find_part("data.test_path", test_path, OWN_FILE_KEYS)
 
 
-def read_columns(path: Path, test_path: Path | None) -> tuple[list[int], dict[str, list[Any]]]:
-    """Return the train labels, and the further columns of the train set; no image is read."""
-    pairs = TRAIN_KEYS if test_path is None else OWN_FILE_KEYS
-    with _opened("data.path", path) as file:
-        arrays = {name: file[name] for name in file.files if name not in IMAGE_KEYS}
-        _, labels_key = _keys(file.files, f"data.path: {path}", pairs)
-    labels = arrays[labels_key]
-    found = _columns(arrays, len(labels))
-    return labels.tolist(), {name: column.tolist() for name, column in found.items()}
+def _find_part(key: str, path: Path, pairs: list[tuple[str, str]]) -> Part:
+    """Return the first of `pairs` that the file has, with its labels."""
+    with _open(key, path) as file:
+        names = file.files
+    images_key, labels_key = _keys(names, f"{key}: {path}", pairs)
+    with _open(key, path) as file:
+        labels = file[labels_key]
+    return Part(key, path, images_key, labels_key, _labels(labels, f"{key}: {path}: {labels_key}"))
 
 
-def _columns(file: Mapping[str, NDArray[Any]], num_train: int) -> dict[str, NDArray[Any]]:
-    """Return what is neither images nor labels, and has a number or a text for each train image."""
+def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
+    """Return the names of the classes; refuse labels without a name."""
+    with _open(train.key, train.path) as file:
+        array = file["class_names"] if "class_names" in file.files else None
+    names = _class_names(array, train.at("class_names"), train.labels)
+    for part in (train, test):
+        _check_range(part.labels, part.at(part.labels_key), len(names))
+    return names
+
+
+def _read_columns(train: Part) -> dict[str, NDArray[Any]]:
+    """Return the further arrays with one whole number, truth value or text per train image."""
+    known = (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
+    with _open(train.key, train.path) as file:
+        names = [name for name in file.files if name not in known]
+        arrays = {name: file[name] for name in names if not name.startswith("test_")}
     return {
         name.removeprefix("train_"): array
-        for name, array in file.items()
-        if name not in (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
-        and not name.startswith("test_")
-        and array.shape == (num_train,)
-        and array.dtype.kind in "iubU"
+        for name, array in arrays.items()
+        if array.shape == train.labels.shape and array.dtype.kind in "iubU"
     }
 
 
-def _head(key: str, path: Path, pairs: list[tuple[str, str]]) -> Head:
-    """Return what a file says of its images without reading them."""
-    at = f"{key}: {path}"
-    with _opened(key, path) as file:
-        names = file.files
-    images_key, labels_key = _keys(names, at, pairs)
-    with _opened(key, path) as file:
-        shape, labels = _shape(file.zip, images_key), file[labels_key]
-        class_names = file["class_names"] if "class_names" in names else None
-    labels_at = f"{at}: {labels_key}"
-    return Head(shape, _labels(labels, labels_at), labels_at, class_names)
-
-
 def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
-    """Return an array's shape from the head of its file."""
+    """Read the shape of an array from its header."""
     with archive.open(f"{name}.npy") as file:
         version = np.lib.format.read_magic(file)
         read = {
@@ -133,26 +131,20 @@ def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
         return read(file)[0]
 
 
-def _open(key: str, path: Path) -> dict[str, NDArray[Any]]:
-    """Return all arrays of an .npz file; nothing is unpickled."""
-    with _opened(key, path) as file:
-        return {name: file[name] for name in file.files}
-
-
 @contextmanager
-def _opened(key: str, path: Path) -> Iterator[Any]:
-    """Yield an .npz file; whatever is wrong with it while it is read, the error names it."""
-    path = _checked(key, path)
+def _open(key: str, path: Path) -> Iterator[Any]:
+    """Open an .npz file; every error while it is read names the file."""
+    path = _check_file(key, path)
     try:
         with np.load(path, allow_pickle=False) as file:
             yield file
-    # Damage has as many names as there are places for it.
+    # The type of the error depends on where the file is damaged.
     except Exception as error:
         raise ValueError(f"{key}: cannot read {path}: {error}") from None
 
 
-def _checked(key: str, path: Path) -> Path:
-    """Return the path of an .npz file that is there."""
+def _check_file(key: str, path: Path) -> Path:
+    """Return the path of an .npz file; refuse a missing file and another format."""
     path = path.expanduser()
     if not path.is_file():
         raise ValueError(f"{key}: there is no file {path}{looked_for(path)}")
@@ -163,18 +155,8 @@ def _checked(key: str, path: Path) -> Path:
     return path
 
 
-def _part(file: dict[str, NDArray[Any]], at: str, pairs: list[tuple[str, str]]) -> Part:
-    """Return the first of `pairs` that `file` has, checked."""
-    images_key, labels_key = _keys(list(file), at, pairs)
-    images_at, labels_at = f"{at}: {images_key}", f"{at}: {labels_key}"
-    images, labels = _images(file[images_key], images_at), _labels(file[labels_key], labels_at)
-    if len(images) != len(labels):
-        raise ValueError(f"{labels_at}: {len(labels)} labels for {len(images)} {images_key}")
-    return Part(images, labels, images_at, labels_at)
-
-
 def _keys(names: list[str], at: str, pairs: list[tuple[str, str]]) -> tuple[str, str]:
-    """Return the first of `pairs` that are both among `names`."""
+    """Return the first of `pairs` whose two names the file has."""
     for pair in pairs:
         if set(pair) <= set(names):
             return pair
@@ -202,7 +184,7 @@ def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
 
 
 def _not_finite(images: NDArray[np.floating]) -> str:
-    """Say how many values are NaN or infinite, in how many images, and where the first is."""
+    """Describe the values that are NaN or infinite: how many, in how many images, the first."""
     places = np.argwhere(~np.isfinite(images))
     pixels = "1 value is" if len(places) == 1 else f"{len(places)} values are"
     where = f"in {len(np.unique(places[:, 0]))} of {len(images)} images"
@@ -222,7 +204,7 @@ def _labels(array: NDArray[Any], at: str) -> NDArray[np.int64]:
 def _class_names(
     array: NDArray[Any] | None, at: str, train_labels: NDArray[np.int64]
 ) -> tuple[str, ...]:
-    """Return the names in `array`, or class_0, class_1, ... for the different train labels."""
+    """Return the names in `array`; without it class_0, class_1, ... for the train labels."""
     if array is None:
         return tuple(f"class_{index}" for index in range(len(np.unique(train_labels))))
     if array.ndim != 1 or array.dtype.kind != "U":
@@ -244,12 +226,11 @@ def _check_range(labels: NDArray[np.int64], at: str, num_classes: int) -> None:
 
 
 def _check_all_there(train: Part, names: tuple[str, ...]) -> None:
-    """Refuse a single class, and names without a train example."""
+    """Refuse a single class, and a class without a train example."""
+    at = train.at(train.labels_key)
     if len(names) < 2:
-        raise ValueError(f"{train.labels_at}: one class only; expected at least two")
+        raise ValueError(f"{at}: one class only; expected at least two")
     empty = np.flatnonzero(np.bincount(train.labels, minlength=len(names)) == 0)
     if len(empty):
         found = f"no example of class {empty[0]} ('{names[empty[0]]}')"
-        raise ValueError(
-            f"{train.labels_at}: {found}; expected some for all {len(names)} class_names"
-        )
+        raise ValueError(f"{at}: {found}; expected some for all {len(names)} class_names")

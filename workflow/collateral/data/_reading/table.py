@@ -1,7 +1,6 @@
-"""A table beside a folder of images: a CSV file with a column `file` and further columns.
+"""A table of the images in a folder: a CSV file with a column `file` and further columns.
 
-Every image has one row, which names it by its path below the folder. Values are text: `017` keeps
-its zero.
+Every image has one row with its path below the folder. Values are text: `017` keeps its zero.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from collateral.contract.columns import FILE
 from collateral.contract.spelling import looked_for, shown, unknown
-from collateral.data._reading.file_list import by_name, place_of
+from collateral.data._reading.file_list import find_path, index_paths
 
 DELIMITERS = ",;\t"
 MOST_NAMED = 3
@@ -23,7 +22,7 @@ SUFFIX = ".csv"
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file as it was read: the names of its columns, and its rows by their last lines."""
+    """A CSV file: names of the columns, and rows by the number of their last line."""
 
     path: Path
     columns: tuple[str, ...]
@@ -31,16 +30,16 @@ class Table:
 
     @property
     def further(self) -> tuple[str, ...]:
-        """The columns apart from that of the files."""
+        """The columns other than `file`."""
         return tuple(name for name in self.columns if name != FILE)
 
-    def values_of(self, files: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the further values of each file; refuse a table without exactly one row each."""
-        column, known = self.columns.index(FILE), by_name(files)
+    def match_rows(self, files: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return the further values per file; refuse a table without exactly one row for each."""
+        column, known = self.columns.index(FILE), index_paths(files)
         lines: dict[int, int] = {}
         unknown_files: dict[int, str] = {}
         for line, row in self.rows.items():
-            place = place_of(row[column], known)
+            place = find_path(row[column], known)
             if place is None:
                 unknown_files[line] = row[column]
             elif place in lines:
@@ -55,21 +54,21 @@ class Table:
     def _check_complete(
         self, files: Sequence[str], lines: Mapping[int, int], unknown_files: Mapping[int, str]
     ) -> None:
-        """Refuse a table that lacks images, or that has rows of other files, and name them."""
+        """Refuse a table that lacks images, or has rows of unknown files; list some of them."""
         lacking = [shown(file) for place, file in enumerate(files) if place not in lines]
         others = [f"{shown(name)} (line {line})" for line, name in unknown_files.items()]
-        said = []
+        problems = []
         if lacking:
-            said += [f"it lacks {len(lacking)} of {len(files)} images: {_first(lacking)}"]
+            problems += [f"it lacks {len(lacking)} of {len(files)} images: {_first(lacking)}"]
         if others:
-            said += [f"it names {len(others)} files that are no images there: {_first(others)}"]
-        if said:
+            problems += [f"it names {len(others)} files that are no images there: {_first(others)}"]
+        if problems:
             expected = f"expected one row per image, with its path such as {shown(files[0])}"
-            raise _wrong(self.path, f"{'; '.join(said)}; {expected}")
+            raise _wrong(self.path, f"{'; '.join(problems)}; {expected}")
 
 
 def read_table(path: Path) -> Table:
-    """Read a CSV file; its columns may be separated by a comma, a semicolon or a tab."""
+    """Read a CSV file that is separated by commas, semicolons or tabs."""
     path = path.expanduser()
     if not path.is_file():
         raise ValueError(f"data.table: there is no file {str(path)!r}{looked_for(path)}")
@@ -102,7 +101,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows with the numbers of their last lines, without empty rows."""
+    """Return the rows that are not empty, each with the number of its last line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         first = text.partition("\n")[0]
@@ -127,5 +126,5 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
 
 
-def _wrong(path: Path, what: str) -> ValueError:
-    return ValueError(f"data.table: {str(path)!r}: {what}")
+def _wrong(path: Path, problem: str) -> ValueError:
+    return ValueError(f"data.table: {str(path)!r}: {problem}")

@@ -1,16 +1,18 @@
-"""Which images of a folder are tested on: those of a list, or a share of every class."""
+"""The test set of a data set that has none: the files in a list, or a share of every class."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
+from collateral.contract.columns import Columns
+from collateral.contract.data import DataOptions
 from collateral.contract.seeds import seed_of
 from collateral.contract.spelling import plain, unknown
-from collateral.data._reading.file_list import listed_files, listed_places, spellings
-from collateral.data._reading.share import GroupDraw, num_tested
+from collateral.data._reading.file_list import find_listed, listed_files, spellings
 from collateral.data._reading.walking import ListedFile
 from collateral.data.forget import where
 
@@ -18,10 +20,10 @@ Parts = tuple[list[ListedFile], list[ListedFile]]  # the train and the test set
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a folder's images are, and which of them are tested on."""
+class SplitOptions:
+    """The options of a folder or of parquet files that decide which images are the test set."""
 
-    folder: Path
+    path: Path
     table: Path | None = None
     test_path: Path | None = None
     test_share: float | None = None
@@ -30,38 +32,156 @@ class Source:
     train_list: Path | None = None
     train_where: tuple[tuple[str, tuple[bool | int | str, ...]], ...] = ()  # by column
 
+    @classmethod
+    def select(cls, options: DataOptions) -> SplitOptions:
+        """Select the options of the split from all options of a data set."""
+        names = [field.name for field in fields(cls) if hasattr(options, field.name)]
+        given = {name: getattr(options, name) for name in names}
+        return cls(**{**given, "train_where": tuple((given["train_where"] or {}).items())})
 
-def without_listed(files: Sequence[ListedFile], _columns: Sequence[str], source: Source) -> Parts:
-    """Return the files that the list of test images lacks, and those that it has."""
+    def check_test_share(self, *keys: str) -> None:
+        """Refuse options that only `test_share` uses if it is not given."""
+        for key in keys:
+            if getattr(self, key) and self.test_share is None:
+                raise ValueError(f"data.{key}: goes with `test_share`, which is not given")
+
+
+def count_test_examples(total: int, share: float) -> int:
+    """Return the number of test examples of a class: at least one, and not all of them."""
+    return min(max(1, round(share * total)), total - 1)
+
+
+def draw_examples(
+    labels: Sequence[int],
+    keys: Sequence[str] | Sequence[int],
+    share: float,
+    seed: int,
+    stay: Container[int] = (),
+) -> set[int]:
+    """Return a share of the rows of every class, chosen by a hash of their keys.
+
+    The rows in `stay` remain in the train set.
+    """
+    chosen = set[int]()
+    for own in _rows_by_label(labels).values():
+        movable = [row for row in own if row not in stay]
+        movable.sort(key=lambda row: seed_of("test", seed, keys[row]))
+        chosen |= {*movable[: count_test_examples(len(own), share)]}
+    return chosen
+
+
+def draw_test_set(
+    labels: Sequence[int],
+    class_names: Sequence[str],
+    keys: Sequence[str] | Sequence[int],
+    columns: Columns,
+    source: SplitOptions,
+    stay: Container[int],
+) -> set[int]:
+    """Return the rows of the test set: single examples, or all examples of a value of `test_by`."""
+    assert source.test_share is not None
+    if source.test_by is None:
+        return draw_examples(labels, keys, source.test_share, source.test_seed, stay)
+    if source.test_by not in columns:
+        raise ValueError(f"data.test_by: {unknown('column', source.test_by, columns)}")
+    groups = [str(value) for value in columns[source.test_by]]
+    draw = GroupDraw(labels, groups, source.test_share)
+    return draw.draw(class_names, source.test_by, source.test_seed, stay)
+
+
+class GroupDraw:
+    """Draw whole groups of examples, so that no group is in both the train and the test set."""
+
+    def __init__(self, labels: Sequence[int], groups: Sequence[str], share: float) -> None:
+        """Count the examples of every group and class."""
+        self.totals = Counter(labels)
+        self.wanted = {label: count_test_examples(n, share) for label, n in self.totals.items()}
+        self.tested = Counter[int]()
+        self.places: dict[str, list[int]] = {}
+        self.counts: dict[str, Counter[int]] = {}
+        for place, (label, group) in enumerate(zip(labels, groups, strict=True)):
+            self.places.setdefault(group, []).append(place)
+            self.counts.setdefault(group, Counter())[label] += 1
+
+    def draw(self, names: Sequence[str], by: str, seed: int, stay: Container[int]) -> set[int]:
+        """Return about a share of the rows of every class; a hash of its name orders the groups.
+
+        A group is drawn if the numbers of test examples are then nearer to the share. A class
+        without a test example afterwards gets the smallest group that has one. A group with an
+        example in `stay` is not drawn.
+        """
+        order = sorted(self.places, key=lambda group: seed_of("test", seed, group))
+        movable = [group for group in order if not any(p in stay for p in self.places[group])]
+        chosen = set[int]()
+        for group in movable:
+            if self._is_nearer(group) and self._leaves_some(group):
+                chosen |= self._take(group)
+        movable.sort(key=lambda group: len(self.places[group]))
+        for label in sorted(self.totals):
+            if not self.tested[label]:
+                having = (group for group in movable if self.counts[group][label])
+                smallest = next(filter(self._leaves_some, having), None)
+                if smallest is None:
+                    raise ValueError(_no_test_example(names[label], by))
+                chosen |= self._take(smallest)
+        return chosen
+
+    def _is_nearer(self, group: str) -> bool:
+        """Tell whether the test set with this group is nearer to the share of every class."""
+        missing = {label: self.wanted[label] - self.tested[label] for label in self.counts[group]}
+        after = sum(abs(n - self.counts[group][label]) for label, n in missing.items())
+        return after < sum(map(abs, missing.values()))
+
+    def _leaves_some(self, group: str) -> bool:
+        """Tell whether every class has an example to train on without this group."""
+        own = self.counts[group]
+        return all(self.tested[label] + own[label] < self.totals[label] for label in own)
+
+    def _take(self, group: str) -> set[int]:
+        """Count a group as part of the test set, and return its rows."""
+        self.tested += self.counts[group]
+        return {*self.places[group]}
+
+
+def _no_test_example(name: str, by: str) -> str:
+    return (
+        f"data.test_by: no test example of class {plain(name)!r}: every value of {plain(by)} with "
+        "one stays in the train set, or has all examples of a class; give a test set of your own"
+    )
+
+
+def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
+    rows: dict[int, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows.setdefault(label, []).append(row)
+    return rows
+
+
+def split_by_list(
+    files: Sequence[ListedFile], _columns: Sequence[str], source: SplitOptions
+) -> Parts:
+    """Split files into those that `test_path` does not list (train) and those that it lists."""
     assert source.test_path is not None
     path = source.test_path.expanduser()
     try:
-        listed = {*listed_places(path, [file.path for file in files], what="images")}
+        listed = {*find_listed(path, [file.path for file in files], what="images")}
     except ValueError as error:
         raise ValueError(f"data.test_path: {str(error).removeprefix('path: ')}") from None
     return _parts(files, listed)
 
 
-def without_share(files: Sequence[ListedFile], columns: Sequence[str], source: Source) -> Parts:
-    """Return the train and the test set: of each class a share, drawn by hashes of the paths."""
-    assert source.test_share is not None
-    stay = _staying(files, columns, source)
-    members: dict[str, list[int]] = {}
-    for place, file in enumerate(files):
-        members.setdefault(file.class_name, []).append(place)
-    for name, own in members.items():
-        if len(own) < 2:
-            raise ValueError(
-                f"data.test_share: class {plain(name)!r} has one image; expected at least two"
-            )
-    if source.test_by is None:
-        return _parts(files, _drawn(files, members, source, stay))
-    if source.test_by not in columns:
-        raise ValueError(f"data.test_by: {unknown('column', source.test_by, columns)}")
-    groups = [file.values[columns.index(source.test_by)] for file in files]
-    labels = {place: label for label, own in enumerate(members.values()) for place in own}
-    draw = GroupDraw([labels[place] for place in range(len(files))], groups, source.test_share)
-    return _parts(files, draw.draw([*members], source.test_by, source.test_seed, stay))
+def split_by_share(
+    files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
+) -> Parts:
+    """Split files into a train set and a test set that has a share of every class."""
+    values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
+    stay = _listed_rows(files, source) | where.find_staying(source.train_where, values)
+    names = [*dict.fromkeys(file.class_name for file in files)]
+    index = {name: label for label, name in enumerate(names)}
+    labels = [index[file.class_name] for file in files]
+    _check_enough(labels, names, source, stay)
+    paths = [file.path for file in files]
+    return _parts(files, draw_test_set(labels, names, paths, values, source, stay))
 
 
 def _parts(files: Sequence[ListedFile], tested: set[int]) -> Parts:
@@ -69,43 +189,34 @@ def _parts(files: Sequence[ListedFile], tested: set[int]) -> Parts:
     return train, [file for place, file in enumerate(files) if place in tested]
 
 
-def _drawn(
-    files: Sequence[ListedFile],
-    members: Mapping[str, Sequence[int]],
-    source: Source,
-    stay: set[int],
-) -> set[int]:
-    """Draw a share of each class; those that are to `stay` in the train set are not drawn."""
+def _check_enough(
+    labels: Sequence[int], names: Sequence[str], source: SplitOptions, stay: set[int]
+) -> None:
+    """Refuse a class with one image, and a class of which too many images stay in the train set."""
     assert source.test_share is not None
-    chosen: set[int] = set()
-    for name, own in members.items():
-        count = num_tested(len(own), source.test_share)
-        may_go = [place for place in own if place not in stay]
-        if len(may_go) < count:
+    for label, own in _rows_by_label(labels).items():
+        name, count = plain(names[label]), count_test_examples(len(own), source.test_share)
+        if len(own) < 2:
+            raise ValueError(
+                f"data.test_share: class {name!r} has one image; expected at least two"
+            )
+        if source.test_by is None and (left := len({*own} - stay)) < count:
             key = "train_list" if source.train_list else "train_where"
             raise ValueError(
-                f"data.{key}: leaves {len(may_go)} images of class {plain(name)!r} to test "
-                f"on, where `test_share` asks for {count}; move some that stay to a test/ folder, "
-                "and all others to train/"
+                f"data.{key}: leaves {left} images of class {name!r} to test on, where "
+                f"`test_share` asks for {count}; move some that stay to a test/ folder, and all "
+                "others to train/"
             )
-        order = sorted(may_go, key=lambda p: seed_of("test", source.test_seed, files[p].path))
-        chosen |= {*order[:count]}
-    return chosen
 
 
-def _staying(files: Sequence[ListedFile], columns: Sequence[str], source: Source) -> set[int]:
-    """Return the places of the files that are to stay in the train set."""
-    listed = _names_in(source.train_list) if source.train_list else frozenset()
-    paths = [unicodedata.normalize("NFC", file.path) for file in files]
-    stay = {place for place, path in enumerate(paths) if path in listed}
-    values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
-    return stay | where.staying(source.train_where, values)
-
-
-def _names_in(train_list: Path) -> frozenset[str]:
-    """Return the files that a list names, however it spells them."""
+def _listed_rows(files: Sequence[ListedFile], source: SplitOptions) -> set[int]:
+    """Return the rows of the files in `train_list`, whatever spelling of their paths it has."""
+    if source.train_list is None:
+        return set()
     try:
-        listed = listed_files(train_list.expanduser())
+        listed = listed_files(source.train_list.expanduser())
     except ValueError as error:
         raise ValueError(f"data.train_list: {str(error).removeprefix('path: ')}") from None
-    return frozenset(name for line in listed.values() for name in spellings(line))
+    names = {name for line in listed.values() for name in spellings(line)}
+    paths = [unicodedata.normalize("NFC", file.path) for file in files]
+    return {row for row, path in enumerate(paths) if path in names}

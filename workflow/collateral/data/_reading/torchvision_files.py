@@ -1,4 +1,4 @@
-"""Read a data set through torchvision, or say in one message what is missing and how to get it."""
+"""Read a data set with torchvision; an error lists the missing files and where to get them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RootOptions(DataOptions):
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a data set under `root`, and where a person finds them."""
+    """The files of a data set below `root`, and how to get them."""
 
     name: str
     paths: tuple[str, ...]
@@ -34,17 +34,17 @@ class Files:
 def read(
     kind: Any, parts: Sequence[Mapping[str, Any]], options: RootOptions, files: Files
 ) -> list[Any]:
-    """Return torchvision's data set `kind` for each of `parts` (its arguments: train or test)."""
+    """Return one torchvision data set of class `kind` per part (arguments: train or test)."""
     root = options.root.expanduser()
     try:
         return [kind(root=root, download=options.download, **part) for part in parts]
-    # torchvision has no error of its own: what a missing, damaged or unreachable file raises
-    # differs by data set, from URLError to AssertionError.
+    # The type of the error for a missing or damaged file, or a failed download, depends on the
+    # data set: from URLError to AssertionError.
     except Exception as error:
-        raise ValueError(_complaint(error, root, options.download, files)) from None
+        raise ValueError(_explain_failure(error, root, options.download, files)) from None
 
 
-def _complaint(error: Exception, root: Path, download: bool, files: Files) -> str:
+def _explain_failure(error: Exception, root: Path, download: bool, files: Files) -> str:
     missing = [path for path in files.paths if not (root / path).is_file()]
     cause = " ".join(f"{type(error).__name__}: {error}".split())
     if missing:

@@ -1,4 +1,4 @@
-"""Facts of torchvision's classification sets, so that nobody imports it to read a config."""
+"""Metadata of torchvision's classification data sets, so that the plan need not import it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ FASHION = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankl
 KUZUSHIJI = "o ki su tsu na ha ma ya re wo"
 BY_FLAG: tuple[dict[str, Any], ...] = ({"train": True}, {"train": False})
 BY_SPLIT: tuple[dict[str, Any], ...] = ({"split": "train"}, {"split": "test"})
-MERGED = "cijklmopsuvwxyz"  # letters that look alike in both cases, which EMNIST takes for one
+MERGED = "cijklmopsuvwxyz"  # letters that look alike in both cases; EMNIST merges them
 ALL_LETTERS = sorted(string.digits + string.ascii_letters)
 FEW_LETTERS = [letter for letter in ALL_LETTERS if letter not in MERGED]
 
 
 @dataclass(frozen=True)
 class SetFacts:
-    """How large a set is, and how torchvision is asked for its train and its test part."""
+    """Size and classes of a data set, and torchvision's arguments for its train and test part."""
 
-    folder: str  # below `root`, by which it is there or not
+    folder: str  # below `root`; it exists if the files were downloaded
     train: int
-    test: int  # 0: it has no test part
+    test: int  # 0: the data set has no test part
     classes: int
-    names: tuple[str, ...] | None = None  # None: its files tell
-    side: int | None = None  # of an image, in pixels; None: they differ
+    names: tuple[str, ...] | None = None  # None: they are in the files
+    side: int | None = None  # of an image in pixels; None: images differ in size
     channels: int = 3
     parts: tuple[Mapping[str, Any], ...] = BY_SPLIT
     padding: int = 0

@@ -1,4 +1,4 @@
-"""The image files below a folder of classes: their names, sizes and times; none is opened."""
+"""List the image files below a folder of classes, by their suffixes; no file is opened."""
 
 from __future__ import annotations
 
@@ -7,20 +7,57 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from collateral.data._reading.formats import SUFFIXES
-
+# Without formats for which Pillow starts another program, and those that it cannot open itself.
+SUFFIXES_OF = {
+    name: tuple(f".{suffix}" for suffix in suffixes)
+    for name, *suffixes in map(
+        str.split,
+        """
+        AVIF avif avifs
+        BMP bmp
+        CUR cur
+        DCX dcx
+        DDS dds
+        DIB dib
+        FLI fli flc
+        GIF gif
+        ICNS icns
+        ICO ico
+        IM im
+        JPEG jpg jpeg jpe jfif mpo
+        JPEG2000 jp2 j2k jpc jpf jpx j2c
+        MSP msp
+        PCD pcd
+        PCX pcx
+        PIXAR pxr
+        PNG png apng
+        PPM pbm pgm ppm pnm pfm
+        PSD psd
+        QOI qoi
+        SGI bw rgb rgba sgi
+        SUN ras
+        TGA tga icb vda vst
+        TIFF tif tiff
+        WEBP webp
+        XBM xbm
+        XPM xpm
+        """.strip().splitlines(),
+    )
+}
+# A file without a suffix may be an image, too.
+SUFFIXES = frozenset(suffix for suffixes in SUFFIXES_OF.values() for suffix in suffixes) | {""}
 IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
 
 @dataclass(frozen=True)
 class ListedFile:
-    """A file that should be an image of a class."""
+    """A file with the suffix of an image in the folder of a class."""
 
     path: str  # below the folder, with /
     class_name: str
     num_bytes: int
     changed: int  # nanoseconds
-    values: tuple[str, ...] = ()  # its row in the table beside the folder
+    values: tuple[str, ...] = ()  # its row in the table
 
 
 @dataclass(frozen=True)
@@ -28,12 +65,12 @@ class Listing:
     """The files below a folder, sorted by path."""
 
     images: list[ListedFile]
-    left_out: list[str]  # by their names no images, or in no class
+    left_out: list[str]  # files without the suffix of an image, or outside of a class
     hidden: list[str]  # hidden files, and hidden folders, which end with /
 
 
-def listing_of(folder: Path, top: str) -> Listing:
-    """Return the images of all classes below `top`, and the paths that are left out."""
+def list_files(folder: Path, top: str) -> Listing:
+    """Return the images of all classes below `folder/top`, and the paths that are left out."""
     found = Listing([], [], [])
     for path, entry in _files(folder / top, PurePosixPath(top), found.hidden, is_top=True):
         _check_name(folder, path)
@@ -47,8 +84,8 @@ def listing_of(folder: Path, top: str) -> Listing:
     return Listing(images, sorted(found.left_out), sorted(found.hidden))
 
 
-def class_folders(top: Path) -> list[str]:
-    """Return the names of the folders in a folder, hidden ones apart."""
+def list_class_folders(top: Path) -> list[str]:
+    """Return the names of the folders in a folder, without hidden ones."""
     with os.scandir(top) as entries:
         return [entry.name for entry in entries if entry.is_dir() and not _is_ignored(entry.name)]
 
@@ -56,9 +93,9 @@ def class_folders(top: Path) -> list[str]:
 def _files(
     top: Path, below: PurePosixPath, hidden: list[str], *, is_top: bool
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield all files below a folder; a link to a folder counts only where it is a class.
+    """Yield all files below a folder; follow a link to a folder only if it is a class.
 
-    Hidden files and folders are added to `hidden`.
+    Hidden files and folders are appended to `hidden`.
     """
     with os.scandir(top) as entries:
         for entry in entries:
@@ -79,5 +116,5 @@ def _check_name(folder: Path, path: str) -> None:
     try:
         path.encode()
     except UnicodeEncodeError:
-        said = f"the name of the file {path!a} is no UTF-8; rename it"
-        raise ValueError(f"data.path: {str(folder)!r}: {said}") from None
+        problem = f"the name of the file {path!a} is no UTF-8; rename it"
+        raise ValueError(f"data.path: {str(folder)!r}: {problem}") from None

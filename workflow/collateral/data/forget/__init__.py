@@ -1,6 +1,6 @@
-"""One file a kind: `Params`, `select`, `chosen`, `count`, and `problems` if it names classes.
+"""Kinds of forget sets, one file each: `Params`, `select`, `chosen`, `count`.
 
-`unfit`, if it names examples: what is wrong with them, given the data set's size and columns.
-
-The Snakefile reads `Params`, `count` and `problems`; numpy is imported in `select`.
+A kind that names classes has `problems`, which checks them. A kind that names examples has `unfit`,
+which checks them against the size and the columns of the data set. The Snakefile imports `Params`,
+`count`, `problems` and `unfit`; therefore numpy is imported in `select` only.
 """

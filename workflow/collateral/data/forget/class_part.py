@@ -1,4 +1,4 @@
-"""A share of one class: its first examples in data-set order (the paper's), or random ones."""
+"""A share of one class: its first examples in data-set order (as in the paper), or random ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """Which class, how much of it, and which examples."""
+    """The class, the share, and the choice of examples."""
 
     class_: ClassLabel = Field(alias="class", description="The class, by name or index.")
     fraction: float = Field(
@@ -34,7 +34,7 @@ class Params(Strict):
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield a key and what is wrong with its value, as far as the classes' names can tell."""
+    """Yield errors (key, message) that the names of the classes show."""
     try:
         class_index(params.class_, class_names)
     except ValueError as error:
@@ -42,7 +42,7 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield a key and what is wrong with its value, as far as the size of the classes can tell."""
+    """Yield errors (key, message) that the numbers of examples show."""
     found = [*problems(params, size.class_names)]
     yield from found
     if not found and not count(size, params):
@@ -58,7 +58,7 @@ def _no_example(params: Params, members: int, name: str) -> str:
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending.
 
-    A smaller random share is part of a larger one of the same split seed.
+    A smaller random share is a subset of a larger one with the same split seed.
     """
     import numpy as np
 
@@ -76,13 +76,13 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return how many examples `select` returns."""
+    """Return the number of examples that `select` returns."""
     index = class_index(params.class_, size.class_names)
     return share_of(size.train[index], params.fraction)
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return `params` for the record: the class by its name, the seed where it was used."""
+    """Return `params` for the record: the class by name, and the seed if it was used."""
     content = params.model_dump(by_alias=True)
     content["class"] = labels.class_names[_index(labels, params)]
     if params.order == "first":

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """Which classes, how much of each, and which examples."""
+    """The classes, the share of each, and the choice of examples."""
 
     classes: dict[str, Share] = Field(
         min_length=2,
@@ -36,14 +36,14 @@ class Params(Strict):
     @field_validator("classes", mode="before")
     @classmethod
     def _keys_are_text(cls, value: Any) -> Any:
-        """Take indices as text, which is what JSON makes of a key."""
+        """Convert indices to text, because keys are text in JSON."""
         if not isinstance(value, Mapping):
             return value
         return {str(key) if type(key) is int else key: share for key, share in value.items()}
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield a key and what is wrong with its value, as far as the classes' names can tell."""
+    """Yield errors (key, message) that the names of the classes show."""
     try:
         _indices(params, class_names)
     except ValueError as error:
@@ -51,7 +51,7 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield a key and what is wrong with its value, as far as the size of the classes can tell."""
+    """Yield errors (key, message) that the numbers of examples show."""
     found = [*problems(params, size.class_names)]
     yield from found
     for part in _parts(params, size.class_names) if not found else ():
@@ -59,7 +59,7 @@ def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples to forget, ascending; of each class what `class_part` takes."""
+    """Return the train examples to forget, ascending: the selection of `class_part` per class."""
     import numpy as np
 
     try:
@@ -70,13 +70,13 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return how many examples `select` returns."""
+    """Return the number of examples that `select` returns."""
     members = [size.train[index] for index in _indices(params, size.class_names)]
     return sum(map(share_of, members, params.classes.values()))
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return `params` for the record: the classes by their names, the seed where it was used."""
+    """Return `params` for the record: the classes by name, and the seed if it was used."""
     parts = _parts(params, labels.class_names)
     content = params.model_dump() | {"classes": {part.class_: part.fraction for part in parts}}
     if params.order == "first":
@@ -85,7 +85,7 @@ def chosen(labels: Labels, params: Params) -> dict[str, Any]:
 
 
 def _parts(params: Params, names: Sequence[str]) -> list[class_part.Params]:
-    """Return the share of each class, by its name."""
+    """Return the parameters of `class_part` for each class, by name."""
     shared = params.model_dump(exclude={"classes"})
     found = [names[index] for index in _indices(params, names)]
     parts = [
@@ -96,6 +96,6 @@ def _parts(params: Params, names: Sequence[str]) -> list[class_part.Params]:
 
 
 def _indices(params: Params, names: Sequence[str]) -> list[int]:
-    """Return the classes' indices; a number is one, unless a class has it for a name."""
+    """Return the indices of the classes; a number is an index unless a class has that name."""
     is_index = {key: key.isdecimal() and key not in names for key in params.classes}
     return class_indices([int(key) if is_index[key] else key for key in params.classes], names)

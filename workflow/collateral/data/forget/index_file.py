@@ -1,7 +1,7 @@
-"""Train examples listed in a file by their places in the data set, counted from 0.
+"""Train examples in a file of indices, counted from 0.
 
-A .txt file has one a line (empty lines, and what follows a #, do not count), a .json file a list,
-a .npy file an array of integers with one axis.
+A .txt file has one index per line (empty lines, and text after a #, are skipped), a .json file has
+a list, a .npy file has an array of integers with one axis.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ SUFFIXES = (".txt", ".json", ".npy")
 
 
 class Params(Strict):
-    """Which file."""
+    """The file."""
 
-    path: UserPath = Field(description="The list of places in the train set: .txt, .json or .npy.")
+    path: UserPath = Field(description="The list of indices in the train set: .txt, .json or .npy.")
 
     @field_validator("path")
     @classmethod
@@ -41,50 +41,50 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield a key and what is wrong with its value, as far as the number of examples can tell."""
+    """Yield errors (key, message) that the number of examples shows."""
     if not params.path.expanduser().exists():
         return
     try:
-        _places(params, size.num_train)
+        _check_indices(params, size.num_train)
     except ValueError as error:
         yield "path", str(error).removeprefix("path: ")
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the listed train examples, ascending; refuse a list that is not sound."""
-    return _places(params, len(labels.train))
+    """Return the listed train examples, ascending; refuse an index twice or out of range."""
+    return _check_indices(params, len(labels.train))
 
 
-def _places(params: Params, total: int) -> NDArray[np.int64]:
+def _check_indices(params: Params, total: int) -> NDArray[np.int64]:
     import numpy as np
 
     path = params.path.expanduser()
-    places, counts = np.unique(_listed(path), return_counts=True)
-    if not len(places):
+    indices, counts = np.unique(_read_indices(path), return_counts=True)
+    if not len(indices):
         raise ValueError(f"path: '{path}': no index in it; expected at least one")
     if (counts > 1).any():
-        raise ValueError(f"path: '{path}': {places[counts > 1][0]} stands there twice")
-    if places[0] < 0 or places[-1] >= total:
-        bad = places[0] if places[0] < 0 else places[-1]
+        raise ValueError(f"path: '{path}': {indices[counts > 1][0]} stands there twice")
+    if indices[0] < 0 or indices[-1] >= total:
+        bad = indices[0] if indices[0] < 0 else indices[-1]
         raise ValueError(
             f"path: '{path}': {bad}: no train example has this index; "
             f"there are {total}, 0 to {total - 1}"
         )
-    return places
+    return indices
 
 
 def count(_size: DatasetSize, params: Params) -> int:
-    """Return how many examples `select` returns."""
-    return len(_listed(params.path.expanduser()))
+    """Return the number of examples that `select` returns."""
+    return len(_read_indices(params.path.expanduser()))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return the file's name and the hash of its content for the record."""
+    """Return the path of the file and a hash of its content for the record."""
     return {"path": str(params.path), "sha256": content_hash(params.path.expanduser())}
 
 
-def _listed(path: Path) -> NDArray[np.int64]:
-    """Return what the file lists."""
+def _read_indices(path: Path) -> NDArray[np.int64]:
+    """Read the indices in a file."""
     import numpy as np
 
     if not path.exists():
@@ -100,7 +100,7 @@ def _read_text(path: Path) -> list[int]:
         line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()
     ]
     for number, line in enumerate(lines, start=1):
-        # Of ASCII alone, because "²" is a digit too, and no number.
+        # Only ASCII, because "²" is a digit too, but not a number.
         if line and not (line.isascii() and line.removeprefix("-").isdecimal()):
             raise ValueError(f"line {number}: '{line}' is not a whole number")
     return [int(line) for line in lines if line]

@@ -1,4 +1,4 @@
-"""A random share of the train set, whatever the classes."""
+"""A random share of the train set, independent of the classes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """How much, and which draw."""
+    """The share, and the seed of the choice."""
 
     fraction: float = Field(
         gt=0, lt=1, description="The share of all train examples, rounded down."
@@ -29,7 +29,7 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield a key and what is wrong with its value, as far as the size of the data can tell."""
+    """Yield errors (key, message) that the number of examples shows."""
     if not count(size, params):
         yield "fraction", _no_example(params, size.num_train)
 
@@ -42,7 +42,7 @@ def _no_example(params: Params, total: int) -> str:
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending.
 
-    A smaller share is part of a larger one of the same split seed.
+    A smaller share is a subset of a larger one with the same split seed.
     """
     import numpy as np
 
@@ -55,7 +55,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return how many examples `select` returns."""
+    """Return the number of examples that `select` returns."""
     return share_of(size.num_train, params.fraction)
 
 

@@ -1,7 +1,7 @@
-"""All train examples with some values in a further column: every picture of a person.
+"""All train examples with given values in a further column, such as every picture of a person.
 
-Columns are arrays of an .npz beside images and labels, the further columns of parquet files, or
-those of a table beside a folder. Values are compared as text.
+Columns are further arrays of an .npz file, further columns of parquet files, or columns of the
+table of a folder. Values are compared as text.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Labels
 
 
-def _listed(value: Any) -> Any:
-    """Take a single value for a list of one."""
+def _as_list(value: Any) -> Any:
+    """Convert a single value to a list of one."""
     return (value,) if isinstance(value, str | int) else value
 
 
 Values = Annotated[
-    tuple[StrictBool | StrictInt | StrictStr, ...], BeforeValidator(_listed), Field(min_length=1)
+    tuple[StrictBool | StrictInt | StrictStr, ...], BeforeValidator(_as_list), Field(min_length=1)
 ]
 
 
@@ -43,36 +43,36 @@ KINDS = "only whole numbers, yes and no, and text count"
 
 
 class Params(Strict):
-    """Which column, and which of its values."""
+    """The column, and the values to forget."""
 
     column: str = Field(description="The column, by name.")
     is_: Values = Field(alias="is", description="Forget the examples that have one of these.")
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield a key and what is wrong with its value, as far as the columns can tell."""
+    """Yield errors (key, message) that the columns show."""
     try:
         columns = size.columns()
     except ValueError:
-        return  # wrong with the data, which the job that reads them says
+        return  # an error of the data, which the job reports
     try:
-        places(params, columns)
+        find_indices(params, columns)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         yield key, problem
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples with these values, ascending."""
+    """Return the indices of the train examples with these values, ascending."""
     import numpy as np
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}
-    return np.array(places(params, columns), np.int64)
+    return np.array(find_indices(params, columns), np.int64)
 
 
 def count(size: DatasetSize, params: Params) -> int:
-    """Return how many examples `select` returns."""
-    return len(places(params, size.columns()))
+    """Return the number of examples that `select` returns."""
+    return len(find_indices(params, size.columns()))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
@@ -80,19 +80,22 @@ def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
     return {"column": params.column, "is": list(params.is_)}
 
 
-def staying(given: Sequence[tuple[str, Any]], columns: Mapping[str, Sequence[Any]]) -> set[int]:
-    """Return the places with the values that `train_where` names, by column."""
+def find_staying(
+    given: Sequence[tuple[str, Any]], columns: Mapping[str, Sequence[Any]]
+) -> set[int]:
+    """Return the indices of examples with the values in `train_where`."""
     found = set[int]()
     for column, values in given:
         try:
-            found |= {*places(Params.model_validate({"column": column, "is": values}), columns)}
+            params = Params.model_validate({"column": column, "is": values})
+            found |= {*find_indices(params, columns)}
         except ValueError as error:
             raise ValueError(f"data.train_where: {str(error).partition(': ')[2]}") from None
     return found
 
 
-def places(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
-    """Return the places in the train set; every value must be there."""
+def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
+    """Return the indices of examples with these values; refuse a value that no example has."""
     if not columns:
         raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")
     if params.column not in columns:
@@ -104,10 +107,10 @@ def places(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
         if str(value) not in there:
             column = f"value in column {plain(params.column)}"
             hint = f"; {IN_QUOTES}" if isinstance(value, bool) else ""
-            raise ValueError(f"is: {unknown(column, value, sorted(there, key=_in_order))}{hint}")
+            raise ValueError(f"is: {unknown(column, value, sorted(there, key=_sort_key))}{hint}")
     return [place for place, value in enumerate(values) if value in wanted]
 
 
-def _in_order(value: str) -> tuple[int, str]:
-    """Let numbers follow each other as numbers."""
+def _sort_key(value: str) -> tuple[int, str]:
+    """Sort numbers by value, and other texts alphabetically."""
     return (int(value), value) if value.isdecimal() and value.isascii() else (0, value)

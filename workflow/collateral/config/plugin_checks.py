@@ -1,4 +1,4 @@
-"""Plug-ins that a config uses, before anything is asked of them: can they be imported at all?"""
+"""Checks of the plug-ins that a config uses: they can be imported and have all members."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,19 +11,19 @@ from collateral.contract.params import TOUCHABLE
 from collateral.contract.plugins import DATA, FINDING, FORGET, METHOD, Kind, PluginError
 from collateral.contract.spelling import nearest, shown
 
-# What the file that the Snakefile imports must have; of a method: its params.py.
+# Required members of the file that the Snakefile imports (of a method: params.py).
 MEMBERS = {
     METHOD: ("Params",),
     DATA: ("INFO", "Options", "load"),
     FORGET: ("Params", "select", "count", "chosen"),
     FINDING: (),
 }
-OF_METHODS = ("label", "touches")
+METHOD_MEMBERS = ("label", "touches")
 
 
-def plugged_errors(config: Config) -> Iterator[str]:
-    """Yield what is wrong with plug-ins that the config names, and with findings, all of them."""
-    used = [item for benchmark in config.benchmarks.values() for item in _used(benchmark)]
+def plugin_errors(config: Config) -> Iterator[str]:
+    """Yield the errors of all plug-ins that the config names, and of all plugged-in findings."""
+    used = [item for benchmark in config.benchmarks.values() for item in _named_plugins(benchmark)]
     for kind, name in dict.fromkeys([*used, *((FINDING, name) for name in FINDING.names())]):
         if kind.is_plugged_in(name):
             yield from _errors(kind, name)
@@ -31,8 +31,8 @@ def plugged_errors(config: Config) -> Iterator[str]:
         yield from _clashes()
 
 
-def _used(benchmark: BenchmarkConfig) -> Iterator[tuple[Kind, str]]:
-    """Yield what a benchmark names; whether it is there is not asked yet."""
+def _named_plugins(benchmark: BenchmarkConfig) -> Iterator[tuple[Kind, str]]:
+    """Yield the names of plug-ins in a benchmark, whether they exist or not."""
     yield DATA, str(benchmark.data.get("name"))
     for cell in benchmark.cells.values():
         yield FORGET, str(cell.forget.get("kind"))
@@ -46,18 +46,18 @@ def _errors(kind: Kind, name: str) -> Iterator[str]:
     except PluginError as error:
         yield str(error)
         return
-    lacking = [*_lacking(kind, module)]
-    for member in lacking:
+    missing = [*_missing_members(kind, module)]
+    for member in missing:
         yield f"plugins: '{_file(module)}': has no {member}, which every {kind.what} has"
-    if kind is METHOD and not lacking:
-        for wrong in _touched_wrongly(module.Params.touches):
+    if kind is METHOD and not missing:
+        for wrong in _touches_errors(module.Params.touches):
             yield f"plugins: '{_file(module)}': Params.touches: {wrong}"
     if kind is FINDING and not _are_metrics(getattr(module, "METRICS", {})):
         yield f"plugins: '{_file(module)}': METRICS: should be a dictionary of Metric by name"
 
 
 def _clashes() -> Iterator[str]:
-    """Yield the metrics of plugged-in findings whose names other findings have already."""
+    """Yield an error for each metric of a plugged-in finding whose name is used already."""
     known: dict[str, str] = {}
     for finding in FINDING.names():
         for metric in _metrics(finding):
@@ -68,7 +68,7 @@ def _clashes() -> Iterator[str]:
 
 
 def _metrics(finding: str) -> list[str]:
-    """Return the names of a finding's metrics; none where something else is wrong with it."""
+    """Return the names of the metrics of a finding; none if it has another error."""
     try:
         metrics = getattr(FINDING.load(finding), "METRICS", {})
     except PluginError:
@@ -77,20 +77,20 @@ def _metrics(finding: str) -> list[str]:
 
 
 def _are_metrics(value: Any) -> bool:
-    """Tell whether this is a dictionary of Metric by name."""
+    """Tell whether a value is a dictionary of Metric by name."""
     is_dictionary = isinstance(value, dict)
     return is_dictionary and all(isinstance(one, Metric) for one in value.values())
 
 
-def _lacking(kind: Kind, module: ModuleType) -> Iterator[str]:
+def _missing_members(kind: Kind, module: ModuleType) -> Iterator[str]:
     missing = [member for member in MEMBERS[kind] if not hasattr(module, member)]
     yield from missing
     if kind is METHOD and not missing:
-        yield from (f"Params.{name}" for name in OF_METHODS if not hasattr(module.Params, name))
+        yield from (f"Params.{name}" for name in METHOD_MEMBERS if not hasattr(module.Params, name))
 
 
-def _touched_wrongly(touches: Any) -> Iterator[str]:
-    """Yield what is wrong with what a method says that it touches."""
+def _touches_errors(touches: Any) -> Iterator[str]:
+    """Yield the errors of `Params.touches`."""
     allowed = f"allowed: {', '.join(TOUCHABLE)}"
     if not isinstance(touches, frozenset | set):
         yield f"{shown(touches)}: should be a frozenset of names; {allowed}"

@@ -14,7 +14,7 @@ from collateral.findings.paper.cells import (
     setting_of,
     settings,
 )
-from collateral.findings.paper.table import tables
+from collateral.findings.paper.views import tables
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COUCH = Setting("cifar100", "resnet56", "couch", 0.5)

@@ -5,7 +5,7 @@ from fake_results import RUNS, full_cell, read_cell, whole_class_cell
 from table_reading import texts_of
 
 from collateral.findings.classes.reading import short_names
-from collateral.findings.classes.table import tables
+from collateral.findings.classes.views import tables
 from collateral.results.plan import BenchmarkPlan
 
 

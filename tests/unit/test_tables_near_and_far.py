@@ -4,7 +4,7 @@ import pytest
 from fake_results import full_cell, read_cell
 from table_reading import lines_of, texts_of
 
-from collateral.findings.locality.table import tables
+from collateral.findings.locality.views import tables
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ FORGET = Kind("kind of forget set", "collateral.data.forget", "*.py", "forget")
 MODEL = Kind("model", "collateral.models", "*.py", "models")
 FINDING = Kind("finding", "collateral.findings", "*/__init__.py", "findings")
 KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
-PARTS = ("numbers", "table", "figure", "words", "chart")  # that a finding may have
+PARTS = ("numbers", "views", "figure", "chart")  # that a finding may have
 
 
 @cache
@@ -163,6 +163,18 @@ def problems(folders: Sequence[Path]) -> Iterator[str]:
             if other := taken.get((kind, name)):
                 yield f"'{inner / name}': a {other} has this name"
             taken.setdefault((kind, name), f"{kind.what} in '{inner}'")
+            if kind == FINDING and (old := _old_parts(inner / name)):
+                yield (
+                    f"'{inner / name}': {' and '.join(old)} is not read any more; move tables(), "
+                    "tables_across() and words() into views.py (docs/add-a-finding.md)"
+                )
+
+
+def _old_parts(finding: Path) -> list[str]:
+    """Return the files that a finding has in place of views.py."""
+    if (finding / "views.py").is_file():
+        return []
+    return [name for name in ("table.py", "words.py") if (finding / name).is_file()]
 
 
 def told(error: Exception, folders: Sequence[str]) -> str:

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from collateral.findings._shared.write import write
-from collateral.findings.compute import attempt, presented, write_problems
-from collateral.findings.held_against import tables_of
+from collateral.findings.compute import attempt, make_tables, presented, write_problems
 from collateral.results import layout
 from collateral.results.chain import checked, seal_folder
 from collateral.results.plan import BenchmarkPlan
@@ -24,14 +23,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Write every finding's tables, and what could not be made."""
+    """Write every finding's tables, and the list of those that failed."""
     root = args.metrics.parent
     metrics, costs = checked(args.metrics, root), checked(args.costs, root)
     table = read(BenchmarkPlan.load(args.plan), metrics, costs)
     sources: list[Source] = [table, *table.cells]
     owners: dict[Path, str] = {}
     problems = []
-    for finding in presented("table", reference=table.plan.reference):
+    for finding in presented("views", reference=table.plan.reference):
         for source in sources:
             make = partial(_write, finding, source, args.out, owners)
             problems.append(attempt(make, finding, "table", _cell_of(source))[1])
@@ -40,9 +39,9 @@ def run(args: Namespace) -> None:
 
 
 def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:
-    """Write what a finding has to show of a cell, or over all; `owners` has each table's."""
+    """Write a finding's tables of a cell, or over all cells; `owners` are the findings by table."""
     cell = _cell_of(source)
-    for table in tables_of(finding, source):
+    for table in make_tables(finding, source):
         if (owner := owners.setdefault(out / cell / table.name, finding)) != finding:
             raise ValueError(f"finding {owner} has a table '{table.name}' already; rename it")
         write(table, out / cell, cell)

@@ -165,8 +165,8 @@ def problems(folders: Sequence[Path]) -> Iterator[str]:
             taken.setdefault((kind, name), f"{kind.what} in '{inner}'")
             if kind == FINDING and (old := _old_parts(inner / name)):
                 yield (
-                    f"'{inner / name}': {' and '.join(old)} is not read any more; move tables(), "
-                    "tables_across() and words() into views.py (docs/add-a-finding.md)"
+                    f"'{inner / name}': views.py has replaced {' and '.join(old)}; move tables(), "
+                    "tables_across() and words() there"
                 )
 
 

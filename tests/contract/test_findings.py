@@ -237,7 +237,7 @@ def test_the_finding_of_the_docs_works(tmp_path):
     """The code of docs/add-a-finding.md, as it stands there."""
     text = (Path(__file__).parents[2] / "docs/add-a-finding.md").read_text()
     blocks = [block.split("```")[0] for block in text.split("```python\n")[1:]]
-    blocks, (nearness,) = blocks[:3], blocks[3:]
+    blocks, (columns, nearness) = blocks[:3], blocks[3:]
     files = {block.splitlines()[0].removeprefix("# "): block for block in blocks}
     assert list(files) == ["__init__.py", "numbers.py", "views.py"]
     assert sum(len(block.splitlines()) for block in blocks) < 40
@@ -269,6 +269,11 @@ def test_the_finding_of_the_docs_works(tmp_path):
         cell = read_cells(tmp_path, full_cell()).cells[0]
         (table,) = FINDING.load("overconfidence", "views").tables(cell)
         assert table.grids[0].headings == ["Sure and wrong (%)"]
+        (folder / "columns.py").write_text(columns)
+        (table,) = FINDING.load("overconfidence", "columns").tables(cell)
+        [[retrain], [*methods]] = table.grids[0].groups
+        assert [field.value for field in retrain.fields] == ["–", "–"]
+        assert [line.fields[1].value for line in methods][:1] == ["+0.1 ± 0.1"]
     finally:
         paths.remove(str(folder.parent.resolve()))
         plugged = ("overconfidence", "near_errors")

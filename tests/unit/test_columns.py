@@ -36,6 +36,8 @@ def fake(num_seeds: int = 2) -> FakeCell:
         cell.add(run, "near_loss", *(0.031, 0.011)[:num_seeds], set="retain", at="bin")
     for end, value in (("low", 0.65), ("high", 0.75), ("examples_low", 0.6)):
         cell.add_overall("ga", f"rmia_auc_{end}", value)
+    for end, value in (("", 0.1), ("_low", -0.05), ("_high", 0.25)):
+        cell.add_overall("ga", f"exposure_change{end}", value, "retain", "near")
     cell.add_overall("ft", "klom", 0.5, "test", "near")
     cell.add_overall("retrain", "klom_retrain", 0.25, "test", "near")
     return cell
@@ -86,8 +88,12 @@ def test_an_interval_stands_in_place_of_the_spread_and_has_its_sources(cell):
     shown = field(cell, "ga", Column("rmia_auc", ends=""))
     assert shown.value == "0.700 [0.650, 0.750]"
     assert shown.also == (Source("ga", "rmia_auc_low"), Source("ga", "rmia_auc_high"))
-    signed = field(cell, "ga", Column("rmia_auc", ends="", sign=True))
-    assert signed.value == "+0.700 [+0.650, +0.750]"
+
+
+def test_an_interval_is_of_the_same_set_and_index(cell):
+    shown = field(cell, "ga", Column("exposure_change", "retain", "near", ends="", sign=True))
+    assert shown.value == "+0.100 [−0.050, +0.250]"
+    assert shown.also[0] == Source("ga", "exposure_change_low", "retain", "near")
 
 
 @pytest.mark.parametrize(("run", "ends"), [("ft", ""), ("ga", "examples_")])
@@ -136,6 +142,7 @@ def test_mean_and_spread_may_be_others(cell):
 
 def test_a_column_may_show_one_run_and_a_row_one_index(cell):
     row = TableRow(cell, "retrain", "bin", "bin")
+    assert (row.note, row.is_aside) == ("", False)
     column = Column("near_loss", "retain", run="ft")
     assert column.field(row).source == Source("ft", "near_loss", "retain", "bin")
     assert column.field(row).value == "2.1 ± 1.4"

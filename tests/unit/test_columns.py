@@ -15,6 +15,7 @@ from collateral.findings.columns import (
     all_rows,
     build_grid,
     build_records,
+    build_table,
     plain_table,
     rows_by_kind,
     rows_with_next_seed,
@@ -217,6 +218,15 @@ def test_a_record_is_unrounded_and_counts_the_seeds(cell):
     assert over == {"set": "test", "at": "near", "mean": 0.5, "n": 0}
     assert math.isnan(records[1]["std"])
     assert (records[2]["mean"], records[2]["n"]) == (0.25, 1)
+
+
+def test_a_table_has_the_records_of_its_rows(cell):
+    groups = [[run_row(cell, "ga")], [run_row(cell, "original"), Line("Noise", [Field("±1")])]]
+    table = build_table("t", "T", [Column("ua")], groups, "Caption.", "Conventions.")
+    assert (table.name, table.title, table.caption) == ("t", "T", "Caption.")
+    assert (table.conventions, table.grids[0].corner) == ("Conventions.", "Method")
+    assert labels(table.grids[0].groups) == [["GA"], ["Original", "Noise"]]
+    assert [record["run"] for record in table.records] == ["ga", "original"]
 
 
 def test_a_plain_table_has_all_runs_and_describes_its_metrics(cell):

@@ -119,6 +119,12 @@ def test_the_floor_row_shows_expected_deviations_and_their_gap(tables_of):
     assert [field.deviation for field in floor.fields] == ["(1.2)"] * 4 + [""] * 2
     assert [field.value for field in floor.fields] == [""] * 4 + ["3.4", ""]
     assert field_at(main, "Retrain", "Avg. Gap").value == "0.0"
+    records = {r["metric"]: r for r in main.records if r["run"] == "retrain_other_seeds"}
+    assert (records["ua"]["deviation"], records["avg_gap"]["mean"]) == (0.012, 0.034)
+    assert math.isnan(records["ua"]["mean"]) and math.isnan(records["avg_gap"]["deviation"])
+    assert {(r["label"], r["kind"], r["n"]) for r in records.values()} == {
+        ("Retrain, other seeds", "floor", "")
+    }
 
 
 def test_what_chance_explains_has_a_mark(tables_of):

@@ -74,7 +74,7 @@ CHANGED = {
     "training/fit.py": {"base", "retrain"},
     "training/execution.py": {"tune", "unlearn", "support_size"},
     "findings/classes/numbers.py": {"metrics"},
-    "findings/classes/views.py": {"tables", "report"},
+    "findings/classes/views.py": {"tables"},
     "findings/classes/figure.py": {"figures"},
     "findings/classes/__init__.py": {"metrics"},
     "findings/membership/__init__.py": {"metrics"},

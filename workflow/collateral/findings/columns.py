@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -190,13 +190,23 @@ def build_records(rows: Iterable[TableRow], columns: Sequence[Column]) -> list[d
     return [column.record(row) for row in rows for column in columns]
 
 
+def build_table(
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    groups: Sequence[Sequence[TableRow | Line]],
+    caption: str,
+    conventions: str = "",
+) -> Table:
+    """Return a table with one grid of methods; its records are those of the same rows."""
+    rows = [row for group in groups for row in group if isinstance(row, TableRow)]
+    grid = build_grid("Method", columns, groups)
+    return Table(name, title, [grid], caption, conventions, build_records(rows, columns))
+
+
 def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) -> Table:
     """Return a table with one row per run and one column per metric that runs have by seed."""
     columns = [Column(metric) for metric in metrics]
-    return Table(
-        name,
-        title,
-        [build_grid("Method", columns, rows_by_kind(cell))],
-        joined(f"{title}: {cell.title}.", over_seeds(cell), described(metrics)),
-        records=build_records(all_rows(cell), columns),
-    )
+    caption = joined(f"{title}: {cell.title}.", over_seeds(cell), described(metrics))
+    table = build_table(name, title, columns, rows_by_kind(cell), caption)
+    return replace(table, records=build_records(all_rows(cell), columns))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from collateral.contract.metrics import percent
 from collateral.contract.tables import Field, Line, Table
 from collateral.findings._shared.captions import CHANCE, joined, over_seeds
 from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings.catalogue import metric_of
-from collateral.findings.columns import Column, TableRow, build_grid, number_source, rows_by_kind
+from collateral.findings.columns import Column, TableRow, build_table, number_source, rows_by_kind
 from collateral.findings.locality.numbers import BINNED
 from collateral.results.table import CellTable, mean
 
@@ -34,18 +34,19 @@ def tables(cell: CellTable) -> Iterator[Table]:
     columns = [_column(cell, metric, name) for name in BINNED for metric in COUNTS]
     methods, controls = rows_by_kind(cell, ("method", "control"))
     asides: list[TableRow | Line] = [*controls, *_chance_line(cell, columns)]
-    yield Table(
+    table = build_table(
         "near-and-far",
         "Near and far",
-        [build_grid("Method", columns, [methods, asides])],
+        columns,
+        [methods, asides],
         cell.said(CAPTION).format(title=cell.title, spread=over_seeds(cell)),
         joined(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 and cell.has_retrain else ""),
-        [
-            {**column.record(row), "chance": chance_by_sd(cell, column.metric, column.set)}
-            for row in (*methods, *controls)
-            for column in columns
-        ],
     )
+    records = [
+        {**record, "chance": chance_by_sd(cell, record["metric"], record["set"])}
+        for record in table.records
+    ]
+    yield replace(table, records=records)
 
 
 def _column(cell: CellTable, metric: str, name: str) -> Column:

@@ -1,7 +1,6 @@
 """Relearning, residual knowledge under noise, and ZRF, beside Retrain's: a table and sentences."""
 
 from collections.abc import Iterator
-from itertools import chain
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from collateral.contract.tables import Table
 from collateral.findings._shared.captions import CHANCE, described, joined, over_seeds
 from collateral.findings._shared.statistics import student_95
 from collateral.findings.catalogue import metric_of
-from collateral.findings.columns import Column, build_grid, build_records, rows_by_kind
+from collateral.findings.columns import Column, build_table, rows_by_kind
 from collateral.findings.probe import METRICS
 from collateral.results.table import CellTable, mean
 
@@ -39,19 +38,14 @@ ONE_SEED = "One seed, so no claim."
 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield a table with one column per metric, if models were probed."""
-    columns, groups = _find_columns(cell), rows_by_kind(cell)
-    if columns:
-        yield Table(
-            "probe",
-            "Models used once more",
-            [build_grid("Method", columns, groups)],
-            CAPTION.format(title=cell.title, spread=over_seeds(cell)),
-            joined(
-                described(column.metric for column in columns),
-                *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
-            ),
-            build_records(chain(*groups), columns),
+    if columns := _find_columns(cell):
+        caption = CAPTION.format(title=cell.title, spread=over_seeds(cell))
+        conventions = joined(
+            described(column.metric for column in columns),
+            *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
         )
+        groups = rows_by_kind(cell)
+        yield build_table("probe", "Models used once more", columns, groups, caption, conventions)
 
 
 def chance(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:

@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 
 from collateral.contract.metrics import EMPTY
-from collateral.contract.tables import Field, Line, Table
+from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.contract.tracking import TRACKED
 from collateral.findings._shared.captions import joined
 from collateral.findings._shared.devices import devices_of, different_devices
 from collateral.findings.catalogue import metric_of
-from collateral.findings.columns import (
-    Column,
-    TableRow,
-    build_grid,
-    number_source,
-    rows_by_kind,
-)
+from collateral.findings.columns import TableRow, number_source, rows_by_kind
 from collateral.findings.trajectory import SHARES
 from collateral.findings.trajectory.course import Leg, idle_gap, is_ranked, leaders, legs
 from collateral.results.layout import ORIGINAL
@@ -47,19 +41,20 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of budgets, if runs are tracked."""
     if not (found := legs(cell)):
         return
+    best = leaders(cell)
     methods, controls = (
-        [_make_row(row, found[row.run]) for row in rows if row.run in found]
+        [_make_line(row, found[row.run], best) for row in rows if row.run in found]
         for rows in rows_by_kind(cell, ("method", "control"))
     )
-    best = leaders(cell)
-    columns = _make_columns(cell, found, best)
+    groups = [group for group in (methods, [*controls, _idle_line(cell)]) if group]
+    headings = [*(f"{share} %" for share in SHARES), "At its end"]
     seeds = f"Means over n = {len(cell.seeds)} seeds." if len(cell.seeds) > 1 else "One seed."
     cost = metric_of("rte").text(mean(cell.values(cell.reference, "rte")))
     caption = CAPTION.format(cost=cost, title=cell.title, seeds=seeds)
     yield Table(
         "trajectory",
         "Within a budget",
-        [build_grid("Method", columns, [methods, [*controls, _idle_line(cell)]])],
+        [Grid("Method", headings, groups)],
         joined(caption, different_devices(cell)),
         joined(CONVENTIONS, PACED if any(leg.is_paced for leg in found.values()) else ""),
         [
@@ -73,25 +68,11 @@ def tables(cell: CellTable) -> Iterator[Table]:
     )
 
 
-def _make_row(row: TableRow, leg: Leg) -> TableRow:
-    return replace(row, label=f"{row.label}*") if leg.is_paced else row
-
-
-def _make_columns(
-    cell: CellTable, found: dict[str, Leg], best: dict[int, list[str]]
-) -> list[Column]:
-    """Return one column per share of Retrain's cost, and one of the end of the run."""
-
-    def make_column(share: int) -> Column:
-        def show(row: TableRow) -> Field:
-            return _show_gap(found[row.run], share, row.run in best[share])
-
-        return Column(heading=f"{share} %", show=show)
-
-    def show_end(row: TableRow) -> Field:
-        return _show_end(cell, found[row.run])
-
-    return [*map(make_column, SHARES), Column(heading="At its end", show=show_end)]
+def _make_line(row: TableRow, leg: Leg, best: dict[int, list[str]]) -> Line:
+    """Return the row of a tracked run: its gap within each share, and at its end."""
+    fields = [_show_gap(leg, share, leg.run in best[share]) for share in SHARES]
+    label = f"{row.label}*" if leg.is_paced else row.label
+    return Line(label, [*fields, _show_end(row.cell, leg)], row.note, row.is_aside)
 
 
 def _show_gap(leg: Leg, share: int, is_best: bool) -> Field:

@@ -1,13 +1,21 @@
 """What every run forgot and lost against the base model, where there is no Retrain."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Line, Source, Table
 from collateral.findings._shared.captions import described, joined, over_seeds
 from collateral.findings.catalogue import metric_of
-from collateral.findings.columns import Column, all_rows, build_grid, build_records, rows_by_kind
+from collateral.findings.columns import (
+    Column,
+    TableRow,
+    all_rows,
+    build_records,
+    build_table,
+    rows_by_kind,
+)
 from collateral.results.table import CellTable, mean
 
 COLUMNS = [
@@ -30,13 +38,10 @@ def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of all numbers that need no Retrain."""
     teacher = _teacher_line(cell)
     caption = CAPTION.format(title=cell.title, spread=over_seeds(cell))
-    yield Table(
-        "without-retrain",
-        "Without Retrain",
-        [build_grid("Method", COLUMNS, [*rows_by_kind(cell), teacher])],
-        joined(caption, ESTIMATE if teacher else "", described(["rf_js"])),
-        records=build_records(all_rows(cell), COLUMNS),
-    )
+    caption = joined(caption, ESTIMATE if teacher else "", described(["rf_js"]))
+    groups: list[Sequence[TableRow | Line]] = [*rows_by_kind(cell), teacher]
+    table = build_table("without-retrain", "Without Retrain", COLUMNS, groups, caption)
+    yield replace(table, records=build_records(all_rows(cell), COLUMNS))
 
 
 def _teacher_line(cell: CellTable) -> list[Line]:

@@ -51,7 +51,8 @@ TESTS = {
     "plan/paths": ("test_paths", "test_jobs"),
     "plan/preparation": ("test_preparation", "test_jobs"),
     "plan/presentation": ("test_presentation",),
-    "findings/_shared/compare": (*OF_TABLES, "test_tables_near_and_far"),
+    "findings/columns": ("test_columns",),
+    "findings/_shared/compare": (*OF_TABLES, "test_views"),
     "findings/_shared/gaps": ("test_finding_gap", "test_finding_trajectory"),
     "findings/_shared/statistics": (
         *("test_finding_gap", "test_finding_locality", "test_finding_classes"),

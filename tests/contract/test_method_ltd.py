@@ -20,7 +20,7 @@ from collateral.contract.distillation import StudentParams
 from collateral.contract.plugins import prepared_name
 from collateral.findings.locality.numbers import NUM_BINS as METRICS_BINS
 from collateral.findings.locality.similarity import similarity as metrics_similarity
-from collateral.findings.support_size.words import MIN_DROP as SAID_DROP
+from collateral.findings.support_size.views import MIN_DROP as SAID_DROP
 from collateral.methods._shared.distillation import distill, keep_top, top_mass
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.ltd import method

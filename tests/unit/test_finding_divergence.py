@@ -12,7 +12,7 @@ from scipy.stats import entropy
 from table_reading import lines_of, texts_of
 
 from collateral.findings.divergence.numbers import CHUNK, divergences
-from collateral.findings.divergence.table import tables
+from collateral.findings.divergence.views import tables
 
 P, Q = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
 # A wrong answer has the probabilities (0.3, 0.7), a right one (0.8, 0.2).

@@ -23,8 +23,7 @@ from collateral.findings.exposure.numbers import (
     pooled_tpr,
     sure,
 )
-from collateral.findings.exposure.table import tables
-from collateral.findings.exposure.words import words
+from collateral.findings.exposure.views import tables, words
 from collateral.findings.locality.numbers import numbers as locality
 from collateral.results import layout
 from collateral.results.dataset import Labels

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from collateral.findings.paper.table import tables
+from collateral.findings.paper.views import tables
 from fake_results import FakeCell, read_cell
 
 from collateral.results.plan import BenchmarkPlan, CellPlan

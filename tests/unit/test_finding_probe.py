@@ -13,8 +13,7 @@ from table_reading import texts_of
 
 from collateral.findings.probe.figure import figures
 from collateral.findings.probe.numbers import as_kept, even_by, randomness
-from collateral.findings.probe.table import chance, tables
-from collateral.findings.probe.words import words
+from collateral.findings.probe.views import chance, tables, words
 from collateral.results import layout
 from collateral.results.experiments import Probe
 from collateral.results.files import Unsound

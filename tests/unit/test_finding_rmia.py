@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from table_reading import texts_of
 
 from collateral.findings.rmia.numbers import Told, over_examples, over_seeds, scores
-from collateral.findings.rmia.table import tables
+from collateral.findings.rmia.views import tables
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs

@@ -16,9 +16,8 @@ from collateral.findings.verdict import VERDICTS
 from collateral.findings.verdict.deciding import decide
 from collateral.findings.verdict.numbers import MEASURES, Held
 from collateral.findings.verdict.picture import AREA, LEAST_AREA, limits, points
-from collateral.findings.verdict.sentences import SENTENCES, said_of, verdict_of
-from collateral.findings.verdict.table import tables
-from collateral.findings.verdict.words import words
+from collateral.findings.verdict.sentences import SENTENCES, find_verdict, find_verdicts
+from collateral.findings.verdict.views import tables, words
 
 RETRAIN = Wrong((25, 24, 26, 25, 23), (4, 5, 4, 3, 4), (2, 3, 2, 2, 1), (10, 11, 9, 10, 12))
 ORIGINAL = replace(RETRAIN, forget=(0, 0, 1, 0, 0))
@@ -48,31 +47,34 @@ def cell(tmp_path_factory):
 
 @pytest.mark.parametrize("verdict", CASES)
 def test_the_verdict_is_the_one_that_the_case_was_made_for(cell, verdict):
-    assert verdict_of(cell, verdict.replace(" ", "_").lower()) == verdict
+    assert find_verdict(cell, verdict.replace(" ", "_").lower()) == verdict
 
 
 @pytest.mark.parametrize("verdict", CASES)
 def test_alone_it_is_the_same(tmp_path, verdict):
-    assert verdict_of(table_of(tmp_path, {**ENDS, "ft": CASES[verdict]}), "ft") == verdict
+    assert find_verdict(table_of(tmp_path, {**ENDS, "ft": CASES[verdict]}), "ft") == verdict
 
 
 def test_with_one_seed_only_a_collapse_can_be_told(tmp_path):
     runs = {verdict.split()[0].lower(): first_seeds(w, 1) for verdict, w in CASES.items()}
     made = table_of(tmp_path, {run: first_seeds(w, 1) for run, w in ENDS.items()} | runs)
-    found = {run: verdict_of(made, run) for run in runs}
+    found = {run: find_verdict(made, run) for run in runs}
     assert found.pop("collapsed") == "collapsed"
     assert set(found.values()) == {"cannot be said"}
     [table] = tables(made)
     assert "only a collapse can be told" in table.caption
-    assert any("with one seed nobody knows" in one.sentence for one in said_of(made))
+    assert any("with one seed nobody knows" in one.sentence for one in find_verdicts(made))
 
 
 @pytest.mark.parametrize("status", ["diverged", "collapsed"])
 def test_a_run_that_broke_in_one_seed_has_collapsed(tmp_path, status):
     broken = replace(ALIKE, status=("ok", "ok", status, "ok", "ok"))
     made = table_of(tmp_path, {**ENDS, "ga": broken, "ft": CASES["hurt the neighbours"]})
-    assert (verdict_of(made, "ga"), verdict_of(made, "ft")) == ("collapsed", "hurt the neighbours")
-    [ga] = [one.sentence for one in said_of(made) if one.run == "ga"]
+    assert (find_verdict(made, "ga"), find_verdict(made, "ft")) == (
+        "collapsed",
+        "hurt the neighbours",
+    )
+    [ga] = [one.sentence for one in find_verdicts(made) if one.run == "ga"]
     assert ga.startswith(f"{status.capitalize()} (1 of 5 seeds); TA is ")
 
 
@@ -81,12 +83,12 @@ def test_a_skipped_method_has_no_numbers_no_verdict_and_no_part_in_the_family(tm
     others = {**ENDS, "ft": CASES["unlike Retrain"]}
     made = table_of(tmp_path / "with", {**others, "msg": skipped})
     alone = table_of(tmp_path / "without", others)
-    assert (verdict_of(made, "msg"), verdict_of(made, "ft")) == ("", "unlike Retrain")
+    assert (find_verdict(made, "msg"), find_verdict(made, "ft")) == ("", "unlike Retrain")
     assert np.isnan(made.values("msg", "ua")).all()
     assert made.trouble("msg") == "skipped (5 of 5 seeds)"
     p = "difference_p"
     assert made.number("ft", p, at="ua") == alone.number("ft", p, at="ua") > 0
-    assert "msg" in made.labels and len(list(said_of(made))) == 1
+    assert "msg" in made.labels and len(list(find_verdicts(made))) == 1
 
 
 def test_what_was_not_learnt_by_heart_cannot_be_unforgotten(tmp_path):
@@ -94,12 +96,12 @@ def test_what_was_not_learnt_by_heart_cannot_be_unforgotten(tmp_path):
     hair = replace(RETRAIN, forget=tuple(count - 1 for count in RETRAIN.forget))
     made = table_of(tmp_path, {"retrain": RETRAIN, "original": RETRAIN, "ft": hair})
     assert made.number("ft", "difference_p", at="midpoint") < 0.005
-    assert verdict_of(made, "ft") == "like Retrain"
+    assert find_verdict(made, "ft") == "like Retrain"
 
 
-def test_without_original_nothing_is_said_of_forgetting(tmp_path):
+def test_without_original_nothing_is_find_verdicts_forgetting(tmp_path):
     made = table_of(tmp_path, {"retrain": RETRAIN, "ft": CASES["did not forget"]})
-    assert verdict_of(made, "ft") == "unlike Retrain"
+    assert find_verdict(made, "ft") == "unlike Retrain"
     [table] = tables(made)
     assert "Whether a method forgot is not asked" in table.caption
 
@@ -118,7 +120,7 @@ def test_without_original_the_start_of_a_tracked_run_is_the_base_model(tmp_path)
 
 
 def test_controls_and_sweeps_get_no_verdict_and_do_not_count(tmp_path, cell):
-    assert verdict_of(cell, "original") == ""
+    assert find_verdict(cell, "original") == ""
     hurt = CASES["hurt the neighbours"]
     apart = table_of(tmp_path, {**ENDS, "ft": hurt, "ft@lr=1": ALIKE})
     alone = table_of(tmp_path / "alone", {**ENDS, "ft": hurt})
@@ -142,7 +144,7 @@ def test_neighbours_that_gain_less_than_the_others_are_not_hurt(tmp_path):
     assert made.values("ft", "near_loss", "retain").mean() == pytest.approx(-0.05)
     assert made.number("ft", "difference_low", at="damage") > 0.15
     assert made.number("ft", "difference", at="near") == pytest.approx(-0.05)
-    assert verdict_of(made, "ft") == "unlike Retrain"
+    assert find_verdict(made, "ft") == "unlike Retrain"
 
 
 def test_the_p_value_of_hurt_neighbours_is_the_larger_of_both_by_holm_over_methods(tmp_path):
@@ -190,7 +192,7 @@ def test_the_forgetting_error_is_of_means_of_ua_and_mia(cell):
 
 
 def test_sentences_have_the_numbers(cell):
-    said = {one.verdict: one.sentence for one in said_of(cell)}
+    said = {one.verdict: one.sentence for one in find_verdicts(cell)}
     assert said["collapsed"] == "TA is 39.4 % where Retrain has 89.6 %."
     assert said["did not forget"].startswith("UA is 98.0 %, 22.8 points above the midpoint of ")
     assert "the base model's 99.6 % and Retrain's 50.8 % (p < 0.001)" in said["did not forget"]
@@ -200,7 +202,7 @@ def test_sentences_have_the_numbers(cell):
 
 
 def test_the_sentence_of_what_is_like_retrain_has_the_intervals_that_decide(cell):
-    [said] = [one.sentence for one in said_of(cell) if one.verdict == "like Retrain"]
+    [said] = [one.sentence for one in find_verdicts(cell) if one.verdict == "like Retrain"]
     # One of five seeds is an example, 2 points, off; damage is as if one were, 2.5 points.
     half = 2.131847 * 2 / 5, 2.131847 * 2.5 / 5
     assert said.startswith(
@@ -213,7 +215,7 @@ def test_the_sentence_of_what_is_like_retrain_has_the_intervals_that_decide(cell
 
 
 def test_the_sentence_of_what_cannot_be_distinguished_says_that_the_seeds_cannot_tell(cell):
-    [unsure] = [one.sentence for one in said_of(cell) if one.verdict == "not distinguishable"]
+    [unsure] = [one.sentence for one in find_verdicts(cell) if one.verdict == "not distinguishable"]
     run = "not_distinguishable"
     low, high = (
         np.array([cell.number(run, f"difference_{end}", at=at) for at in MEASURES])
@@ -227,15 +229,15 @@ def test_the_sentence_of_what_cannot_be_distinguished_says_that_the_seeds_cannot
 def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path):
     lost = replace(RETRAIN, status=("diverged",) * 4 + ("ok",))
     made = table_of(tmp_path, {"retrain": lost, "ft": ALIKE})
-    assert verdict_of(made, "ft") == "cannot be said"
+    assert find_verdict(made, "ft") == "cannot be said"
     said = SENTENCES["cannot be said"](made, "ft")
     assert "with both in 1 of 5 seeds nobody knows" in said
-    assert list(said_of(made)) == []  # Retrain's RA is undefined, which is a red check
+    assert list(find_verdicts(made)) == []  # Retrain's RA is undefined, which is a red check
 
 
 def test_a_run_without_any_number_has_a_sentence_without_a_dash(tmp_path):
     lost = replace(ALIKE, status=("diverged",) * 5)
-    [said] = said_of(table_of(tmp_path, {**ENDS, "ga": lost}))
+    [said] = find_verdicts(table_of(tmp_path, {**ENDS, "ga": lost}))
     assert said.sentence == "Diverged (5 of 5 seeds)."
 
 
@@ -246,7 +248,7 @@ def test_where_retrainings_never_differ_one_example_counts_as_equal(tmp_path):
     made = table_of(tmp_path, {"retrain": by_heart, "ltd": near, "ft": far})
     margins = {at: made.number("retrain", "margin", at=at) for at in MEASURES}
     assert margins == pytest.approx({"ua": 1 / FORGET, "damage": 1 / NEAR})
-    assert (verdict_of(made, "ltd"), verdict_of(made, "ft")) == (
+    assert (find_verdict(made, "ltd"), find_verdict(made, "ft")) == (
         "like Retrain",
         "not distinguishable",
     )
@@ -270,7 +272,7 @@ def test_where_seeds_do_not_differ_an_example_off_is_never_like_retrain(
 ):
     ft = replace(NEVER, forget=(wrong,) * 5)
     runs = {run: first_seeds(w, num_seeds) for run, w in {"retrain": NEVER, "ft": ft}.items()}
-    assert verdict_of(table_of(tmp_path, runs), "ft") == verdict
+    assert find_verdict(table_of(tmp_path, runs), "ft") == verdict
 
 
 def test_the_table_has_a_line_a_method_and_records_of_all_runs(cell):

@@ -14,8 +14,7 @@ from sealing import seal
 
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.checks import GATES, NEED_RETRAIN, gates_of
-from collateral.findings.compute import cell_numbers, having, left_out
-from collateral.findings.held_against import WITHOUT_RETRAIN, tables_of
+from collateral.findings.compute import WITHOUT_RETRAIN, cell_numbers, having, left_out, make_tables
 from collateral.findings.without_retrain.numbers import class_means, divergence
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
@@ -157,12 +156,12 @@ def rows_without_retrain() -> FakeRows:
 def test_the_base_is_the_first_row_and_every_table_says_what_the_reference_is(tmp_path):
     (cell,) = read_cells(tmp_path, rows_without_retrain(), plan=PLAN).cells
     assert cell.runs("reference") == ["original"] and cell.labels["original"] == "Original"
-    (table,) = tables_of("without_retrain", cell)
+    (table,) = make_tables("without_retrain", cell)
     lines = [line for group in table.grids[0].groups for line in group]
     assert [line.label for line in lines] == ["Original", "FT", "Local teacher"]
     assert [line.fields[0].value for line in lines] == ["100.0 ± 0.0", "25.0 ± 0.0", "50.0"]
     for finding in ("without_retrain", "locality", "membership"):
-        for table in tables_of(finding, cell):
+        for table in make_tables(finding, cell):
             assert table.caption.endswith(WITHOUT_RETRAIN)
 
 
@@ -173,7 +172,7 @@ def test_with_retrain_no_table_says_more_than_it_did(tmp_path):
     ]
     plan = replace(PLAN, reference="retrain")
     (read,) = read_cells(tmp_path, cell, plan=plan).cells
-    (table,) = tables_of("membership", read)
+    (table,) = make_tables("membership", read)
     assert WITHOUT_RETRAIN not in table.caption
 
 

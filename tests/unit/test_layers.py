@@ -69,11 +69,10 @@ PAPER_LAYERS = {
 HEAVY_OF_FINDINGS = {
     "__init__": set(),
     "numbers": COMPUTING,
-    "table": {"numpy", "pandas"},
+    "views": {"numpy", "pandas"},
     "prepared": {"numpy", "pandas"},
     "figure": {"numpy", "pandas", "matplotlib", "seaborn"},
     "chart": {"numpy", "pandas", "altair"},
-    "words": {"numpy"},
     "picture": {"numpy", "pandas"},  # what figure and page draw
 }
 DRAWING_TOGETHER = {"labels", "style", "panels", "charts", "line_charts"}  # of findings/_shared

@@ -79,7 +79,7 @@ def test_a_number_over_all_cells_stands_in_a_row_without_a_cell(tmp_path):
 @pytest.mark.parametrize("name", ["gap", "locality", "classes", "costs", "membership"])
 def test_every_number_of_a_run_that_a_table_shows_has_a_source(tmp_path, name):
     cell = read_cell(tmp_path, whole_class_cell())
-    tables = list(FINDING.load(name, "table").tables(cell))
+    tables = list(FINDING.load(name, "views").tables(cell))
     assert tables
     for table in tables:
         lines = [line for grid in table.grids for group in grid.groups for line in group]

@@ -24,7 +24,7 @@ from sealing import seal
 from collateral.contract.columns import FILE
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
-from collateral.findings.locality.words import words
+from collateral.findings.locality.views import words
 from collateral.report.charts import _library
 from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render
@@ -150,7 +150,7 @@ def test_the_page_has_every_field_of_every_table(benchmark_of):
 def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_of):
     [cell] = gathered(benchmark_of(supports_cell())).cells
     names = [section.finding for section in cell.sections]
-    order = presented("words", "table", "figure")
+    order = presented("views", "figure")
     assert names == sorted(names, key=order.index)
     assert [one.finding for one in cell.of("main")][:2] == ["locality", "gap"]
     assert [one.finding for one in cell.of("ablations")] == ["support_size"]
@@ -254,8 +254,8 @@ def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
     grid = '[Grid("Run", ["Luck"], [[Line("FT", [Field("77 %")])]])]'
     add_plugins([write_files(plugins, {
         "findings/luck/__init__.py": '"""Who is lucky?"""\nMETRICS = {}\nORDER = 1\n',
-        "findings/luck/words.py": "def words(cell):\n    return f'Nobody in {cell.name}.'\n",
-        "findings/luck/table.py": f'{head}def tables(cell):\n    yield Table("luck", "", {grid})\n',
+        "findings/luck/views.py": f'{head}def tables(cell):\n    yield Table("luck", "", {grid})\n'
+        "def words(cell):\n    return f'Nobody in {cell.name}.'\n",
     })])  # fmt: skip
     folder = benchmark_of(full_cell())
     [cell] = gathered(folder).cells
@@ -271,14 +271,14 @@ def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
 def test_a_finding_that_raises_is_named_and_the_rest_is_there(benchmark_of, plugins):
     add_plugins([write_files(plugins, {
         "findings/mute/__init__.py": '"""Is it?"""\nMETRICS = {}\n',
-        "findings/mute/words.py": "def words(cell):\n    raise KeyError('nothing')\n",
+        "findings/mute/views.py": "def words(cell):\n    raise KeyError('nothing')\n",
         "findings/lost/__init__.py": '"""Where?"""\nMETRICS = {}\n',
-        "findings/lost/table.py": "import nowhere\n",
+        "findings/lost/views.py": "import nowhere\n",
     })])  # fmt: skip
     folder = benchmark_of(full_cell())
     lost, mute = gathered(folder).problems
     assert (lost.finding, lost.part, lost.cell) == ("lost", "table", "digit_3-50")
-    assert lost.error.endswith("table.py', line 1: ModuleNotFoundError: No module named 'nowhere'")
+    assert lost.error.endswith("views.py', line 1: ModuleNotFoundError: No module named 'nowhere'")
     assert mute == Problem("mute", "words", "digit_3-50", "KeyError: 'nothing'")
     page = page_of(folder)
     assert page.count('role="alert"') == 1
@@ -509,7 +509,7 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
 
 
 def test_every_finding_that_is_shown_says_where():
-    for name in presented("words", "table", "figure"):
+    for name in presented("views", "figure"):
         assert getattr(FINDING.load(name), "PLACE", "main") in (
             *("top", "main", "ablations", "details"),
         )

@@ -431,8 +431,8 @@ def test_a_model_whose_work_is_no_number_is_named(tmp_path, work):
 def test_a_finding_that_cannot_be_read_is_named(tmp_path):
     files = {"findings/who/__init__.py": QUESTION, "findings/who/numbers.py": NUMBERS}
     with forgotten_after():
-        folder = write_files(tmp_path, {**files, "findings/who/table.py": "1 +"})
+        folder = write_files(tmp_path, {**files, "findings/who/views.py": "1 +"})
         (line,) = complaints(grid(folder))
-    place = folder / "findings/who/table.py"
+    place = folder / "findings/who/views.py"
     assert line == f"plugins: '{place}', line 1: SyntaxError: invalid syntax"
     find_module.cache_clear()

@@ -8,9 +8,8 @@ from fake_results import RUNS, FakeCell, full_cell, read_cell
 from table_reading import field_at, lines_of, marked
 
 from collateral.contract.tables import Source, Table
-from collateral.findings._shared.compare import compare
-from collateral.findings._shared.layouts import Layout, Part
-from collateral.findings.gap.table import tables
+from collateral.findings._shared.compare import Comparison, compare
+from collateral.findings.gap.views import tables
 from collateral.results.plan import BenchmarkPlan
 
 MAIN = ("ua", "ra", "ta", "mia")
@@ -120,6 +119,12 @@ def test_the_floor_row_shows_expected_deviations_and_their_gap(tables_of):
     assert [field.deviation for field in floor.fields] == ["(1.2)"] * 4 + [""] * 2
     assert [field.value for field in floor.fields] == [""] * 4 + ["3.4", ""]
     assert field_at(main, "Retrain", "Avg. Gap").value == "0.0"
+    records = {r["metric"]: r for r in main.records if r["run"] == "retrain_other_seeds"}
+    assert (records["ua"]["deviation"], records["avg_gap"]["mean"]) == (0.012, 0.034)
+    assert math.isnan(records["ua"]["mean"]) and math.isnan(records["avg_gap"]["deviation"])
+    assert {(r["label"], r["kind"], r["n"]) for r in records.values()} == {
+        ("Retrain, other seeds", "floor", "")
+    }
 
 
 def test_what_chance_explains_has_a_mark(tables_of):
@@ -190,8 +195,7 @@ def test_seconds_of_different_devices_are_not_side_by_side_without_saying_so(tab
 def test_retrains_counterpart_of_a_methods_own_number_is_its_source(tmp_path):
     cell = full_cell()
     cell.add("ft", "teacher_ua", 0.5, 0.6, 0.7)
-    layout = Layout("x", "X", (Part(("teacher_ua",), "avg_gap"),))
-    table = compare(read_cell(tmp_path, cell), layout)
+    table = compare(read_cell(tmp_path, cell), Comparison("x", "X", (("teacher_ua", "avg_gap"),)))
     heading = table.grids[0].headings[0]
     sources = [field_at(table, run, heading).source for run in ("Retrain", "FT")]
     assert sources == [Source("retrain", "ua"), Source("ft", "teacher_ua")]

@@ -10,8 +10,8 @@ from sealing import seal
 from table_reading import texts_of
 
 from collateral.findings.costs.numbers import device_of, numbers, paying_deletions
-from collateral.findings.costs.table import tables as costs
-from collateral.findings.reported.table import tables as reported
+from collateral.findings.costs.views import tables as costs
+from collateral.findings.reported.views import tables as reported
 from collateral.results.files import write_json
 
 

@@ -17,7 +17,7 @@ from collateral.contract.rows import Row
 from collateral.findings.localization import CONTROLS, MEASURES, NEAREST, SETS
 from collateral.findings.localization.figure import draw, figures_across
 from collateral.findings.localization.numbers import across, excesses
-from collateral.findings.localization.table import tables, tables_across
+from collateral.findings.localization.views import tables, tables_across
 
 NAMES = ("digit_3-50", "digit_8-50")
 SLOPES = {"retrain": 0.01, "ft": 0.01, "ga": 0.2, "original": 0.1}

@@ -77,7 +77,7 @@ def test_some_tables_are_there_where_there_is_something_to_show(tmp_path):
 
 
 def test_findings_follow_each_other_by_their_order():
-    names = presented("table")
+    names = presented("views")
     orders = [FINDING.load(name).ORDER for name in names]
     assert orders == sorted(orders)
     assert {"gap", "locality", "classes", "sweeps", "tuning", "costs", "reported"} < {*names}
@@ -110,7 +110,7 @@ def plug_in(tmp_path):
         folder = tmp_path / "mine" / "findings" / "mine"
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text('"""Mine?"""\nORDER = 99\nMETRICS = {}\n')
-        (folder / "table.py").write_text(MINE.format(name=table))
+        (folder / "views.py").write_text(MINE.format(name=table))
         add_plugins([tmp_path / "mine"])
 
     with forgotten_after():

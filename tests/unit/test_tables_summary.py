@@ -9,7 +9,7 @@ from scipy.stats import friedmanchisquare
 from table_reading import texts_of
 
 from collateral.findings.summary.numbers import across
-from collateral.findings.summary.table import tables_across
+from collateral.findings.summary.views import tables_across
 from collateral.results.plan import BenchmarkPlan
 
 RUNS = {"ft": "FT", "ga": "GA", "ltd": "LTD", "original": "Original", "ft@lr=1": "FT, lr 1"}

@@ -8,8 +8,8 @@ from table_reading import field_at, lines_of, marked
 
 from collateral.contract.tables import Table
 from collateral.findings._shared.write import latex, markdown
-from collateral.findings.gap.table import tables as gap_tables
-from collateral.findings.sweeps.table import tables
+from collateral.findings.gap.views import tables as gap_tables
+from collateral.findings.sweeps.views import tables
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.table import CellTable
 

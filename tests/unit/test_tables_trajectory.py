@@ -6,8 +6,7 @@ import pytest
 from fake_results import COURSES, RUNS, FakeCourse, full_cell, read_cell, tracked_cell
 from table_reading import field_at, lines_of
 
-from collateral.findings.trajectory.table import tables
-from collateral.findings.trajectory.words import words
+from collateral.findings.trajectory.views import tables, words
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.table import read
 

@@ -8,7 +8,7 @@ from fake_results import FakeCell, read_cells
 from table_reading import texts_of
 
 from collateral.contract.selection import RULES
-from collateral.findings.tuning.table import tables, tables_across
+from collateral.findings.tuning.views import tables, tables_across
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 TRIALS = {"ft": [{"lr": 0.01}, {"lr": 0.1}], "ga": [{"alpha": 1, "beta": "x"}]}

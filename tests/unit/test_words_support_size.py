@@ -6,7 +6,7 @@ from fake_results import FakeCell, full_cell, read_cell, supports_cell
 
 from collateral.contract.rows import At
 from collateral.findings.support_size.reading import Step, Supports, supports_of
-from collateral.findings.support_size.words import words
+from collateral.findings.support_size.views import words
 
 
 @pytest.fixture

@@ -78,9 +78,8 @@ CHANGED = {
     "training/fit.py": {"base", "retrain"},
     "training/execution.py": {"tune", "unlearn", "support_size"},
     "findings/classes/numbers.py": {"metrics"},
-    "findings/classes/table.py": {"tables"},
+    "findings/classes/views.py": {"tables"},
     "findings/classes/figure.py": {"figures"},
-    "findings/locality/words.py": {"report"},
     "findings/classes/__init__.py": {"metrics"},
     "findings/membership/__init__.py": {"metrics"},
     "contract/metrics.py": {"metrics", "theory"},  # whose figures are drawn in the same style

@@ -164,7 +164,7 @@ KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
 # Not in KINDS: these come with the package and the plug-in that ships, not from `plugins:`.
 STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
 COMMAND = Kind("command", "collateral.commands", "*.py", "commands")
-PARTS = ("numbers", "table", "figure", "words", "chart")  # that a finding may have
+PARTS = ("numbers", "views", "figure", "chart")  # that a finding may have
 
 
 @cache
@@ -209,6 +209,18 @@ def problems(folders: Sequence[Path]) -> Iterator[str]:
             if other := taken.get((kind, name)):
                 yield f"'{inner / name}': a {other} has this name"
             taken.setdefault((kind, name), f"{kind.what} in '{inner}'")
+            if kind == FINDING and (old := _old_parts(inner / name)):
+                yield (
+                    f"'{inner / name}': views.py has replaced {' and '.join(old)}; move tables(), "
+                    "tables_across() and words() there"
+                )
+
+
+def _old_parts(finding: Path) -> list[str]:
+    """Return the files that a finding has in place of views.py."""
+    if (finding / "views.py").is_file():
+        return []
+    return [name for name in ("table.py", "words.py") if (finding / name).is_file()]
 
 
 def told(error: Exception, folders: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
-"""One folder a question that is asked of cached outputs.
+"""One folder per question about cached outputs.
 
-`__init__` states the question and declares its METRICS; beside it, as many as it needs of
-`numbers.py` (outputs in, rows out), `table.py`, `figure.py`, `words.py` and `chart.py`.
+`__init__.py` states the question and declares its METRICS. Beside it are `numbers.py` (outputs in,
+rows out), `views.py` (tables and a sentence), `figure.py` and `chart.py`, as many as it needs.
 """

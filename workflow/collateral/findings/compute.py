@@ -5,22 +5,25 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from collateral.contract.plugins import FINDING
 from collateral.contract.rows import Row
+from collateral.contract.tables import Table
+from collateral.findings._shared.captions import joined
 from collateral.findings.catalogue import OTHER
 from collateral.results.cell import CellResults
 from collateral.results.files import Unsound, read_json, write_json
 from collateral.results.kept import Kept
 from collateral.results.layout import RETRAIN
-from collateral.results.table import BenchmarkTable
+from collateral.results.table import BenchmarkTable, CellTable
 
 LOG = logging.getLogger(__name__)
 NO_RETRAIN = "There is no Retrain: runs are held against the base. What needs it is left out: %s."
+WITHOUT_RETRAIN = "There is no Retrain: the reference is the base model (Original)."
 T = TypeVar("T")
 
 
@@ -114,6 +117,18 @@ def attempt(
         problem = Problem(finding, part, cell, f"{type(error).__name__}: {error}")
         LOG.exception("%s", problem)
         return None, problem
+
+
+def make_tables(finding: str, source: CellTable | BenchmarkTable) -> Iterator[Table]:
+    """Yield a finding's tables of a cell or over all cells; captions say if there is no Retrain."""
+    is_cell = isinstance(source, CellTable)
+    plan = source.benchmark if isinstance(source, CellTable) else source.plan
+    make = getattr(FINDING.load(finding, "views"), "tables" if is_cell else "tables_across", None)
+    for table in make(source) if make else ():
+        if plan.reference == RETRAIN:
+            yield table
+        else:
+            yield replace(table, caption=joined(table.caption, WITHOUT_RETRAIN))
 
 
 def presented(*parts: str, reference: str = RETRAIN) -> list[str]:

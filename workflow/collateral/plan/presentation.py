@@ -22,9 +22,9 @@ FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
 PARTS = {
     "metrics": ["numbers"],
     "gather": ["numbers"],
-    "tables": ["table"],
+    "tables": ["views"],
     "figures": ["figure"],
-    "report": ["table", "words", "chart"],
+    "report": ["views", "chart"],
 }
 
 

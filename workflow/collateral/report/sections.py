@@ -14,8 +14,7 @@ from PIL import Image
 from collateral.contract.charts import Chart
 from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Table
-from collateral.findings.compute import Problem, attempt, having, presented
-from collateral.findings.held_against import tables_of
+from collateral.findings.compute import Problem, attempt, having, make_tables, presented
 from collateral.report.images import as_png
 from collateral.results import layout
 from collateral.results.files import read_json
@@ -104,17 +103,17 @@ class Findings:
 
     @cached_property
     def _order(self) -> list[str]:
-        return presented("words", "table", "figure", reference=self.reference)
+        return presented("views", "figure", reference=self.reference)
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:
-        return {part: having(part, self.reference) for part in ("words", "table", "chart")}
+        return {part: having(part, self.reference) for part in ("views", "chart")}
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
     ) -> Section:
         finding = FINDING.load(name)
-        tables = self._ask(name, "table", function, cell, lambda _: [*tables_of(name, given)])
+        tables = self._ask(name, "table", function, cell, lambda _: [*make_tables(name, given)])
         words = self._ask(name, "words", "words", cell, lambda ask: [ask(given)]) if cell else []
         return Section(
             name,
@@ -128,15 +127,18 @@ class Findings:
     def _ask(
         self, name: str, part: str, function: str, cell: str, ask: Callable[[Any], list[T]]
     ) -> list[T]:
-        """Call a function of a finding's part; return [] without that part, or if it raises."""
+        """Return the tables, words or charts of a finding; none if it has none, or if it raises."""
+        file = "chart" if part == "chart" else "views"
 
         def answer() -> list[T]:
-            has_part = name in self._having[part]
-            found = getattr(FINDING.load(name, part), function, None) if has_part else None
+            has_file = name in self._having[file]
+            found = getattr(FINDING.load(name, file), function, None) if has_file else None
             return ask(found) if found else []
 
         found, problem = attempt(answer, name, part, cell)
-        self.problems += [problem] if problem else []
+        known = {(one.finding, one.cell, one.error) for one in self.problems}
+        if problem and (name, cell, problem.error) not in known:  # an import fails once per file
+            self.problems.append(problem)
         return found or []
 
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from collateral.findings._shared.write import write
-from collateral.findings.compute import attempt, presented, write_problems
-from collateral.findings.held_against import tables_of
+from collateral.findings.compute import attempt, make_tables, presented, write_problems
 from collateral.results import layout
 from collateral.results.chain import checked, seal_folder
 from collateral.results.plan import BenchmarkPlan
@@ -29,7 +28,7 @@ def tables(
     sources: list[Source] = [table, *table.cells]
     owners: dict[Path, str] = {}
     problems = []
-    for finding in presented("table", reference=table.plan.reference):
+    for finding in presented("views", reference=table.plan.reference):
         for source in sources:
             make = partial(_write, finding, source, out, owners)
             problems.append(attempt(make, finding, "table", _cell_of(source))[1])
@@ -40,7 +39,7 @@ def tables(
 def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:
     """Write the tables of a finding for a cell or over all; `owners` maps tables to findings."""
     cell = _cell_of(source)
-    for table in tables_of(finding, source):
+    for table in make_tables(finding, source):
         if (owner := owners.setdefault(out / cell / table.name, finding)) != finding:
             raise ValueError(f"finding {owner} has a table '{table.name}' already; rename it")
         write(table, out / cell, cell)

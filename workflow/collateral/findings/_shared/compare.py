@@ -1,64 +1,44 @@
-"""Every run of a cell against Retrain: means, deviations, what is best, what chance explains."""
+"""Tables that compare every run with Retrain: deviations, nearest methods, noise floors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from collateral.contract.rows import At
-from collateral.contract.tables import Field, Grid, Line, Source, Table
-from collateral.findings._shared.captions import joined
+from collateral.contract.tables import Field, Line, Table
+from collateral.findings._shared.captions import CHANCE, described, joined, over_seeds
 from collateral.findings._shared.devices import different_devices
-from collateral.findings._shared.layouts import Layout, Part
 from collateral.findings._shared.statistics import student_95
 from collateral.findings.catalogue import metric_of
+from collateral.findings.columns import Column, TableRow, build_grid, rows_by_kind
 from collateral.findings.gap import TERMS
-from collateral.results.table import REFERENCE, CellTable, mean, std
+from collateral.results.table import MOST_NAMED, CellTable, mean
 
-FLOOR_RUN = "retrain_other_seeds"
-GROUPS = (("reference",), ("method",), ("control", "floor"))
-# What a number of a method's own is held against, where Retrain has none of that name.
+# The metric of Retrain that a metric of a method is compared with, where Retrain has no such one.
 COUNTERPARTS = {"teacher_ua": "ua", "target_ua": "ua"}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One number of a table, as it is stored; NaN where there is none."""
-
-    mean: float = math.nan
-    std: float = math.nan
-    deviation: float = math.nan  # from Retrain
-    n: int = 0
-    best: bool = False
-    chance: bool = False  # the deviation lies within the 95 % range of Retrain against Retrain
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One run of a table."""
-
-    run: str
-    label: str
-    kind: str  # reference, method, control or floor
-    status: str  # empty where every seed ended well
-    entries: dict[str, Entry]
-
-
-def compare(cell: CellTable, layout: Layout) -> Table:
-    """Return a table of all runs of a cell."""
-    rows = _rows(cell, layout)
-    return Table(
-        layout.name,
-        layout.subject,
-        [_grid(layout.corner, part, rows) for part in layout.parts],
-        joined(layout.caption(cell), different_devices(cell) if _has_seconds(layout) else ""),
-        layout.conventions(len(cell.seeds)),
-        list(_records(rows)),
-    )
+MAIN = (*TERMS["avg_gap"], "avg_gap", "rte")
+AFFECTED = (*TERMS["avg_gap_affected"], "avg_gap_affected")
+FLOOR = {"run": "retrain_other_seeds", "label": "Retrain, other seeds", "kind": "floor"}
+DEVIATION = "Deviations from Retrain (in parentheses) and gaps are in points."
+PROTOCOLS = {
+    "matched": "Each seed has its own base model and its own Retrain (matched).",
+    "shared": "All seeds share one base model, and each has its own Retrain (shared).",
+    None: "",
+}
+DIVERGED = "A diverged seed gives no number: its row shows the mean of the other seeds."
+UA = "UA is accuracy on the forget set (some literature prints 100 − UA)."
+RANKING = (
+    "Bold: the {ranked} nearest to Retrain; controls, and runs that diverged or collapsed, "
+    "are not ranked."
+)
+FLOOR_NOTE = (
+    "“Retrain, other seeds” is the noise floor: the absolute deviation to expect between two "
+    f"groups of n retrained models. {CHANCE}"
+)
+UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap."
 
 
 def chance(cell: CellTable, metric: str) -> float:
@@ -69,119 +49,185 @@ def chance(cell: CellTable, metric: str) -> float:
 
 
 def chance_by_sd(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
-    """Return the same bound of a number whose standard deviation is known."""
+    """Return the same bound for a metric whose standard deviation between retrainings is known."""
     return student_95(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", set, at)
 
 
-def _has_seconds(layout: Layout) -> bool:
-    return any(metric_of(name).unit == "s" for name in layout.columns)
+@dataclass(frozen=True)
+class Comparison:
+    """A table with one row per run; each part is a grid of metrics that fits a page's width."""
+
+    name: str  # of the table's files
+    subject: str
+    parts: tuple[tuple[str, ...], ...]
+    corner: str = "Method"  # heading of the first column
+    ranked: str = "method"  # what the rows are
+    note: str = ""  # one more sentence of the caption
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of all parts."""
+        return tuple(metric for part in self.parts for metric in part)
+
+    def caption(self, cell: CellTable) -> str:
+        """Return the sentences about this cell's table."""
+        has_diverged = any("diverged" in cell.troubles[run] for run in cell.labels)
+        has_seconds = any(metric_of(name).unit == "s" for name in self.metrics)
+        return joined(
+            f"{self.subject}: {cell.title}.",
+            _describe_affected(cell) if "avg_gap_affected" in self.metrics else "",
+            over_seeds(cell),
+            DEVIATION,
+            PROTOCOLS[cell.benchmark.sharing],
+            DIVERGED if has_diverged else "",
+            self.note,
+            different_devices(cell) if has_seconds else "",
+        )
+
+    def conventions(self, num_seeds: int) -> str:
+        """Return the sentences about all tables with these columns."""
+        terms = {term for gap in TERMS.values() for term in gap}
+        return joined(
+            UA,
+            described(name for name in self.metrics if name not in terms),
+            RANKING.format(ranked=self.ranked),
+            FLOOR_NOTE if num_seeds > 1 else "",
+            UNDEFINED,
+        )
 
 
-def _rows(cell: CellTable, layout: Layout) -> list[Compared]:
-    methods = [_row(cell, run, layout) for run in cell.runs("method")]
-    return [
-        _row(cell, REFERENCE, layout),
-        *_mark_best(methods, (*layout.compared, *layout.gaps)),
-        *(_row(cell, run, layout) for run in cell.runs("control")),
-        *_floor(cell, layout),
-    ]
+@dataclass(frozen=True)
+class ComparedColumn(Column):
+    """A column with each run's deviation from Retrain in parentheses, or with its average gap."""
+
+    nearest: tuple[str, ...] = ()  # the methods nearest to Retrain
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether the metric is an average gap, which itself is a distance from Retrain."""
+        return self.metric in TERMS
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether runs are compared with Retrain in this metric."""
+        return metric_of(self.metric).ideal == "retrain"
+
+    def value(self, row: TableRow) -> float:
+        """Return the mean over seeds or the gap, which is zero for Retrain itself."""
+        return 0.0 if self.is_gap and row.run == row.cell.reference else super().value(row)
+
+    def deviation(self, row: TableRow) -> float:
+        """Return how far the mean is from Retrain's; NaN for Retrain itself."""
+        if row.run == row.cell.reference or not self.is_compared:
+            return math.nan
+        counterpart = row.cell.values(row.cell.reference, str(self.reference_metric))
+        return mean(self.values(row)) - mean(counterpart)
+
+    def distance(self, row: TableRow) -> float:
+        """Return how far the run is from Retrain, by which methods are ranked."""
+        return self.value(row) if self.is_gap else abs(self.deviation(row))
+
+    def field(self, row: TableRow) -> Field:
+        """Return the field with its deviation and its marks."""
+        shown = replace(super().field(row), is_best=row.run in self.nearest)
+        deviation = self.deviation(row)
+        if math.isnan(deviation):
+            return shown
+        text = f"({metric_of(self.metric).text(deviation, sign=True)})"
+        is_chance = self._is_within_noise(row)
+        return replace(shown, order=abs(deviation), deviation=text, is_chance=is_chance)
+
+    def record(self, row: TableRow) -> dict[str, Any]:
+        """Return the number unrounded, with its deviation and its marks."""
+        found = super().record(row)
+        return {
+            **{key: found[key] for key in ("run", "label", "kind")},
+            "metric": self.metric,
+            **{key: found[key] for key in ("mean", "std")},
+            "deviation": self.deviation(row),
+            "n": found["n"] or "",
+            "status": row.note or "ok",
+            "best": row.run in self.nearest,
+            "chance": self._is_within_noise(row),
+        }
+
+    def floor(self, cell: CellTable) -> float:
+        """Return the noise floor of the metric; NaN where it has none."""
+        is_known = self.is_gap or self.is_compared
+        metric = self.metric if self.is_gap else self.reference_metric
+        return cell.number(cell.reference, "floor", at=metric) if is_known else math.nan
+
+    def floor_field(self, cell: CellTable) -> Field:
+        """Return the noise floor as a gap or a deviation; it is no number of a run, and not sorted.
+
+        The field is empty where there is no floor.
+        """
+        if math.isnan(floor := self.floor(cell)):
+            return Field("")
+        text = metric_of(self.metric).text(floor)
+        return Field(text) if self.is_gap else Field("", deviation=f"({text})")
+
+    def floor_record(self, cell: CellTable) -> dict[str, Any]:
+        """Return the noise floor unrounded."""
+        return {
+            **FLOOR,
+            "metric": self.metric,
+            "mean": self.floor(cell) if self.is_gap else math.nan,
+            "std": math.nan,
+            "deviation": math.nan if self.is_gap else self.floor(cell),
+            "n": "",
+            "status": "ok",
+            "best": False,
+            "chance": False,
+        }
+
+    def _is_within_noise(self, row: TableRow) -> bool:
+        return abs(self.deviation(row)) <= chance(row.cell, str(self.reference_metric))
 
 
-def _row(cell: CellTable, run: str, layout: Layout) -> Compared:
-    entries = {metric: _entry(cell, run, metric) for metric in layout.columns}
-    for gap in layout.gaps:
-        entries[gap] = Entry(mean=0.0 if run == REFERENCE else cell.number(run, gap))
-    return Compared(run, cell.labels[run], cell.kinds[run], cell.trouble(run), entries)
+def compare(cell: CellTable, comparison: Comparison) -> Table:
+    """Return a table of all runs of a cell, and of the noise floor if there are several seeds."""
+    columns = {name: _compared_column(cell, name) for name in comparison.metrics}
+    groups, has_floor = rows_by_kind(cell), len(cell.seeds) > 1
+    grids = []
+    for part in comparison.parts:
+        shown = [columns[name] for name in part]
+        fields = [column.floor_field(cell) for column in shown]
+        floor = [Line(FLOOR["label"], fields, is_aside=True)] if has_floor else []
+        grids.append(build_grid(comparison.corner, shown, [*groups[:-1], [*groups[-1], *floor]]))
+    records = [column.record(row) for rows in groups for row in rows for column in columns.values()]
+    records += [column.floor_record(cell) for column in columns.values() if has_floor]
+    return Table(
+        comparison.name,
+        comparison.subject,
+        grids,
+        comparison.caption(cell),
+        comparison.conventions(len(cell.seeds)),
+        records,
+    )
 
 
-def _entry(cell: CellTable, run: str, metric: str) -> Entry:
-    counterpart = COUNTERPARTS.get(metric, metric)
-    values = cell.values(run, counterpart if run == REFERENCE else metric)
-    entry = Entry(mean(values), std(values), n=int(np.count_nonzero(~np.isnan(values))))
-    if run == REFERENCE or metric_of(metric).ideal != "retrain":
-        return entry
-    deviation = entry.mean - mean(cell.values(REFERENCE, counterpart))
-    return replace(entry, deviation=deviation, chance=abs(deviation) <= chance(cell, counterpart))
+def _compared_column(cell: CellTable, metric: str) -> ComparedColumn:
+    column = ComparedColumn(metric, reference_metric=COUNTERPARTS.get(metric, metric))
+    if not (column.is_gap or column.is_compared):
+        return column
+    return replace(column, nearest=tuple(_find_nearest(cell, column)))
 
 
-def _mark_best(rows: Sequence[Compared], metrics: Sequence[str]) -> Iterator[Compared]:
-    """Mark the methods nearest to Retrain, ties all; none that diverged or collapsed."""
-    ranked = [row for row in rows if not row.status]
-    nearest = {
-        metric: min((d for row in ranked if not math.isnan(d := _distance(row, metric))), default=0)
-        for metric in metrics
-    }
-    for row in rows:
-        entries = dict(row.entries)
-        for metric in metrics if not row.status else ():
-            # Equal but for the last bits of the subtraction.
-            tied = math.isclose(_distance(row, metric), nearest[metric], abs_tol=1e-12)
-            entries[metric] = replace(entries[metric], best=tied)
-        yield replace(row, entries=entries)
+def _find_nearest(cell: CellTable, column: ComparedColumn) -> Iterator[str]:
+    """Yield the methods nearest to Retrain, all of equal ones, none that failed in a seed."""
+    [methods] = rows_by_kind(cell, ("method",))
+    distances = {row.run: column.distance(row) for row in methods if not row.note}
+    least = min((d for d in distances.values() if not math.isnan(d)), default=math.nan)
+    for run, distance in distances.items():
+        # Equal up to the last bits of the subtraction.
+        if math.isclose(distance, least, abs_tol=1e-12):
+            yield run
 
 
-def _distance(row: Compared, metric: str) -> float:
-    entry = row.entries[metric]
-    return entry.mean if metric in TERMS else abs(entry.deviation)
-
-
-def _floor(cell: CellTable, layout: Layout) -> list[Compared]:
-    if len(cell.seeds) < 2:
-        return []
-    entries = dict.fromkeys(layout.columns, Entry())
-    for metric in layout.compared:
-        floor = cell.number(REFERENCE, "floor", at=COUNTERPARTS.get(metric, metric))
-        entries[metric] = Entry(deviation=floor)
-    for gap in layout.gaps:
-        entries[gap] = Entry(mean=cell.number(REFERENCE, "floor", at=gap))
-    return [Compared(FLOOR_RUN, "Retrain, other seeds", "floor", "", entries)]
-
-
-def _grid(corner: str, part: Part, rows: Sequence[Compared]) -> Grid:
-    groups = [[_line(row, part) for row in rows if row.kind in kinds] for kinds in GROUPS]
-    headings = [metric_of(metric).heading for metric in part.columns]
-    return Grid(corner, headings, [group for group in groups if group])
-
-
-def _line(row: Compared, part: Part) -> Line:
-    if row.kind == "floor":
-        fields = [_floor_field(row.entries[metric], metric) for metric in part.columns]
-    else:
-        fields = [_field(row.entries[metric], metric, row.run) for metric in part.columns]
-    return Line(row.label, fields, row.status, row.kind in GROUPS[-1])
-
-
-def _field(entry: Entry, metric: str, run: str) -> Field:
-    shown = metric_of(metric)
-    source = Source(run, COUNTERPARTS.get(metric, metric) if run == REFERENCE else metric)
-    value = shown.text(entry.mean, entry.std)
-    if math.isnan(entry.deviation):
-        return Field(value, entry.mean, is_best=entry.best, source=source)
-    deviation = f"({shown.text(entry.deviation, sign=True)})"
-    return Field(value, abs(entry.deviation), deviation, entry.best, entry.chance, source)
-
-
-def _floor_field(entry: Entry, metric: str) -> Field:
-    """Show what there is: a deviation or a gap; they are no numbers of a run, and not sorted."""
-    shown = metric_of(metric)
-    value = "" if math.isnan(entry.mean) else shown.text(entry.mean)
-    has_deviation = not math.isnan(entry.deviation)
-    return Field(value, deviation=f"({shown.text(entry.deviation)})" if has_deviation else "")
-
-
-def _records(rows: Sequence[Compared]) -> Iterator[dict[str, Any]]:
-    for row in rows:
-        for metric, entry in row.entries.items():
-            yield {
-                "run": row.run,
-                "label": row.label,
-                "kind": row.kind,
-                "metric": metric,
-                "mean": entry.mean,
-                "std": entry.std,
-                "deviation": entry.deviation,
-                "n": entry.n or "",
-                "status": row.status or "ok",
-                "best": entry.best,
-                "chance": entry.chance,
-            }
+def _describe_affected(cell: CellTable) -> str:
+    """Return a sentence about the affected classes, if there are several."""
+    if len(cell.forgotten) < 2:
+        return ""
+    named = f" ({', '.join(cell.forgotten)})" if len(cell.forgotten) <= MOST_NAMED else ""
+    return f"Affected are the {len(cell.forgotten)} classes that have a forgotten example{named}."

@@ -18,7 +18,7 @@ from collateral.findings._shared.style import (
     put_notes,
     style,
 )
-from collateral.findings.exposure.table import COVERAGE, attacked, models
+from collateral.findings.exposure.views import COVERAGE, count_models, find_attacked
 from collateral.results.table import CellTable
 
 CAPTION = (
@@ -37,14 +37,14 @@ ROOM = 1.1
 
 def figures(cell: CellTable) -> Iterator[Picture]:
     """Yield the figure, where there is a pool."""
-    if attacked(cell) and cell.indices(cell.reference, "bin_low", "retain"):
+    if find_attacked(cell) and cell.indices(cell.reference, "bin_low", "retain"):
         yield Picture("exposure", draw(cell), CAPTION)
 
 
 @style()
 def draw(cell: CellTable) -> Figure:
     """Draw changes over the bins' sizes, and the forgotten examples beside them."""
-    runs = attacked(cell)
+    runs = find_attacked(cell)
     fig = Figure(figsize=(WIDTH, max(3.6, 2.2 + 0.13 * len(runs))), layout="constrained")
     grid = fig.add_gridspec(2, 2, height_ratios=(5, 1), width_ratios=(3, 2))
     changes = fig.add_subplot(grid[0, 0])
@@ -55,7 +55,7 @@ def draw(cell: CellTable) -> Figure:
     counts.set_ylabel("Examples")
     _draw_forgotten(fig.add_subplot(grid[:, 1]), cell, runs)
     put_legend(fig, changes, f"{cell.title}: exposure to membership attacks")
-    put_notes(fig, READING.format(models=models(cell)))
+    put_notes(fig, READING.format(models=count_models(cell)))
     return fig
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from collateral.contract.charts import Chart
-from collateral.findings._shared.against import NEXT_SEED
 from collateral.findings._shared.charts import NEUTRAL, colour, colours, finished, rows_of
 from collateral.findings._shared.line_charts import Across, Drawing
 from collateral.findings._shared.prepared import averaged
+from collateral.findings.columns import NEXT_SEED
 from collateral.findings.localization import NEAREST
 from collateral.findings.localization.prepared import CAPTION, is_known, panels
 from collateral.results.table import BenchmarkTable

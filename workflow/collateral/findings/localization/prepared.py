@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from collateral.findings._shared.against import NEXT_SEED
 from collateral.findings._shared.prepared import Line, Panel
 from collateral.findings.catalogue import metric_of
+from collateral.findings.columns import NEXT_SEED
 from collateral.findings.localization import NEAREST, SETS
 from collateral.findings.localization.numbers import sound_cells
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean

@@ -24,7 +24,7 @@ from collateral.findings._shared.style import (
     style,
 )
 from collateral.findings.verdict.picture import limits, points
-from collateral.findings.verdict.words import words
+from collateral.findings.verdict.views import words
 from collateral.results.table import REFERENCE, CellTable
 
 CAPTION = (

@@ -15,7 +15,7 @@ from collateral.findings._shared.statistics import mean_of_defined, student_95
 from collateral.findings.catalogue import metric_of
 from collateral.findings.checks import red_gates
 from collateral.findings.verdict import COLLAPSED, DAMAGED
-from collateral.findings.verdict.sentences import said_of
+from collateral.findings.verdict.sentences import find_verdicts
 from collateral.results.table import REFERENCE, CellTable, mean
 
 COLUMNS = (
@@ -40,7 +40,7 @@ def points(cell: CellTable) -> pd.DataFrame:
     `x` and `y` are NaN where there is nothing to draw, as with a red check. `box_error` and
     `box_damage` are the floors, large enough to be seen.
     """
-    said = {one.run: one for one in said_of(cell)}
+    said = {one.run: one for one in find_verdicts(cell)}
     runs = [run for run in cell.labels if cell.kinds[run] != "reference"]
     rows = [
         {

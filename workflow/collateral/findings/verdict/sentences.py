@@ -1,4 +1,4 @@
-"""What is said of each method of a cell: the verdict, and a sentence with its numbers."""
+"""The verdict on each method of a cell, and a sentence with its numbers."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.results.table import CellTable, mean
 
 DIFFERENCE, EQUIVALENCE = "difference", "equivalence"  # the tests, as their metrics begin
 LEAST_P = 0.001
 
 
 @dataclass(frozen=True)
-class Said:
-    """A method and what is said of it."""
+class MethodVerdict:
+    """A method, its verdict, and a sentence with the numbers that decided."""
 
     run: str
     label: str
@@ -37,30 +37,30 @@ class Said:
     sentence: str
 
 
-def verdict_of(cell: CellTable, run: str) -> str:
-    """Return the verdict on a method; empty where there is none, as on a control."""
+def find_verdict(cell: CellTable, run: str) -> str:
+    """Return the verdict on a method; empty where it has none, as a control."""
     number = cell.number(run, "verdict")
     return "" if math.isnan(number) else VERDICTS[int(number)]
 
 
-def said_of(cell: CellTable) -> Iterator[Said]:
+def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
     """Yield the verdict on every method, in the order of the config; none with a red check."""
     for run in () if red_gates(cell) else cell.runs("method"):
-        if verdict := verdict_of(cell, run):
-            yield Said(run, cell.labels[run], verdict, SENTENCES[verdict](cell, run))
+        if verdict := find_verdict(cell, run):
+            yield MethodVerdict(run, cell.labels[run], verdict, SENTENCES[verdict](cell, run))
 
 
 def _collapsed(cell: CellTable, run: str) -> str:
     ended = cell.trouble(run).capitalize()
     if np.isnan(cell.values(run, "ta")).all():
         return f"{ended}."
-    own, retrained = _rate(cell, run, "ta"), _rate(cell, REFERENCE, "ta")
+    own, retrained = _rate(cell, run, "ta"), _rate(cell, cell.reference, "ta")
     return f"{ended + '; ' if ended else ''}TA is {own} where Retrain has {retrained}."
 
 
 def _unforgotten(cell: CellTable, run: str) -> str:
     ends = " and ".join(
-        f"{name}'s {_rate(cell, REFERENCE, metric)}"
+        f"{name}'s {_rate(cell, cell.reference, metric)}"
         for name, metric in (("the base model", "base_ua"), ("Retrain", "ua"))
     )
     above = _points(cell.number(run, "difference", at="midpoint"))
@@ -96,7 +96,7 @@ def _undecided(cell: CellTable, run: str) -> str:
 
 
 def _unknown(cell: CellTable, run: str) -> str:
-    ua = cell.values(run, "ua") - cell.values(REFERENCE, "ua")
+    ua = cell.values(run, "ua") - cell.values(cell.reference, "ua")
     damage = cell.values(run, "damage", DAMAGED)
     numbers = {"UA is {} points from Retrain's": ua, "damage is {} points": damage}
     known = [text.format(_signed(mean(v))) for text, v in numbers.items() if not np.isnan(v).all()]
@@ -125,7 +125,7 @@ def _damage(cell: CellTable, run: str, test: str = DIFFERENCE) -> str:
 
 
 def _with_interval(cell: CellTable, run: str, at: str, test: str) -> str:
-    """Return a difference, in brackets the interval that the test decides by."""
+    """Return a difference, and in brackets the interval by which the test decides."""
     low, high = (cell.number(run, f"{test}_{end}", at=at) for end in ("low", "high"))
     return f"{_signed(cell.number(run, 'difference', at=at))} [{_signed(low)}, {_signed(high)}]"
 
@@ -136,8 +136,8 @@ def _width(cell: CellTable, run: str, at: str) -> float:
 
 
 def _margins(cell: CellTable) -> str:
-    """Return what counts as equal, of UA and of damage."""
-    margins = [cell.number(REFERENCE, "margin", at=at) for at in ("ua", "damage")]
+    """Return the equivalence margins of UA and damage."""
+    margins = [cell.number(cell.reference, "margin", at=at) for at in ("ua", "damage")]
     return " and ".join(f"±{_points(margin)}" for margin in margins)
 
 

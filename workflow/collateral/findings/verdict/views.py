@@ -1,4 +1,4 @@
-"""The verdict on every method, with its numbers."""
+"""The verdict on every method, with its numbers: a table and a sentence."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +7,17 @@ import numpy as np
 
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import joined
-from collateral.findings._shared.tables import source_of
 from collateral.findings.checks import red_gates
-from collateral.findings.verdict import LIKE
+from collateral.findings.columns import number_source
+from collateral.findings.verdict import LIKE, VERDICTS
 from collateral.findings.verdict.picture import points
-from collateral.findings.verdict.sentences import DIFFERENCE, EQUIVALENCE, Said, said_of
-from collateral.results.table import REFERENCE, CellTable
+from collateral.findings.verdict.sentences import (
+    DIFFERENCE,
+    EQUIVALENCE,
+    MethodVerdict,
+    find_verdicts,
+)
+from collateral.results.table import CellTable
 
 TESTED = ("ua", "damage")
 CAPTION = "Verdicts: {title}; n = {n} seeds."
@@ -43,37 +48,48 @@ TOO_FEW = "Verdicts of one seed: only a collapse can be told."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of verdicts, or of the red checks; nothing where there are neither."""
+    """Yield the table of verdicts, or of the red checks, if there are any."""
     if red := [Line(gate.name, [Field(gate.text)]) for gate in red_gates(cell)]:
         grid = Grid("Check", ["Red, as"], [red], is_prose=True)
         caption = FORBIDDEN.format(title=cell.title)
-        yield Table("verdict", "Verdicts", [grid], caption, records=_records(cell))
-    elif said := list(said_of(cell)):
-        lines = [Line(one.label, _fields(one)) for one in said]
+        yield Table("verdict", "Verdicts", [grid], caption, records=_make_records(cell))
+    elif verdicts := list(find_verdicts(cell)):
+        lines = [Line(verdict.label, _make_fields(verdict)) for verdict in verdicts]
         grid = Grid("Method", ["Verdict", "In numbers"], [lines], is_prose=True)
-        caption = _caption(cell)
-        yield Table("verdict", "Verdicts", [grid], caption, CONVENTIONS, _records(cell))
+        caption = _make_caption(cell)
+        yield Table("verdict", "Verdicts", [grid], caption, CONVENTIONS, _make_records(cell))
 
 
-def _fields(said: Said) -> list[Field]:
-    test = EQUIVALENCE if said.verdict == LIKE else DIFFERENCE
+def _make_fields(method: MethodVerdict) -> list[Field]:
+    test = EQUIVALENCE if method.verdict == LIKE else DIFFERENCE
     names = (DIFFERENCE, f"{test}_low", f"{test}_high")
-    first, *others = (source_of(said.run, name, at=at) for at in TESTED for name in names)
+    first, *others = (number_source(method.run, name, at=at) for at in TESTED for name in names)
     return [
-        Field(said.verdict, source=source_of(said.run, "verdict")),
-        Field(said.sentence, source=first, also=tuple(others)),
+        Field(method.verdict, source=number_source(method.run, "verdict")),
+        Field(method.sentence, source=first, also=tuple(others)),
     ]
 
 
-def _caption(cell: CellTable) -> str:
+def _make_caption(cell: CellTable) -> str:
     if len(cell.seeds) == 1:
         return TOO_FEW
-    is_known = not np.isnan(cell.values(REFERENCE, "base_ua")).all()
-    told = CAPTION.format(title=cell.title, n=len(cell.seeds))
-    return joined(told, "" if is_known else NO_BASE)
+    is_known = not np.isnan(cell.values(cell.reference, "base_ua")).all()
+    caption = CAPTION.format(title=cell.title, n=len(cell.seeds))
+    return joined(caption, "" if is_known else NO_BASE)
 
 
-def _records(cell: CellTable) -> list[dict[str, Any]]:
+def _make_records(cell: CellTable) -> list[dict[str, Any]]:
     return [
         {str(key): value for key, value in row.items()} for row in points(cell).to_dict("records")
     ]
+
+
+def words(cell: CellTable) -> str:
+    """Name the methods of each verdict, the worst first; with a red check, only the check."""
+    if red := red_gates(cell):
+        return f"No verdict: {'; '.join(f'{gate.name}: {gate.text}' for gate in red)}."
+    found = list(find_verdicts(cell))
+    groups = {v: [one.label for one in found if one.verdict == v] for v in VERDICTS}
+    parts = [f"{v}: {', '.join(labels)}" for v, labels in groups.items() if labels]
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else ""

@@ -1,16 +1,16 @@
-"""The table of our numbers beside the paper's, in cells that the paper has too."""
+"""Our numbers beside the paper's, in the settings that the paper has."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from collateral.contract.metrics import EMPTY, Metric
+from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import over_seeds
-from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
-from collateral.results.table import CellTable, mean, standard_error, std
+from collateral.findings.columns import Column, number_source, run_row
+from collateral.results.table import CellTable, standard_error
 from paper.printed import Printed, cell_setting, in_standard_errors, printed
 
 ERRORS = Metric("Standard errors", "", "", digits=1)
@@ -23,16 +23,16 @@ HEADINGS = ["Number", "Here", "Paper", "Difference", ERRORS.label, "Paper's tabl
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of a cell whose setting the paper has."""
+    """Yield the numbers of a cell that the paper prints; nothing in other settings."""
     cell = cell.with_sweeps()
     setting = cell_setting(cell.benchmark.data, cell.benchmark.model, cell.forgotten)
     found = printed(setting) if setting else []
-    records = [_record(cell, one) for one in found if one.run in cell.labels]
+    records = [_make_record(cell, one) for one in found if one.run in cell.labels]
     records = [record for record in records if not np.isnan(record["mean"])]
     if records:
         groups: dict[str, list[Line]] = {}
         for record in records:
-            groups.setdefault(record["metric"], []).append(_line(record))
+            groups.setdefault(record["metric"], []).append(_make_line(record))
         yield Table(
             "paper",
             "Beside the paper",
@@ -42,29 +42,24 @@ def tables(cell: CellTable) -> Iterator[Table]:
         )
 
 
-def _record(cell: CellTable, theirs: Printed) -> dict[str, Any]:
-    values = cell.values(theirs.run, theirs.metric)
-    ours = mean(values) if not np.isnan(values).all() else cell.number(theirs.run, theirs.metric)
+def _make_record(cell: CellTable, theirs: Printed) -> dict[str, Any]:
+    row, column = run_row(cell, theirs.run), Column(theirs.metric)
+    ours, error = column.record(row), standard_error(column.values(row))
     return {
-        "run": theirs.run,
-        "label": cell.labels[theirs.run],
-        "metric": theirs.metric,
-        "mean": ours,
-        "std": std(values),
-        "n": int(np.count_nonzero(~np.isnan(values))),
+        **{key: ours[key] for key in ("run", "label", "metric", "mean", "std", "n")},
         "paper_mean": theirs.mean,
         "paper_std": theirs.std,
         "paper_n": theirs.runs or "",
         "paper_table": theirs.table,
-        "difference": ours - theirs.mean,
-        "standard_errors": in_standard_errors(ours, standard_error(values), theirs),
+        "difference": ours["mean"] - theirs.mean,
+        "standard_errors": in_standard_errors(ours["mean"], error, theirs),
     }
 
 
-def _line(record: dict[str, Any]) -> Line:
+def _make_line(record: dict[str, Any]) -> Line:
     metric, errors = metric_of(record["metric"]), record["standard_errors"]
     ours, theirs = ((record[f"{whose}mean"], record[f"{whose}std"]) for whose in ("", "paper_"))
-    source = source_of(record["run"], record["metric"])
+    source = number_source(record["run"], record["metric"])
     return Line(
         record["label"],
         [
@@ -74,7 +69,7 @@ def _line(record: dict[str, Any]) -> Line:
             Field(
                 metric.text(record["difference"], sign=True), record["difference"], source=source
             ),
-            Field(EMPTY if np.isnan(errors) else ERRORS.text(errors, sign=True), errors),
+            Field(ERRORS.text(errors, sign=True), errors),
             Field(str(record["paper_table"]), record["paper_table"]),
         ],
     )

@@ -1,0 +1,126 @@
+"""Time and memory of every run, and the number of deletions from which a method pays."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.findings._shared.captions import described, joined, over_seeds
+from collateral.findings._shared.devices import devices_of, different_devices
+from collateral.findings.catalogue import metric_of
+from collateral.findings.columns import (
+    Column,
+    TableRow,
+    all_rows,
+    build_grid,
+    build_records,
+    number_source,
+)
+from collateral.findings.costs import PREPARATION
+from collateral.results.record import STATED
+from collateral.results.table import CellTable, mean, std
+
+TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
+LEDGER = [Column("rte_share"), Column("paying_deletions")]
+OWN_PHASES = ("unlearn", "train", STATED)  # all others are preparation
+CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devices}"
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of costs, if any were measured."""
+    rows = all_rows(cell)
+    totals = [
+        column
+        for column in map(Column, TOTALS)
+        if not all(np.isnan(column.values(row)).all() for row in rows)
+    ]
+    if not totals:
+        return
+    phases = [(row, _phase_columns(cell, row.run)) for row in rows]
+    ledger = LEDGER if any(not math.isnan(LEDGER[0].value(row)) for row in rows) else []
+    metrics = [column.metric for column in (*totals, *LEDGER[1:] * cell.has_retrain)]
+    yield Table(
+        "costs",
+        "Costs",
+        [build_grid("Run", [*totals, *_own_columns(cell)], [rows]), *_phase_grid(phases)],
+        CAPTION.format(
+            title=cell.title, spread=over_seeds(cell), devices=different_devices(cell)
+        ).strip(),
+        joined(described(metrics), f"{PREPARATION.label}: {PREPARATION.description}."),
+        records=[
+            *build_records(rows, totals),
+            *(column.record(row) for row, columns in phases for column in columns),
+            *build_records(rows, ledger),
+        ],
+    )
+
+
+def _own_columns(cell: CellTable) -> Iterator[Column]:
+    """Yield the columns that are computed from several numbers, as far as there are any."""
+    if any(not np.isnan(preparation(cell, run)).all() for run in cell.labels):
+        yield Column(heading=PREPARATION.heading, show=_show_preparation)
+    if cell.has_retrain:
+        yield Column("rte_share", show=_show_share)
+        yield Column(heading=metric_of("paying_deletions").label, show=_show_paying)
+    devices = devices_of(cell)
+    if len(set(devices.values())) > 1:
+        yield Column(heading="Device", show=lambda row: Field(devices.get(row.run, EMPTY)))
+
+
+def preparation(cell: CellTable, run: str) -> NDArray[np.float64]:
+    """Return the seconds of all preparing phases by seed; NaN where there are none."""
+    found = [cell.values(run, "seconds", at=phase) for phase in _preparing_phases(cell, run)]
+    return np.sum(found, axis=0) if found else np.full(len(cell.seeds), np.nan)
+
+
+def _preparing_phases(cell: CellTable, run: str) -> list[str]:
+    return [phase for phase in cell.indices(run, "seconds") if phase not in OWN_PHASES]
+
+
+def _show_preparation(row: TableRow) -> Field:
+    seconds = preparation(row.cell, row.run)
+    phases = _preparing_phases(row.cell, row.run)
+    sources = [number_source(row.run, "seconds", at=phase) for phase in phases]
+    field = Field(PREPARATION.text(mean(seconds), std(seconds)), mean(seconds))
+    return replace(field, source=sources[0], also=tuple(sources[1:])) if sources else field
+
+
+def _show_share(row: TableRow) -> Field:
+    is_reference = row.run == row.cell.reference
+    share = 1.0 if is_reference else row.cell.number(row.run, "rte_share")
+    source = number_source(row.run, "rte" if is_reference else "rte_share")
+    return Field(metric_of("rte_share").text(share), share, source=source)
+
+
+def _show_paying(row: TableRow) -> Field:
+    """Return the first deletion at which a method has taken less time than retraining."""
+    share = row.cell.number(row.run, "rte_share")
+    if row.cell.kinds[row.run] != "method" or math.isnan(share):
+        return Field(EMPTY)
+    if share >= 1:
+        return Field("never", math.inf, source=number_source(row.run, "rte_share"))
+    if math.isnan(deletions := row.cell.number(row.run, "paying_deletions")):
+        return Field(EMPTY)
+    # After exactly this number of deletions both have taken equally long.
+    source = number_source(row.run, "paying_deletions")
+    return Field(f"{math.floor(deletions) + 1:,}", deletions, source=source)
+
+
+def _phase_columns(cell: CellTable, run: str) -> list[Column]:
+    return [Column("seconds", at=phase) for phase in cell.indices(run, "seconds")]
+
+
+def _phase_grid(phases: list[tuple[TableRow, list[Column]]]) -> list[Grid]:
+    """Return a grid with the seconds of each run's phases in words, if there are any."""
+    lines = [Line(row.label, [_show_phases(row, columns)]) for row, columns in phases if columns]
+    return [Grid("Run", ["Phases (s)"], [lines], is_prose=True)] if lines else []
+
+
+def _show_phases(row: TableRow, columns: list[Column]) -> Field:
+    texts = [f"{c.at} {metric_of('seconds').text(c.value(row))}" for c in columns]
+    first, *others = (column.source(row) for column in columns)
+    return Field(", ".join(texts), source=first, also=tuple(others))

@@ -1,0 +1,47 @@
+"""Divergence from Retrain and agreement with it: on the forget set, near it and far from it."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from collateral.contract.tables import Table
+from collateral.findings._shared.captions import described, joined, over_seeds
+from collateral.findings.columns import (
+    NEXT_SEED_NOTE,
+    Column,
+    build_grid,
+    build_records,
+    rows_with_next_seed,
+)
+from collateral.findings.divergence import METRICS
+from collateral.findings.near import PART_HEADINGS, PARTS
+from collateral.results.table import CellTable
+
+CAPTION = "Class probabilities against Retrain's of the same seed: {title}. {spread}"
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield a table with one grid per metric, if there are numbers."""
+    groups = rows_with_next_seed(cell)
+    if not any(groups) or "js_divergence" not in cell.metrics(cell.reference):
+        return
+    yield Table(
+        "divergence",
+        "Divergence from Retrain",
+        [build_grid(METRICS[name].heading, _columns(name), groups) for name in METRICS],
+        CAPTION.format(title=cell.title, spread=over_seeds(cell)),
+        joined("Means over examples.", described(METRICS), NEXT_SEED_NOTE),
+        [
+            record
+            for metric in METRICS
+            for record in build_records(chain(*groups), _all_columns(metric))
+        ],
+    )
+
+
+def _columns(metric: str) -> list[Column]:
+    return [Column(metric, *part, heading=text) for part, text in PART_HEADINGS.items()]
+
+
+def _all_columns(metric: str) -> list[Column]:
+    """Return the columns of the CSV file, whole sets included."""
+    return [Column(metric, name, at) for name, parts in PARTS.items() for at in parts]

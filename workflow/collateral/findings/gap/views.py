@@ -1,0 +1,14 @@
+"""Every run compared with Retrain: on all examples, and on those of the affected classes."""
+
+from collections.abc import Iterator
+
+from collateral.contract.tables import Table
+from collateral.findings._shared.compare import AFFECTED, MAIN, Comparison, compare
+from collateral.results.table import CellTable
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the main table and the table of the affected classes."""
+    classes = "classes" if len(cell.forgotten) > 1 else "class"
+    yield compare(cell, Comparison("main", "All examples", (MAIN,)))
+    yield compare(cell, Comparison("affected", f"Examples of the affected {classes}", (AFFECTED,)))

@@ -1,0 +1,157 @@
+"""Slope, rank correlation and near-to-far ratio of every run: in a cell, and over all cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import EVERY, Field, Grid, Line, Table
+from collateral.findings._shared.captions import described, joined
+from collateral.findings.columns import (
+    NEXT_SEED,
+    Column,
+    TableRow,
+    build_grid,
+    number_source,
+    rows_with_next_seed,
+)
+from collateral.findings.localization import CONTROLS, HARDNESS, MEASURES, METRICS, SETS
+from collateral.findings.localization.numbers import known_lows, sound_cells
+from collateral.findings.localization.strength import middle
+from collateral.results.table import BenchmarkTable, CellTable
+
+CORNERS = {None: "All examples", HARDNESS: "Equally hard ones"}
+CAPTION = "|Difference| from Retrain by similarity to the forget set: {title}. {brackets}"
+OVER_SEEDS = "In brackets: 95 % intervals of the mean over n = {n} seeds (Student t)."
+OVER_EXAMPLES = (
+    "One seed: in brackets are 95 % intervals over examples, of these very models; other seeds may "
+    "differ by more."
+)
+ACROSS = (
+    "|Difference| from Retrain by similarity to the forget set: means over {count} cells, those "
+    "left out where a method diverged or collapsed."
+)
+CONVENTIONS = joined(
+    "|Difference|: of an example's true-class confidence, seed i against seed i.",
+    described(MEASURES),
+    "Equally hard ones: the same within tenths of Retrain's margin (true logit minus the largest "
+    f"other), so that near is not only hard. “{NEXT_SEED}” is what retraining again gives; "
+    "its pairs share retrainings, so it has no interval over seeds.",
+)
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of a cell, if there are numbers."""
+    groups = [
+        [row for row in rows if row.run == cell.reference or _has_slope(cell, row.run)]
+        for rows in rows_with_next_seed(cell)
+    ]
+    rows = [row for group in groups for row in group]
+    if not {row.run for row in rows} - {cell.reference}:
+        return
+    several = len(cell.seeds) > 1
+    columns = {control: _make_columns(control, several) for control in CONTROLS}
+    brackets = OVER_SEEDS.format(n=len(cell.seeds)) if several else OVER_EXAMPLES
+    yield Table(
+        "localization",
+        "Localization",
+        [build_grid(CORNERS[control], columns[control], groups) for control in CONTROLS],
+        CAPTION.format(title=cell.title, brackets=brackets),
+        CONVENTIONS,
+        [_make_record(c, row) for control in CONTROLS for row in rows for c in columns[control]],
+    )
+
+
+def tables_across(table: BenchmarkTable) -> Iterator[Table]:
+    """Yield a table with one row per method over all cells, if there are several."""
+    runs = dict.fromkeys(
+        run for cell in table.cells for run in cell.runs("method") if _has_slope(cell, run)
+    )
+    if len(table.cells) < 2 or not runs:
+        return
+    yield Table(
+        "localization",
+        "Localization over all cells",
+        [_grid_across(table, list(runs), control) for control in CONTROLS],
+        ACROSS.format(count=len(table.cells)),
+        joined(CONVENTIONS, described(["rising_cells"])),
+        [
+            _make_record(column, TableRow(cell, run, cell.labels[run])) | {"cell": cell.name}
+            for control in CONTROLS
+            for cell in table.cells
+            for run in runs
+            if run in cell.labels
+            for column in _make_columns(control)
+        ],
+    )
+
+
+def _has_slope(cell: CellTable, run: str) -> bool:
+    return not np.isnan(cell.values(run, "locality_slope", "retain")).all()
+
+
+def _make_columns(control: str | None, several: bool = True) -> list[Column]:
+    """Return the columns of all measures; intervals are over seeds, or over examples of one."""
+    return [
+        Column(
+            name,
+            of,
+            control,
+            f"{metric.label}, {SETS[of]}",
+            ends="" if several else "examples_",
+            mean=partial(middle, name),
+        )
+        for of in SETS
+        for name, metric in MEASURES.items()
+    ]
+
+
+def _make_record(column: Column, row: TableRow) -> dict[str, Any]:
+    record = column.record(row)
+    ends = ("low", "high", "examples_low", "examples_high")
+    place = (column.set, column.at)
+    return {
+        "run": row.run,
+        "label": row.label,
+        "metric": column.metric,
+        "set": column.set,
+        "control": record["at"],
+        "mean": record["mean"],
+        **{end: row.cell.number(row.run, f"{column.metric}_{end}", *place) for end in ends},
+        "n": record["n"],
+    }
+
+
+def _grid_across(table: BenchmarkTable, runs: list[str], control: str | None) -> Grid:
+    lines = [Line(table.plan.labels[run], _fields_across(table, run, control)) for run in runs]
+    floor = _fields_across(table, table.plan.reference, control)
+    rising = [f"{METRICS['rising_cells'].label}, {text}" for text in SETS.values()]
+    headings = [*(column.heading for column in _make_columns(control)), *rising]
+    return Grid(CORNERS[control], headings, [lines, [Line(NEXT_SEED, floor, is_aside=True)]])
+
+
+def _fields_across(table: BenchmarkTable, run: str, control: str | None) -> list[Field]:
+    """Return the means over cells, and the number of cells in which the difference rises."""
+    fields = [_mean_field(table, run, column) for column in _make_columns(control)]
+    return [*fields, *(_rising_field(table, run, name, control) for name in SETS)]
+
+
+def _mean_field(table: BenchmarkTable, run: str, column: Column) -> Field:
+    """Return the mean of a run's means over seeds, over the cells where it ended well."""
+    rows = [TableRow(cell, run, "") for cell in sound_cells(table, run)]
+    value = column.mean(np.array([column.mean(column.values(row)) for row in rows]))
+    source = replace(number_source(run, column.metric, column.set, column.at), cell=EVERY)
+    return Field(MEASURES[column.metric].text(value), value, source=source)
+
+
+def _rising_field(table: BenchmarkTable, run: str, name: str, control: str | None) -> Field:
+    count = table.number(run, "rising_cells", name, control)
+    known = len(known_lows(table, run, name, control))
+    text = METRICS["rising_cells"].text(count)
+    source = number_source(run, "rising_cells", name, control)
+    return Field(text if text == EMPTY else f"{text} of {known}", count, source=source)

@@ -1,0 +1,43 @@
+"""Numbers that methods report about themselves."""
+
+from collections.abc import Iterator
+
+from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.findings._shared.captions import joined, over_seeds
+from collateral.findings.catalogue import is_known, metric_of
+from collateral.findings.columns import Column, all_rows
+from collateral.findings.reported import METRICS
+from collateral.results.table import CellTable, mean
+
+CAPTION = (
+    "Numbers that the methods report: {title}. {spread} Shares are in [0, 1] where no unit is "
+    "given."
+)
+COMPARED = "A teacher's accuracy on the forget set is to be held against Retrain's UA of {ua} %."
+ESTIMATE = "A teacher's accuracy on the forget set is an estimate of Retrain's UA."
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield a table with one row per run and reported number, if there are any."""
+    found = [
+        (row, Column(name)) for row in all_rows(cell) for name in _find_reported(cell, row.run)
+    ]
+    if found:
+        ua = metric_of("ua").text(mean(cell.values(cell.reference, "ua")))
+        note = COMPARED.format(ua=ua) if cell.has_retrain else ESTIMATE
+        lines = [Line(row.label, [_name(column), column.field(row)]) for row, column in found]
+        yield Table(
+            "reported",
+            "What methods report",
+            [Grid("Method", ["Number", "Value"], [lines])],
+            joined(CAPTION.format(title=cell.title, spread=over_seeds(cell)), note),
+            records=[column.record(row) for row, column in found],
+        )
+
+
+def _find_reported(cell: CellTable, run: str) -> list[str]:
+    return [name for name in cell.metrics(run) if name in METRICS or not is_known(name)]
+
+
+def _name(column: Column) -> Field:
+    return Field(metric_of(column.metric).heading or column.metric)

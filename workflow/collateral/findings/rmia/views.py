@@ -1,0 +1,54 @@
+"""AUC of RMIA with its intervals, and TPR where there are enough non-members."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from collateral.contract.tables import Table
+from collateral.findings._shared.captions import described, joined
+from collateral.findings._shared.statistics import LEAST_NEGATIVES
+from collateral.findings.columns import Column, TableRow, all_rows, build_grid, rows_by_kind
+from collateral.results.table import CellTable
+
+AUC = [
+    Column("rmia_auc", heading="AUC [over seeds]", ends=""),
+    Column("rmia_auc", heading="AUC [over examples]", ends="examples_"),
+]
+TPR = Column("rmia_tpr", spread=lambda values: math.nan)
+CAPTION = "RMIA, offline: {title}. {out} {tpr}"
+OUT = (
+    "OUT models: Retrain of the {count} other seed{s}. In brackets: 95 % intervals of the mean "
+    "over n = {n} seeds (Student t), and over examples of these very models (DeLong)."
+)
+NO_OUT = "One seed: no other Retrain is there to be an OUT model, so there is no score."
+NO_TPR = "TPR at 1 % FPR wants 1,000 non-members; here are {count}."
+CONVENTIONS = "An AUC of 0.5 is no trace of the forgotten examples; read it against Retrain's."
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table, if there are numbers."""
+    count = cell.number(cell.reference, "rmia_non_members")
+    if math.isnan(count):
+        return
+    rates = [TPR] if count >= LEAST_NEGATIVES else []
+    no_rates = "" if rates else NO_TPR.format(count=f"{count:.0f}")
+    measures = [AUC[0], *rates]
+    yield Table(
+        "rmia",
+        "RMIA",
+        [build_grid("Method", [*AUC, *rates], rows_by_kind(cell))],
+        CAPTION.format(title=cell.title, out=_describe_out_models(cell), tpr=no_rates).rstrip(),
+        joined(described(column.metric for column in measures), CONVENTIONS),
+        [_make_record(column, row) for row in all_rows(cell) for column in measures],
+    )
+
+
+def _describe_out_models(cell: CellTable) -> str:
+    n = len(cell.seeds)
+    return OUT.format(count=n - 1, s="s" * (n > 2), n=n) if n > 1 else NO_OUT
+
+
+def _make_record(column: Column, row: TableRow) -> dict[str, Any]:
+    ends = [f"{auc.ends}{end}" for auc in AUC for end in ("low", "high")]
+    numbers = {end: row.cell.number(row.run, f"{column.metric}_{end}") for end in ends}
+    return {**column.record(row), **numbers}

@@ -1,0 +1,60 @@
+"""What every run forgot and lost against the base model, where there is no Retrain."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Field, Line, Source, Table
+from collateral.findings._shared.captions import described, joined, over_seeds
+from collateral.findings.catalogue import metric_of
+from collateral.findings.columns import (
+    Column,
+    TableRow,
+    all_rows,
+    build_records,
+    build_table,
+    rows_by_kind,
+)
+from collateral.results.table import CellTable, mean
+
+COLUMNS = [
+    *map(Column, ("ua", "ra", "ta", "mia")),
+    Column("near_loss", "retain", heading="Lost near", reference_metric="", sign=True),
+    Column("far_loss", "retain", heading="Lost far", reference_metric="", sign=True),
+    Column("rf_js"),
+]
+TEACHER = "Local teacher"
+CAPTION = (
+    "Without Retrain: {title}. {spread} No verdict can be given: only Retrain tells how accurate a "
+    "model that never saw them is on the forgotten examples. Lost: the base's accuracy minus the "
+    "run's, in points, on the retained examples nearest to the forgotten ones, and on all others."
+)
+ESTIMATE = "The local teacher never saw the forget set: its UA is an estimate of Retrain's."
+SUMMARY = "No verdict, as there is no Retrain. UA: {runs}; the base's is {base} %."
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table of all numbers that need no Retrain."""
+    teacher = _teacher_line(cell)
+    caption = CAPTION.format(title=cell.title, spread=over_seeds(cell))
+    caption = joined(caption, ESTIMATE if teacher else "", described(["rf_js"]))
+    groups: list[Sequence[TableRow | Line]] = [*rows_by_kind(cell), teacher]
+    table = build_table("without-retrain", "Without Retrain", COLUMNS, groups, caption)
+    yield replace(table, records=build_records(all_rows(cell), COLUMNS))
+
+
+def _teacher_line(cell: CellTable) -> list[Line]:
+    """Return the row of the local teacher, which has one number, if there is a teacher."""
+    value, metric = cell.number(cell.reference, "estimated_ua"), metric_of("estimated_ua")
+    if math.isnan(value):
+        return []
+    own = Field(metric.text(value), source=Source(cell.reference, "estimated_ua"))
+    return [Line(TEACHER, [own, *(Field(EMPTY) for _ in COLUMNS[1:])], is_aside=True)]
+
+
+def words(cell: CellTable) -> str:
+    """Return a sentence with the accuracies of all methods and the base on the forget set."""
+    found = {run: metric_of("ua").text(mean(cell.values(run, "ua"))) for run in cell.labels}
+    runs = ", ".join(f"{cell.labels[run]} {found[run]} %" for run in cell.runs("method"))
+    return SUMMARY.format(runs=runs or "none", base=found[cell.reference])

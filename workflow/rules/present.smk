@@ -17,9 +17,9 @@ rule plan:
     log:
         paths.log("plan", "benchmark"),
     params:
-        content=lambda w: plan_hash(benchmark_of(w)),
+        content=lambda w: plan_hash(GRID[w.benchmark]),
     run:
-        plan_of(benchmark_of(wildcards)).save(Path(output[0]))
+        plan_of(GRID[wildcards.benchmark]).save(Path(output[0]))
 
 
 rule tables:

@@ -13,7 +13,7 @@ from collateral.contract.plugins import DATA
 from collateral.contract.spelling import looked_for
 from collateral.doctor.check import Check
 from collateral.plan import paths
-from collateral.plan.estimate.total import estimate
+from collateral.plan.estimate import estimate
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.rates import SHIPPED
 from collateral.plan.soundness import check_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from collateral.contract.cores import num_cores
 from collateral.doctor.check import Check
-from collateral.plan.estimate.words import bytes_in_words
+from collateral.plan.estimate import bytes_in_words
 
 MEMINFO = Path("/proc/meminfo")
 # What a container or a SLURM job may use.

@@ -14,7 +14,7 @@ from collateral.data._reading.decoding import look_at, looks_of, spread
 from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
 from collateral.data._reading.test_set import Source
 from collateral.data.forget import files, where
-from collateral.plan.estimate.total import estimate
+from collateral.plan.estimate import estimate
 from collateral.plan.rates import Rates
 
 # What is wanted, the best first: enough seeds to tell a difference from chance, then epochs.

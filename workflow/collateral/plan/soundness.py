@@ -12,9 +12,12 @@ from collateral.contract.spelling import looked_for
 from collateral.data._facts import problem_of
 from collateral.plan import paths
 from collateral.plan.asked import asked_of_retained, asked_of_shadows
-from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs import BaseJob, CellJob, DataJob, GivenJob, RetrainJob, SplitJob
+from collateral.plan.grid import Benchmark
+from collateral.plan.jobs import list_jobs
+from collateral.plan.jobs._job import CellJob
+from collateral.plan.jobs._method import MethodJob
+from collateral.plan.jobs.data import DataJob
+from collateral.plan.jobs.split import SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
 from collateral.plan.weights_fit import OwnFile, misfits
 from collateral.plan.workload import SizeUnknownError, data_options, workload_of
@@ -47,11 +50,19 @@ def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
     """Yield what is wrong with plugged-in code: of the models, and of every method."""
     plugged = set(filter(MODEL.is_plugged_in, MODEL.names()))
     for model in sorted(plugged.intersection(_named(benchmark) if plugged else ())):
-        yield from model_errors(model, will_run=runs_here and _lacks(_model_outputs(benchmark)))
+        yield from model_errors(model, will_run=runs_here and _will_run(benchmark))
     used = {run.method.uses for cell in benchmark.cells.values() for run in cell.unlearned}
     for method in sorted(filter(METHOD.is_plugged_in, used)):
-        will_run = runs_here and _lacks(_run_outputs(benchmark, method))
-        yield from method_errors(method, will_run=will_run)
+        yield from method_errors(method, will_run=runs_here and _will_run(benchmark, method))
+
+
+def _will_run(benchmark: Benchmark, method: str | None = None) -> bool:
+    """Tell whether a job will run that has a model; of one method alone, where it is given."""
+    jobs = list_jobs(benchmark)
+    if method is None:
+        return any(job.will_run for job in jobs)
+    of_methods = (job for job in jobs if isinstance(job, MethodJob))
+    return any(job.will_run for job in of_methods if job.spec.method.uses == method)
 
 
 def _named(benchmark: Benchmark) -> Iterator[str]:
@@ -60,30 +71,6 @@ def _named(benchmark: Benchmark) -> Iterator[str]:
     runs = (run for cell in benchmark.cells.values() for run in cell.unlearned)
     for params in (params for run in runs for params in run.choices):
         yield from map(str, params.model_dump().values())
-
-
-def _base_outputs(benchmark: Benchmark) -> Iterator[str]:
-    pattern = paths.run_files(paths.BASE)["outputs"]
-    for seed in benchmark.base_seeds():
-        yield BaseJob(benchmark).path(pattern, seed=seed)
-
-
-def _model_outputs(benchmark: Benchmark) -> Iterator[str]:
-    """Yield what jobs make that build a model."""
-    yield from _base_outputs(benchmark)
-    for cell in benchmark.cells.values():
-        job = EvaluationJob(benchmark, cell)
-        yield from (*job.outputs, *job.probes, *job.exposures)
-
-
-def _run_outputs(benchmark: Benchmark, method: str) -> Iterator[str]:
-    pattern = paths.run_files(paths.RUN)["outputs"]
-    for cell in benchmark.cells.values():
-        job = CellJob(benchmark, cell)
-        for run in (run for run in cell.unlearned if run.method.uses == method):
-            yield from (job.path(pattern, seed=s, run=run.name) for s in benchmark.seeds)
-        for run in (run for run in cell.exposed if run.method.uses == method):
-            yield job.path(paths.EXPOSED, run=run.name)
 
 
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
@@ -98,29 +85,10 @@ def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
 
 
 def _own_weights(benchmark: Benchmark) -> Iterator[OwnFile]:
-    """Yield the user's files of weights, as far as what they make is not there."""
-    base, init, retrain = benchmark.config.base, benchmark.config.init, benchmark.config.retrain
-    lacks_trained = _lacks([*_base_outputs(benchmark), *_retrain_outputs(benchmark)])
-    for seed in benchmark.base_seeds() if lacks_trained else ():
-        if file := BaseJob(benchmark).weights_of(seed):
-            yield OwnFile("base.weights", file, base.rename)
-    if init and (lacks_trained or _lacks_pool(benchmark)):
-        yield OwnFile("init.weights", init.weights, init.rename)
-    if retrain and retrain.weights and _lacks(_retrain_outputs(benchmark)):
-        for job in (RetrainJob(benchmark, cell) for cell in benchmark.cells.values()):
-            files = filter(None, map(job.weights_of, benchmark.seeds))
-            yield from (OwnFile("retrain.weights", file, retrain.rename) for file in files)
-    for cell in benchmark.cells.values():
-        yield from _given_weights(benchmark, cell)
-
-
-def _given_weights(benchmark: Benchmark, cell: Cell) -> Iterator[OwnFile]:
-    outputs, seeds = paths.run_files(paths.RUN)["outputs"], benchmark.seeds
-    for name, given in cell.given.items():
-        job = GivenJob(benchmark, cell, name)
-        if _lacks(job.path(outputs, seed=seed, run=name) for seed in seeds):
-            for file in map(job.weights_of, seeds):
-                yield OwnFile(f"given.{name}.weights", file, given.rename)
+    """Yield the user's files of weights that jobs will read."""
+    for job in list_jobs(benchmark):
+        if (files := job.own_files) and job.will_run:
+            yield from files
 
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
@@ -149,22 +117,6 @@ def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
     return None
 
 
-def _retrain_outputs(benchmark: Benchmark) -> Iterator[str]:
-    pattern = paths.run_files(paths.RETRAIN)["outputs"]
-    for cell in benchmark.cells.values() if benchmark.config.retrain is not None else ():
-        job = CellJob(benchmark, cell)
-        yield from (job.path(pattern, seed=seed) for seed in benchmark.seeds)
-
-
-def _lacks_pool(benchmark: Benchmark) -> bool:
-    """Tell whether shadow models will be trained."""
-    jobs = [EvaluationJob(benchmark, cell) for cell in benchmark.cells.values()]
-    if not _lacks(path for job in jobs for path in job.exposures):
-        return False
-    margins, count = paths.shadow_files(paths.SHADOW)["margins"], benchmark.pool.count
-    return _lacks(BaseJob(benchmark).path(margins, member=member) for member in range(count))
-
-
 def _lacks(files: Iterable[str]) -> bool:
     """Tell whether one of them is not there."""
     return not all(Path(file).exists() for file in files)
@@ -172,7 +124,7 @@ def _lacks(files: Iterable[str]) -> bool:
 
 def _file_errors(job: CellJob) -> Iterator[str]:
     try:
-        _ = SplitJob(job.benchmark, job.cell).files
+        _ = SplitJob(job.benchmark, job.cell).user_files
     except ConfigError as error:
         yield from str(error).split("\n")
 

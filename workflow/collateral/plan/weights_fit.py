@@ -28,6 +28,7 @@ class OwnFile:
     key: str  # in the benchmark
     file: Path
     rename: Mapping[str, str] = field(default_factory=dict, hash=False)
+    rte: float | None = None  # the seconds that unlearning took, if the user states them
 
 
 def misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:

@@ -1,9 +1,8 @@
-"""What the jobs of a benchmark compute: time limits and the estimate read it here."""
+"""The sizes of a benchmark, and the parts of which the work of its jobs consists."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache, cached_property
 from math import ceil, prod, sqrt
 from typing import Any
@@ -16,7 +15,6 @@ from collateral.contract.work import NOTHING, Sizes, Work, looking, training
 from collateral.data._facts import size_of
 from collateral.models._facts import Facts, facts_of
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.preparation import preparations_of
 
 SPREAD = 4  # standard deviations that the share of a shadow model may be below the mean
 
@@ -30,17 +28,16 @@ class WorkError(ValueError):
 
 
 class Workload:
-    """The work of every job of a benchmark that trains, in images by model."""
+    """The sizes of data, forget sets and model, and the work of training, in images by model."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         """Read nothing yet."""
         self.benchmark = benchmark
         self._sizes: dict[str, Sizes] = {}
-        self._runs: dict[tuple[str, str, bool], Work] = {}  # the same for all seeds but the first
 
     @cached_property
     def size(self) -> DatasetSize:
-        """How much data there is."""
+        """The size of the data set."""
         name = str(self.benchmark.config.data["name"])
         try:
             return size_of(name, data_options(self.benchmark))
@@ -49,11 +46,11 @@ class Workload:
 
     @property
     def facts(self) -> Facts:
-        """What the benchmark's model is like."""
+        """The size and speed of the benchmark's model."""
         return facts_of(self.benchmark.config.model, self.size.shape)
 
     def sizes(self, cell: Cell) -> Sizes:
-        """Return what the work of methods on a cell depends on."""
+        """Return the sizes of a cell, which the work of methods depends on."""
         if cell.name not in self._sizes:
             forget = self._num_forgotten(cell)
             self._sizes[cell.name] = Sizes(
@@ -65,82 +62,10 @@ class Workload:
             )
         return self._sizes[cell.name]
 
-    def base(self) -> Work:
-        """Return the work of a base model; the user's own is only looked at."""
-        if self.benchmark.config.base.weights is not None:
-            return self._named(self._evaluation * 2)  # its accuracy comes first
-        return self._named(self._fit(self.size.num_train) + self._evaluation)
-
-    def retrain(self, cell: Cell) -> Work:
-        """Return the work of a retrained model."""
-        retrain = self.benchmark.config.retrain
-        if retrain and retrain.weights is not None:
-            return self._named(self._evaluation * 2)
-        return self._named(self._fit(self.sizes(cell).retain) + self._evaluation)
-
-    def given(self) -> Work:
-        """Return the work of weights that somebody else unlearned: a look at everything."""
-        return self._named(self._evaluation)
-
-    def support_size(self, cell: Cell) -> Work:
-        """Return the work of teachers on supports of every size."""
-        assert cell.support_sized is not None and self.benchmark.config.support_size is not None
-        params, sizes = cell.support_sized.params, self.benchmark.config.support_size.k
-        by_k = {"k_each": None, "min_similarity": None}  # what would replace k
-        choices = [params.model_copy(update={"k": size, **by_k}) for size in sizes]
-        return self._named(self._prepare(cell, choices))
-
-    def probe(self, cell: Cell) -> Work:
-        """Return the work of using all models of a seed once more."""
-        assert self.benchmark.config.probe is not None
-        return self._named(self.benchmark.config.probe.work(self.sizes(cell), len(cell.probed)))
-
-    def teacher(self, cell: Cell) -> Work:
-        """Return the work of the teacher that tuning asks."""
-        assert cell.teacher is not None
-        return self._named(self._prepare(cell, [cell.teacher.params]))
-
-    def shadow(self) -> Work:
-        """Return the work of a shadow model; its margins are of the train set alone."""
-        seen = round(self.benchmark.pool.share * self.size.num_train)
-        return self._named(self._fit(seen) + looking(self.size.num_train))
-
-    def expose(self, cell: Cell, run: RunSpec) -> Work:
-        """Return the work of unlearning from all shadow models, each of its share."""
-        whole, pool = self.sizes(cell), self.benchmark.pool
-        of_share = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
-        sizes = replace(whole, **of_share)
-        work = looking(self.size.num_train) * len(run.choices)
-        for params in run.choices:
-            work += _asked(params, "unlearn_work", sizes)
-            if run.preparations:
-                work += _asked(params, "prepare_work", sizes)
-        return self._named(work * (pool.count / len(run.choices)))
-
     def least_retained(self, cell: Cell) -> int:
         """Return how many examples every shadow model has to retain, but for very bad luck."""
         retained, share = self.sizes(cell).retain, self.benchmark.pool.share
         return int(share * retained - SPREAD * sqrt(share * (1 - share) * retained))
-
-    def tune(self, cell: Cell, run: RunSpec) -> Work:
-        """Return the work of all trials."""
-        trials = self._unlearn(cell, run.tried) + self._evaluation * len(run.tried)
-        made = preparations_of(cell).of_tuning(run).made
-        return self._named(trials + self._prepare(cell, made))
-
-    def run(self, cell: Cell, run: RunSpec, seed: int) -> Work:
-        """Return the work of a run: where tuning will choose, the mean over its choices."""
-        key = (cell.name, run.name, seed == self.benchmark.seeds[0])
-        if key not in self._runs:
-            self._runs[key] = self._run(cell, run, is_first_seed=key[2])
-        return self._runs[key]
-
-    def _run(self, cell: Cell, run: RunSpec, *, is_first_seed: bool) -> Work:
-        work = self._unlearn(cell, run.choices) * (1 / len(run.choices)) + self._evaluation
-        if run.tracked:
-            work += self._evaluation * num_tracked(run, self.sizes(cell))
-        made = preparations_of(cell).of_run(run, is_first_seed=is_first_seed).made
-        return self._named(work + self._prepare(cell, made) * (1 / max(1, len(run.preparations))))
 
     def _num_forgotten(self, cell: Cell) -> int:
         kind: Any = FORGET.load(cell.forget.kind)
@@ -151,7 +76,7 @@ class Workload:
         except ValueError as error:
             raise SizeUnknownError(str(error)) from None
 
-    def _fit(self, examples: int) -> Work:
+    def fit(self, examples: int) -> Work:
         """Return the work of training from scratch, with the choice of the epoch."""
         base = self.benchmark.config.base
         if base.checkpoint == "best_test":
@@ -162,20 +87,21 @@ class Workload:
         return training(examples) * base.epochs
 
     @property
-    def _evaluation(self) -> Work:
-        """The look at everything that ends a run."""
+    def evaluation(self) -> Work:
+        """A forward pass over all examples, which ends every run."""
         return looking(self.size.num_examples)
 
-    def _prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        sizes = self.sizes(cell)
-        return sum((_asked(params, "prepare_work", sizes) for params in choices), NOTHING)
+    def prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
+        """Return the work of the first phase of a method with each of these parameters."""
+        return self.sum_work("prepare_work", choices, self.sizes(cell))
 
-    def _unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        sizes = self.sizes(cell)
-        return sum((_asked(params, "unlearn_work", sizes) for params in choices), NOTHING)
+    def unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
+        """Return the work of unlearning with each of these parameters."""
+        return self.sum_work("unlearn_work", choices, self.sizes(cell))
 
-    def _named(self, work: Work) -> Work:
-        return work.of(self.benchmark.config.model)
+    def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
+        """Return the sum of what a function of the parameters returns."""
+        return sum((_method_work(params, function, sizes) for params in choices), NOTHING)
 
 
 def num_tracked(run: RunSpec, sizes: Sizes) -> int:
@@ -191,7 +117,9 @@ def _num_epochs(params: MethodParams, sizes: Sizes) -> int:
     # Steps that may be null stand in for epochs; those of an attack do not.
     if not isinstance(params, TrainedParams) or steps is None or not _may_be_null(params, "steps"):
         return int(getattr(params, "epochs", 1))
-    epoch = _asked(params.model_copy(update={"epochs": 1, "steps": None}), "unlearn_work", sizes)
+    epoch = _method_work(
+        params.model_copy(update={"epochs": 1, "steps": None}), "unlearn_work", sizes
+    )
     batches = num_batches(int(sum(epoch.trained.values())), params.batch_size)
     return ceil(int(steps) / max(1, batches))
 
@@ -213,8 +141,8 @@ def workload_of(benchmark: Benchmark) -> Workload:
     return Workload(benchmark)
 
 
-def _asked(params: MethodParams, function: str, sizes: Sizes) -> Work:
-    """Ask a method, which may be a user's own, for its work."""
+def _method_work(params: MethodParams, function: str, sizes: Sizes) -> Work:
+    """Return the work of a method, which may be a user's own."""
     where = f"{type(params).__module__}: {function}"
     try:
         work = getattr(params, function)(sizes)

@@ -10,8 +10,7 @@ from collateral.config.schema import Config
 from collateral.contract.cores import num_cores
 from collateral.doctor.machine import free_bytes
 from collateral.plan import paths
-from collateral.plan.estimate.total import estimate
-from collateral.plan.estimate.words import in_json, in_words, lead
+from collateral.plan.estimate import estimate, in_json, in_words, lead
 from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
 from collateral.plan.slurm import IN_FLIGHT
 from collateral.results.files import atomic

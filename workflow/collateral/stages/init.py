@@ -11,7 +11,7 @@ from collateral.contract.spelling import looked_for
 from collateral.data._reading.table import find_tables
 from collateral.data.forget import where
 from collateral.plan import paths
-from collateral.plan.estimate.words import duration
+from collateral.plan.estimate import duration
 from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose, unreadable
 from collateral.plan.proposal_text import as_yaml
 from collateral.plan.rates import SHIPPED

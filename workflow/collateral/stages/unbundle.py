@@ -10,7 +10,7 @@ from pathlib import Path
 
 from collateral.config.load import read
 from collateral.plan import paths
-from collateral.plan.comparison import compare, describe
+from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
 from collateral.results.unbundle import Unbundled, unbundle
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from collateral.config.load import read
-from collateral.plan.comparison import compare, describe
+from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
 from collateral.results import layout
 from collateral.results.chain import read_sealed

@@ -7,11 +7,15 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import REPOSITORY, Job, copy_project
 
 from collateral.cli import BY_HAND, stages
+from collateral.config.load import load
 from collateral.contract.data import ImageInfo
 from collateral.plan.fingerprint import stage_code
+from collateral.plan.grid import build_grid
+from collateral.plan.jobs import kinds, list_jobs
 
 pytestmark = pytest.mark.workflow
 SEEDS = ("3", "1", "2")  # the first is not the least
@@ -296,6 +300,20 @@ def test_metrics_read_what_every_method_does_to_the_pool(plan):
         read = [file for file in job.input if "/exposure/" in file]
         assert read == [f"{folder}/{run}/exposure.npz" for run in runs[benchmark]]
         assert job.option("--exposed") == runs[benchmark]
+
+
+def test_rules_run_the_jobs_of_the_list_and_write_the_files_that_these_state(plan):
+    config = yaml.safe_load(CONFIG.replace("SHARING", plan.sharing))
+    jobs = [job for one in build_grid(load(config)).values() for job in list_jobs(one)]
+    stated = {(job.rule, *sorted(map(str, job.wildcards.values()))): job for job in jobs}
+    rules = {*kinds(), "track"}
+    planned = {(j.rule, *sorted(j.wildcards.values())): j for j in plan.jobs if j.rule in rules}
+    assert planned.keys() == stated.keys() and len(stated) == len(jobs) > 50
+    for key, job in stated.items():
+        names = filter(None, (*job.files, job.evaluated, job.record_file))
+        assert {f"{job.out}/{name}" for name in names} <= {*planned[key].output}, key
+    read = {file for job in plan.of("metrics") for file in job.input}
+    assert {f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated} <= read
 
 
 def test_figures_do_not_wait_for_tables(plan):

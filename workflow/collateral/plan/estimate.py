@@ -31,13 +31,13 @@ PRESENTING_SECONDS = {
 }
 SHARED_SECONDS = {"theory": 25.0, "index": 0.5}
 SHARED_BYTES = 2_000_000  # of the page and the theory
-# Of a job that trains: Snakemake, the data, the last write; on a cluster, torch's import as well.
+# Of a job that trains: Snakemake, reading the data, writing; on a cluster also torch's import.
 START_SECONDS, WARM_START_SECONDS = 10.0, 1.0
 
 
 @dataclass
 class Sum:
-    """What the jobs of one kind take."""
+    """The cost of the jobs of one rule."""
 
     jobs: int = 0
     gpu_seconds: float = 0.0
@@ -56,13 +56,13 @@ class Sum:
 
 @dataclass
 class Estimate:
-    """The sums by rule, and what they were made of."""
+    """The sums by rule, and the rates and sizes behind them."""
 
     rates: Rates
     workloads: list[Workload]
     in_flight: int  # jobs at a time
     of_rule: dict[str, Sum] = field(default_factory=dict)
-    trained: set[tuple[str, Shape]] = field(default_factory=set)  # models, and what they see
+    trained: set[tuple[str, Shape]] = field(default_factory=set)  # models, and image shapes
 
     def add(self, rule: str, part: Sum) -> None:
         """Add jobs of a rule."""
@@ -86,9 +86,9 @@ class Estimate:
 
     @property
     def checkpoint_bytes(self) -> float:
-        """What the checkpoints of the jobs at work may take, besides the results."""
-        at_work = min(self.in_flight, sum(part.jobs for part in self.of_rule.values()))
-        return at_work * max(map(checkpoint_bytes, self.workloads))
+        """The disk space of the checkpoints of running jobs, besides the results."""
+        running = min(self.in_flight, sum(part.jobs for part in self.of_rule.values()))
+        return running * max(map(checkpoint_bytes, self.workloads))
 
     @property
     def peak_bytes(self) -> float:
@@ -112,7 +112,7 @@ def estimate(config: Config, rates: Rates, in_flight: int) -> Estimate:
 
 
 def start_seconds(rates: Rates) -> float:
-    """Return what a job that trains takes besides; on a CPU, workers that stay warm run it."""
+    """Return the seconds that a job takes to start; on a CPU, warm workers run it."""
     return START_SECONDS if rates.is_gpu else WARM_START_SECONDS
 
 
@@ -125,7 +125,7 @@ def checkpoint_bytes(workload: Workload) -> int:
 
 
 def lead(found: Estimate, cores: int = 1) -> str:
-    """Return the sentence that decides: how long, and how much disk."""
+    """Return the main sentence: hours and disk space."""
     total, results = found.total, bytes_in_words(found.total.bytes)
     if found.rates.is_gpu:
         return f"{total.gpu_seconds / 3600:,.1f} GPU-hours, {results} of results."
@@ -141,7 +141,7 @@ def duration(hours: float) -> str:
 
 
 def in_words(found: Estimate, free_bytes: int) -> str:
-    """Return the estimate with its assumptions, and a warning if the disk will not do."""
+    """Return the estimate with its assumptions, and a warning if the disk is too small."""
     parts = (
         map(_heading, found.workloads),
         map(_shown_by_seeds, found.workloads),
@@ -240,6 +240,7 @@ def _assumed(found: Estimate) -> Iterator[str]:
     yield "a run whose values are tuned costs the mean over its grid"
     yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
     yield f"metrics take {1e6 * EXAMPLE_SECONDS:.0f} µs for each example of each run"
+    yield "hours are rough, ± 50 %: time limits double on every retry, and jobs resume"
     yield "not counted: the queue, jobs that are run again, the data set's own files"
 
 

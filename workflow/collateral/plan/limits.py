@@ -1,7 +1,7 @@
-"""What a training job asks a scheduler for, by the size of its data, its model and its work.
+"""Memory and time limits of jobs for a scheduler, by the sizes of data, model and work.
 
-Limits, not estimates: enough for a GPU a quarter as fast as an A100, and doubled by each further
-attempt, which goes on from the checkpoint of the one before. A workstation asks for none of it.
+Limits are rough: enough for a GPU a quarter as fast as an A100. Each further attempt doubles them,
+and resumes from the checkpoint of the one before. A workstation does not use them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the plan can tell before any job: code that cannot run, files and examples that lack."""
+"""Preflight checks: plug-in code that cannot run, missing files, too few examples."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from collateral.plan.plugged_code import finding_errors, method_errors, model_er
 from collateral.plan.weights_fit import OwnFile, misfits
 from collateral.plan.workload import SizeUnknownError, data_options, workload_of
 
-# What `classes` and `fractions` are called in a cell of theirs.
+# The keys `classes` and `fractions`, by the parameter of a cell that is made from them.
 OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
 
 
 def check_plan(
     grid: Mapping[str, Benchmark], *, runs_here: bool = True, is_first: bool = True
 ) -> None:
-    """Raise one ConfigError with all that would end a job.
+    """Raise one ConfigError with all problems that would end a job.
 
-    Packages count where jobs run here; weights are compared with the model by the first process of
-    a run, and not by its jobs once more.
+    Packages are checked if jobs run here; weights are compared with the model by the first process
+    of a run, and not again by its jobs.
     """
     messages = [f"plugins: {problem}" for problem in finding_errors()]
     for benchmark in grid.values():
@@ -47,9 +47,9 @@ def check_plan(
 
 
 def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
-    """Yield what is wrong with plugged-in code: of the models, and of every method."""
+    """Yield the problems of plug-in code: of models and of methods."""
     plugged = set(filter(MODEL.is_plugged_in, MODEL.names()))
-    for model in sorted(plugged.intersection(_named(benchmark) if plugged else ())):
+    for model in sorted(plugged.intersection(_list_model_names(benchmark) if plugged else ())):
         yield from model_errors(model, will_run=runs_here and _will_run(benchmark))
     used = {run.method.uses for cell in benchmark.cells.values() for run in cell.unlearned}
     for method in sorted(filter(METHOD.is_plugged_in, used)):
@@ -65,8 +65,8 @@ def _will_run(benchmark: Benchmark, method: str | None = None) -> bool:
     return any(job.will_run for job in of_methods if job.spec.method.uses == method)
 
 
-def _named(benchmark: Benchmark) -> Iterator[str]:
-    """Yield what may be the name of a model: the benchmark's, and values such as a teacher's."""
+def _list_model_names(benchmark: Benchmark) -> Iterator[str]:
+    """Yield values that may be names of models: the benchmark's, and values such as a teacher."""
     yield benchmark.config.model
     runs = (run for cell in benchmark.cells.values() for run in cell.unlearned)
     for params in (params for run in runs for params in run.choices):
@@ -74,7 +74,7 @@ def _named(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
-    """Yield the user's files of weights that are not there or do not fit, where jobs will read."""
+    """Yield the user's files of weights that jobs will read and that are missing or do not fit."""
     files = [*dict.fromkeys(_own_weights(benchmark))]
     missing = [one for one in files if not one.file.expanduser().is_file()]
     for one in missing:
@@ -92,11 +92,11 @@ def _own_weights(benchmark: Benchmark) -> Iterator[OwnFile]:
 
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
-    """Yield what is wrong with the user's images; from the cache, figures come without them."""
+    """Yield the problems of the user's images; results in the cache do not need the images."""
     job, options = DataJob(benchmark), data_options(benchmark)
     folder: Path | None = getattr(options, "path", None)
     is_there = folder is not None and folder.expanduser().exists()
-    if not is_there and not _lacks([job.path(paths.LABELS)]):
+    if not is_there and not _is_missing([job.path(paths.LABELS)]):
         return
     problem = problem_of(job.name, options) or _size_problem(benchmark, is_own=folder is not None)
     if problem:
@@ -104,21 +104,21 @@ def _data_errors(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
-    """Return what is wrong with the user's own files, or with what goes by their shape."""
+    """Return the problem of the user's own files, or of options that depend on their shape."""
     try:
         channels = workload_of(benchmark).size.shape[-1]
     except SizeUnknownError as error:
         # Under data.name: a package that jobs may have, and a plug-in that need not tell its size.
-        is_said = str(error).startswith("data.") and not str(error).startswith("data.name: ")
-        return str(error) if is_own and is_said else None
+        is_problem = str(error).startswith("data.") and not str(error).startswith("data.name: ")
+        return str(error) if is_own and is_problem else None
     mean = data_options(benchmark).mean
     if mean is not None and len(mean) != channels:
         return f"data.mean: {list(mean)}: {len(mean)} numbers; expected {channels}, one a channel"
     return None
 
 
-def _lacks(files: Iterable[str]) -> bool:
-    """Tell whether one of them is not there."""
+def _is_missing(files: Iterable[str]) -> bool:
+    """Tell whether one of these files is missing."""
     return not all(Path(file).exists() for file in files)
 
 
@@ -130,11 +130,11 @@ def _file_errors(job: CellJob) -> Iterator[str]:
 
 
 def _size_errors(job: CellJob) -> Iterator[str]:
-    """Yield the parameters that ask for more examples than a cell retains."""
+    """Yield the parameters that require more examples than a cell retains."""
     try:
         retained = workload_of(job.benchmark).sizes(job.cell).retain
     except SizeUnknownError:
-        return  # the job that reads the data is told instead
+        return  # the job that reads the data checks it instead
     for key, count in asked_of_retained(job.benchmark, job.cell).items():
         if count > retained:
             yield f"{key}: {count}: only {retained} examples are retained in {job.cell.name}"
@@ -144,21 +144,21 @@ def _size_errors(job: CellJob) -> Iterator[str]:
 
 
 def _forget_errors(job: CellJob) -> Iterator[str]:
-    """Yield what a forget set names that the data set has not."""
+    """Yield the classes or values of a forget set that the data set does not have."""
     kind: Any = FORGET.load(job.cell.forget.kind)
-    if not hasattr(kind, "unfit") or not _lacks([job.path(paths.SPLIT)]):
+    if not hasattr(kind, "unfit") or not _is_missing([job.path(paths.SPLIT)]):
         return
     try:
         size = workload_of(job.benchmark).size
     except SizeUnknownError:
-        return  # said of the data, or by the job that reads it
+        return  # reported by the check of the data, or by the job that reads it
     params = kind.Params.model_validate(dict(job.cell.forget.params))
     for key, problem in kind.unfit(size, params):
         yield f"{_forget_key(job, key)}: {problem}"
 
 
 def _forget_key(job: CellJob, key: str = "") -> str:
-    """Return where the config says what is forgotten: in a cell, or in classes x fractions."""
+    """Return the config's key of a forget set: in a cell, or in classes x fractions."""
     benchmark = f"benchmarks.{job.benchmark.name}"
     if job.cell.name not in job.benchmark.config.cells:
         return f"{benchmark}.{OF_CLASSES[key]}"
@@ -166,7 +166,7 @@ def _forget_key(job: CellJob, key: str = "") -> str:
 
 
 def _shadow_errors(job: CellJob) -> Iterator[str]:
-    """Yield the parameters that ask for more examples than a shadow model may retain."""
+    """Yield the parameters that require more examples than a shadow model may retain."""
     if not job.cell.exposed:
         return
     try:

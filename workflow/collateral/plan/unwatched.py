@@ -1,4 +1,4 @@
-"""Results without Snakemake's metadata: their records tell whether they are as planned.
+"""Results without Snakemake's metadata are compared with the plan by their records.
 
 Snakemake (9.27) compares neither values nor code where its metadata is missing, as after
 `.snakemake` was deleted, or after a folder was copied without it.
@@ -24,11 +24,11 @@ MOST_NAMED = 5
 
 @dataclass
 class Unwatched:
-    """The jobs of a plan that have results and no metadata, as far as Snakemake asked for them."""
+    """The jobs that have results and no metadata, as far as Snakemake has looked at them."""
 
     grid: Mapping[str, Benchmark]
-    is_met: bool = False  # there is at least one
-    stale: dict[str, str] = field(default_factory=dict)  # how each differs, by its record
+    is_met: bool = False  # whether there is such a job
+    stale: dict[str, str] = field(default_factory=dict)  # differences from the plan, by record
 
     def reason(self, outputs: Iterable[str]) -> str:
         """Return why a job must run again, by its outputs; "" if it need not, or never ran."""

@@ -51,7 +51,7 @@ TESTS = {
     },
     "plan/paths": ("test_paths", "test_jobs"),
     "plan/preparation": ("test_preparation", "test_jobs"),
-    "plan/presentation": ("test_presentation",),
+    "plan/report_plan": ("test_presentation",),
     "findings/_shared/compare": (*OF_TABLES, "test_tables_near_and_far"),
     "findings/_shared/gaps": ("test_finding_gap", "test_finding_trajectory"),
     "findings/_shared/statistics": (

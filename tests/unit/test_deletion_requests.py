@@ -20,7 +20,7 @@ from collateral.data._forget import choose
 from collateral.data._reading.listing import known_tree
 from collateral.data.forget import files, where
 from collateral.plan.jobs.data import DataJob
-from collateral.plan.soundness import check_plan
+from collateral.plan.preflight import check_plan
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 

@@ -38,9 +38,9 @@ from collateral.plan.jobs.support_size import SupportSizeJob
 from collateral.plan.jobs.teacher import TeacherJob
 from collateral.plan.jobs.tune import TuneJob
 from collateral.plan.jobs.unlearn import UnlearnJob
-from collateral.plan.limits import memory_mb, minutes
-from collateral.plan.rates import A100, CPU, Rate, Rates, read_rates
-from collateral.plan.workload import SizeUnknownError, WorkError, Workload, num_tracked
+from collateral.plan.resources import memory_mb, minutes
+from collateral.plan.throughput import A100, CPU, Rate, Rates, read_rates
+from collateral.plan.work import SizeUnknownError, WorkError, Workload, num_tracked
 from collateral.stages import neighbours
 
 ROOT = Path(__file__).parents[2]

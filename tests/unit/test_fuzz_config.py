@@ -18,9 +18,9 @@ from collateral.config.yaml import parse
 from collateral.contract.plugins import DATA, FORGET, METHOD, MODEL
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.jobs import list_jobs
-from collateral.plan.limits import memory_mb, minutes
-from collateral.plan.presentation import plan_hash
-from collateral.plan.soundness import check_plan
+from collateral.plan.preflight import check_plan
+from collateral.plan.report_plan import plan_hash
+from collateral.plan.resources import memory_mb, minutes
 
 # Every key of the schema stands in one of them.
 VALID = [

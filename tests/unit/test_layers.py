@@ -336,9 +336,9 @@ from collateral.cli import stages
 from collateral.config.load import read
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import build_grid
-from collateral.plan.limits import minutes
+from collateral.plan.resources import minutes
 from collateral.plan.jobs import list_jobs
-from collateral.plan.presentation import PARTS, plan_hash, presenting_code
+from collateral.plan.report_plan import PARTS, plan_hash, presenting_code
 for benchmark in build_grid(read(Path("config.yaml"))).values():
     print(plan_hash(benchmark))
     for job in list_jobs(benchmark):

@@ -7,7 +7,7 @@ computed, of each cell; metrics.csv, costs.csv, problems.json and gates.json of 
 import os
 
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.presentation import presenting_code
+from collateral.plan.report_plan import presenting_code
 
 
 rule neighbours:

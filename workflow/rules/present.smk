@@ -7,7 +7,7 @@ an index of all pages; check.done only if every finding could be made.
 import os
 from pathlib import Path
 
-from collateral.plan.presentation import plan_hash, plan_of, templates_hash
+from collateral.plan.report_plan import plan_hash, plan_of, templates_hash
 
 
 rule plan:

@@ -1,6 +1,6 @@
 """Where jobs run, which come first, and what those that train ask a scheduler for."""
 
-from collateral.plan import limits
+from collateral.plan import resources
 from collateral.plan.conda import name_package
 from collateral.plan.home import home
 
@@ -47,13 +47,13 @@ def files_first(kind):
 
 def memory(wildcards, attempt):
     """Return the main memory of a training job, in MB."""
-    return limits.memory_mb(GRID[wildcards.benchmark], attempt)
+    return resources.memory_mb(GRID[wildcards.benchmark], attempt)
 
 
 def minutes(kind):
     """Return a resource function: the time limit of a job of this kind."""
 
     def limit(wildcards, attempt):
-        return limits.minutes(job(kind, wildcards), attempt)
+        return resources.minutes(job(kind, wildcards), attempt)
 
     return limit

@@ -15,9 +15,9 @@ from collateral.doctor.check import Check
 from collateral.plan import paths
 from collateral.plan.estimate import estimate
 from collateral.plan.grid import Benchmark, build_grid
-from collateral.plan.rates import SHIPPED
-from collateral.plan.soundness import check_plan
-from collateral.plan.workload import SizeUnknownError
+from collateral.plan.preflight import check_plan
+from collateral.plan.throughput import SHIPPED
+from collateral.plan.work import SizeUnknownError
 
 
 def read_config(path: Path) -> tuple[Check, Config | None]:

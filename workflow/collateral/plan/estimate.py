@@ -16,8 +16,8 @@ from collateral.plan.jobs import kinds, list_jobs
 from collateral.plan.jobs._disk import tracked_bytes
 from collateral.plan.jobs._job import Job
 from collateral.plan.jobs.metrics import EXAMPLE_SECONDS
-from collateral.plan.rates import Rates
-from collateral.plan.workload import Workload, workload_of
+from collateral.plan.throughput import Rates
+from collateral.plan.work import Workload, workload_of
 
 # CPU seconds of the jobs that make tables, figures and pages, measured on an AMD EPYC: most are
 # imports. There is one of each in a benchmark, and one in a config.

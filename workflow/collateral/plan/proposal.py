@@ -15,7 +15,7 @@ from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
 from collateral.data._reading.test_set import Source
 from collateral.data.forget import files, where
 from collateral.plan.estimate import estimate
-from collateral.plan.rates import Rates
+from collateral.plan.throughput import Rates
 
 # What is wanted, the best first: enough seeds to tell a difference from chance, then epochs.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from collateral.contract.plugins import MODEL
 from collateral.plan.grid import Benchmark
-from collateral.plan.workload import SizeUnknownError, workload_of
+from collateral.plan.work import SizeUnknownError, workload_of
 
 COMMAND = "from collateral.cli import main; main()"
 

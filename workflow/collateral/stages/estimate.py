@@ -11,8 +11,8 @@ from collateral.contract.cores import num_cores
 from collateral.doctor.machine import free_bytes
 from collateral.plan import paths
 from collateral.plan.estimate import estimate, in_json, in_words, lead
-from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
 from collateral.plan.slurm import IN_FLIGHT
+from collateral.plan.throughput import SHIPPED, Rate, Rates, read_rates
 from collateral.results.files import atomic
 
 

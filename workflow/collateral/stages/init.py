@@ -14,7 +14,7 @@ from collateral.plan import paths
 from collateral.plan.estimate import duration
 from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose, unreadable
 from collateral.plan.proposal_text import as_yaml
-from collateral.plan.rates import SHIPPED
+from collateral.plan.throughput import SHIPPED
 from collateral.results.files import atomic
 from collateral.stages.estimate import default_device
 

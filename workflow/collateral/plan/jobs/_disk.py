@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collateral.plan.grid import Cell, RunSpec
-from collateral.plan.workload import Workload, num_tracked
+from collateral.plan.work import Workload, num_tracked
 
 LABEL_BYTES = 8
 FLOAT_BYTES = 4

@@ -13,7 +13,7 @@ from collateral.contract.work import NOTHING, Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.weights_fit import OwnFile
-from collateral.plan.workload import Workload, workload_of
+from collateral.plan.work import Workload, workload_of
 from collateral.results import layout
 
 Record = dict[str, Any]

@@ -11,12 +11,12 @@ from typing import Any
 from collateral.contract.plugins import DATA
 from collateral.data._facts import STATE, inputs_of, state_of
 from collateral.plan import paths
-from collateral.plan.asked import asked_of_retained
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell
 from collateral.plan.jobs._disk import LABEL_BYTES
 from collateral.plan.jobs._job import Job, Record, as_json
-from collateral.plan.workload import SizeUnknownError, data_options
+from collateral.plan.requirements import required_retained
+from collateral.plan.work import SizeUnknownError, data_options
 from collateral.results import layout
 from collateral.results.files import Unsound, read_json
 
@@ -63,7 +63,7 @@ class DataJob(Job):
         try:
             self.workload.sizes(cell)
         except SizeUnknownError:
-            forget |= {"asked": asked_of_retained(self.benchmark, cell)}
+            forget |= {"asked": required_retained(self.benchmark, cell)}
         return forget
 
     @property

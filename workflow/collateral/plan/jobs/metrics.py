@@ -9,7 +9,7 @@ from collateral.contract.attacks import MIA
 from collateral.plan import paths
 from collateral.plan.jobs import list_cell_jobs
 from collateral.plan.jobs._job import CellJob
-from collateral.plan.workload import num_tracked
+from collateral.plan.work import num_tracked
 from collateral.results import layout
 
 # CPU seconds: to start, and for every example of every run, most of them for membership attacks.

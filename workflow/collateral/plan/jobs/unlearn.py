@@ -17,7 +17,7 @@ from collateral.plan.jobs._job import Record, as_json
 from collateral.plan.jobs._method import MethodJob, method_options
 from collateral.plan.jobs._weights import RUN_FILES
 from collateral.plan.preparation import Preparation, preparations_of
-from collateral.plan.workload import num_tracked
+from collateral.plan.work import num_tracked
 from collateral.results import layout
 
 

@@ -10,8 +10,8 @@ from math import prod
 
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs._job import Job
-from collateral.plan.rates import A100
-from collateral.plan.workload import SizeUnknownError, workload_of
+from collateral.plan.throughput import A100
+from collateral.plan.work import SizeUnknownError, workload_of
 
 SLOWNESS = 4
 # The MB that a batch of 256 images of 32 x 32 takes while it trains on a CPU; others: as ResNet-56.

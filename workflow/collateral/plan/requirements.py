@@ -8,12 +8,12 @@ from collateral.config.errors import Place, key_of
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 
 
-def asked_of_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
     """Return the number that each key of the config requires of a cell; defaults require none."""
     return _most(benchmark, _asked(benchmark, cell))
 
 
-def asked_of_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+def required_of_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
     """Return the same for runs that unlearn from shadow models, which retain a share."""
     return _most(benchmark, _of_runs(benchmark, cell, cell.exposed))
 

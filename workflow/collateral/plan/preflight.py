@@ -11,7 +11,6 @@ from collateral.contract.plugins import FORGET, METHOD, MODEL
 from collateral.contract.spelling import looked_for
 from collateral.data._facts import problem_of
 from collateral.plan import paths
-from collateral.plan.asked import asked_of_retained, asked_of_shadows
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import CellJob
@@ -19,8 +18,9 @@ from collateral.plan.jobs._method import MethodJob
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.jobs.split import SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
+from collateral.plan.requirements import required_of_shadows, required_retained
 from collateral.plan.weights_fit import OwnFile, misfits
-from collateral.plan.workload import SizeUnknownError, data_options, workload_of
+from collateral.plan.work import SizeUnknownError, data_options, workload_of
 
 # The keys `classes` and `fractions`, by the parameter of a cell that is made from them.
 OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
@@ -135,7 +135,7 @@ def _size_errors(job: CellJob) -> Iterator[str]:
         retained = workload_of(job.benchmark).sizes(job.cell).retain
     except SizeUnknownError:
         return  # the job that reads the data checks it instead
-    for key, count in asked_of_retained(job.benchmark, job.cell).items():
+    for key, count in required_retained(job.benchmark, job.cell).items():
         if count > retained:
             yield f"{key}: {count}: only {retained} examples are retained in {job.cell.name}"
     if retained <= 0:
@@ -173,7 +173,7 @@ def _shadow_errors(job: CellJob) -> Iterator[str]:
         retained = workload_of(job.benchmark).least_retained(job.cell)
     except SizeUnknownError:
         return
-    for key, count in asked_of_shadows(job.benchmark, job.cell).items():
+    for key, count in required_of_shadows(job.benchmark, job.cell).items():
         if count > retained:
             yield (
                 f"{key}: {count}: a shadow model may retain only {retained} examples in "

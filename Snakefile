@@ -10,8 +10,8 @@ make figures                                                 tables, figures, pa
 from snakemake.utils import min_version
 
 from collateral.plan import lock, paths
-from collateral.plan.cached import lost
 from collateral.plan.gates import last_lines
+from collateral.plan.missing_inputs import find_lost
 
 min_version("9.0")
 
@@ -45,7 +45,7 @@ rule all:
     input:
         paths.INDEX,
         expand(paths.CHECKED, benchmark=GRID),
-        lambda w: lost(GRID.values(), rules.theory.output),
+        lambda w: find_lost(GRID.values(), rules.theory.output),
 
 
 rule paper:

@@ -23,8 +23,8 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.contract.params import TrainingParams
 from collateral.data.cifar100 import CLASS_NAMES
-from collateral.plan.estimate.total import estimate
-from collateral.plan.rates import SHIPPED
+from collateral.plan.estimate import estimate
+from collateral.plan.throughput import SHIPPED
 from collateral.results import layout
 from collateral.results.chain import write_record
 from collateral.results.dataset import Dataset, Labels

@@ -324,7 +324,7 @@ BUGS = (
     Bug(
         "plan",
         "the page is not made again when a chart has changed",
-        "plan/presentation.py",
+        "plan/report_plan.py",
         '"report": ["table", "words", "chart"],',
         '"report": ["table", "words"],',
         ("unit/test_presentation",),
@@ -332,7 +332,7 @@ BUGS = (
     Bug(
         "plan",
         "the page is not made again when its style or scripts have changed",
-        "plan/presentation.py",
+        "plan/report_plan.py",
         'return files_hash(folder, "*.j2")',
         'return files_hash(folder, "*.html.j2")',
         ("unit/test_presentation",),

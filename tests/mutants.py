@@ -43,14 +43,15 @@ QUIET = ("-o", "addopts=", "-p", "no:terminal", "-p", "no:cacheprovider")
 OF_CELLS = ("test_stage_metrics", "test_finding_compute")  # all findings of a cell
 OF_TABLES = ("test_tables", "test_tables_sweeps", "test_figures", "test_figures_accuracy")
 TESTS = {
-    "plan/evaluation": ("test_jobs",),
     "plan/fingerprint": ("test_fingerprint", "test_presentation"),
     "plan/grid": ("test_grid", "test_jobs", "test_preparation", "test_presentation"),
-    "plan/jobs": ("test_jobs", "test_estimate"),
-    "plan/method_jobs": ("test_jobs", "test_estimate"),
+    **{
+        f"plan/jobs/{name}": ("test_jobs", "test_estimate", "test_comparison")
+        for name in ("_method", "_weights", "expose", "metrics", "shadow", "tune", "unlearn")
+    },
     "plan/paths": ("test_paths", "test_jobs"),
     "plan/preparation": ("test_preparation", "test_jobs"),
-    "plan/presentation": ("test_presentation",),
+    "plan/report_plan": ("test_presentation",),
     "findings/columns": ("test_columns",),
     "findings/_shared/compare": (*OF_TABLES, "test_views"),
     "findings/_shared/gaps": ("test_finding_gap", "test_finding_trajectory"),

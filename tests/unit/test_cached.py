@@ -9,8 +9,15 @@ from small_grid import grid
 
 from collateral.cli import main
 from collateral.plan import paths
-from collateral.plan.cached import HOW, MOST_NAMED, complaint, lost, missing, needed
-from collateral.plan.evaluation import EvaluationJob
+from collateral.plan.jobs import kinds
+from collateral.plan.jobs.metrics import MetricsJob
+from collateral.plan.missing_inputs import (
+    MOST_NAMED,
+    describe_missing,
+    find_lost,
+    find_missing,
+    list_needed,
+)
 
 EVERYTHING = {
     "data": {"name": "digits"},
@@ -35,7 +42,7 @@ def benchmark(tmp_path, monkeypatch):
     """A benchmark in a folder that has all of its cache, empty files that they are."""
     monkeypatch.chdir(tmp_path)
     found = grid(**EVERYTHING)
-    for one in needed(found):
+    for one in list_needed(found):
         write(one.path)
     return found
 
@@ -46,14 +53,16 @@ def write(path):
 
 
 def rules_of(benchmark):
-    return {one.path: one.rule for one in needed(benchmark)}
+    return {one.path: one.job.rule for one in list_needed(benchmark)}
 
 
 def test_no_file_is_listed_twice_and_each_by_a_rule_that_presents_nothing(benchmark):
-    listed = [one.path for one in needed(benchmark)]
+    listed = [one.path for one in list_needed(benchmark)]
     assert len(listed) == len({*listed}) > 50
-    assert {*rules_of(benchmark).values()} == HOW.keys()
-    assert HOW.keys().isdisjoint(PRESENT)
+    assert {*rules_of(benchmark).values()}.isdisjoint(PRESENT)
+    by_page = {"metrics", "shadow", "teacher"}  # of these no page needs a file
+    assert {*rules_of(benchmark).values()} == {*kinds(), "track"} - by_page
+    assert all(one.job.remedy for one in list_needed(benchmark))
 
 
 def test_without_retrain_the_base_is_needed_and_no_retrain(tmp_path, monkeypatch):
@@ -65,8 +74,8 @@ def test_without_retrain_the_base_is_needed_and_no_retrain(tmp_path, monkeypatch
 def test_what_metrics_reads_is_among_it(benchmark):
     listed = rules_of(benchmark)
     for cell in benchmark.cells.values():
-        job = EvaluationJob(benchmark, cell)
-        read = [*job.outputs, *job.trials, *job.support_sizes, *job.probes, *job.exposures]
+        job = MetricsJob(benchmark, cell)
+        read = job.results
         read += [job.path(p) for p in (paths.LABELS, paths.SPLIT, paths.NEIGHBOURS, paths.PICTURES)]
         assert {*read} <= listed.keys()
 
@@ -119,17 +128,17 @@ def test_of_shadow_models_what_methods_make_of_them_is_needed_and_not_they(bench
 
 
 def test_without_the_original_no_base_is_needed():
-    assert not any("/base/" in one.path for one in needed(grid(controls=[])))
+    assert not any("/base/" in one.path for one in list_needed(grid(controls=[])))
 
 
 def test_what_is_there_is_not_missing(benchmark):
-    assert missing([benchmark]) == []
+    assert find_missing([benchmark]) == []
 
 
 def test_a_missing_file_is_named_with_the_rule_and_the_place_to_copy_it_from(benchmark):
     path = f"{CELL}/seed-1/ft/outputs.npz"
     Path(path).unlink()
-    first, last = complaint(missing([benchmark])).splitlines()
+    first, last = describe_missing(find_missing([benchmark])).splitlines()
     remedy = "copy it from where it was made, or let `make run` train it (rule unlearn)"
     assert first == f"{path}: missing; {remedy}"
     assert last == "1 missing: no table, figure or page was made"
@@ -138,25 +147,25 @@ def test_a_missing_file_is_named_with_the_rule_and_the_place_to_copy_it_from(ben
 def test_a_folder_in_a_files_place_does_not_do(benchmark):
     Path("results/b/labels.npz").unlink()
     Path("results/b/labels.npz").mkdir()
-    assert [one.rule for one in missing([benchmark])] == ["data"]
+    assert [one.job.rule for one in find_missing([benchmark])] == ["data"]
 
 
 def test_neighbours_need_no_training_where_data_and_embeddings_are_there(benchmark):
     Path(f"{CELL}/neighbours.npz").unlink()
     write("results/b/dataset.npz")
-    (line,) = [one.remedy for one in missing([benchmark])]
+    (line,) = [one.remedy for one in find_missing([benchmark])]
     price = "which takes training: results/b/base/seed-3/embeddings.npz is missing too"
     assert line.endswith(f"let `make run` make it (rule neighbours), {price}")
     for seed in (3, 1):
         write(f"results/b/base/seed-{seed}/embeddings.npz")
-    (line,) = [one.remedy for one in missing([benchmark])]
+    (line,) = [one.remedy for one in find_missing([benchmark])]
     assert line.endswith("let `make run` make it (rule neighbours), without training")
 
 
 def test_of_many_the_first_are_named_and_the_others_counted(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    files = missing([grid(**EVERYTHING)])
-    lines = complaint(files).splitlines()
+    files = find_missing([grid(**EVERYTHING)])
+    lines = describe_missing(files).splitlines()
     assert len(lines) == MOST_NAMED + 2
     assert lines[-2:] == [
         f"... and {len(files) - MOST_NAMED} more",
@@ -165,20 +174,20 @@ def test_of_many_the_first_are_named_and_the_others_counted(tmp_path, monkeypatc
 
 
 def test_a_run_makes_again_what_was_there_once(benchmark):
-    assert lost([benchmark]) == []
+    assert find_lost([benchmark]) == []
     gone = [f"{CELL}/seed-1/ft/record.json", "results/b/labels.npz"]
     for path in gone:
         Path(path).unlink()
-    assert sorted(lost([benchmark])) == sorted(gone)
+    assert sorted(find_lost([benchmark])) == sorted(gone)
 
 
 def test_a_folder_that_is_gone_is_missed_if_numbers_were_made_of_it(benchmark):
     folder = Path(f"{CELL}/seed-1/ft")
     files = sorted(map(str, folder.iterdir()))
     shutil.rmtree(folder)
-    assert lost([benchmark]) == []
+    assert find_lost([benchmark]) == []
     write("results/b/metrics.csv")
-    assert sorted(lost([benchmark])) == files
+    assert sorted(find_lost([benchmark])) == files
 
 
 def test_what_a_finished_page_was_made_of_is_missed_too(benchmark):
@@ -192,26 +201,26 @@ def test_what_a_finished_page_was_made_of_is_missed_too(benchmark):
 
 def lost_pages(benchmark):
     write("results/b/check.done")
-    return {*lost([benchmark])}
+    return {*find_lost([benchmark])}
 
 
 def test_what_the_index_shows_is_missed_once_it_is_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     others = ["results/theory/checks.csv", "results/theory/record.json"]
-    assert lost([], others) == []
+    assert find_lost([], others) == []
     for path in ("results/report.html", others[0]):
         write(path)
-    assert lost([], others) == [others[1]]
+    assert find_lost([], others) == [others[1]]
 
 
 def test_before_anything_is_made_nothing_is_lost(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert lost([grid(**EVERYTHING)]) == []
+    assert find_lost([grid(**EVERYTHING)]) == []
 
 
 def test_the_command_fails_where_something_is_missing(benchmark, capsys, monkeypatch):
     """Records, which are empty files here, are compared in tests/workflow/test_unwatched.py."""
-    monkeypatch.setattr("collateral.commands.cached.stale", lambda _: [])
+    monkeypatch.setattr("collateral.commands.cached.find_stale", lambda _: [])
     Path("mine.yaml").write_text(yaml.safe_dump({"benchmarks": {"b": EVERYTHING}}))
     main(["cached", "--config", "mine.yaml"])
     assert capsys.readouterr() == ("", "")

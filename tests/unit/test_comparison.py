@@ -4,12 +4,19 @@ import pytest
 from small_grid import grid
 
 from collateral.contract.plugins import prepare_values
-from collateral.plan.comparison import compare
-from collateral.plan.evaluation import NeighboursJob, PicturesJob
-from collateral.plan.jobs import DataJob, GivenJob, RetrainJob, SplitJob
-from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
-from collateral.plan.probe_jobs import ProbeJob
-from collateral.plan.shadow_jobs import ShadowJob, expose_job
+from collateral.plan.diff import compare
+from collateral.plan.jobs.data import DataJob
+from collateral.plan.jobs.expose import ExposeJob
+from collateral.plan.jobs.given import GivenJob
+from collateral.plan.jobs.neighbours import NeighboursJob
+from collateral.plan.jobs.pictures import PicturesJob
+from collateral.plan.jobs.probe import ProbeJob
+from collateral.plan.jobs.retrain import RetrainJob
+from collateral.plan.jobs.shadow import ShadowJob
+from collateral.plan.jobs.split import SplitJob
+from collateral.plan.jobs.teacher import TeacherJob
+from collateral.plan.jobs.tune import TuneJob
+from collateral.plan.jobs.unlearn import UnlearnJob
 from collateral.results.chain import content_hash, read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
 
@@ -26,13 +33,13 @@ def finished(tmp_path):
     benchmark = grid(**TUNED)
     cell = benchmark.cells[CELL]
     run, data = cell.runs["ft"], DataJob(benchmark)
-    retrain, tune = RetrainJob(benchmark, cell), tune_job(benchmark, cell, "ft")
+    retrain, tune = RetrainJob(benchmark, cell, 3), TuneJob(benchmark, cell, "ft")
     training = benchmark.config.base.model_dump(mode="json", exclude=NOT_TRAINING)
-    trained = {"model": "resnet8", "seed": 3, "code": retrain.training_code, "params": training}
+    trained = {"model": "resnet8", "seed": 3, "code": retrain.code, "params": training}
     method = {"model": "resnet8", "seed": 3, "method": "ft"}
     values = {**run.params.model_dump(mode="json"), "lr": 0.1}
     trials = {"trials": [[{"lr": 0.01}, {"lr": 0.1}], '{"lr": 0.01}'], "select": "paper"}
-    unlearn = UnlearnJob(benchmark, cell, run, 3)
+    unlearn = UnlearnJob(benchmark, cell, 3, "ft")
     chosen = {"kind": "class_part", "class": "digit_3", "fraction": 0.5, "order": "first"}
     about = {"name": "digits", "options": {}, "code": data.code, "seen": data.name}
     write(tmp_path, "data.json", about)
@@ -121,8 +128,8 @@ def test_another_rule_of_selection_is_named(finished):
 def test_a_teacher_that_tuning_now_asks_is_missing_and_one_of_other_values_is_named(finished):
     benchmark, name = grid(**TUNED, select="teacher"), f"{CELL}/local_teacher/record.json"
     assert compare(benchmark, finished).missing == [name]
-    job = teacher_job(benchmark, benchmark.cells[CELL])
-    values = prepare_values("ltd", job.run.params)
+    job = TeacherJob(benchmark, benchmark.cells[CELL])
+    values = prepare_values("ltd", job.spec.params)
     about = {"model": "resnet8", "seed": 3, "code": job.code, "params": {**values, "k": 5}}
     write(finished, name, about, INPUTS)
     found = compare(benchmark, finished).different
@@ -164,7 +171,7 @@ def test_given_weights_are_compared_by_the_hash_of_their_file(finished):
     plan = grid(**TUNED, given={"theirs": {"weights": str(finished / "theirs.pt")}})
     name = f"{CELL}/seed-3/theirs/record.json"
     assert compare(plan, finished).missing == [name]
-    job = GivenJob(plan, plan.cells[CELL], "theirs")
+    job = GivenJob(plan, plan.cells[CELL], 3, "theirs")
     own = {"name": "theirs.pt", "hash": content_hash(finished / "theirs.pt"), "rename": {}}
     about = {"run": "theirs", "model": "resnet8", "code": job.code, "seed": 3, "weights": own}
     write(finished, name, about, INPUTS[:2])
@@ -260,8 +267,8 @@ def with_pool(root):
         about = {"model": "resnet8", "seed": member, "code": code, "params": training}
         about |= {"run": "shadow", "pool": POOL["shadows"]}
         write(root, f"shadows/member-{member}/record.json", about, INPUTS[:1])
-    job = expose_job(benchmark, benchmark.cells[CELL], "ft")
-    values = {**job.run.params.model_dump(mode="json"), "lr": 0.1}
+    job = ExposeJob(benchmark, benchmark.cells[CELL], "ft")
+    values = {**job.spec.params.model_dump(mode="json"), "lr": 0.1}
     about = {"run": "ft", "model": "resnet8", "seed": 3, "code": job.code, "params": values}
     files = [
         f"shadows/member-{m}/{n}" for m in range(6) for n in ("model.safetensors", "margins.npz")

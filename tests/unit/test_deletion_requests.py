@@ -21,8 +21,8 @@ from collateral.data._facts import size_of
 from collateral.data._forget import choose
 from collateral.data._reading.listing import known_tree
 from collateral.data.forget import files, where
-from collateral.plan.jobs import DataJob
-from collateral.plan.soundness import check_plan
+from collateral.plan.jobs.data import DataJob
+from collateral.plan.preflight import check_plan
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 
@@ -290,7 +290,7 @@ def test_from_the_cache_nobody_misses_the_folder(tmp_path):
     known_tree.cache_clear()
     check_plan({"b": benchmark})
     assert DataJob(benchmark).code == code
-    assert DataJob(benchmark).files == []
+    assert DataJob(benchmark).user_files == []
 
 
 def test_another_file_in_the_folder_is_another_job(tmp_path):
@@ -365,7 +365,7 @@ def test_a_data_set_outside_the_repository_tells_as_much_before_any_job(tmp_path
         benchmark = grid(plugins, cells={"gone": {"forget": forget}}, **changes)
         check_plan({"b": benchmark})
         job = DataJob(benchmark)
-        assert job.files == ["own.txt"]
+        assert job.user_files == ["own.txt"]
         assert job.code.endswith(" as it is")
         labels = DATA.load("squares").load(DATA.load("squares").Options()).labels
         assert choose(labels, "where", {"column": "subject", "is": [17]})[0].tolist() == [0, 1]

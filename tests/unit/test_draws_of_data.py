@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from collateral.data._reading.share import drawn
 from image_files import write_image
 
 from collateral.data._reading.listing import tree_of
-from collateral.data._reading.share import drawn
 from collateral.data.forget import class_part, classes_part, random_part
 from collateral.results.dataset import Labels
 

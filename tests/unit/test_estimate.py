@@ -16,21 +16,31 @@ from collateral.contract.params import MethodParams
 from collateral.contract.plugins import MODEL, add_plugins
 from collateral.contract.work import Sizes, Work, training
 from collateral.models._facts import facts_of
-from collateral.plan.estimate.disk import (
-    NUM_SHOWN,
-    benchmark_bytes,
+from collateral.plan.estimate import (
+    PRESENTING_SECONDS,
+    SHARED_SECONDS,
+    START_SECONDS,
+    WARM_START_SECONDS,
     checkpoint_bytes,
-    run_bytes,
+    duration,
+    estimate,
 )
-from collateral.plan.estimate.jobs import benchmark_jobs, shared_jobs
-from collateral.plan.estimate.total import START_SECONDS, WARM_START_SECONDS, estimate
-from collateral.plan.estimate.words import duration
 from collateral.plan.grid import build_grid
-from collateral.plan.jobs import BaseJob, RetrainJob
-from collateral.plan.limits import memory_mb, minutes
-from collateral.plan.method_jobs import UnlearnJob
-from collateral.plan.rates import A100, CPU, Rate, Rates, read_rates
-from collateral.plan.workload import SizeUnknownError, WorkError, Workload, num_tracked
+from collateral.plan.jobs import list_jobs
+from collateral.plan.jobs._disk import run_bytes
+from collateral.plan.jobs.base import BaseJob
+from collateral.plan.jobs.expose import ExposeJob
+from collateral.plan.jobs.pictures import NUM_IMAGES
+from collateral.plan.jobs.probe import ProbeJob
+from collateral.plan.jobs.retrain import RetrainJob
+from collateral.plan.jobs.shadow import ShadowJob
+from collateral.plan.jobs.support_size import SupportSizeJob
+from collateral.plan.jobs.teacher import TeacherJob
+from collateral.plan.jobs.tune import TuneJob
+from collateral.plan.jobs.unlearn import UnlearnJob
+from collateral.plan.resources import memory_mb, minutes
+from collateral.plan.throughput import A100, CPU, Rate, Rates, read_rates
+from collateral.plan.work import SizeUnknownError, WorkError, Workload, num_tracked
 from collateral.stages import neighbours
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +70,27 @@ def cell_of(work):
     return next(iter(work.benchmark.cells.values()))
 
 
+def job(work, kind, *fields):
+    """Return a job of the only cell."""
+    return kind(work.benchmark, cell_of(work), *fields)
+
+
+def base(work):
+    return BaseJob(work.benchmark, 0).work
+
+
+def jobs_of(work):
+    return [*list_jobs(work.benchmark)]
+
+
+def taken_by(work):
+    """Return the disk space by rule."""
+    taken = Counter()
+    for one in jobs_of(work):
+        taken[one.rule] += one.bytes
+    return taken
+
+
 def only(trained=0.0, seen=0.0):
     """Return the work of ResNet-8 alone."""
     return Work({"resnet8": trained} if trained else {}, {"resnet8": seen} if seen else {})
@@ -67,34 +98,31 @@ def only(trained=0.0, seen=0.0):
 
 def test_training_from_scratch_is_counted_with_its_evaluation():
     work = workload()
-    assert work.base() == only(3 * TRAIN, ALL)
-    assert work.retrain(cell_of(work)) == only(3 * RETAIN, ALL)
+    assert base(work) == only(3 * TRAIN, ALL)
+    assert job(work, RetrainJob, 0).work == only(3 * RETAIN, ALL)
 
 
 def test_choosing_the_epoch_is_counted():
     work = workload(base={"epochs": 3, "checkpoint": "best_test"})
-    assert work.base() == only(3 * TRAIN, 3 * TEST + ALL)
+    assert base(work) == only(3 * TRAIN, 3 * TEST + ALL)
     work = workload(base={"epochs": 3, "checkpoint": "best_validation", "validation_share": 0.1})
-    assert work.base() == only(3 * 0.9 * TRAIN, 3 * 0.1 * TRAIN + ALL)
+    assert base(work) == only(3 * 0.9 * TRAIN, 3 * 0.1 * TRAIN + ALL)
 
 
 def test_trials_are_counted_with_the_defaults_and_runs_once():
     work = workload()
-    cell = cell_of(work)
-    assert work.tune(cell, cell.runs["ft"]) == only(4 * 2 * RETAIN, 4 * ALL)
-    assert work.run(cell, cell.runs["ft"], 0) == only(2 * RETAIN, ALL)
+    assert job(work, TuneJob, "ft").work == only(4 * 2 * RETAIN, 4 * ALL)
+    assert job(work, UnlearnJob, 0, "ft").work == only(2 * RETAIN, ALL)
 
 
 def test_a_run_that_shares_with_nobody_prepares_itself():
     work = workload()
-    cell = cell_of(work)
-    assert work.run(cell, cell.runs["salun"], 0) == only(TRAIN + FORGET, ALL)
+    assert job(work, UnlearnJob, 0, "salun").work == only(TRAIN + FORGET, ALL)
 
 
 def test_a_tuned_run_costs_the_mean_over_its_grid():
     work = workload(methods={"ga": {"epochs": [1, 3], "lr": 0.1}})
-    cell = cell_of(work)
-    assert work.run(cell, cell.runs["ga"], 0) == only(2 * FORGET, ALL)
+    assert job(work, UnlearnJob, 0, "ga").work == only(2 * FORGET, ALL)
 
 
 def test_teachers_on_supports_of_every_size_are_counted_by_it_whatever_replaces_k():
@@ -106,15 +134,15 @@ def test_teachers_on_supports_of_every_size_are_counted_by_it_whatever_replaces_
         for replaced in ({}, {"k_each": 7}, {"min_similarity": 0.5})
     ]
     for work in works:
-        assert work.support_size(cell_of(work)) == only(2 * (20 + 60), 2 * TRAIN)
+        assert job(work, SupportSizeJob, 0).work == only(2 * (20 + 60), 2 * TRAIN)
 
 
 def test_what_is_prepared_is_worked_for_once():
     """Whatever jobs prepare, SalUn's gradient is taken once a seed."""
     work = workload(methods={"salun": {"epochs": 1, "lr": [0.1, 0.2]}})
     trained = Counter()
-    for job in benchmark_jobs(work):
-        trained[job.rule] += job.count * job.work.trained.get("resnet8", 0)
+    for one in jobs_of(work):
+        trained[one.rule] += one.work.trained.get("resnet8", 0)
     runs, trials, seeds = 3 * TRAIN, 3 * TRAIN, 3
     methods = trained.total() - trained["base"] - trained["retrain"]
     assert methods == pytest.approx(runs + trials + seeds * FORGET)
@@ -140,9 +168,8 @@ def test_jobs_are_counted_rule_by_rule():
     sizes = {"support_size": {"method": "ltd", "k": [20, 60]}}
     methods = {"ltd": {"lr": [0.1, 0.2]}, "ft": {}}
     work = workload(methods=methods, controls=["original", "ideal"], **sizes)
-    jobs = Counter()
-    for job in (*benchmark_jobs(work), *shared_jobs()):
-        jobs[job.rule] += job.count
+    jobs = Counter(one.rule for one in jobs_of(work))
+    jobs.update([*PRESENTING_SECONDS, *SHARED_SECONDS])
     once = ("data", "split", "base", "neighbours", "pictures", "metrics", "tune")
     present = ("plan", "gather", "tables", "figures", "theory", "report", "index", "check")
     seeds = {"retrain": 3, "support_size": 3, "unlearn": 3 * len(("ltd", "ft", "ideal"))}
@@ -157,41 +184,39 @@ def test_models_that_are_used_once_more_are_counted():
     relearn = {"steps": 10, "batch_size": 8}
     work = workload(probe={"relearn": relearn, "residual": {"count": 100}, "zrf": {}})
     seen = 4 * (11 * 15 + 100 * FORGET) + FORGET
-    assert work.probe(cell_of(work)) == only(4 * 10 * 15, seen)
-    assert workload(probe=["zrf"]).probe(cell_of(work)) == only(0, FORGET)
-    assert benchmark_bytes(work)["probe"] == 3 * (4 * FORGET * (4 + 4) + 3 * 4096)
-    assert benchmark_bytes(workload())["probe"] == 0
+    assert job(work, ProbeJob, 0).work == only(4 * 10 * 15, seen)
+    assert job(workload(probe=["zrf"]), ProbeJob, 0).work == only(0, FORGET)
+    assert taken_by(work)["probe"] == 3 * (4 * FORGET * (4 + 4) + 3 * 4096)
+    assert taken_by(workload())["probe"] == 0
 
 
 def test_probes_are_one_job_a_cell_and_seed_and_change_no_other():
     plain, probed = (
-        [job for job in benchmark_jobs(work)]
+        [(one.rule, one.out, one.work) for one in jobs_of(work)]
         for work in (workload(), workload(probe=["relearn", "residual", "zrf"]))
     )
-    assert [job for job in probed if job.rule != "probe"] == plain
-    assert [job.count for job in probed if job.rule == "probe"] == [3]
+    assert [one for one in probed if one[0] != "probe"] == plain
+    assert len([one for one in probed if one[0] == "probe"]) == 3
 
 
 SHADOWS = {"shadows": {"count": 8, "share": 0.5}}
 
 
 def test_a_shadow_model_is_trained_on_its_share_and_looks_at_the_train_set():
-    assert workload(**SHADOWS).shadow() == only(3 * TRAIN / 2, TRAIN)
+    assert ShadowJob(workload(**SHADOWS).benchmark, 0).work == only(3 * TRAIN / 2, TRAIN)
 
 
 def test_a_method_unlearns_from_every_shadow_model_what_its_share_has():
     work = workload(**SHADOWS)
-    cell = cell_of(work)
-    assert work.expose(cell, cell.runs["ft"]) == only(8 * 2 * RETAIN / 2, 8 * TRAIN)
+    assert job(work, ExposeJob, "ft").work == only(8 * 2 * RETAIN / 2, 8 * TRAIN)
     # One epoch, and the gradient that is prepared for each model.
     salun = 8 * (TRAIN / 2 + FORGET / 2)
-    assert work.expose(cell, cell.runs["salun"]) == only(salun, 8 * TRAIN)
+    assert job(work, ExposeJob, "salun").work == only(salun, 8 * TRAIN)
 
 
 def test_a_tuned_method_costs_the_mean_over_its_grid_on_shadow_models_too():
     work = workload(methods={"ga": {"epochs": [1, 3], "lr": 0.1}}, **SHADOWS)
-    cell = cell_of(work)
-    assert work.expose(cell, cell.runs["ga"]) == only(8 * 2 * FORGET / 2, 8 * TRAIN)
+    assert job(work, ExposeJob, "ga").work == only(8 * 2 * FORGET / 2, 8 * TRAIN)
 
 
 def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
@@ -199,10 +224,7 @@ def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
         work = workload(
             classes=[0, 1, 2], controls=["original", "ideal"], methods=methods, **changes
         )
-        jobs = Counter()
-        for job in benchmark_jobs(work):
-            jobs[job.rule] += job.count
-        return jobs
+        return Counter(one.rule for one in jobs_of(work))
 
     methods = {"ltd": {"k": 20}, "ft": {}}
     more = counted(**SHADOWS)
@@ -212,7 +234,7 @@ def test_the_pool_is_one_for_all_cells_and_a_job_is_a_cell_and_method():
 
 def test_shadow_models_and_margins_take_their_room():
     work = workload(**SHADOWS)
-    found, without = benchmark_bytes(work), benchmark_bytes(workload())
+    found, without = taken_by(work), taken_by(workload())
     weights = 4 * (78_426 - 6 * 65)
     assert found["shadow"] == pytest.approx(8 * (weights + 5 * TRAIN + 9 * 4096))
     assert found["expose"] == 2 * (8 * TRAIN * 9 + 9 * 4096)
@@ -224,7 +246,7 @@ def test_a_run_takes_what_its_files_take():
     weights = 4 * (78_426 - 6 * 65)  # of ten classes, as tests/contract/test_models.py has them
     outputs = ALL * (2 * 4 + 4 + 8)
     assert run_bytes(work) == pytest.approx(weights + outputs + 9 * 4096)
-    taken = benchmark_bytes(work)
+    taken = taken_by(work)
     assert taken["retrain"] == 3 * run_bytes(work)
     assert taken["base"] == run_bytes(work) + ALL * 64 * 4
     assert "original" not in taken
@@ -233,11 +255,11 @@ def test_a_run_takes_what_its_files_take():
 def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():
     """Of the base and two epochs four bytes of confidence and two of prediction, an example."""
     plain, tracked = workload(), workload(track=["ft"])
-    jobs = [{job.rule: job for job in benchmark_jobs(work)} for work in (plain, tracked)]
+    jobs = [{one.rule: one for one in jobs_of(work)} for work in (plain, tracked)]
     assert "track" in jobs[1] and "track" not in jobs[0]
     assert jobs[1]["metrics"].seconds - jobs[0]["metrics"].seconds == pytest.approx(3 * 3 * 0.1)
     kept = ALL * 3 * (4 + 2)
-    taken, before = benchmark_bytes(tracked), benchmark_bytes(plain)
+    taken, before = taken_by(tracked), taken_by(plain)
     assert taken["track"] == 3 * (run_bytes(plain) + kept)
     assert taken["track"] + taken["unlearn"] == before["unlearn"] + 3 * kept
     assert checkpoint_bytes(tracked) == checkpoint_bytes(plain) + kept
@@ -268,7 +290,7 @@ def test_a_tracked_run_has_as_many_epochs_as_its_steps_fill(method, params, expe
 
 def test_the_images_beside_similarities_are_the_most_that_the_stage_keeps():
     near = neighbours.NUM_SHOWN["train"] + neighbours.NUM_SHOWN["test"]
-    assert 2 * near + neighbours.NUM_SHOWN["forget"] == NUM_SHOWN
+    assert 2 * near + neighbours.NUM_SHOWN["forget"] == NUM_IMAGES
 
 
 COUCH = {"ft": 158.6, "rl": 154.4, "ltd": 226.5, "amun": 171.0}
@@ -354,8 +376,7 @@ def test_a_default_trial_that_prepares_is_counted():
     """LTD's default k is 1000; its teacher takes all 210 that are retained."""
     ltd = {"teacher_epochs": 2, "epochs": 1, "k": [20, 60]}
     work = workload(methods={"ltd": ltd})
-    cell = cell_of(work)
-    trained = work.tune(cell, cell.runs["ltd"]).trained["resnet8"]
+    trained = job(work, TuneJob, "ltd").work.trained["resnet8"]
     assert trained == 2 * (20 + 60 + RETAIN) + 3 * TRAIN
 
 
@@ -382,7 +403,7 @@ class Params(MethodParams):
         add_plugins([write_method(tmp_path, name, params)])
         work = workload(methods={name: {}})
         cell = cell_of(work)
-        job = UnlearnJob(work.benchmark, cell, cell.runs[name], 0)
+        job = UnlearnJob(work.benchmark, cell, 0, name)
         with pytest.raises(WorkError, match=rf"collateral\.methods\.{name}\.params: .*{message}"):
             minutes(job, 1)
 
@@ -408,7 +429,7 @@ def test_data_that_cannot_be_read_leave_the_least(tmp_path, kind):
     if kind != "missing":
         damaged(path) if kind == "damaged" else path.write_text("x")
     benchmark = own_data(path)
-    assert minutes(BaseJob(benchmark), 1) == 30
+    assert minutes(BaseJob(benchmark, 0), 1) == 30
     assert memory_mb(benchmark, 1) == 4400
     with pytest.raises(SizeUnknownError, match=rf"data\.path: .*{path.name}"):
         _ = Workload(benchmark).size
@@ -418,8 +439,8 @@ def test_a_forget_set_that_cannot_be_counted_leaves_the_least(tmp_path):
     (tmp_path / "listed.txt").write_text("one\n")
     cells = {"listed": {"forget": {"kind": "index_file", "path": str(tmp_path / "listed.txt")}}}
     benchmark = workload(cells=cells, base={"epochs": 100_000}).benchmark
-    assert minutes(BaseJob(benchmark), 1) > 30
-    assert minutes(RetrainJob(benchmark, benchmark.cells["listed"]), 1) == 30
+    assert minutes(BaseJob(benchmark, 0), 1) > 30
+    assert minutes(RetrainJob(benchmark, benchmark.cells["listed"], 0), 1) == 30
 
 
 def test_hours_are_those_of_all_jobs():
@@ -601,11 +622,11 @@ def test_the_teacher_that_tuning_asks_is_counted_once(ltd):
     methods = {"ft": {"lr": [0.1, 0.2]}, "ltd": given}
     trained, jobs = {}, {}
     for rule in ("paper", "teacher"):
-        found = [*benchmark_jobs(workload(methods=methods, select=rule))]
-        trained[rule] = sum(job.count * job.work.trained.get("resnet8", 0) for job in found)
-        jobs[rule] = {job.rule: job for job in found}
+        found = jobs_of(workload(methods=methods, select=rule))
+        trained[rule] = sum(one.work.trained.get("resnet8", 0) for one in found)
+        jobs[rule] = {one.rule: one for one in found}
     assert "teacher" not in jobs["paper"]
-    assert jobs["teacher"]["teacher"].count == 1
+    assert [one.rule for one in found].count("teacher") == 1
     assert jobs["teacher"]["teacher"].work == only(3 * 2 * 20, TRAIN)
     assert trained["teacher"] == pytest.approx(trained["paper"])
 
@@ -613,6 +634,6 @@ def test_the_teacher_that_tuning_asks_is_counted_once(ltd):
 def test_a_teacher_without_ltd_is_work_of_its_own():
     changes = {"methods": {"ft": {"lr": [0.1, 0.2]}}}
     plain, asked = (workload(**changes, select=rule) for rule in ("paper", "teacher"))
-    more = benchmark_bytes(asked)["teacher"] - benchmark_bytes(plain)["teacher"]
+    more = taken_by(asked)["teacher"] - taken_by(plain)["teacher"]
     assert more == 4 * (RETAIN + FORGET * 4)
-    assert asked.teacher(cell_of(asked)).trained == {"resnet8": 250 * RETAIN}
+    assert job(asked, TeacherJob).work.trained == {"resnet8": 250 * RETAIN}

@@ -15,7 +15,7 @@ from collateral.data import folder
 from collateral.data._facts import size_of, state_of
 from collateral.data._reading.listing import known_tree
 from collateral.data._reading.test_set import GroupDraw
-from collateral.plan.soundness import check_plan
+from collateral.plan.preflight import check_plan
 from collateral.results.dataset import Labels
 
 CLASSES = ("cat", "dog")

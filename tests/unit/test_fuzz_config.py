@@ -16,15 +16,11 @@ from collateral.config.errors import ConfigError, key_of
 from collateral.config.load import load
 from collateral.config.yaml import parse
 from collateral.contract.plugins import DATA, FORGET, METHOD, MODEL
-from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.grid import Benchmark, Cell, build_grid
-from collateral.plan.jobs import BaseJob, DataJob, RetrainJob, SplitJob
-from collateral.plan.limits import memory_mb, minutes
-from collateral.plan.method_jobs import UnlearnJob, support_size_job, tune_job
-from collateral.plan.presentation import plan_hash
-from collateral.plan.probe_jobs import ProbeJob
-from collateral.plan.shadow_jobs import expose_job
-from collateral.plan.soundness import check_plan
+from collateral.plan.grid import Benchmark, build_grid
+from collateral.plan.jobs import list_jobs
+from collateral.plan.preflight import check_plan
+from collateral.plan.report_plan import plan_hash
+from collateral.plan.resources import memory_mb, minutes
 
 # Every key of the schema stands in one of them.
 VALID = [
@@ -207,40 +203,19 @@ def planned(config: Any) -> int:
     return sum(len([*_asked(benchmark)]) for benchmark in grid.values())
 
 
+# The properties of jobs that rules use; a kind of job has some of them.
+USED_BY_RULES = (
+    *("base", "code", "data_options", "embeddings", "forget", "keep", "kind", "model", "models"),
+    *("name", "options", "own", "prepared", "prepared_by", "results", "retrained", "seed", "seeds"),
+    *("selected", "shadows", "start", "teacher", "training", "user_files", "weights", "withheld"),
+)
+
+
 def _asked(benchmark: Benchmark) -> Iterator[Any]:
-    data = DataJob(benchmark)
-    yield data.name, data.options, data.forget, data.files, data.code
-    base = BaseJob(benchmark)
-    yield base.training, base.training_code, minutes(base, 1), memory_mb(benchmark, 3)
-    yield plan_hash(benchmark), benchmark.labels()
-    for cell in benchmark.cells.values():
-        yield from _asked_of_cell(benchmark, cell)
-
-
-def _asked_of_cell(benchmark: Benchmark, cell: Cell) -> Iterator[Any]:
-    split, retrain = SplitJob(benchmark, cell), RetrainJob(benchmark, cell)
-    yield split.kind, split.options, split.files, split.code
-    yield retrain.training, minutes(retrain, 2)
-    evaluation = EvaluationJob(benchmark, cell)
-    yield evaluation.options, evaluation.outputs, evaluation.embeddings
-    yield evaluation.trials, evaluation.support_sizes, evaluation.probes
-    for run in cell.exposed:
-        exposing = expose_job(benchmark, cell, run.name)
-        yield exposing.options, exposing.shadows, exposing.code, minutes(exposing, 1)
-    for method in cell.tuned:
-        tune = tune_job(benchmark, cell, method)
-        yield tune.options, tune.base, tune.sources, tune.code, minutes(tune, 1)
-    for seed in benchmark.seeds:
-        for run in cell.unlearned:
-            job = UnlearnJob(benchmark, cell, run, seed)
-            yield job.options, job.base, job.sources, job.selected, job.retrained
-            yield job.code, minutes(job, 1), run.label
-        if cell.support_sized:
-            sizes = support_size_job(benchmark, cell, seed)
-            yield sizes.options, sizes.selected, sizes.code, minutes(sizes, 1)
-        if cell.probed:
-            probe = ProbeJob(benchmark, cell, seed)
-            yield probe.options, probe.models, probe.code, minutes(probe, 1)
+    yield plan_hash(benchmark), benchmark.labels(), memory_mb(benchmark, 3)
+    for job in list_jobs(benchmark):
+        yield [getattr(job, name) for name in USED_BY_RULES if hasattr(type(job), name)]
+        yield minutes(job, 1), job.rule, job.files, job.sources, job.own_files
 
 
 def outcome(raw: Any) -> str:

@@ -13,11 +13,11 @@ from collateral.config.yaml import parse
 from collateral.data._reading.listing import known_tree
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
-from collateral.plan.presentation import plan_of
+from collateral.plan.preflight import check_plan
 from collateral.plan.proposal import InitRequest, propose
 from collateral.plan.proposal_text import format_yaml
-from collateral.plan.rates import SHIPPED
-from collateral.plan.soundness import check_plan
+from collateral.plan.report_plan import plan_of
+from collateral.plan.throughput import SHIPPED
 
 
 @pytest.fixture(autouse=True)

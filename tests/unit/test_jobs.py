@@ -9,12 +9,21 @@ from small_grid import grid
 
 from collateral.config.errors import ConfigError
 from collateral.contract.plugins import MODEL
-from collateral.plan.evaluation import EvaluationJob
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.jobs import BaseJob, DataJob, GivenJob, RetrainJob, SplitJob
-from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
-from collateral.plan.probe_jobs import ProbeJob
-from collateral.plan.shadow_jobs import ShadowJob, expose_job
+from collateral.plan.jobs.base import BaseJob
+from collateral.plan.jobs.data import DataJob
+from collateral.plan.jobs.expose import ExposeJob
+from collateral.plan.jobs.given import GivenJob
+from collateral.plan.jobs.metrics import MetricsJob
+from collateral.plan.jobs.neighbours import NeighboursJob
+from collateral.plan.jobs.probe import ProbeJob
+from collateral.plan.jobs.retrain import RetrainJob
+from collateral.plan.jobs.shadow import ShadowJob
+from collateral.plan.jobs.split import SplitJob
+from collateral.plan.jobs.support_size import SupportSizeJob
+from collateral.plan.jobs.teacher import TeacherJob
+from collateral.plan.jobs.tune import TuneJob
+from collateral.plan.jobs.unlearn import UnlearnJob
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}
@@ -23,17 +32,22 @@ SHARED = {"base": {"sharing": "shared"}}
 def unlearn(run, seed, plugins=None, **changes):
     benchmark = grid(plugins, **changes)
     cell = benchmark.cells["digit_3-50"]
-    return UnlearnJob(benchmark, cell, cell.runs[run], seed)
+    return UnlearnJob(benchmark, cell, seed, run)
 
 
 def tune(method, plugins=None, **changes):
     benchmark = grid(plugins, **changes)
-    return tune_job(benchmark, benchmark.cells["digit_3-50"], method)
+    return TuneJob(benchmark, benchmark.cells["digit_3-50"], method)
 
 
 def evaluation(**changes):
     benchmark = grid(**changes)
-    return EvaluationJob(benchmark, benchmark.cells["digit_3-50"])
+    return MetricsJob(benchmark, benchmark.cells["digit_3-50"])
+
+
+def read_by(job, name):
+    """Return the files of a name that metrics read."""
+    return [file for file in job.results if file.endswith(f"/{name}")]
 
 
 def option(text, name):
@@ -49,7 +63,7 @@ def option(text, name):
 def test_a_data_set_is_told_its_options_and_not_its_name():
     job = DataJob(grid(data={"name": "digits", "per_class": 20}))
     assert job.name == "digits"
-    assert json.loads(job.options) == {"per_class": 20}
+    assert json.loads(job.data_options) == {"per_class": 20}
     assert job.code == stage_code("data", "collateral.data.digits")
 
 
@@ -74,10 +88,10 @@ def test_a_data_set_is_told_the_first_forget_sets_where_all_are_too_many():
 def test_files_of_the_users_own_are_inputs_as_far_as_they_are_there(tmp_path):
     (tmp_path / "train.npz").touch()
     data = {"name": "arrays", "path": str(tmp_path / "train.npz"), "test_path": "no.npz"}
-    assert DataJob(grid(data=data, classes=[1])).files == [str(tmp_path / "train.npz")]
-    assert DataJob(grid()).files == []
+    assert DataJob(grid(data=data, classes=[1])).user_files == [str(tmp_path / "train.npz")]
+    assert DataJob(grid()).user_files == []
     data["test_path"] = None
-    assert DataJob(grid(data=data, classes=[1])).files == [str(tmp_path / "train.npz")]
+    assert DataJob(grid(data=data, classes=[1])).user_files == [str(tmp_path / "train.npz")]
 
 
 def test_where_only_the_data_tell_their_size_the_job_is_told_what_must_be_left():
@@ -96,29 +110,34 @@ def listed(path):
 def test_a_list_of_indices_is_an_input(tmp_path):
     (tmp_path / "mine.txt").touch()
     job = listed(tmp_path / "mine.txt")
-    assert job.files == [str(tmp_path / "mine.txt")]
-    assert json.loads(job.options) == {"path": str(tmp_path / "mine.txt")}
+    assert job.user_files == [str(tmp_path / "mine.txt")]
+    assert json.loads(job.forget) == {"path": str(tmp_path / "mine.txt")}
     assert job.code == stage_code("split", "collateral.data.forget.index_file")
 
 
 def test_a_list_that_is_missing_is_named_unless_its_split_is_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"benchmarks\.b\.cells\.mine\.forget\.path: 'mine.txt'"):
-        _ = listed("mine.txt").files
+        _ = listed("mine.txt").user_files
     split = tmp_path / "results/b/mine/split.json"
     split.parent.mkdir(parents=True)
     split.touch()
-    assert listed("mine.txt").files == []
+    assert listed("mine.txt").user_files == []
 
 
 # Training from scratch.
 
 
+def trained(benchmark):
+    """Return the jobs of the base and of Retrain of the first seed."""
+    return BaseJob(benchmark, 3), RetrainJob(benchmark, benchmark.cells["digit_3-50"], 3)
+
+
 def test_base_and_retrained_models_are_trained_alike():
     benchmark = grid(base={"epochs": 7, "sharing": "shared"})
-    base, retrain = BaseJob(benchmark), RetrainJob(benchmark, benchmark.cells["digit_3-50"])
+    base, retrain = trained(benchmark)
     assert base.training == retrain.training
-    assert base.training_code == retrain.training_code
+    assert base.code == retrain.code
     values = json.loads(base.training)
     assert values["epochs"] == 7
     assert not {"sharing", "weights", "rename"} & values.keys()
@@ -127,22 +146,23 @@ def test_base_and_retrained_models_are_trained_alike():
 def test_base_and_retrain_start_from_one_file(tmp_path):
     file = tmp_path / "my weights.pt"
     benchmark = grid(init={"weights": str(file), "rename": {"module.": ""}})
-    base, retrain = BaseJob(benchmark), RetrainJob(benchmark, benchmark.cells["digit_3-50"])
-    assert shlex.split(base.start_of(3)) == ["--init", str(file), "--rename", '{"module.": ""}']
-    assert retrain.start == base.start_of(3)
-    assert base.files_of(3) == retrain.start_files == []
+    base, retrain = trained(benchmark)
+    assert shlex.split(base.start) == ["--init", str(file), "--rename", '{"module.": ""}']
+    assert retrain.start == base.start
+    assert base.weights == retrain.weights == []
     file.touch()
-    assert base.files_of(3) == retrain.start_files == [str(file)]
+    assert base.weights == retrain.weights == [str(file)]
 
 
 def test_a_base_of_ones_own_is_not_trained_and_retrain_does_not_start_from_it(tmp_path):
     files = [tmp_path / f"own-{seed}.pt" for seed in (3, 1, 2)]
     benchmark = grid(base={"weights": str(tmp_path / "own-{seed}.pt"), "epochs": 7})
-    base, retrain = BaseJob(benchmark), RetrainJob(benchmark, benchmark.cells["digit_3-50"])
+    base, retrain = trained(benchmark)
     files[1].touch()
-    assert [base.start_of(seed) for seed in (3, 1, 2)] == [f"--weights {file}" for file in files]
-    assert [base.files_of(seed) for seed in (3, 1, 2)] == [[], [str(files[1])], []]
-    assert (retrain.start, retrain.start_files) == ("", [])
+    bases = [BaseJob(benchmark, seed) for seed in (3, 1, 2)]
+    assert [job.start for job in bases] == [f"--weights {file}" for file in files]
+    assert [job.weights for job in bases] == [[], [str(files[1])], []]
+    assert (retrain.start, retrain.weights) == ("", [])
     assert base.training == "{}" and json.loads(retrain.training)["epochs"] == 7
     assert base.work.trained == {} and retrain.work.trained["resnet8"] > 0
 
@@ -150,14 +170,14 @@ def test_a_base_of_ones_own_is_not_trained_and_retrain_does_not_start_from_it(tm
 def test_a_retrained_model_of_ones_own_is_not_trained(tmp_path):
     own = {"weights": str(tmp_path / "{cell}-{seed}.pt"), "rename": {"a.": ""}, "rte": 9}
     benchmark = grid(retrain=own)
-    job = RetrainJob(benchmark, benchmark.cells["digit_8-90"])
+    job = RetrainJob(benchmark, benchmark.cells["digit_8-90"], 3)
     file = tmp_path / "digit_8-90-3.pt"
-    assert shlex.split(job.start_of(3)) == [
+    assert shlex.split(job.start) == [
         *("--weights", str(file), "--rename", '{"a.": ""}', "--rte", "9.0")
     ]
-    assert job.files_of(3) == []
+    assert job.weights == []
     file.touch()
-    assert job.files_of(3) == [str(file)]
+    assert job.weights == [str(file)]
     assert job.training == "{}" and job.work.trained == {}
 
 
@@ -166,26 +186,26 @@ def test_given_weights_are_a_run_of_every_cell_and_seed(tmp_path):
     benchmark = grid(given={"its": {"weights": str(file), "rte": 120}})
     assert benchmark.labels()["its"] == "its (given)"
     for cell in benchmark.cells.values():
-        outputs = [one for one in EvaluationJob(benchmark, cell).outputs if "/its/" in one]
+        outputs = [one for one in MetricsJob(benchmark, cell).results if "/its/" in one]
         folder = f"results/b/{cell.name}/seed-{{}}/its"
         assert outputs == [f"{folder.format(seed)}/outputs.npz" for seed in (3, 1, 2)]
         assert cell.of_kind("method") == ["ft", "its"]
-    job = GivenJob(benchmark, benchmark.cells["digit_3-50"], "its")
+    job = GivenJob(benchmark, benchmark.cells["digit_3-50"], 1, "its")
     own = str(tmp_path / "its weights-digit_3-50-1.pt")
-    assert shlex.split(job.options_of(1)) == ["--run", "its", "--weights", own, "--rte", "120.0"]
+    assert shlex.split(job.options) == ["--run", "its", "--weights", own, "--rte", "120.0"]
     assert job.work.trained == {} and job.work.seen["resnet8"] > 0
 
 
 def test_without_retrain_runs_are_held_against_the_base(tmp_path):
     benchmark = grid(retrain="none")
     cell = benchmark.cells["digit_3-50"]
-    job = EvaluationJob(benchmark, cell)
+    job = MetricsJob(benchmark, cell)
     assert benchmark.reference == "original" and "original" not in cell.runs
     bases = [f"results/b/base/seed-{seed}/outputs.npz" for seed in (3, 1, 2)]
     runs = [f"results/b/digit_3-50/seed-{seed}/ft/outputs.npz" for seed in (3, 1, 2)]
-    assert job.outputs == [*runs, *bases]
+    assert job.results == [*runs, *bases]
     assert job.options.endswith("--reference original")
-    assert "--reference" not in EvaluationJob(grid(), cell).options
+    assert "--reference" not in MetricsJob(grid(), cell).options
 
 
 # Methods.
@@ -249,12 +269,13 @@ def test_what_is_prepared_is_taken_from_tunings_on_the_first_seed_and_else_from_
     with forgotten_after():
         write_method(tmp_path, "two", TWO_PHASES)
         methods = {"two": {"lr": [0.1, 0.2]}, "same": {"uses": "two", "lr": [0.1, 0.2]}}
-        same = [unlearn("same", seed, tmp_path, methods=methods).sources for seed in (3, 1)]
-        assert same == [[f"{CELL}/tune/two"], [f"{CELL}/seed-1/two"]]
-        assert unlearn("two", 3, tmp_path, methods=methods).sources == [f"{CELL}/tune/two"]
-        assert unlearn("two", 1, tmp_path, methods=methods).sources == []
-        assert tune("two", tmp_path, methods=methods).sources == []
-        assert tune("same", tmp_path, methods=methods).sources == [f"{CELL}/tune/two"]
+        same = [unlearn("same", seed, tmp_path, methods=methods).prepared for seed in (3, 1)]
+        tuned = [f"{CELL}/tune/two/prepared"]
+        assert same == [tuned, [f"{CELL}/seed-1/two/prepared"]]
+        assert unlearn("two", 3, tmp_path, methods=methods).prepared == tuned
+        assert unlearn("two", 1, tmp_path, methods=methods).prepared == []
+        assert tune("two", tmp_path, methods=methods).prepared == []
+        assert tune("same", tmp_path, methods=methods).prepared == tuned
 
 
 # The code of methods.
@@ -269,13 +290,13 @@ def test_the_code_of_a_job_is_that_of_its_method_and_model():
 
 
 STAGES = {
-    "train": lambda b, cell: [BaseJob(b).training_code, RetrainJob(b, cell).training_code],
-    "given": lambda b, cell: [GivenJob(b, cell, "theirs").code],
+    "train": lambda b, cell: [BaseJob(b, 1).code, RetrainJob(b, cell, 1).code],
+    "given": lambda b, cell: [GivenJob(b, cell, 1, "theirs").code],
     "probe": lambda b, cell: [ProbeJob(b, cell, 1).code],
     "shadow": lambda b, cell: [ShadowJob(b, 0).code],
-    "tune": lambda b, cell: [tune_job(b, cell, "ft").code],
-    "unlearn": lambda b, cell: [UnlearnJob(b, cell, cell.runs["ft"], 1).code],
-    "expose": lambda b, cell: [expose_job(b, cell, "ft").code],
+    "tune": lambda b, cell: [TuneJob(b, cell, "ft").code],
+    "unlearn": lambda b, cell: [UnlearnJob(b, cell, 1, "ft").code],
+    "expose": lambda b, cell: [ExposeJob(b, cell, "ft").code],
 }
 
 
@@ -295,8 +316,8 @@ def test_the_teachers_codes_are_those_of_their_own_stages():
     benchmark = grid(methods=methods, select="teacher", support_size={"k": [50, 100]})
     cell = benchmark.cells["digit_3-50"]
     modules = (MODEL.module("resnet8"), "collateral.methods.ltd.method")
-    assert teacher_job(benchmark, cell).code == stage_code("teacher", *modules)
-    assert support_size_job(benchmark, cell, 1).code == stage_code("support_size", *modules)
+    assert TeacherJob(benchmark, cell).code == stage_code("teacher", *modules)
+    assert SupportSizeJob(benchmark, cell, 1).code == stage_code("support_size", *modules)
 
 
 def test_the_code_of_a_job_knows_every_model_that_it_may_build():
@@ -339,22 +360,23 @@ def test_tuning_is_told_the_rule_and_by_default_waits_for_no_teacher():
     for rule in ("paper", "interval"):
         job = tune("ft", methods={"ft": RATES, "ltd": {}}, select=rule)
         assert option(job.options, "--select") == [rule]
-        assert job.teacher == job.sources == []
+        assert job.teacher == job.prepared == job.prepared_by == []
         assert job.cell.teacher is None
     assert option(tune("ft", methods={"ft": RATES}).options, "--select") == ["paper"]
 
 
 def test_by_the_rule_of_the_teacher_every_tuning_waits_for_the_one_of_its_cell():
     benchmark = asking(ft=RATES, ltd=RATES)
-    jobs = [tune_job(benchmark, benchmark.cells["digit_3-50"], name) for name in ("ft", "ltd")]
+    jobs = [TuneJob(benchmark, benchmark.cells["digit_3-50"], name) for name in ("ft", "ltd")]
     assert [job.teacher for job in jobs] == [[f"{CELL}/local_teacher/teacher.json"]] * 2
-    assert [job.sources for job in jobs] == [[], [f"{CELL}/local_teacher"]]
+    assert [job.prepared for job in jobs] == [[], [f"{CELL}/local_teacher/prepared"]]
+    assert [job.prepared_by for job in jobs] == [[], [f"{CELL}/local_teacher/cost.json"]]
 
 
 def test_the_teacher_is_that_of_ltd_as_the_config_has_it_on_the_first_seed():
     for entry in ({"ltd": {"k": 50, **RATES}}, {"mine": {"uses": "ltd", "k": [50, 70]}, "ft": {}}):
         benchmark = asking(**entry)
-        job = teacher_job(benchmark, benchmark.cells["digit_3-50"])
+        job = TeacherJob(benchmark, benchmark.cells["digit_3-50"])
         told = json.loads(option(job.options, "--params")[0])
         assert told["k"] == 50
         assert "lr" not in told
@@ -364,7 +386,7 @@ def test_the_teacher_is_that_of_ltd_as_the_config_has_it_on_the_first_seed():
 
 def test_without_ltd_the_teacher_has_its_defaults():
     benchmark = asking(ft=RATES)
-    job = teacher_job(benchmark, benchmark.cells["digit_3-50"])
+    job = TeacherJob(benchmark, benchmark.cells["digit_3-50"])
     assert json.loads(option(job.options, "--params")[0])["k"] == 1000
     assert "ltd" not in job.cell.runs
 
@@ -380,8 +402,8 @@ def test_where_nothing_is_tuned_nobody_asks_a_teacher():
 
 def test_runs_of_the_first_seed_take_what_the_teacher_prepared():
     changes = {"methods": {"ltd": {}, "ft": RATES}, "select": "teacher"}
-    assert unlearn("ltd", 3, **changes).sources == [f"{CELL}/local_teacher"]
-    assert unlearn("ltd", 1, **changes).sources == []
+    assert unlearn("ltd", 3, **changes).prepared == [f"{CELL}/local_teacher/prepared"]
+    assert unlearn("ltd", 1, **changes).prepared == []
 
 
 # Support sizes.
@@ -389,7 +411,7 @@ def test_runs_of_the_first_seed_take_what_the_teacher_prepared():
 
 def sizing(**ltd):
     benchmark = grid(methods={"ltd": ltd}, support_size={"k": [50, 100]})
-    return support_size_job(benchmark, benchmark.cells["digit_3-50"], 1)
+    return SupportSizeJob(benchmark, benchmark.cells["digit_3-50"], 1)
 
 
 def test_teachers_of_every_size_are_told_no_k_of_the_runs():
@@ -431,11 +453,13 @@ def test_a_probe_is_told_what_is_asked_with_all_its_values():
 def test_metrics_are_told_what_was_probed_and_read_it_of_every_seed():
     job = evaluation(probe=["zrf", "relearn"])
     assert option(job.options, "--probed") == ["relearn", "zrf"]
-    assert job.probes == [f"{CELL}/probe/seed-{seed}/probe.npz" for seed in (3, 1, 2)]
+    assert read_by(job, "probe.npz") == [
+        f"{CELL}/probe/seed-{seed}/probe.npz" for seed in (3, 1, 2)
+    ]
 
 
 def test_without_probe_nothing_is_probed():
-    assert evaluation().probes == []
+    assert read_by(evaluation(), "probe.npz") == []
     assert option(evaluation().options, "--probed") == []
     assert not any(cell.probed for cell in grid().cells.values())
 
@@ -445,29 +469,31 @@ def test_without_probe_nothing_is_probed():
 
 @pytest.mark.parametrize(("changes", "bases"), [({}, [3, 1, 2]), (SHARED, [3, 3, 3])])
 def test_similarity_is_by_the_base_of_each_seed(changes, bases):
-    found = evaluation(**changes).embeddings
+    benchmark = grid(**changes)
+    found = NeighboursJob(benchmark, benchmark.cells["digit_3-50"]).embeddings
     assert found == [f"results/b/base/seed-{seed}/embeddings.npz" for seed in bases]
 
 
 @pytest.mark.parametrize(("changes", "bases"), [({}, [3, 1, 2]), (SHARED, [3])])
 def test_outputs_are_those_of_all_runs_and_for_the_original_the_bases(changes, bases):
-    found = evaluation(methods={"ft": {}, "ga": {}}, **changes).outputs
+    found = evaluation(methods={"ft": {}, "ga": {}}, **changes).results
     runs = [f"{CELL}/seed-{s}/{run}" for s in (3, 1, 2) for run in ("retrain", "ft", "ga")]
     folders = [*runs, *(f"results/b/base/seed-{seed}" for seed in bases)]
     assert sorted(found) == sorted(f"{folder}/outputs.npz" for folder in folders)
 
 
 def test_without_the_original_no_base_is_read():
-    assert not any("/base/" in path for path in evaluation(controls=[]).outputs)
+    assert not any("/base/" in path for path in evaluation(controls=[]).results)
 
 
 def test_trials_and_support_sizes_are_read_where_there_are_some():
     changes = {"methods": {"ltd": {"lr": [0.1, 0.2]}}, "support_size": {"k": [20, 50]}}
     job = evaluation(**changes)
-    assert job.trials == [f"{CELL}/tune/ltd/trials.csv"]
+    assert read_by(job, "trials.csv") == [f"{CELL}/tune/ltd/trials.csv"]
     sizes = [f"{CELL}/support_size/seed-{seed}/support_sizes.npz" for seed in (3, 1, 2)]
-    assert job.support_sizes == sizes
-    assert evaluation().trials == evaluation().support_sizes == []
+    assert read_by(job, "support_sizes.npz") == sizes
+    assert read_by(evaluation(), "trials.csv") == []
+    assert read_by(evaluation(), "support_sizes.npz") == []
 
 
 def test_metrics_are_told_whose_outputs_they_are():
@@ -504,13 +530,13 @@ POOL = {"methods": {"ft": {"lr": [0.1, 0.2]}, "ga": {}}, "shadows": {"count": 8,
 
 def test_without_a_pool_nothing_is_exposed():
     assert grid(methods=POOL["methods"]).config.shadows is None
-    assert evaluation(methods=POOL["methods"]).exposures == []
+    assert read_by(evaluation(methods=POOL["methods"]), "exposure.npz") == []
 
 
 def test_shadow_models_are_those_of_the_benchmark_for_all_cells_and_methods():
     benchmark = grid(**POOL)
     jobs = [
-        expose_job(benchmark, cell, run.name)
+        ExposeJob(benchmark, cell, run.name)
         for cell in benchmark.cells.values()
         for run in cell.exposed
     ]
@@ -522,37 +548,37 @@ def test_shadow_models_are_those_of_the_benchmark_for_all_cells_and_methods():
 def test_a_shadow_model_is_trained_as_the_base_is_and_told_its_pool():
     benchmark = grid(**POOL, base={"epochs": 7})
     job = ShadowJob(benchmark, 3)
-    assert job.training == BaseJob(benchmark).training
-    assert job.pool == "--count 8 --share 0.5"
-    assert job.code != BaseJob(benchmark).training_code
+    assert job.training == BaseJob(benchmark, 3).training
+    assert job.options == "--count 8 --share 0.5"
+    assert job.code != BaseJob(benchmark, 3).code
 
 
 def test_a_shadow_model_starts_from_the_file_that_base_and_retrain_start_from(tmp_path):
     (tmp_path / "start.pt").touch()
     init = {"weights": str(tmp_path / "start.pt"), "rename": {"a.": "b."}}
     benchmark = grid(**POOL, init=init)
-    job, base = ShadowJob(benchmark, 3), BaseJob(benchmark)
-    assert job.start == base.start_of(3)
+    job, base = ShadowJob(benchmark, 3), BaseJob(benchmark, 3)
+    assert job.start == base.start
     assert option(job.start, "--init") == [str(tmp_path / "start.pt")]
     assert json.loads(option(job.start, "--rename")[0]) == {"a.": "b."}
-    assert job.start_files == [str(tmp_path / "start.pt")]
+    assert job.weights == [str(tmp_path / "start.pt")]
 
 
 def test_a_shadow_model_is_trained_by_retrains_recipe_where_the_base_is_the_users_own(tmp_path):
     benchmark = grid(**POOL, base={"weights": str(tmp_path / "own.pt"), "epochs": 7})
     job = ShadowJob(benchmark, 0)
-    assert job.training == RetrainJob(benchmark, benchmark.cells["digit_3-50"]).training
+    assert job.training == RetrainJob(benchmark, benchmark.cells["digit_3-50"], 3).training
     assert job.start == ""
 
 
 def test_methods_unlearn_from_shadow_models_with_the_values_of_their_runs():
     benchmark = grid(**POOL)
-    tuned, plain = (expose_job(benchmark, benchmark.cells["digit_3-50"], n) for n in ("ft", "ga"))
+    tuned, plain = (ExposeJob(benchmark, benchmark.cells["digit_3-50"], n) for n in ("ft", "ga"))
     assert tuned.selected == [f"{CELL}/tune/ft/selected.json"]
     assert plain.selected == []
     options = shlex.split(plain.options)
     assert options[:4] == ["--run", "ga", "--method", "ga"]
-    assert json.loads(options[5]) == plain.run.params.model_dump(mode="json")
+    assert json.loads(options[5]) == plain.spec.params.model_dump(mode="json")
     assert tuned.seed == benchmark.seeds[0]
 
 
@@ -561,5 +587,5 @@ def test_neither_controls_nor_sweeps_unlearn_from_shadow_models():
     job = evaluation(**POOL, controls=["original"], sweeps=sweeps)
     assert len(job.cell.runs) > 3
     names = [f"{CELL}/exposure/{name}/exposure.npz" for name in ("ft", "ga")]
-    assert job.exposures == names
+    assert read_by(job, "exposure.npz") == names
     assert option(job.options, "--exposed") == ["ft", "ga"]

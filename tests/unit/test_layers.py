@@ -325,14 +325,13 @@ from collateral.cli import stages
 from collateral.config.load import read
 from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import build_grid
-from collateral.plan.limits import minutes
-from collateral.plan.method_jobs import UnlearnJob
-from collateral.plan.presentation import PARTS, plan_hash, presenting_code
+from collateral.plan.resources import minutes
+from collateral.plan.jobs import list_jobs
+from collateral.plan.report_plan import PARTS, plan_hash, presenting_code
 for benchmark in build_grid(read(Path("config.yaml"))).values():
     print(plan_hash(benchmark))
-    for cell in benchmark.cells.values():
-        jobs = [UnlearnJob(benchmark, cell, run, benchmark.seeds[0]) for run in cell.unlearned]
-        print(*(word for job in jobs for word in (job.code, minutes(job, 1), *job.sources)))
+    for job in list_jobs(benchmark):
+        print(getattr(job, "code", ""), minutes(job, 1), *getattr(job, "prepared", []))
 print(*map(presenting_code, PARTS))
 print(*(fingerprint([f"collateral.stages.{name}"]) for name in stages()))
 print("loaded:", *(set(sys.argv[1:]) & set(sys.modules)))

@@ -80,7 +80,9 @@ def test_the_files_of_a_run_are_in_its_folder():
 
 def test_a_run_is_of_the_rule_that_tracks_or_of_the_other():
     one, other = grid(methods={"ft": {}, "ltd": {}}, track=["ltd"]), grid()
-    patterns = [paths.of_runs({"b": one, "b2": other}, rule) for rule in ("unlearn", "track")]
+    patterns = [
+        paths.run_constraint({"b": one, "b2": other}, rule) for rule in ("unlearn", "track")
+    ]
     begin, by_hand = f"{paths.RESULTS}/", {("b", "ltd"): [False, True]}
     for benchmark in ("b", "b2"):
         for run in ("ft", "ltd", "ltd@beta=2"):
@@ -94,14 +96,14 @@ def test_a_given_run_is_of_its_own_rule_alone():
     benchmarks = {"b": grid(given=given, methods={"ft": {}, "ltd": {}}, track=["ltd"])}
     path, by_rule = "b/digit_3-50/seed-3/{}/outputs.npz", {}
     for rule in ("unlearn", "track", "given"):
-        pattern = f"(?:{paths.of_runs(benchmarks, rule)})/"
+        pattern = f"(?:{paths.run_constraint(benchmarks, rule)})/"
         runs = ("ft", "ltd", "theirs", "theirs2")
         by_rule[rule] = [run for run in runs if re.match(pattern, path.format(run))]
     assert by_rule == {"unlearn": ["ft", "theirs2"], "track": ["ltd"], "given": ["theirs"]}
 
 
 def test_nothing_is_tracked_where_the_config_says_so():
-    pattern = paths.of_runs({"b": grid()}, "track")
+    pattern = paths.run_constraint({"b": grid()}, "track")
     assert not re.match(pattern, "b/digit_3-50/seed-3/ft/outputs.npz")
 
 

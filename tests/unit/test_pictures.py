@@ -15,7 +15,7 @@ from small_grid import grid
 from collateral.cli import run
 from collateral.config.errors import ConfigError
 from collateral.findings.gates.copies import are_copies
-from collateral.plan.evaluation import PicturesJob
+from collateral.plan.jobs.pictures import PicturesJob
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
 from collateral.results.chain import read_sealed, write_record

@@ -10,7 +10,7 @@ from small_grid import grid
 
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.presentation import (
+from collateral.plan.report_plan import (
     PARTS,
     TEMPLATES,
     plan_hash,

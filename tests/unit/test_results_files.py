@@ -7,7 +7,7 @@ import pytest
 from scipy.special import softmax
 from sealing import seal
 
-from collateral.plan.estimate import disk
+from collateral.plan.jobs import _disk as disk
 from collateral.results.chain import file_hash
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import Unsound, atomic, read_json, write_json, write_rows

@@ -20,8 +20,12 @@ from collateral.config.cells import cells_of
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.findings._shared.write import escape, escape_markdown
-from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.jobs import BaseJob, DataJob, GivenJob, RetrainJob, SplitJob
+from collateral.plan.jobs.base import BaseJob
+from collateral.plan.jobs.data import DataJob
+from collateral.plan.jobs.given import GivenJob
+from collateral.plan.jobs.metrics import MetricsJob
+from collateral.plan.jobs.retrain import RetrainJob
+from collateral.plan.jobs.split import SplitJob
 from collateral.results import layout
 from collateral.results.chain import write_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
@@ -165,8 +169,7 @@ def test_a_tag_of_python_in_a_config_makes_nothing(tmp_path):
 PLACES = re.compile(r"(?<!{){([^{}]+)}(?!})")
 # Words that the plan has joined for the shell, which the next tests try.
 JOINED = {
-    *("params.plugins", "params.forget", "params.method", "params.run", "params.cell"),
-    *("params.start", "params.pool", "params.probes"),
+    *("params.plugins", "params.forget", "params.options", "params.start"),
 }
 # A number, a list of numbers, a hash.
 PLAIN = {
@@ -202,8 +205,8 @@ OWN = {"data": {"name": "arrays", "path": "own.npz"}}  # whose classes may be ca
 @pytest.mark.parametrize("key", ["init", "base"])
 def test_a_file_of_weights_of_any_name_is_one_word_to_a_shell(key):
     name = f"{HOSTILE[-60:]}.pt".replace("{b}", "b")
-    job = BaseJob(grid(**{key: {"weights": name, "rename": {HOSTILE: ""}}}))
-    option, file, rename, renamed = shlex.split(job.start_of(3))
+    job = BaseJob(grid(**{key: {"weights": name, "rename": {HOSTILE: ""}}}), 3)
+    option, file, rename, renamed = shlex.split(job.start)
     assert (option, rename) == ({"init": "--init", "base": "--weights"}[key], "--rename")
     assert file == str(Path(name)) and yaml.safe_load(renamed) == {HOSTILE: ""}
 
@@ -214,8 +217,8 @@ def test_a_file_of_given_weights_of_any_name_is_one_word_to_a_shell():
     benchmark = grid(given={"its": own}, retrain=own)
     cell = benchmark.cells["digit_3-50"]
     file = str(Path(f"{name}digit_3-50-3.pt"))
-    given = shlex.split(GivenJob(benchmark, cell, "its").options_of(3))
-    assert given[2:] == shlex.split(RetrainJob(benchmark, cell).start_of(3))
+    given = shlex.split(GivenJob(benchmark, cell, 3, "its").options)
+    assert given[2:] == shlex.split(RetrainJob(benchmark, cell, 3).start)
     assert given[:5] == ["--run", "its", "--weights", file, "--rename"] and len(given) == 6
 
 
@@ -224,13 +227,13 @@ def test_a_class_of_any_name_is_one_word_to_a_shell():
     benchmark = grid(**OWN, classes=[], fractions=[], cells=cells)
     (words,) = shlex.split(DataJob(benchmark).forget)[1:]
     assert yaml.safe_load(words)["params"]["class"] == HOSTILE
-    options = SplitJob(benchmark, benchmark.cells["mine"]).options
+    options = SplitJob(benchmark, benchmark.cells["mine"]).forget
     assert shlex.split(shlex.quote(options)) == [options]
 
 
 def test_what_metrics_is_told_is_split_into_the_words_it_was_joined_of():
     benchmark = grid()
-    job = EvaluationJob(benchmark, benchmark.cells["digit_3-50"])
+    job = MetricsJob(benchmark, benchmark.cells["digit_3-50"])
     assert all(re.fullmatch(r"[\w.@=-]+", word) for word in shlex.split(job.options))
 
 

@@ -13,7 +13,7 @@ from small_grid import grid
 from collateral.config.errors import ConfigError
 from collateral.plan import fingerprint, plugged_code
 from collateral.plan.fingerprint import find_module
-from collateral.plan.soundness import check_plan
+from collateral.plan.preflight import check_plan
 
 FOUND = "def unlearn(model, task, params, run): ...\n"
 ONE_RUN = {"classes": ["digit_3"], "fractions": [0.5], "seeds": [4]}

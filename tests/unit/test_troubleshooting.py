@@ -14,7 +14,7 @@ from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.config.yaml import parse
 from collateral.plan.grid import build_grid
-from collateral.plan.soundness import check_plan
+from collateral.plan.preflight import check_plan
 
 PAGE = ROOT / "docs/troubleshooting.md"
 PRODUCED = re.compile(r"```yaml\n(.*?)```\n\n```text\n(.*?)```", re.S)

@@ -7,7 +7,7 @@ import pytest
 from conftest import REPOSITORY, Project, read_yaml
 
 from collateral.cli import main
-from collateral.plan.estimate.disk import BLOCK
+from collateral.plan.jobs._disk import BLOCK
 
 pytestmark = pytest.mark.workflow
 CONFIGS = ["config.yaml", *(f"configs/{p.name}" for p in sorted(REPOSITORY.glob("configs/*.yaml")))]

@@ -7,11 +7,15 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 from conftest import REPOSITORY, Job, copy_project
 
 from collateral.cli import stages
+from collateral.config.load import load
 from collateral.contract.data import ImageInfo
 from collateral.plan.fingerprint import stage_code
+from collateral.plan.grid import build_grid
+from collateral.plan.jobs import kinds, list_jobs
 
 pytestmark = pytest.mark.workflow
 SEEDS = ("3", "1", "2")  # the first is not the least
@@ -298,6 +302,20 @@ def test_metrics_read_what_every_method_does_to_the_pool(plan):
         assert job.option("--exposed") == runs[benchmark]
 
 
+def test_rules_run_the_jobs_of_the_list_and_write_the_files_that_these_state(plan):
+    config = yaml.safe_load(CONFIG.replace("SHARING", plan.sharing))
+    jobs = [job for one in build_grid(load(config)).values() for job in list_jobs(one)]
+    stated = {(job.rule, *sorted(map(str, job.wildcards.values()))): job for job in jobs}
+    rules = {*kinds(), "track"}
+    planned = {(j.rule, *sorted(j.wildcards.values())): j for j in plan.jobs if j.rule in rules}
+    assert planned.keys() == stated.keys() and len(stated) == len(jobs) > 50
+    for key, job in stated.items():
+        names = filter(None, (*job.files, job.evaluated, job.record_file))
+        assert {f"{job.out}/{name}" for name in names} <= {*planned[key].output}, key
+    read = {file for job in plan.of("metrics") for file in job.input}
+    assert {f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated} <= read
+
+
 def test_figures_do_not_wait_for_tables(plan):
     for job in plan.of("figures", "tables"):
         names = {file.rpartition("/")[2] for file in job.input}
@@ -313,7 +331,8 @@ def rules() -> dict[str, str]:
 def test_every_rule_that_runs_the_package_declares_its_code():
     running = {name for name, text in rules().items() if re.search(r"\bcollateral \w+ ", text)}
     assert len(running) > 12
-    assert {name for name in running if "        code=" in rules()[name]} == running
+    declares = re.compile(r'        code=|        \*\*values\("\w+", .*"code"\)')
+    assert {name for name in running if declares.search(rules()[name])} == running
     run = {re.search(r"\bcollateral (\w+) ", rules()[name])[1] for name in running}
     assert run == {*stages()}
 
@@ -346,6 +365,7 @@ def test_the_code_that_a_job_is_told_is_that_of_its_own_stage(plan):
     assert {job.command[1] for job in told} == {job.command[1] for job in seen} | {"support_size"}
     assert {job.command[1] for job in seen} == {
         *("data", "split", "train", "tune", "unlearn", "shadow", "expose", "neighbours"),
+        "pictures",
     }
 
 

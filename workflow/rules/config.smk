@@ -11,7 +11,7 @@ from collateral.config.yaml import read_file
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
 from collateral.plan.home import default_config
-from collateral.plan.soundness import check_plan
+from collateral.plan.preflight import check_plan
 
 # Folders on command lines are no inputs or outputs, and Snakemake would not move them.
 if workflow.modifier.modify_path(paths.INDEX) != paths.INDEX:

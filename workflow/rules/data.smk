@@ -8,7 +8,7 @@ labels.npz per benchmark, split.json per cell.
 rule data:
     """A data set as uint8 arrays in a fixed order; it fails where a forget set is not sound."""
     input:
-        lambda w: data_job(w).files,
+        value("data", "user_files"),
     output:
         data=paths.DATA,
         labels=paths.LABELS,
@@ -18,15 +18,13 @@ rule data:
     conda:
         "../../envs/torch.yaml"
     params:
+        **values("data", "name", "data_options", "code"),
         plugins=plugins,
-        name=lambda w: data_job(w).name,
-        options=lambda w: data_job(w).options,
-        # Of `output`, so that one more forget set reruns nothing.
-        forget=lambda w, output: data_job(w).forget,
-        code=lambda w: data_job(w).code,
+        # A function of `output` is no trigger: one more forget set reruns nothing.
+        forget=lambda w, output: job("data", w).forget,
     shell:
         """
-        collateral data {params.plugins} --name {params.name:q} --options {params.options:q} \
+        collateral data {params.plugins} --name {params.name:q} --options {params.data_options:q} \
             {params.forget} --code {params.code:q} --out {output.data:q} --labels {output.labels:q} \
             >{log:q} 2>&1
         """
@@ -36,7 +34,7 @@ rule split:
     """The forget set of a cell."""
     input:
         labels=paths.LABELS,
-        files=lambda w: split_job(w).files,
+        files=value("split", "user_files"),
     output:
         split=paths.SPLIT,
     log:
@@ -44,10 +42,8 @@ rule split:
     conda:
         "../../envs/figures.yaml"
     params:
+        **values("split", "kind", "forget", "code"),
         plugins=plugins,
-        kind=lambda w: split_job(w).kind,
-        forget=lambda w: split_job(w).options,
-        code=lambda w: split_job(w).code,
     shell:
         """
         collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \

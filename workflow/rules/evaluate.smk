@@ -7,15 +7,15 @@ computed, of each cell; metrics.csv, costs.csv, problems.json and gates.json of 
 import os
 
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.presentation import presenting_code
+from collateral.plan.report_plan import presenting_code
 
 
 rule neighbours:
     """How similar every example is to the forget set, and which are nearest."""
     input:
+        **values("neighbours", "embeddings"),
         data=paths.DATA,
         split=paths.SPLIT,
-        embeddings=lambda w: neighbours_job(w).embeddings,
     output:
         neighbours=paths.NEIGHBOURS,
         record=paths.NEIGHBOURS_RECORD,
@@ -24,8 +24,7 @@ rule neighbours:
     conda:
         "../../envs/figures.yaml"
     params:
-        seeds=lambda w: benchmark_of(w).seeds,
-        code=lambda w: neighbours_job(w).code,
+        **values("neighbours", "seeds", "code"),
     shell:
         """
         collateral neighbours --data {input.data:q} --split {input.split:q} \
@@ -37,9 +36,9 @@ rule neighbours:
 rule pictures:
     """Images of the nearest examples, as far as the config lets results contain them."""
     input:
+        **values("pictures", "withheld"),
         data=paths.DATA,
         neighbours=paths.NEIGHBOURS,
-        withheld=lambda w: pictures_job(w).withheld,
     output:
         pictures=paths.PICTURES,
         record=paths.PICTURES_RECORD,
@@ -48,8 +47,7 @@ rule pictures:
     conda:
         "../../envs/figures.yaml"
     params:
-        keep=lambda w: pictures_job(w).keep,
-        code=lambda w: pictures_job(w).code,
+        **values("pictures", "keep", "code"),
     shell:
         """
         collateral pictures --data {input.data:q} --neighbours {input.neighbours:q} \
@@ -61,14 +59,10 @@ rule pictures:
 rule metrics:
     """All numbers of a cell."""
     input:
+        **values("metrics", "results"),
         labels=paths.LABELS,
         split=paths.SPLIT,
         neighbours=paths.NEIGHBOURS,
-        outputs=lambda w: evaluation(w).outputs,
-        trials=lambda w: evaluation(w).trials,
-        sizes=lambda w: evaluation(w).support_sizes,
-        probes=lambda w: evaluation(w).probes,
-        exposures=lambda w: evaluation(w).exposures,
     output:
         metrics=paths.CELL_METRICS,
         costs=paths.CELL_COSTS,
@@ -80,13 +74,13 @@ rule metrics:
     conda:
         "../../envs/figures.yaml"
     params:
+        **values("metrics", "options"),
         plugins=plugins,
         folder=lambda w, input: os.path.dirname(input.labels),
-        cell=lambda w: evaluation(w).options,
         code=presenting_code("metrics"),
     shell:
         """
-        collateral metrics {params.plugins} --folder {params.folder:q} {params.cell} \
+        collateral metrics {params.plugins} --folder {params.folder:q} {params.options} \
             --out {output.metrics:q} --costs {output.costs:q} --problems {output.problems:q} \
             >{log:q} 2>&1
         """

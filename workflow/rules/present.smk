@@ -7,7 +7,7 @@ an index of all pages; check.done only if every finding could be made.
 import os
 from pathlib import Path
 
-from collateral.plan.presentation import plan_hash, plan_of, templates_hash
+from collateral.plan.report_plan import plan_hash, plan_of, templates_hash
 
 
 rule plan:
@@ -17,9 +17,9 @@ rule plan:
     log:
         paths.log("plan", "benchmark"),
     params:
-        content=lambda w: plan_hash(benchmark_of(w)),
+        content=lambda w: plan_hash(GRID[w.benchmark]),
     run:
-        plan_of(benchmark_of(wildcards)).save(Path(output[0]))
+        plan_of(GRID[wildcards.benchmark]).save(Path(output[0]))
 
 
 rule tables:

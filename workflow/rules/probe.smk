@@ -8,9 +8,9 @@ Out: how fast they relearn, what they say of images with noise, what an untraine
 rule probe:
     """All models of a cell and seed; each takes no longer than a process takes to start."""
     input:
+        **values("probe", "models"),
         data=paths.DATA,
         split=paths.SPLIT,
-        models=lambda w: probing(w).models,
     output:
         shows=paths.PROBE_SHOWS,
         record=paths.record(paths.PROBE),
@@ -23,17 +23,15 @@ rule probe:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(probing),
+        runtime=minutes("probe"),
     params:
+        **values("probe", "options", "model", "code"),
         plugins=plugins,
-        probes=lambda w: probing(w).options,
-        model=lambda w: probing(w).model,
         out=paths.PROBE,
         checkpoints=paths.checkpoints(paths.PROBE),
-        code=lambda w: probing(w).code,
     shell:
         """
-        collateral probe {params.plugins} {params.probes} --models {input.models:q} \
+        collateral probe {params.plugins} {params.options} --models {input.models:q} \
             --data {input.data:q} --split {input.split:q} --model {params.model:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1

@@ -1,6 +1,6 @@
 """Where jobs run, which come first, and what those that train ask a scheduler for."""
 
-from collateral.plan import limits
+from collateral.plan import resources
 from collateral.plan.conda import name_package
 from collateral.plan.home import home
 
@@ -35,11 +35,11 @@ def page_by_page(wildcards):
     return PRIORITIES[wildcards.benchmark]
 
 
-def files_first(job_of):
+def files_first(kind):
     """Return a priority: the user's own weights are looked at before anything is trained."""
 
     def priority(wildcards):
-        is_own = job_of(wildcards).weights_of(int(wildcards.seed)) is not None
+        is_own = job(kind, wildcards).own is not None
         return page_by_page(wildcards) + len(GRID) * is_own
 
     return priority
@@ -47,13 +47,13 @@ def files_first(job_of):
 
 def memory(wildcards, attempt):
     """Return the main memory of a training job, in MB."""
-    return limits.memory_mb(benchmark_of(wildcards), attempt)
+    return resources.memory_mb(GRID[wildcards.benchmark], attempt)
 
 
-def minutes(job_of):
-    """Return a resource function: the time limit of a job."""
+def minutes(kind):
+    """Return a resource function: the time limit of a job of this kind."""
 
     def limit(wildcards, attempt):
-        return limits.minutes(job_of(wildcards), attempt)
+        return resources.minutes(job(kind, wildcards), attempt)
 
     return limit

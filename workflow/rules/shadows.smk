@@ -10,8 +10,8 @@ config has `shadows:`. A killed job goes on from its checkpoint.
 rule shadow:
     """A model trained on a random share of the train set."""
     input:
+        **values("shadow", "weights"),
         data=paths.DATA,
-        weights=lambda w: shadowing(w).start_files,
     output:
         **paths.shadow_files(paths.SHADOW),
     log:
@@ -22,19 +22,15 @@ rule shadow:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(shadowing),
+        runtime=minutes("shadow"),
     params:
+        **values("shadow", "options", "model", "training", "start", "code"),
         plugins=plugins,
-        pool=lambda w: shadowing(w).pool,
-        model=lambda w: shadowing(w).model,
-        training=lambda w: shadowing(w).training,
-        start=lambda w: shadowing(w).start,
         out=paths.SHADOW,
         checkpoints=paths.checkpoints(paths.SHADOW),
-        code=lambda w: shadowing(w).code,
     shell:
         """
-        collateral shadow {params.plugins} {params.pool} --data {input.data:q} \
+        collateral shadow {params.plugins} {params.options} --data {input.data:q} \
             --model {params.model:q} --params {params.training:q} {params.start} \
             --seed {wildcards.member} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1
@@ -44,10 +40,9 @@ rule shadow:
 rule expose:
     """A method on every shadow model, one after another; it has no path to Retrain."""
     input:
+        **values("expose", "shadows", "selected"),
         data=paths.DATA,
         split=paths.SPLIT,
-        shadows=lambda w: exposing(w).shadows,
-        selected=lambda w: exposing(w).selected,
     output:
         exposed=paths.EXPOSED,
         record=paths.record(paths.EXPOSURE),
@@ -60,18 +55,15 @@ rule expose:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(exposing),
+        runtime=minutes("expose"),
     params:
+        **values("expose", "options", "model", "seed", "code"),
         plugins=plugins,
-        method=lambda w: exposing(w).options,
-        model=lambda w: exposing(w).model,
-        seed=lambda w: exposing(w).seed,
         out=paths.EXPOSURE,
         checkpoints=paths.checkpoints(paths.EXPOSURE),
-        code=lambda w: exposing(w).code,
     shell:
         """
-        collateral expose {params.plugins} {params.method} --selected {input.selected:q} \
+        collateral expose {params.plugins} {params.options} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model:q} --shadows {input.shadows:q} \
             --seed {params.seed} --threads {threads} --code {params.code} \

@@ -8,10 +8,9 @@ every size say of the forget set, and whom one step of gradient ascent hurts.
 rule support_size:
     """LTD's teacher on supports of every size; it has no path to Retrain."""
     input:
+        **values("support_size", "base", "selected"),
         data=paths.DATA,
         split=paths.SPLIT,
-        base=lambda w: support_sizing(w).base,
-        selected=lambda w: support_sizing(w).selected,
     output:
         sizes=paths.SUPPORT_SIZES,
         record=paths.record(paths.SUPPORT_SIZE),
@@ -24,17 +23,15 @@ rule support_size:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(support_sizing),
+        runtime=minutes("support_size"),
     params:
+        **values("support_size", "options", "model", "code"),
         plugins=plugins,
-        method=lambda w: support_sizing(w).options,
-        model=lambda w: support_sizing(w).model,
         out=paths.SUPPORT_SIZE,
         checkpoints=paths.checkpoints(paths.SUPPORT_SIZE),
-        code=lambda w: support_sizing(w).code,
     shell:
         """
-        collateral support_size {params.plugins} {params.method} --selected {input.selected:q} \
+        collateral support_size {params.plugins} {params.options} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model:q} --base {input.base:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \

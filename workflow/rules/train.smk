@@ -9,29 +9,26 @@ checkpoint.
 rule base:
     """A model trained on everything, or the user's own."""
     input:
+        **values("base", "weights"),
         data=paths.DATA,
-        weights=lambda w: base_job(w).files_of(int(w.seed)),
     output:
         **paths.run_files(paths.BASE),
         embeddings=paths.EMBEDDINGS,
     log:
         paths.log("base", "benchmark", "seed"),
-    priority: files_first(base_job)
+    priority: files_first("base")
     conda:
         "../../envs/torch.yaml"
     threads: 1
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(base_job),
+        runtime=minutes("base"),
     params:
+        **values("base", "model", "training", "start", "code"),
         plugins=plugins,
-        model=lambda w: base_job(w).model,
-        training=lambda w: base_job(w).training,
-        start=lambda w: base_job(w).start_of(int(w.seed)),
         out=paths.BASE,
         checkpoints=paths.checkpoints(paths.BASE),
-        code=lambda w: base_job(w).training_code,
     shell:
         """
         collateral train {params.plugins} --data {input.data:q} \
@@ -44,29 +41,26 @@ rule base:
 rule retrain:
     """The reference: a model trained without the forget set, or the user's own."""
     input:
+        **values("retrain", "weights"),
         data=paths.DATA,
         split=paths.SPLIT,
-        weights=lambda w: retrain_job(w).files_of(int(w.seed)),
     output:
         **paths.run_files(paths.RETRAIN),
     log:
         paths.log("retrain", "benchmark", "cell", "seed"),
-    priority: files_first(retrain_job)
+    priority: files_first("retrain")
     conda:
         "../../envs/torch.yaml"
     threads: 1
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(retrain_job),
+        runtime=minutes("retrain"),
     params:
+        **values("retrain", "model", "training", "start", "code"),
         plugins=plugins,
-        model=lambda w: retrain_job(w).model,
-        training=lambda w: retrain_job(w).training,
-        start=lambda w: retrain_job(w).start_of(int(w.seed)),
         out=paths.RETRAIN,
         checkpoints=paths.checkpoints(paths.RETRAIN),
-        code=lambda w: retrain_job(w).training_code,
     shell:
         """
         collateral train {params.plugins} --data {input.data:q} --split {input.split:q} \

@@ -10,9 +10,9 @@ is prepared by the first job that needs it, and kept in its folder for all other
 rule teacher:
     """LTD's teacher on the first seed, where tuning asks what it knows of the forget set."""
     input:
+        **values("teacher", "base"),
         data=paths.DATA,
         split=paths.SPLIT,
-        base=lambda w: teaching(w).base,
     output:
         says=paths.TEACHER_SAYS,
         record=paths.record(paths.TEACHER),
@@ -25,18 +25,15 @@ rule teacher:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(teaching),
+        runtime=minutes("teacher"),
     params:
+        **values("teacher", "options", "model", "seed", "code"),
         plugins=plugins,
-        method=lambda w: teaching(w).options,
-        model=lambda w: teaching(w).model,
-        seed=lambda w: teaching(w).seed,
         out=paths.TEACHER,
         checkpoints=paths.checkpoints(paths.TEACHER),
-        code=lambda w: teaching(w).code,
     shell:
         """
-        collateral teacher {params.plugins} {params.method} \
+        collateral teacher {params.plugins} {params.options} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model:q} --base {input.base:q} \
             --seed {params.seed} --threads {threads} --code {params.code} \
@@ -47,11 +44,9 @@ rule teacher:
 rule tune:
     """All trials of a method on the first seed, and the choice; it has no path to Retrain."""
     input:
+        **values("tune", "base", "teacher", "prepared_by"),
         data=paths.DATA,
         split=paths.SPLIT,
-        base=lambda w: tuning(w).base,
-        teacher=lambda w: tuning(w).teacher,
-        prepared=lambda w: costs_in(tuning(w).sources),
     output:
         trials=paths.TRIALS,
         selected=paths.SELECTED,
@@ -65,19 +60,15 @@ rule tune:
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(tuning),
+        runtime=minutes("tune"),
     params:
+        **values("tune", "options", "model", "seed", "prepared", "code"),
         plugins=plugins,
-        method=lambda w: tuning(w).options,
-        model=lambda w: tuning(w).model,
-        seed=lambda w: tuning(w).seed,
-        prepared=lambda w: prepared_in(tuning(w).sources),
         out=paths.TUNE,
         checkpoints=paths.checkpoints(paths.TUNE),
-        code=lambda w: tuning(w).code,
     shell:
         """
-        collateral tune {params.plugins} {params.method} --teacher {input.teacher:q} \
+        collateral tune {params.plugins} {params.options} --teacher {input.teacher:q} \
             --data {input.data:q} --split {input.split:q} \
             --model {params.model:q} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {params.seed} --threads {threads} --code {params.code} \
@@ -88,36 +79,30 @@ rule tune:
 rule unlearn:
     """One run of a method or control."""
     input:
+        **values("unlearn", "base", "prepared_by", "selected", "retrained"),
         data=paths.DATA,
         split=paths.SPLIT,
-        base=lambda w: unlearning(w).base,
-        prepared=lambda w: costs_in(unlearning(w).sources),
-        selected=lambda w: unlearning(w).selected,
-        retrained=lambda w: unlearning(w).retrained,
     output:
         **paths.run_files(paths.RUN),
     log:
         paths.log("unlearn", "benchmark", "cell", "seed", "run"),
     wildcard_constraints:
-        benchmark=paths.of_runs(GRID, "unlearn"),
+        benchmark=paths.run_constraint(GRID, "unlearn"),
     conda:
         "../../envs/torch.yaml"
     threads: 1
     resources:
         gpu=1,
         mem_mb=memory,
-        runtime=minutes(unlearning),
+        runtime=minutes("unlearn"),
     params:
+        **values("unlearn", "options", "model", "prepared", "code"),
         plugins=plugins,
-        run=lambda w: unlearning(w).options,
-        model=lambda w: unlearning(w).model,
-        prepared=lambda w: prepared_in(unlearning(w).sources),
         out=paths.RUN,
         checkpoints=paths.checkpoints(paths.RUN),
-        code=lambda w: unlearning(w).code,
     shell:
         """
-        collateral unlearn {params.plugins} {params.run} --selected {input.selected:q} \
+        collateral unlearn {params.plugins} {params.options} --selected {input.selected:q} \
             --data {input.data:q} --split {input.split:q} --retrained {input.retrained:q} \
             --model {params.model:q} --base {input.base:q} --prepared {params.prepared:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
@@ -130,4 +115,4 @@ use rule unlearn as track with:
         **paths.run_files(paths.RUN),
         epochs=paths.EPOCHS,
     wildcard_constraints:
-        benchmark=paths.of_runs(GRID, "track"),
+        benchmark=paths.run_constraint(GRID, "track"),

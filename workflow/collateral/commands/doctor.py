@@ -26,11 +26,10 @@ from collateral.contract.data import DataOptions
 from collateral.contract.plugins import DATA
 from collateral.contract.spelling import looked_for
 from collateral.plan import paths
-from collateral.plan.estimate.total import estimate
-from collateral.plan.estimate.words import bytes_in_words
+from collateral.plan.estimate import bytes_in_words, estimate
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.home import default_config
-from collateral.plan.rates import SHIPPED
+from collateral.plan.preflight import check_plan
 from collateral.plan.slurm import (
     IN_FLIGHT,
     ClusterError,
@@ -40,8 +39,8 @@ from collateral.plan.slurm import (
     partition_problems,
     partitions,
 )
-from collateral.plan.soundness import check_plan
-from collateral.plan.workload import SizeUnknownError
+from collateral.plan.throughput import SHIPPED
+from collateral.plan.work import SizeUnknownError
 
 PACKAGE = "collateral"
 CORE = "core"

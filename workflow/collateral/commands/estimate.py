@@ -9,11 +9,11 @@ from collateral.commands.doctor import free_bytes
 from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.contract.cores import num_cores
+from collateral.plan import estimate as plan_estimate
 from collateral.plan import paths
-from collateral.plan.estimate import total
-from collateral.plan.estimate.words import in_json, in_words, lead
-from collateral.plan.rates import SHIPPED, Rate, Rates, read_rates
+from collateral.plan.estimate import in_json, in_words, lead
 from collateral.plan.slurm import IN_FLIGHT
+from collateral.plan.throughput import SHIPPED, Rate, Rates, read_rates
 from collateral.results.files import atomic
 
 
@@ -44,14 +44,14 @@ def estimate(
     if save:
         with atomic(save) as temporary:
             temporary.write_bytes(chosen.to_json())
-    found, free = total.estimate(wanted, chosen, num_jobs), free_bytes(results)
+    found, free = plan_estimate.estimate(wanted, chosen, num_jobs), free_bytes(results)
     if json:
         print(in_json(found, free))
         return
     print(lead(found, cores), end="\n\n")
     print(in_words(found, free))
     if chosen == SHIPPED["cpu"] and not device:
-        elsewhere = lead(total.estimate(wanted, SHIPPED["a100"], IN_FLIGHT))
+        elsewhere = lead(plan_estimate.estimate(wanted, SHIPPED["a100"], IN_FLIGHT))
         print(f"\nNo GPU is here. With --device a100: {elsewhere}")
 
 
@@ -69,7 +69,7 @@ def chosen_rates(
         return SHIPPED[device or default_device()]
     # By name: without --calibrate no torch is needed.
     calibration = import_module("collateral.training.calibration")
-    trained = total.estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
+    trained = plan_estimate.estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
     return Rates(
         calibration.device_name(),
         calibration.is_gpu(),

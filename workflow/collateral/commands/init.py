@@ -14,7 +14,7 @@ from collateral.contract.spelling import looked_for
 from collateral.data._reading.table import find_tables
 from collateral.data.forget import where
 from collateral.plan import paths
-from collateral.plan.estimate.words import duration
+from collateral.plan.estimate import duration
 from collateral.plan.proposal import (
     InitRequest,
     Proposal,
@@ -24,7 +24,7 @@ from collateral.plan.proposal import (
     propose,
 )
 from collateral.plan.proposal_text import format_yaml
-from collateral.plan.rates import SHIPPED
+from collateral.plan.throughput import SHIPPED
 from collateral.results.files import atomic
 
 MOST_LISTED = 20  # classes

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from collateral.config.load import read
 from collateral.plan import paths
-from collateral.plan.comparison import compare, describe
+from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
 from collateral.results.unbundle import Unbundled
 from collateral.results.unbundle import unbundle as unpack

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from collateral.config.load import read
 from collateral.contract.plugins import STAGE
-from collateral.plan.comparison import compare, describe
+from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
 from collateral.results import layout
 from collateral.results.chain import read_sealed

@@ -184,6 +184,10 @@ class Benchmark:
         assert self.config.shadows is not None
         return self.config.shadows
 
+    def evaluates_base(self, cell: Cell) -> bool:
+        """Tell whether the base model is a control of a cell, or the reference."""
+        return layout.ORIGINAL in (*cell.runs, self.reference)
+
     def base_seed(self, seed: int) -> int:
         """Return the seed whose base model the runs of `seed` start from."""
         return self.seeds[0] if self.config.base.sharing == "shared" else seed

@@ -88,8 +88,8 @@ def shadow_files(folder: str) -> dict[str, str]:
     return {option: f"{folder}/{name}" for option, name in names.items() if option != "outputs"}
 
 
-def of_runs(grid: Mapping[str, Benchmark], rule: str) -> str:
-    """Return what `benchmark` matches in the paths of runs of `track`, `given` or `unlearn`."""
+def run_constraint(grid: Mapping[str, Benchmark], rule: str) -> str:
+    """Return the pattern of `benchmark` in the paths of runs of `track`, `given` or `unlearn`."""
     # By what follows it: a rule cannot have a file more for some of its jobs, and which these are
     # depends on benchmark and run together.
     return "|".join(f"{re.escape(name)}{_followed_by(one, rule)}" for name, one in grid.items())

@@ -14,8 +14,8 @@ from collateral.data._reading.decoding import looks_of, read_image_header, sprea
 from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
 from collateral.data._reading.test_set import SplitOptions
 from collateral.data.forget import files, where
-from collateral.plan.estimate.total import estimate
-from collateral.plan.rates import Rates
+from collateral.plan.estimate import estimate
+from collateral.plan.throughput import Rates
 
 # From best to worst: first enough seeds to distinguish a difference from chance, then epochs.
 SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))

@@ -1,4 +1,4 @@
-"""Results without Snakemake's metadata: their records tell whether they are as planned.
+"""Results without Snakemake's metadata are compared with the plan by their records.
 
 Snakemake (9.27) compares neither values nor code where its metadata is missing, as after
 `.snakemake` was deleted, or after a folder was copied without it.
@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 
 from collateral.plan import paths
-from collateral.plan.cached import presented
-from collateral.plan.comparison import record_differences, records
+from collateral.plan.diff import list_records, record_differences
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs import BenchmarkJob
+from collateral.plan.jobs._job import Job
+from collateral.plan.missing_inputs import list_presented
 from collateral.results.files import Unsound
 
 PRESENTED = "no metadata; tables, figures and pages are then made again"
@@ -24,11 +24,11 @@ MOST_NAMED = 5
 
 @dataclass
 class Unwatched:
-    """The jobs of a plan that have results and no metadata, as far as Snakemake asked for them."""
+    """The jobs that have results and no metadata, as far as Snakemake has looked at them."""
 
     grid: Mapping[str, Benchmark]
-    is_met: bool = False  # there is at least one
-    stale: dict[str, str] = field(default_factory=dict)  # how each differs, by its record
+    is_met: bool = False  # whether there is such a job
+    stale: dict[str, str] = field(default_factory=dict)  # differences from the plan, by record
 
     def reason(self, outputs: Iterable[str]) -> str:
         """Return why a job must run again, by its outputs; "" if it need not, or never ran."""
@@ -60,21 +60,21 @@ class Unwatched:
         ]
 
     def _difference(self, path: str) -> str:
-        name, job = self._jobs[path]
+        job = self._jobs[path]
         try:
-            return "; ".join(record_differences(job, name, Path(job.path(paths.BENCHMARK))))
+            return "; ".join(record_differences(job, Path(job.path(paths.BENCHMARK))))
         except Unsound as error:
             return error.reason
 
     @cached_property
-    def _jobs(self) -> dict[str, tuple[str, BenchmarkJob]]:
-        """Every planned job that has a record, and the record below the benchmark's folder."""
-        found = (pair for benchmark in self.grid.values() for pair in records(benchmark))
-        return {f"{job.path(paths.BENCHMARK)}/{name}": (name, job) for name, job in found}
+    def _jobs(self) -> dict[str, Job]:
+        """Every planned job that has a record, by the path of the record."""
+        found = (list_records(benchmark).items() for benchmark in self.grid.values())
+        return {f"{job.path(paths.BENCHMARK)}/{name}": job for jobs in found for name, job in jobs}
 
     @cached_property
     def _presented(self) -> set[str]:
-        """What is made in seconds from outputs and the plan."""
-        of_benchmarks = {path for one in self.grid.values() for path in presented(one)}
+        """Files that are made in seconds from outputs and the plan."""
+        of_benchmarks = {path for one in self.grid.values() for path in list_presented(one)}
         checked = {paths.CHECKED.format(benchmark=name) for name in self.grid}
         return {*of_benchmarks, *checked, paths.INDEX, paths.record(paths.THEORY)}

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from collateral.contract.plugins import MODEL
 from collateral.plan.grid import Benchmark
-from collateral.plan.workload import SizeUnknownError, workload_of
+from collateral.plan.work import SizeUnknownError, workload_of
 
 COMMAND = "from collateral.cli import main; main()"
 
@@ -28,6 +28,7 @@ class OwnFile:
     key: str  # in the benchmark
     file: Path
     rename: Mapping[str, str] = field(default_factory=dict, hash=False)
+    rte: float | None = None  # the seconds that unlearning took, if the user states them
 
 
 def misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:

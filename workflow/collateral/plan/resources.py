@@ -1,18 +1,17 @@
-"""What a training job asks a scheduler for, by the size of its data, its model and its work.
+"""Memory and time limits of jobs for a scheduler, by the sizes of data, model and work.
 
-Limits, not estimates: enough for a GPU a quarter as fast as an A100, and doubled by each further
-attempt, which goes on from the checkpoint of the one before. A workstation asks for none of it.
+Limits are rough: enough for a GPU a quarter as fast as an A100. Each further attempt doubles them,
+and resumes from the checkpoint of the one before. A workstation does not use them.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import Protocol
 
-from collateral.contract.work import Work
 from collateral.plan.grid import Benchmark
-from collateral.plan.rates import A100
-from collateral.plan.workload import SizeUnknownError, workload_of
+from collateral.plan.jobs._job import Job
+from collateral.plan.throughput import A100
+from collateral.plan.work import SizeUnknownError, workload_of
 
 SLOWNESS = 4
 # The MB that a batch of 256 images of 32 x 32 takes while it trains on a CPU; others: as ResNet-56.
@@ -21,18 +20,6 @@ LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
 # torch with CUDA may take 3 GB of main memory before it works. Images are there once as
 # bytes, padded batch by batch, and in parts as floats of four bytes: four times is room for all.
 LEAST_MB, COPIES = 4000, 4
-
-
-class Training(Protocol):
-    """A job that trains."""
-
-    @property
-    def benchmark(self) -> Benchmark:
-        """Whose it is."""
-
-    @property
-    def work(self) -> Work:
-        """What it computes."""
 
 
 def memory_mb(benchmark: Benchmark, attempt: int) -> int:
@@ -50,10 +37,10 @@ def memory_mb(benchmark: Benchmark, attempt: int) -> int:
     return _doubled(round(LEAST_MB + batch + COPIES * images), attempt)
 
 
-def minutes(job: Training, attempt: int) -> int:
+def minutes(job: Job, attempt: int) -> int:
     """Return the time limit of a training job."""
     try:
-        seconds = A100.seconds(job.work, workload_of(job.benchmark).size.shape)
+        seconds = A100.seconds(job.work, job.workload.size.shape)
     except SizeUnknownError:
         seconds = 0.0
     planned = max(round(SLOWNESS * seconds / 60), LEAST_MINUTES)

@@ -1,4 +1,4 @@
-"""How many retained examples the values in a config ask for, by the key that asks."""
+"""Minimum number of retained examples that each key of the config requires."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collateral.config.errors import Place, key_of
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 
 
-def asked_of_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
-    """Return the most that each key of the config asks a cell for; defaults take what there is."""
+def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+    """Return the number that each key of the config requires of a cell; defaults require none."""
     return _most(benchmark, _asked(benchmark, cell))
 
 
-def asked_of_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
-    """Return the same of the runs that unlearn from shadow models, which retain a share."""
+def required_of_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+    """Return the same for runs that unlearn from shadow models, which retain a share."""
     return _most(benchmark, _of_runs(benchmark, cell, cell.exposed))
 
 
@@ -29,7 +29,7 @@ def _most(benchmark: Benchmark, places: Iterable[tuple[Place, int]]) -> dict[str
 def _asked(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
     sizes = benchmark.config.support_size
     if cell.support_sized and sizes:
-        yield ("support_size", "k"), sizes.k[1]  # larger ones are left out, if two are left
+        yield ("support_size", "k"), sizes.k[1]  # larger sizes are skipped, as long as two remain
     yield from _of_runs(benchmark, cell, cell.runs.values())
 
 
@@ -44,7 +44,7 @@ def _of_runs(
 
 
 def _place(benchmark: Benchmark, cell: Cell, run: RunSpec, name: str) -> Place:
-    """Return where the config gives a parameter of a run."""
+    """Return the place in the config that gives a parameter of a run."""
     method, cells = run.method.name, benchmark.config.cells
     if name in run.vary:
         sweep = next(key for key, found in cell.sweeps.items() if run.name in found.values)

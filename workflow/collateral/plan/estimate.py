@@ -1,22 +1,131 @@
-"""An estimate for people, and for machines."""
+"""The cost of a config before anything runs: jobs, hours and disk space, by formula."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
+from collateral.config.schema import Config
 from collateral.contract import power
+from collateral.contract.work import NOTHING
 from collateral.models._facts import Shape
-from collateral.plan.estimate.jobs import METRICS_SECONDS
-from collateral.plan.estimate.total import Estimate, Sum, start_seconds
-from collateral.plan.grid import Benchmark
-from collateral.plan.rates import Rates
-from collateral.plan.workload import Workload
+from collateral.plan.grid import Benchmark, build_grid
+from collateral.plan.jobs import kinds, list_jobs
+from collateral.plan.jobs._disk import tracked_bytes
+from collateral.plan.jobs._job import Job
+from collateral.plan.jobs.metrics import EXAMPLE_SECONDS
+from collateral.plan.throughput import Rates
+from collateral.plan.work import Workload, workload_of
+
+# CPU seconds of the jobs that make tables, figures and pages, measured on an AMD EPYC: most are
+# imports. There is one of each in a benchmark, and one in a config.
+PRESENTING_SECONDS = {
+    "plan": 3.0,
+    "gather": 2.0,
+    "tables": 2.0,
+    "figures": 15.0,
+    "report": 4.0,
+    "check": 0.1,
+}
+SHARED_SECONDS = {"theory": 25.0, "index": 0.5}
+SHARED_BYTES = 2_000_000  # of the page and the theory
+# Of a job that trains: Snakemake, reading the data, writing; on a cluster also torch's import.
+START_SECONDS, WARM_START_SECONDS = 10.0, 1.0
+
+
+@dataclass
+class Sum:
+    """The cost of the jobs of one rule."""
+
+    jobs: int = 0
+    gpu_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    bytes: float = 0.0
+
+    def __add__(self, other: Sum) -> Sum:
+        """Return both together."""
+        return Sum(
+            self.jobs + other.jobs,
+            self.gpu_seconds + other.gpu_seconds,
+            self.cpu_seconds + other.cpu_seconds,
+            self.bytes + other.bytes,
+        )
+
+
+@dataclass
+class Estimate:
+    """The sums by rule, and the rates and sizes behind them."""
+
+    rates: Rates
+    workloads: list[Workload]
+    in_flight: int  # jobs at a time
+    of_rule: dict[str, Sum] = field(default_factory=dict)
+    trained: set[tuple[str, Shape]] = field(default_factory=set)  # models, and image shapes
+
+    def add(self, rule: str, part: Sum) -> None:
+        """Add jobs of a rule."""
+        self.of_rule[rule] = self.of_rule.get(rule, Sum()) + part
+
+    def add_job(self, job: Job) -> None:
+        """Add the seconds and the disk space of one job."""
+        work, shape = job.work, job.workload.size.shape
+        if work is NOTHING:
+            self.add(job.rule, Sum(1, 0.0, job.seconds, job.bytes))
+            return
+        seconds = start_seconds(self.rates) + self.rates.seconds(work, shape)
+        gpu_seconds = seconds if self.rates.is_gpu else 0.0
+        self.add(job.rule, Sum(1, gpu_seconds, seconds, job.bytes))
+        self.trained |= {(model, shape) for model in work.models}
+
+    @property
+    def total(self) -> Sum:
+        """Everything together."""
+        return sum(self.of_rule.values(), Sum())
+
+    @property
+    def checkpoint_bytes(self) -> float:
+        """The disk space of the checkpoints of running jobs, besides the results."""
+        running = min(self.in_flight, sum(part.jobs for part in self.of_rule.values()))
+        return running * max(map(checkpoint_bytes, self.workloads))
+
+    @property
+    def peak_bytes(self) -> float:
+        """The most that is on disk at one time."""
+        return self.total.bytes + self.checkpoint_bytes
+
+
+def estimate(config: Config, rates: Rates, in_flight: int) -> Estimate:
+    """Add up the jobs of a config on a device, with so many jobs at a time."""
+    benchmarks = [*build_grid(config).values()]
+    found = Estimate(rates, [*map(workload_of, benchmarks)], in_flight)
+    found.of_rule |= {rule: Sum() for rule in (*kinds(), "track")}
+    found.of_rule |= {rule: Sum(1, 0.0, seconds) for rule, seconds in SHARED_SECONDS.items()}
+    found.of_rule["index"].bytes = SHARED_BYTES
+    for benchmark in benchmarks:
+        for rule, seconds in PRESENTING_SECONDS.items():
+            found.add(rule, Sum(1, 0.0, seconds))
+        for job in list_jobs(benchmark):
+            found.add_job(job)
+    return found
+
+
+def start_seconds(rates: Rates) -> float:
+    """Return the seconds that a job takes to start; on a CPU, warm workers run it."""
+    return START_SECONDS if rates.is_gpu else WARM_START_SECONDS
+
+
+def checkpoint_bytes(workload: Workload) -> int:
+    """Return the bytes of a checkpoint: weights, those of the best epoch, two for AdamW, epochs."""
+    cells = workload.benchmark.cells.values()
+    runs = ((cell, run) for cell in cells for run in cell.unlearned if run.tracked)
+    tracked = (tracked_bytes(workload, *one) for one in runs)
+    return 4 * workload.facts.bytes(workload.size.num_classes) + max(tracked, default=0)
 
 
 def lead(found: Estimate, cores: int = 1) -> str:
-    """Return the sentence that decides: how long, and how much disk."""
+    """Return the main sentence: hours and disk space."""
     total, results = found.total, bytes_in_words(found.total.bytes)
     if found.rates.is_gpu:
         return f"{total.gpu_seconds / 3600:,.1f} GPU-hours, {results} of results."
@@ -32,7 +141,7 @@ def duration(hours: float) -> str:
 
 
 def in_words(found: Estimate, free_bytes: int) -> str:
-    """Return the estimate with its assumptions, and a warning if the disk will not do."""
+    """Return the estimate with its assumptions, and a warning if the disk is too small."""
     parts = (
         map(_heading, found.workloads),
         map(_shown_by_seeds, found.workloads),
@@ -130,7 +239,8 @@ def _assumed(found: Estimate) -> Iterator[str]:
     yield f"a job that trains takes {start:g} s besides; a GPU job has one CPU core"
     yield "a run whose values are tuned costs the mean over its grid"
     yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
-    yield f"metrics take {1e6 * METRICS_SECONDS:.0f} µs for each example of each run"
+    yield f"metrics take {1e6 * EXAMPLE_SECONDS:.0f} µs for each example of each run"
+    yield "hours are rough, ± 50 %: time limits double on every retry, and jobs resume"
     yield "not counted: the queue, jobs that are run again, the data set's own files"
 
 

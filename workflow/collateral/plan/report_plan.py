@@ -12,7 +12,7 @@ from collateral.contract.plugins import FINDING
 from collateral.data._facts import draws_test
 from collateral.plan.fingerprint import files_hash, stage_code
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.workload import data_options
+from collateral.plan.work import data_options
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 TEMPLATES = Path(collateral.__file__).parent / "report"

@@ -1,0 +1,92 @@
+"""The data set, in a fixed order; the job also checks the forget sets of all cells."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import accumulate
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from collateral.contract.plugins import DATA
+from collateral.data._facts import STATE, inputs_of, state_of
+from collateral.plan import paths
+from collateral.plan.fingerprint import stage_code
+from collateral.plan.grid import Cell
+from collateral.plan.jobs._disk import LABEL_BYTES
+from collateral.plan.jobs._job import Job, Record, as_json
+from collateral.plan.requirements import required_retained
+from collateral.plan.work import SizeUnknownError, data_options
+from collateral.results import layout
+from collateral.results.files import Unsound, read_json
+
+# Forget sets on a command line are one argument of a shell; Linux allows 131,072 bytes. The others
+# are checked by their own jobs, and no base model depends on them.
+MOST_BYTES = 50_000
+
+
+class DataJob(Job):
+    """The data set of a benchmark."""
+
+    folder = paths.BENCHMARK
+    record_file = layout.DATA_RECORD
+    files = (layout.LABELS, layout.DATA_RECORD)
+    remedy = "read the data set again and train everything anew"
+    seconds = 15.0
+
+    @property
+    def name(self) -> str:
+        """The name of the data set."""
+        return str(self.benchmark.config.data["name"])
+
+    @property
+    def data_options(self) -> str:
+        """The options of the data set, as JSON."""
+        return as_json(self.benchmark.config.data_options)
+
+    @property
+    def forget(self) -> str:
+        """The forget sets that the job checks before anything is trained: as many as fit."""
+        sets = [as_json(self._forget_set(cell)) for cell in self.benchmark.cells.values()]
+        lengths = accumulate(map(len, sets))
+        fitting = [one for one, length in zip(sets, lengths, strict=True) if length <= MOST_BYTES]
+        return shlex.join(["--forget", *fitting])
+
+    @property
+    def user_files(self) -> list[str]:
+        """The user's own files; the job reports a missing one."""
+        return [str(file) for file in inputs_of(self.name, data_options(self.benchmark))]
+
+    def _forget_set(self, cell: Cell) -> dict[str, Any]:
+        """Return a forget set, and where only the data tell, how many examples must be retained."""
+        forget = {"cell": cell.name, "kind": cell.forget.kind, "params": cell.forget.params}
+        try:
+            self.workload.sizes(cell)
+        except SizeUnknownError:
+            forget |= {"asked": required_retained(self.benchmark, cell)}
+        return forget
+
+    @property
+    def code(self) -> str:
+        """The fingerprint of the code that reads it, and a hash of files that are no inputs."""
+        code = stage_code("data", DATA.module(self.name))
+        return " ".join(filter(None, (code, self._state)))
+
+    @property
+    def _state(self) -> str:
+        """A hash of the user's files; if they were deleted, the hash from when they were read."""
+        state = state_of(self.name, data_options(self.benchmark))
+        try:
+            return state or str(read_json(Path(self.path(paths.DATA_RECORD))).get(STATE, ""))
+        except Unsound:
+            return ""
+
+    @property
+    def bytes(self) -> float:
+        """The disk space of images and labels."""
+        size = self.workload.size
+        return size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES)
+
+    def record(self, found: Record, folder: object) -> Record:
+        """Return the record that the job would write now."""
+        return {"name": self.name, "options": self.benchmark.config.data_options, "code": self.code}

@@ -1,0 +1,62 @@
+"""Weights that another program unlearned: they are evaluated and not trained."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+from collateral.contract.work import Work
+from collateral.plan import paths
+from collateral.plan.grid import Benchmark, Cell
+from collateral.plan.jobs._job import CellJob, Record
+from collateral.plan.jobs._weights import WeightsJob, own_file, own_options
+from collateral.plan.weights_fit import OwnFile
+from collateral.results.chain import INPUTS
+
+
+@dataclass(frozen=True)
+class GivenJob(WeightsJob, CellJob):
+    """The evaluation of a file of unlearned weights."""
+
+    needs = ("data", "split")
+    folder = paths.RUN
+    remedy = "look at its weights"
+    stage = "given"
+
+    seed: int
+    run: str
+
+    @classmethod
+    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
+        """Yield a job for each seed and each entry of `given`."""
+        return (cls(benchmark, cell, seed, run) for seed in benchmark.seeds for run in cell.given)
+
+    @property
+    def own(self) -> OwnFile:
+        """The user's file of the cell and the seed."""
+        given, places = self.cell.given[self.run], {"cell": self.cell.name, "seed": self.seed}
+        found = own_file(f"given.{self.run}.weights", given.weights, given.rename, **places)
+        return replace(found, rte=given.rte)
+
+    @property
+    def options(self) -> str:
+        """The run's name, its file, and the seconds that unlearning took."""
+        return f"{shlex.join(['--run', self.run])} {own_options(self.own)}"
+
+    @property
+    def work(self) -> Work:
+        """One evaluation."""
+        return self.workload.evaluation.of(self.model)
+
+    def record(self, found: Record, folder: object) -> Record:
+        """Return the record that the job would write now."""
+        return {
+            "run": self.run,
+            "model": self.model,
+            "code": self.code,
+            "seed": self.seed,
+            INPUTS: self.record_inputs(self.split),
+            **self.weights_record(found),
+        }

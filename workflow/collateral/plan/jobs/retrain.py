@@ -1,0 +1,52 @@
+"""The reference: a model trained without the forget set, or the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Self
+
+from collateral.plan import paths
+from collateral.plan.grid import Benchmark, Cell
+from collateral.plan.jobs._job import CellJob, Record
+from collateral.plan.jobs._weights import WeightsJob, own_file
+from collateral.plan.weights_fit import OwnFile
+from collateral.results import layout
+from collateral.results.chain import INPUTS
+
+
+@dataclass(frozen=True)
+class RetrainJob(WeightsJob, CellJob):
+    """The retrained model of a seed."""
+
+    needs = ("data", "split")
+    folder = paths.RETRAIN
+    remedy = "train it"
+
+    seed: int
+
+    @classmethod
+    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
+        """Yield a job for each seed; none with `retrain: none`."""
+        seeds = benchmark.seeds if benchmark.reference == layout.RETRAIN else ()
+        return (cls(benchmark, cell, seed) for seed in seeds)
+
+    @property
+    def own(self) -> OwnFile | None:
+        """The user's own weights, if these replace training."""
+        retrain = self.benchmark.config.retrain
+        if retrain is None or retrain.weights is None:
+            return None
+        places = {"cell": self.cell.name, "seed": self.seed}
+        found = own_file("retrain.weights", retrain.weights, retrain.rename, **places)
+        return replace(found, rte=retrain.rte)
+
+    @property
+    def num_trained(self) -> int:
+        """The number of retained examples."""
+        return self.workload.sizes(self.cell).retain
+
+    def record(self, found: Record, folder: object) -> Record:
+        """Return the record that the job would write now."""
+        inputs = self.record_inputs(self.split)
+        return {"run": layout.RETRAIN, **self.training_record(found), INPUTS: inputs}

@@ -1,0 +1,68 @@
+"""The forget set of a cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collateral.config.errors import ConfigError
+from collateral.contract.plugins import FORGET
+from collateral.contract.spelling import looked_for
+from collateral.plan import paths
+from collateral.plan.fingerprint import stage_code
+from collateral.plan.jobs._job import CellJob, Record, as_json
+from collateral.results import layout
+from collateral.results.chain import content_hash
+
+SPLIT_FILE = Path(layout.SPLIT).name
+LIST_HASH = "sha256"  # in the record of a forget set from a list: the hash of the list
+
+
+class SplitJob(CellJob):
+    """The choice of the examples that are forgotten."""
+
+    needs = ("data",)
+    folder = paths.CELL
+    record_file = SPLIT_FILE
+    files = (SPLIT_FILE,)
+    remedy = "choose the forget set again and train all of the cell anew"
+    seconds = 1.0
+
+    @property
+    def kind(self) -> str:
+        """The kind of forget set."""
+        return self.cell.forget.kind
+
+    @property
+    def forget(self) -> str:
+        """Its parameters, as JSON."""
+        return as_json(self.cell.forget.params)
+
+    @property
+    def user_files(self) -> list[str]:
+        """The user's own file; a missing one is reported before any job."""
+        path = self.cell.forget.params.get("path")
+        if path is None:
+            return []
+        file = Path(path).expanduser()
+        if not file.exists() and not Path(self.split).exists():
+            key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
+            raise ConfigError([f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"])
+        return [str(file)] if file.exists() else []  # results in the cache do not need it
+
+    @property
+    def code(self) -> str:
+        """The fingerprint of the code that chooses it."""
+        return stage_code("split", FORGET.module(self.kind))
+
+    def record(self, found: Record, folder: object) -> Record:
+        """Return the record that the job would write now.
+
+        A class that the config gives by number has its name in the record: it is not compared.
+        """
+        chosen, params = found["chosen"], self.cell.forget.params
+        same = {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
+        planned = {**chosen, "kind": self.kind, **same}
+        # A deleted list is not compared: figures are made from the cache without it.
+        if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
+            planned[LIST_HASH] = content_hash(file)
+        return {"code": self.code, "chosen": planned}

@@ -1,0 +1,85 @@
+"""LTD's teachers on supports of every size, where the config has `support_size`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from collateral.config.schema import SupportSizeConfig
+from collateral.contract.plugins import prepare_values
+from collateral.contract.work import Work
+from collateral.plan import paths
+from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plan.jobs._job import Record, as_json
+from collateral.plan.jobs._method import MethodJob
+from collateral.results import layout
+from collateral.results.files import read_json
+
+SUPPORT = ("k", "k_each", "min_similarity")  # parameters that supports of every size replace
+
+
+@dataclass(frozen=True)
+class SupportSizeJob(MethodJob):
+    """The teachers of a seed."""
+
+    needs = (*MethodJob.needs, "tune")
+    folder = paths.SUPPORT_SIZE
+    evaluated = layout.SUPPORT_SIZES
+
+    seed: int
+
+    @classmethod
+    def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
+        """Yield a job for each seed, if the config asks for them in this cell."""
+        seeds = benchmark.seeds if cell.support_sized else ()
+        return (cls(benchmark, cell, seed) for seed in seeds)
+
+    @property
+    def spec(self) -> RunSpec:
+        """LTD and its values."""
+        assert self.cell.support_sized is not None
+        return self.cell.support_sized
+
+    @property
+    def sizes(self) -> SupportSizeConfig:
+        """The part of the config that asks for them."""
+        assert self.benchmark.config.support_size is not None
+        return self.benchmark.config.support_size
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        """The values that its teachers are trained with, whatever k runs have."""
+        values = prepare_values(self.spec.method.uses, self.spec.params)
+        return {key: value for key, value in values.items() if key not in SUPPORT}
+
+    @property
+    def options(self) -> str:
+        """The method, the values of its teachers, and the sizes of supports."""
+        method = ["--method", self.spec.method.uses, "--params", as_json(self._values)]
+        top = str(self.spec.params.model_dump()["top"])
+        return shlex.join([*method, "--sizes", *map(str, self.sizes.k), "--top", top])
+
+    @property
+    def selected(self) -> list[str]:
+        """The file with the values that tuning chose, if the training of teachers uses some."""
+        return super().selected if len(self.spec.preparations) > 1 else []
+
+    @property
+    def work(self) -> Work:
+        """The training of a teacher for each size."""
+        by_k = {"k_each": None, "min_similarity": None}  # either would replace k
+        params = self.spec.params
+        choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
+        return self.workload.prepare(self.cell, choices).of(self.model)
+
+    def record(self, found: Record, folder: Path) -> Record:
+        """Return the record that the job would write now, tuned values as it was."""
+        split = read_json(folder / self.below(self.split))
+        within = [size for size in self.sizes.k if size <= split["num_train"] - split["num_forget"]]
+        skipped = {"search", *self.spec.method.grid}
+        values = {key: value for key, value in self._values.items() if key not in skipped}
+        params = {**found["params"], "k": within, **values}
+        return {**self.method_record(self.base, *self.selected), "params": params}

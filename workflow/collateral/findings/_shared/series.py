@@ -1,0 +1,81 @@
+"""From the long table to series of a plot: means over seeds, 95 % intervals, looks, levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from collateral.findings._shared.compare import chance
+from collateral.findings._shared.scale import sets_scale
+from collateral.findings._shared.statistics import Floats, half_width
+from collateral.findings.catalogue import metric_of
+from collateral.plots.plot import Band, Level, Series
+from collateral.plots.style import Look, control_look, method_look
+from collateral.results.table import CellTable, mean
+
+NOISE_LABEL = "Retrain vs. Retrain (95 %)"
+INTERVALS = "Bars: 95 % intervals over seeds."
+
+
+def find_looks(cell: CellTable) -> dict[str, Look]:
+    """Return the look of each run to draw: methods, then controls, if one of its seeds is sound."""
+    methods = {run: find_look(cell, run) for run in cell.runs("method")}
+    controls = {run: control_look(place) for place, run in enumerate(cell.runs("control"))}
+    return {run: look for run, look in {**methods, **controls}.items() if not cell.failed(run)}
+
+
+def find_look(cell: CellTable, method: str) -> Look:
+    """Return the look of a method by its place in the config, the same in every cell."""
+    return method_look([run for run in cell.benchmark.labels if "@" not in run].index(method))
+
+
+def average_seeds(
+    cell: CellTable, run: str, x: Sequence[float], values: Iterable[Floats], **more: Any
+) -> Series:
+    """Return a run's series from its values at each place, (seeds,) each, in the panel's unit."""
+    values = list(values)
+    means, halves = [mean(v) for v in values], [half_width(v) for v in values]
+    options = {
+        "label": cell.labels.get(run, run),
+        "look": find_looks(cell).get(run),
+        "run": run,
+        "n": [int(np.count_nonzero(~np.isnan(v))) for v in values],
+        "sets_scale": sets_scale(cell, run),
+        **more,
+    }
+    low, high = ([m + sign * h for m, h in zip(means, halves, strict=True)] for sign in (-1, 1))
+    return Series(x=list(x), y=means, low=low, high=high, **options)
+
+
+def find_level(cell: CellTable, metric: str) -> tuple[float, float]:
+    """Return Retrain's mean and the half-width of the noise floor around it, as displayed."""
+    factor = metric_of(metric).factor
+    return factor * mean(cell.values(cell.reference, metric)), factor * chance(cell, metric)
+
+
+def mark_level(cell: CellTable, metric: str) -> tuple[list[Level], list[Band]]:
+    """Return Retrain's level as a dashed line, and the noise floor around it as a band."""
+    level, noise = find_level(cell, metric)
+    lines = [Level(level, dash="dashed", label=cell.labels[cell.reference])]
+    if not math.isfinite(level + noise):
+        return lines, []
+    # No rate is below 0 or above 100.
+    is_rate = metric_of(metric).unit == "%"
+    low, high = max(level - noise, 0.0), level + noise
+    return lines, [Band(low=low, high=min(high, 100.0) if is_rate else high, label=NOISE_LABEL)]
+
+
+def describe_failures(cell: CellTable) -> Iterator[str]:
+    """Yield a note for each run that diverged, collapsed or was skipped in some seed."""
+    for run, label in cell.labels.items():
+        if cell.trouble(run):
+            yield f"{label} {cell.trouble(run)}{': not drawn' if cell.failed(run) else ''}."
+
+
+def describe_seeds(cell: CellTable) -> str:
+    """Return how many seeds the intervals of a plot are over."""
+    seeds = len(cell.seeds)
+    return f"Intervals: 95 %, over {seeds} seeds." if seeds > 1 else "One seed."

@@ -1,0 +1,327 @@
+"""Draw a plot for the page, as Vega-Lite: with tooltips, and runs that can be switched off."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from collateral.plots.names import find_name_places
+from collateral.plots.plot import (
+    Band,
+    Level,
+    Panel,
+    Plot,
+    Series,
+    bar_width,
+    fit_x,
+    fit_y,
+    spread_series,
+)
+
+Spec = dict[str, Any]
+
+ROWS = {"name": "rows"}
+NAMES_SIZE = (4.5, 3.5)  # inches of a panel, as far as placing names is concerned
+NEUTRAL = "#888"
+WIDTH = 720  # of all panels side by side, in pixels
+AXIS_WIDTH = 50  # of that, for the numbers beside a panel
+PIXELS_PER_INCH = 88
+DIGITS = 5  # significant, of a number on the page
+UNKNOWN = "–"
+DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
+SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
+SHAPES |= {"P": "cross", "X": "cross", "<": "triangle-left", ">": "triangle-right", "*": "wedge"}
+IS_SHOWN = "indexof(hidden, datum.run) < 0"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A plot as Vega-Lite, and its rows."""
+
+    name: str
+    spec: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]  # a row that belongs to a run names it in `run`
+    caption: str
+
+
+def draw(plot: Plot) -> Chart:
+    """Return the plot as a chart; runs that the parameter `hidden` names are not drawn."""
+    panels = [
+        {**draw_panel(panel, place), **_size(plot, panel)}
+        for place, panel in enumerate(plot.panels)
+    ]
+    rows = [row for place, panel in enumerate(plot.panels) for row in panel_rows(panel, place)]
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "description": plot.title,
+        "data": ROWS,
+        "params": [{"name": "hidden", "value": []}],
+        "concat": panels,
+        "columns": plot.columns,
+        "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "independent")},
+    }
+    return Chart(plot.name, spec, rows, plot.caption)
+
+
+def panel_rows(panel: Panel, place: int) -> Iterator[dict[str, Any]]:
+    """Yield one row per band and per value of a series, with the texts of its tooltip."""
+    for band in panel.bands:
+        yield {"panel": place, "kind": "band", **_band_row(panel, band)}
+    for series, shift in zip(panel.series, spread_series(panel), strict=True):
+        for index in range(len(series.x)):
+            row = _value_row(panel, series, index, shift)
+            if row:
+                yield {"panel": place, "kind": series.mark, **row}
+
+
+def draw_panel(panel: Panel, place: int) -> Spec:
+    """Return a panel: bands, levels, intervals, marks and names, from back to front."""
+    layers: list[Spec] = []
+    if panel.bands:
+        layers.append(_draw_bands(panel, place))
+    layers += [layer for level in panel.levels for layer in _draw_level(panel, level)]
+    for mark in dict.fromkeys(series.mark for series in panel.series):
+        of_mark = [_keep(f"datum.panel == {place} && datum.kind == '{mark}'"), _keep(IS_SHOWN)]
+        layers += [{"transform": of_mark, **layer} for layer in _draw_series(panel, mark)]
+    layers += _draw_names(panel)
+    return {"title": panel.title, "layer": layers}
+
+
+def _draw_bands(panel: Panel, place: int) -> Spec:
+    return {
+        "transform": [_keep(f"datum.panel == {place} && datum.kind == 'band'")],
+        "mark": {"type": "rect", "clip": True, "aria": False},
+        "encoding": {
+            "x": _place(panel, "x", "left"),
+            "x2": {"field": "right"},
+            "y": _place(panel, "y", "bottom"),
+            "y2": {"field": "top"},
+            "color": {"field": "colour", "type": "nominal", "scale": None},
+            "opacity": {"field": "opacity", "type": "quantitative", "scale": None},
+        },
+    }
+
+
+def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
+    """Yield a line across the panel, and its text."""
+    if not math.isfinite(level.value):
+        return
+    data = {"values": [{"at": level.value, "text": level.text}]}
+    look = {"color": NEUTRAL, "opacity": 0.4 if level.is_faint else 1.0, "aria": False}
+    at = {level.axis: _place(panel, level.axis, "at")}
+    yield {
+        "data": data,
+        "mark": {"type": "rule", "strokeDash": DASHES[level.dash], **look},
+        "encoding": at,
+    }
+    if level.text:
+        beside = {"x": {"value": 2}} if level.axis == "y" else {"y": {"value": -4}}
+        align = "left" if level.axis == "y" else "center"
+        shift = -5 if level.axis == "y" else 0
+        mark = {"type": "text", "align": align, "dy": shift, "fontSize": 9, **look}
+        text = {"text": {"field": "text"}}
+        yield {"data": data, "mark": mark, "encoding": {**at, **beside, **text}}
+
+
+def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
+    """Yield the layers of all series of one kind of mark, without their filter."""
+    x, y = _place(panel, "x", "x"), _place(panel, "y", "y")
+    look = {"color": _by_label(panel, "colour"), "tooltip": _tooltip(panel)}
+    faint = {"condition": {"test": "datum.is_faint", "value": 0.3}, "value": 1.0}
+    if any(len(one.low) for one in panel.series if one.mark == mark):
+        yield _draw_intervals(panel, mark)
+    if mark == "bar":
+        left, base = _place(panel, "x", "left"), {"datum": _base(panel)}
+        sides = {"x": left, "x2": {"field": "right"}, "y": y, "y2": base}
+        yield {"mark": {"type": "bar", "clip": True}, "encoding": {**sides, **look}}
+    elif mark == "line":
+        dash = {"strokeDash": _by_label(panel, "dash"), "order": {"field": "order"}}
+        line = {"color": look["color"], "x": x, "y": y, **dash}
+        yield {"mark": {"type": "line", "aria": False, "clip": True}, "encoding": line}
+        ring = {"type": "point", "size": 160, "filled": False, "aria": False}
+        ring_size = {"condition": {"test": "datum.is_ring", "value": 160}, "value": 0}
+        if any(math.isfinite(one.ring_at) for one in panel.series):
+            yield {
+                "mark": ring,
+                "encoding": {"x": x, "y": y, "color": look["color"], "size": ring_size},
+            }
+        dot_size = {"condition": {"test": "datum.has_marker", "value": 36}, "value": 8}
+        dots = {"x": x, "y": y, "opacity": faint, "size": dot_size, **look}
+        yield {"mark": {"type": "circle"}, "encoding": dots}
+    else:
+        fill = {"condition": {"test": "datum.is_hollow", "value": 0.0}, "value": 0.9}
+        shape = {"shape": _by_label(panel, "shape"), "stroke": look["color"], "fillOpacity": fill}
+        size = {"field": "area", "type": "quantitative", "scale": None}
+        points = {"x": x, "y": y, "opacity": faint, "size": size, **shape, **look}
+        yield {"mark": {"type": "point", "filled": True, "strokeWidth": 1.5}, "encoding": points}
+
+
+def _draw_intervals(panel: Panel, mark: str) -> Spec:
+    """Return the 95 % intervals, as an area behind lines or as bars."""
+    if any(one.is_across for one in panel.series):
+        ends = {"x": _place(panel, "x", "low"), "x2": {"field": "high"}}
+        ends |= {"y": _place(panel, "y", "y")}
+    else:
+        ends = {"x": _place(panel, "x", "x"), "y2": {"field": "high"}}
+        ends |= {"y": _place(panel, "y", "low")}
+    is_area = panel.interval == "area" and mark == "line"
+    shape = {"type": "area", "opacity": 0.13} if is_area else {"type": "rule"}
+    colour = {"value": NEUTRAL} if mark == "bar" else _by_label(panel, "colour")
+    return {
+        "mark": {**shape, "aria": False, "clip": True},
+        "encoding": {**ends, "color": colour},
+    }
+
+
+def _draw_names(panel: Panel) -> Iterator[Spec]:
+    """Yield names beside their marks, and the lines that tie far ones to them."""
+    names = find_name_places(panel, *NAMES_SIZE)
+    if not names:
+        return
+    values = [
+        {
+            **{"run": name.series.run, "label": name.series.label, "text": name.text},
+            **dict(zip(("x", "y"), map(_rounded, name.place), strict=True)),
+            **dict(zip(("mark_x", "mark_y"), map(_rounded, name.mark), strict=True)),
+        }
+        for name in names
+    ]
+    x, y, colour = _place(panel, "x", "x"), _place(panel, "y", "y"), _by_label(panel, "colour")
+    common = {"data": {"values": values}, "transform": [_keep(IS_SHOWN)]}
+    ends = {"x2": {"field": "mark_x"}, "y2": {"field": "mark_y"}}
+    tie = {"type": "rule", "strokeWidth": 0.5, "aria": False}
+    yield {**common, "mark": tie, "encoding": {"x": x, "y": y, **ends, "color": colour}}
+    text = {"x": x, "y": y, "text": {"field": "text"}, "color": colour}
+    yield {**common, "mark": {"type": "text", "fontSize": 10, "aria": False}, "encoding": text}
+
+
+def _band_row(panel: Panel, band: Band) -> dict[str, Any]:
+    """Return the sides of a band; infinite ones are the edges of the panel."""
+    (left, right), (low, high) = fit_x(panel), fit_y(panel)
+    sides = {"left": max(band.left, left), "right": min(band.right, right)}
+    sides |= {"bottom": max(band.low, low), "top": min(band.high, high)}
+    opacity = 0.22 if not band.colour else band.opacity
+    rounded = {name: _rounded(value) for name, value in sides.items()}
+    return {**rounded, "colour": band.colour or NEUTRAL, "opacity": opacity}
+
+
+def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[str, Any]:
+    """Return one value of a series: where it is drawn, and the texts of its tooltip."""
+    x, y = float(series.x[index]), float(series.y[index])
+    (left, right), (bottom, top) = fit_x(panel), fit_y(panel)
+    low, high = (_at(ends, index) for ends in (series.low, series.high))
+    limits = (left, right) if series.is_across else (bottom, top)
+    drawn_x = min(max(x + shift, left), right)
+    numbers = {
+        "x": drawn_x,
+        "y": min(max(y, bottom), top),
+        "low": min(max(low, limits[0]), limits[1]),
+        "high": min(max(high, limits[0]), limits[1]),
+        "area": 5 * _at(series.areas, index, 10.0),
+    }
+    if series.mark == "bar":
+        half = 0.43 * bar_width(panel)
+        numbers |= {"left": drawn_x - half, "right": drawn_x + half}
+    flags = {
+        "is_ring": x == series.ring_at,
+        "is_hollow": series.is_hollow,
+        "is_faint": bool(_at(series.is_faint, index, 0.0)),
+        "has_marker": bool(series.look.marker) or not series.look.is_control,
+    }
+    texts = {f"d{place}": many[index] for place, many in enumerate(series.details.values())}
+    return {
+        **{"run": series.run, "label": series.label, "order": index},
+        **{name: _rounded(value) for name, value in numbers.items() if math.isfinite(value)},
+        **{name: True for name, value in flags.items() if value},
+        **texts,
+        "at": f"{x:g}",
+        "text": describe_value(panel, y, low, high),
+        "noise": format_number(
+            _at(series.noise, index), panel.number_format.lstrip("+"), panel.unit
+        ),
+        **({"n": series.n[index]} if len(series.n) else {}),
+    }
+
+
+def describe_value(panel: Panel, mean: float, low: float, high: float) -> str:
+    """Return a value with its interval: "+1.0 [-0.1, +2.1] points"."""
+    form = panel.number_format
+    if not math.isfinite(mean):
+        return UNKNOWN
+    ends = f" [{format_number(low, form)}, {format_number(high, form)}]"
+    return f"{format_number(mean, form)}{ends if math.isfinite(low + high) else ''}{panel.unit}"
+
+
+def format_number(value: float, form: str, unit: str = "") -> str:
+    """Return a number as text, a dash if it is undefined."""
+    return f"{value:{form}}{unit}".replace("-", "−") if math.isfinite(value) else UNKNOWN
+
+
+def _tooltip(panel: Panel) -> list[Spec]:
+    """Return the fields that hovering shows: method, details, value, noise floor, seeds."""
+    titles = {"label": "method"}
+    details = next((one.details for one in panel.series if one.details), {})
+    titles |= {f"d{place}": title for place, title in enumerate(details)}
+    titles |= {"at": panel.x_name} if panel.x_name else {}
+    titles |= {"text": panel.value_name}
+    titles |= {"noise": "noise floor, ±"} if any(len(one.noise) for one in panel.series) else {}
+    titles |= {"n": "seeds"} if any(len(one.n) for one in panel.series) else {}
+    return [{"field": name, "type": "nominal", "title": title} for name, title in titles.items()]
+
+
+def _by_label(panel: Panel, what: str) -> Spec:
+    """Encode colour, dash or shape by the label of a series; the page's switches are the legend."""
+    looks = {one.label: one.look for one in panel.series}
+    ranges: dict[str, list[Any]] = {
+        "colour": [look.colour for look in looks.values()],
+        "dash": [DASHES[look.dash] for look in looks.values()],
+        "shape": [SHAPES.get(look.marker, "circle") for look in looks.values()],
+    }
+    scale = {"domain": list(looks), "range": ranges[what]}
+    return {"field": "label", "type": "nominal", "scale": scale, "legend": None}
+
+
+def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
+    """Encode a field on the horizontal or the vertical axis."""
+    axis, limits = (panel.x, fit_x(panel)) if name == "x" else (panel.y, fit_y(panel))
+    scale = {"type": axis.scale, "domain": list(limits), "nice": False, "zero": False}
+    ticks: Spec = {"tickCount": 5, "grid": name == "y" and axis.scale != "log"}
+    if axis.ticks:
+        cases = [f"datum.value == {at:g} ? {json.dumps(text)}" for at, text in axis.ticks.items()]
+        ticks |= {"values": list(axis.ticks)}
+        ticks |= {"labelExpr": f"split({' : '.join(cases)} : '', '\\n')"}
+    if axis.is_whole:
+        ticks |= {"tickMinStep": 1, "format": "d"}
+    title = axis.title.split("\n") if axis.title else None
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {**scale, "reverse": axis.is_reversed},
+        "axis": {"title": title, "labelAngle": 0, **ticks},
+    }
+
+
+def _keep(test: str) -> Spec:
+    return {"filter": test}
+
+
+def _size(plot: Plot, panel: Panel) -> dict[str, int]:
+    """Return width and height of a panel in pixels."""
+    width = WIDTH // plot.columns - AXIS_WIDTH if plot.columns > 1 else 620
+    return {"width": width, "height": round(PIXELS_PER_INCH * plot.row_height * panel.height)}
+
+
+def _base(panel: Panel) -> float:
+    """Return where bars begin: at zero, or at the bottom of a logarithmic axis."""
+    return fit_y(panel)[0] if panel.y.scale == "log" else 0.0
+
+
+def _at(values: Sequence[float], index: int, default: float = math.nan) -> float:
+    return float(values[index]) if len(values) else default
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

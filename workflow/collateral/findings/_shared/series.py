@@ -17,7 +17,7 @@ from collateral.plots.style import Look, control_look, method_look
 from collateral.results.table import CellTable, mean
 
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
-INTERVALS = "Bars: 95 % intervals over seeds."
+LEAST_SEEDS = 3  # of an interval that is drawn: one of two values would hide everything else
 
 
 def find_looks(cell: CellTable) -> dict[str, Look]:
@@ -37,12 +37,17 @@ def average_seeds(
 ) -> Series:
     """Return a run's series from its values at each place, (seeds,) each, in the panel's unit."""
     values = list(values)
-    means, halves = [mean(v) for v in values], [half_width(v) for v in values]
+    counts = [int(np.count_nonzero(~np.isnan(v))) for v in values]
+    means = [mean(v) for v in values]
+    halves = [
+        half_width(v) if count >= LEAST_SEEDS else math.nan
+        for v, count in zip(values, counts, strict=True)
+    ]
     options = {
         "label": cell.labels.get(run, run),
-        "look": find_looks(cell).get(run),
+        "look": more.get("look") or find_looks(cell)[run],
         "run": run,
-        "n": [int(np.count_nonzero(~np.isnan(v))) for v in values],
+        "n": counts,
         "sets_scale": sets_scale(cell, run),
         **more,
     }

@@ -28,8 +28,8 @@ FEW = 5  # examples in a bin: drawn faint
 CAPTION = (
     "Difference from Retrain by similarity to the forget set (where several classes are affected, "
     "to the nearest one's forgotten examples), seed i against seed i, in ten bins of equal width; "
-    "an empty bin is a gap. Below: examples per bin, mean over seeds, on a logarithmic scale. Bars: "
-    "95 % intervals over seeds. On the page, bins of fewer than five examples are faint."
+    "an empty bin is a gap. Below: examples per bin, mean over seeds, on a logarithmic scale. "
+    "Bars: 95 % intervals over seeds. On the page, bins of fewer than five examples are faint."
 )
 NOISE_CAPTION = (
     "Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."

@@ -24,7 +24,6 @@ from collateral.plots.plot import (
 Spec = dict[str, Any]
 
 ROWS = {"name": "rows"}
-NAMES_SIZE = (4.5, 3.5)  # inches of a panel, as far as placing names is concerned
 NEUTRAL = "#888"
 WIDTH = 720  # of all panels side by side, in pixels
 AXIS_WIDTH = 50  # of that, for the numbers beside a panel
@@ -34,6 +33,7 @@ UNKNOWN = "–"
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
 SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
 SHAPES |= {"P": "cross", "X": "cross", "<": "triangle-left", ">": "triangle-right", "*": "wedge"}
+CHANNELS = ("color", "shape", "stroke", "strokeDash")
 IS_SHOWN = "indexof(hidden, datum.run) < 0"
 
 
@@ -50,8 +50,7 @@ class Chart:
 def draw(plot: Plot) -> Chart:
     """Return the plot as a chart; runs that the parameter `hidden` names are not drawn."""
     panels = [
-        {**draw_panel(panel, place), **_size(plot, panel)}
-        for place, panel in enumerate(plot.panels)
+        draw_panel(panel, place, _find_size(plot, panel)) for place, panel in enumerate(plot.panels)
     ]
     rows = [row for place, panel in enumerate(plot.panels) for row in panel_rows(panel, place)]
     spec = {
@@ -61,7 +60,7 @@ def draw(plot: Plot) -> Chart:
         "params": [{"name": "hidden", "value": []}],
         "concat": panels,
         "columns": plot.columns,
-        "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "independent")},
+        "resolve": {"scale": dict.fromkeys(CHANNELS, "independent")},
     }
     return Chart(plot.name, spec, rows, plot.caption)
 
@@ -77,7 +76,7 @@ def panel_rows(panel: Panel, place: int) -> Iterator[dict[str, Any]]:
                 yield {"panel": place, "kind": series.mark, **row}
 
 
-def draw_panel(panel: Panel, place: int) -> Spec:
+def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
     """Return a panel: bands, levels, intervals, marks and names, from back to front."""
     layers: list[Spec] = []
     if panel.bands:
@@ -86,8 +85,8 @@ def draw_panel(panel: Panel, place: int) -> Spec:
     for mark in dict.fromkeys(series.mark for series in panel.series):
         of_mark = [_keep(f"datum.panel == {place} && datum.kind == '{mark}'"), _keep(IS_SHOWN)]
         layers += [{"transform": of_mark, **layer} for layer in _draw_series(panel, mark)]
-    layers += _draw_names(panel)
-    return {"title": panel.title, "layer": layers}
+    layers += _draw_names(panel, size)
+    return {"title": panel.title, "layer": layers, "width": size[0], "height": size[1]}
 
 
 def _draw_bands(panel: Panel, place: int) -> Spec:
@@ -176,9 +175,9 @@ def _draw_intervals(panel: Panel, mark: str) -> Spec:
     }
 
 
-def _draw_names(panel: Panel) -> Iterator[Spec]:
+def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
     """Yield names beside their marks, and the lines that tie far ones to them."""
-    names = find_name_places(panel, *NAMES_SIZE)
+    names = find_name_places(panel, *(pixels / PIXELS_PER_INCH for pixels in size))
     if not names:
         return
     values = [
@@ -308,10 +307,10 @@ def _keep(test: str) -> Spec:
     return {"filter": test}
 
 
-def _size(plot: Plot, panel: Panel) -> dict[str, int]:
+def _find_size(plot: Plot, panel: Panel) -> tuple[int, int]:
     """Return width and height of a panel in pixels."""
     width = WIDTH // plot.columns - AXIS_WIDTH if plot.columns > 1 else 620
-    return {"width": width, "height": round(PIXELS_PER_INCH * plot.row_height * panel.height)}
+    return width, round(PIXELS_PER_INCH * plot.row_height * panel.height)
 
 
 def _base(panel: Panel) -> float:

@@ -16,7 +16,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import LogFormatter, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from collateral.plots.names import escape, place_names
@@ -222,8 +222,8 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
             one.set_ticks(list(axis.ticks), [escape(text) for text in axis.ticks.values()])
             one.set_minor_locator(NullLocator())
         elif axis.scale == "log":
-            one.set_major_formatter(LogFormatter())
-            one.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
+            one.set_major_formatter(StrMethodFormatter("{x:g}"))
+            one.set_minor_formatter(NullFormatter())
         else:
             one.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=axis.is_whole))
         if axis.is_reversed:

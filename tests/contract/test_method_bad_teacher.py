@@ -34,6 +34,19 @@ def test_the_divergence_is_the_one_worked_out_by_hand():
     assert found / 2 == pytest.approx(0.163907, abs=1e-6)  # as public code has it, by class
 
 
+def test_the_classes_that_public_code_divides_by_are_a_larger_eps_of_adam():
+    """A first step of Adam is g / (|g| + eps): of g / 100, as if eps were 100 times as large."""
+    gradients, steps = torch.tensor([1.0, 1e-4, 1e-6]), {}
+    for classes in (1, 100):
+        weight = torch.nn.Parameter(torch.zeros(3))
+        weight.grad = gradients / classes
+        torch.optim.Adam([weight], lr=1.0).step()
+        steps[classes] = -weight.detach()
+    torch.testing.assert_close(steps[100], gradients / (gradients + 100 * 1e-8))
+    ratios = (steps[100] / steps[1]).tolist()
+    assert ratios == pytest.approx([1.0, 0.99, 0.505], abs=1e-3)
+
+
 def test_the_temperature_softens_both():
     found = bad_teacher.divergence(2 * torch.tensor([[1.0, 3.0]]), 2 * LOGITS, 2.0)
     expected = bad_teacher.divergence(torch.tensor([[1.0, 3.0]]), LOGITS, 1.0)

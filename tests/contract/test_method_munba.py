@@ -19,13 +19,16 @@ def weights_of(r: list[float], u: list[float]) -> list[float]:
     return [share.item() for share in shares(*sides)]
 
 
-def public_form(r: list[float], u: list[float]) -> list[float]:
-    """Return the weights by the closed form as it was published, in double precision."""
+def public_form(r: list[float], u: list[float], added: float = 0.0) -> list[float]:
+    """Return the weights by the closed form as it was published, in double precision.
+
+    `added`: what public code adds to both denominators, so that they are not 0.
+    """
     g1, g2, g3 = (
         sum(a * b for a, b in zip(x, y, strict=True)) for x, y in ((r, r), (r, u), (u, u))
     )
-    a = math.sqrt((g1 * g3 - g2 * math.sqrt(g1 * g3)) / (g1**2 * g3 - g1 * g2**2))
-    return [a, (1 - g1 * a**2) / (g2 * a)]
+    a = math.sqrt((g1 * g3 - g2 * math.sqrt(g1 * g3)) / (g1**2 * g3 - g1 * g2**2 + added))
+    return [a, (1 - g1 * a**2) / (g2 * a + added)]
 
 
 def test_the_weights_of_a_pair_by_hand():
@@ -35,6 +38,25 @@ def test_the_weights_of_a_pair_by_hand():
 @pytest.mark.parametrize(("r", "u"), [([1, 0], [1, 1]), ([3, -1], [0.1, 2]), ([5, 1], [-4, 3])])
 def test_they_are_those_of_the_published_closed_form(r, u):
     assert weights_of(r, u) == pytest.approx(public_form(r, u), rel=1e-5)
+
+
+def angle(v: torch.Tensor, w: torch.Tensor) -> float:
+    """Return the angle between two vectors in degrees."""
+    return math.degrees(math.acos(nn.functional.cosine_similarity(v, w, dim=0)))
+
+
+@pytest.mark.parametrize(("size", "off"), [(1, 0), (0.1, 0), (0.004, 49)])
+def test_what_public_code_adds_counts_where_the_retain_gradient_is_small(size, off):
+    """With a cosine of -0.2; its weights must be above 0, or 1 and 0.1 take their place."""
+    r, u = [size, 0.0], [-0.2, math.sqrt(1 - 0.2**2)]
+    public = public_form(r, u, added=1e-8)
+    public = public if min(public) > 0 else [1, FALLBACK]
+    ours, theirs = (
+        a * torch.tensor(r).double() + b * torch.tensor(u).double()
+        for a, b in (weights_of(r, u), public)
+    )
+    assert angle(ours, theirs) == pytest.approx(off, abs=0.6)
+    assert (public == [1, FALLBACK]) == (off > 0)
 
 
 @pytest.mark.parametrize(("r", "u"), [([1, 0], [0, 7]), ([3, -1], [0.1, 2]), ([2, 2], [1, 1])])

@@ -24,7 +24,8 @@ def with_plugins(folder, **changes):
 
 
 def test_a_folder_of_plug_ins_is_named_in_one_line():
-    assert complaints(with_plugins("a\x00\n")) == ["plugins: 'a\\x00\\n': there is no such folder"]
+    (line,) = complaints(with_plugins("a\x00\n"))
+    assert line.startswith("plugins: 'a\\x00\\n': there is no such folder; paths start at")
 
 
 def test_a_folder_of_plug_ins_that_is_not_there_is_named(tmp_path):

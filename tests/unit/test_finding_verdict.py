@@ -1,11 +1,13 @@
 """Verdicts on constructed cases: five seeds, of which Retrain knows half of the forgotten."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from counted_cell import FORGET, NEAR, Wrong, counted, table_of
+from scipy.stats import ttest_1samp
 
 from collateral.contract.rows import Row
 from collateral.findings._shared.compare import chance
@@ -14,7 +16,7 @@ from collateral.findings.verdict import VERDICTS
 from collateral.findings.verdict.deciding import decide
 from collateral.findings.verdict.numbers import MEASURES, Held
 from collateral.findings.verdict.picture import AREA, LEAST_AREA, limits, points
-from collateral.findings.verdict.sentences import said_of, verdict_of
+from collateral.findings.verdict.sentences import SENTENCES, said_of, verdict_of
 from collateral.findings.verdict.table import tables
 from collateral.findings.verdict.words import words
 
@@ -132,6 +134,33 @@ def test_damage_is_near_minus_far_loss_on_retained_examples(cell):
     assert found == pytest.approx(lost / NEAR)
 
 
+def test_neighbours_that_gain_less_than_the_others_are_not_hurt(tmp_path):
+    """Retrain is bad at the far ones: against it the near ones gain 5 points, and these 25."""
+    bad = replace(RETRAIN, far=(42, 41, 43, 42, 40))
+    gained = replace(ALIKE, near=tuple(near - 2 for near in RETRAIN.near))
+    made = table_of(tmp_path, {**ENDS, "retrain": bad, "ft": gained})
+    assert made.values("ft", "near_loss", "retain").mean() == pytest.approx(-0.05)
+    assert made.number("ft", "difference_low", at="damage") > 0.15
+    assert made.number("ft", "difference", at="near") == pytest.approx(-0.05)
+    assert verdict_of(made, "ft") == "unlike Retrain"
+
+
+def test_the_p_value_of_hurt_neighbours_is_the_larger_of_both_by_holm_over_methods(tmp_path):
+    hurt = CASES["hurt the neighbours"]
+    less = replace(hurt, near=(14, 22, 11, 19, 16))
+    made = table_of(tmp_path, {**ENDS, "ga": hurt, "ft": less})
+    plain = {
+        run: max(
+            ttest_1samp(made.values(run, name, "retain"), 0, alternative="greater").pvalue
+            for name in ("near_loss", "damage")
+        )
+        for run in ("ga", "ft")
+    }
+    assert plain["ga"] < plain["ft"]
+    found = {run: made.number(run, "difference_p", at="near") for run in plain}
+    assert found == pytest.approx({"ga": 2 * plain["ga"], "ft": max(plain["ft"], found["ga"])})
+
+
 def test_no_interval_goes_beyond_what_can_be(tmp_path):
     two = {run: first_seeds(wrong, 2) for run, wrong in ENDS.items()}
     made = table_of(tmp_path, two | {"ft": first_seeds(CASES["not distinguishable"], 2)})
@@ -198,9 +227,10 @@ def test_the_sentence_of_what_cannot_be_distinguished_says_that_the_seeds_cannot
 def test_where_one_seed_of_several_has_damage_the_sentence_counts_them(tmp_path):
     lost = replace(RETRAIN, status=("diverged",) * 4 + ("ok",))
     made = table_of(tmp_path, {"retrain": lost, "ft": ALIKE})
-    [said] = said_of(made)
-    assert said.verdict == "cannot be said"
-    assert "with both in 1 of 5 seeds nobody knows" in said.sentence
+    assert verdict_of(made, "ft") == "cannot be said"
+    said = SENTENCES["cannot be said"](made, "ft")
+    assert "with both in 1 of 5 seeds nobody knows" in said
+    assert list(said_of(made)) == []  # Retrain's RA is undefined, which is a red check
 
 
 def test_a_run_without_any_number_has_a_sentence_without_a_dash(tmp_path):
@@ -317,8 +347,11 @@ class Drawn:
 
     tracked = ()
 
-    def __init__(self, rng: np.random.Generator, n: int, room: float) -> None:
+    def __init__(
+        self, rng: np.random.Generator, n: int, room: float, far: Sequence[float] = (0.0,) * 8
+    ) -> None:
         self.seeds = tuple(range(n))
+        self.far = dict(zip(METHODS, far, strict=True))  # loss of each method far from it
         self.ua, self.near = (
             {run: rng.normal(size=n) for run in ("retrain", "original", *METHODS)} for _ in range(2)
         )
@@ -326,6 +359,7 @@ class Drawn:
 
     def values(self, run: str, metric: str, set: str = "") -> np.ndarray:
         known = {"ua": self.ua[run], "near_loss": self.near[run] - self.near["retrain"]}
+        known["far_loss"] = np.full(len(self.seeds), self.far.get(run, 0.0))
         return known.get(metric, np.zeros(len(self.seeds)) if set else np.ones(len(self.seeds)))
 
     def results(self):
@@ -354,3 +388,14 @@ def test_of_experiments_without_an_effect_at_most_5_percent_have_a_finding(n, ro
     rate = np.mean([not findings.isdisjoint(verdicts) for verdicts in drawn])
     assert rate <= 0.05 + 2 * (0.05 * 0.95 / repeats) ** 0.5
     assert any("like Retrain" in verdicts for verdicts in drawn)
+
+
+# Of some methods, or of all, the far ones gain much, so that damage is above zero by itself.
+@pytest.mark.parametrize("num_gaining", [8, 4])
+def test_of_experiments_without_a_near_loss_at_most_5_percent_have_hurt_neighbours(num_gaining):
+    rng, repeats = np.random.default_rng(num_gaining), 150
+    far = [-30.0] * num_gaining + [0.0] * (8 - num_gaining)
+    drawn = [Drawn(rng, 5, 20, far).verdicts() for _ in range(repeats)]
+    assert all("unlike Retrain" in verdicts for verdicts in drawn)
+    rate = np.mean(["hurt the neighbours" in verdicts for verdicts in drawn])
+    assert rate <= 0.05 + 2 * (0.05 * 0.95 / repeats) ** 0.5

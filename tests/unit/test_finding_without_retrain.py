@@ -13,8 +13,8 @@ from plug_ins import forgotten_after, write_files
 from sealing import seal
 
 from collateral.contract.plugins import FINDING, add_plugins
+from collateral.findings.checks import GATES, NEED_RETRAIN, gates_of
 from collateral.findings.compute import cell_numbers, having, left_out
-from collateral.findings.gates.colours import GATES, NEED_RETRAIN, gates_of
 from collateral.findings.held_against import WITHOUT_RETRAIN, tables_of
 from collateral.findings.without_retrain.numbers import class_means, divergence
 from collateral.report.page import benchmark_part, render

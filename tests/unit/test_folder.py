@@ -116,6 +116,19 @@ def test_hidden_files_and_those_that_are_no_images_are_left_out_and_said(tmp_pat
     assert "'train/cat/notes.txt', 'train/stray.png'" in said
 
 
+def test_hidden_folders_are_left_out_and_said(tmp_path, capsys):
+    write_folder(tmp_path)
+    write_image(tmp_path / "train/.owl/0.png")
+    write_image(tmp_path / "train/cat/.thumbnails/0.png")
+    write_image(tmp_path / "test/dog/.1.png")
+    data = load(tmp_path)
+    assert data.labels.class_names == ("cat", "dog")
+    assert (len(data.train_images), len(data.test_images)) == (8, 4)
+    said = capsys.readouterr().out
+    assert "left out 3 hidden files and folders: 'train/.owl/', 'train/cat/.thumbnails/', " in said
+    assert "'test/dog/.1.png'" in said
+
+
 def test_a_part_that_is_neither_trained_nor_tested_on_is_said(tmp_path, capsys):
     write_folder(tmp_path, tops=("train", "test", "val"), each=(4, 2, 2))
     data = load(tmp_path)
@@ -236,6 +249,23 @@ def test_broken_files_are_named_in_one_line(tmp_path):
     assert "'test/dog/1.png'" in said
     assert said.endswith("or give `broken: skip`")
     assert "\n" not in said
+
+
+def write_huge(path):
+    """Write a picture of 182 megapixels, black, in few bytes."""
+    Image.new("1", (14_000, 13_000)).save(path)
+    return path
+
+
+def test_a_picture_above_what_pillow_reads_is_named_with_a_remedy(tmp_path):
+    write_folder(tmp_path)
+    write_huge(tmp_path / "train/cat/huge.png")
+    given = options(tmp_path)
+    assert size_of("folder", given).num_train == 9  # the plan looks at it as well
+    with pytest.raises(ValueError, match="1 of 13 images cannot be read: ") as error:
+        load(tmp_path)
+    assert "'train/cat/huge.png' (above 178 megapixels, Pillow's limit; make it" in str(error.value)
+    assert len(load(tmp_path, broken="skip").train_images) == 8
 
 
 def test_broken_files_are_left_out_where_that_is_asked_for(tmp_path, capsys):

@@ -11,8 +11,9 @@ from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
 
 from collateral.cli import main
 from collateral.contract.power import in_words
-from collateral.findings.gates.colours import GATES, edges, gates_of
-from collateral.findings.gates.copies import EXACT, LEAST_SIDE, MOST_BITS, copies, perceptual_hashes
+from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
+from collateral.findings.checks import GATES, edges, gates_of
+from collateral.findings.gates.copies import EXACT, copies, perceptual_hashes
 from collateral.findings.gates.numbers import numbers
 from collateral.plan import paths
 from collateral.plan.gates import last_lines
@@ -172,6 +173,13 @@ def test_a_base_that_was_trained_here_has_no_gate_for_its_recipe(tmp_path):
     assert "Retrain as the base" not in asked(tmp_path, changed("base_ta_gap"))
 
 
+def test_a_test_set_that_the_users_base_may_have_seen_is_amber(tmp_path):
+    found = asked(tmp_path / "drawn", good_cell(), test_drawn=True)
+    assert {name for name, gate in found.items() if gate.colour != "green"} == {"test set unseen"}
+    assert "TA and MIA cannot be trusted" in found["test set unseen"].text
+    assert "test set unseen" not in asked(tmp_path / "here", good_cell(), test_drawn=None)
+
+
 def test_without_shadow_models_there_is_no_gate_for_them(tmp_path):
     assert "shadow models learned" not in asked(tmp_path, changed("shadow_sure"))
 
@@ -222,8 +230,17 @@ def changed(metric: str, *values: float, run: str = "retrain") -> FakeCell:
     return cell
 
 
-def asked(folder: Path, cell: FakeCell, plan: CellPlan = PLAN) -> dict[str, Gate]:
-    table = read_cell(folder, cell, BenchmarkPlan(RUNS, "matched", {cell.name: plan}))
+def benchmark_plan(
+    cell: str, plan: CellPlan = PLAN, test_drawn: bool | None = False
+) -> BenchmarkPlan:
+    """Return a plan whose base is the user's own, with a test set that it never saw."""
+    return BenchmarkPlan(RUNS, "matched", {cell: plan}, test_drawn=test_drawn)
+
+
+def asked(
+    folder: Path, cell: FakeCell, plan: CellPlan = PLAN, test_drawn: bool | None = False
+) -> dict[str, Gate]:
+    table = read_cell(folder, cell, benchmark_plan(cell.name, plan, test_drawn))
     gates, problems = gates_of(BenchmarkTable(table.benchmark, (table,)))
     assert problems == []
     return {gate.name: gate for gate in gates}
@@ -368,7 +385,7 @@ def broken(cell):
 
 def test_a_gate_that_raises_is_amber_and_a_problem_and_stops_no_other(tmp_path, monkeypatch):
     monkeypatch.setitem(GATES, "seeds", broken)
-    table = read_cell(tmp_path, good_cell(), BenchmarkPlan(RUNS, "matched", {"digit_3-50": PLAN}))
+    table = read_cell(tmp_path, good_cell(), benchmark_plan("digit_3-50"))
     gates, (problem,) = gates_of(BenchmarkTable(table.benchmark, (table,)))
     of_seeds = Gate(
         "seeds", "digit_3-50", "amber", "could not be asked: ZeroDivisionError: by zero"
@@ -392,7 +409,7 @@ def test_a_run_that_diverged_is_amber_and_named(tmp_path):
 
 def gathered(folder: Path, cell: FakeCell) -> None:
     """Write a benchmark of one cell as `gather` leaves it."""
-    write_cells(folder, BenchmarkPlan(RUNS, "matched", {cell.name: PLAN}), cell)
+    write_cells(folder, benchmark_plan(cell.name), cell)
     (folder / layout.PROBLEMS).unlink()
     names = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
     names["gates"] = layout.GATES

@@ -4,6 +4,7 @@ A rate may miss its level by two Monte-Carlo standard errors.
 """
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from collateral.findings._shared.inference.differences import ALPHA, holm, inter
 from collateral.findings._shared.inference.equivalence import equivalence_p, margin_of
 from collateral.findings._shared.inference.examples import Resamples, percentiles
 
+DEFINITIONS = Path(__file__).parents[2] / "docs/definitions.md"
 NUM_METHODS = 8
 REPEATS = {
     3: 20_000,
@@ -64,6 +66,18 @@ def test_of_methods_a_known_margin_away_at_most_5_percent_are_called_equivalent(
     margin = 1.96 * math.sqrt(2)
     passed = (equivalence_p(methods + margin - retrained, margin) < ALPHA).mean()
     assert passed <= ALPHA + slack(ALPHA, REPEATS[n])
+
+
+@pytest.mark.parametrize(("n", "rate"), [(3, 0.052), (5, 0.087), (10, 0.116), (30, 0.14)])
+def test_of_methods_a_true_margin_away_as_many_are_called_equivalent_as_said(n, rate):
+    """The margin is estimated from the same Retrains, so the level grows with the seeds."""
+    repeats = 100_000
+    methods, retrained = np.random.default_rng(n).normal(size=(2, repeats, n))
+    margin = margin_of(2 * retrained.var(axis=-1, ddof=1))
+    away = methods + 1.96 * math.sqrt(2) - retrained
+    passed = (equivalence_p(away, margin) < ALPHA).mean()
+    assert passed == pytest.approx(rate, abs=0.0005 + slack(rate, repeats))
+    assert f"{100 * rate:.1f} %" in DEFINITIONS.read_text()
 
 
 @pytest.mark.parametrize("num_examples", [50, 300])

@@ -1,16 +1,23 @@
 """`collateral init`: a config for what it is pointed at, which loads as it was meant."""
 
+import re
+
 import pytest
 import yaml
 from image_files import HOSTILE, write_folder
+from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.config.load import load, read
 from collateral.data._reading.listing import known_tree
-from collateral.plan.proposal import Trained, Wish, propose
+from collateral.data.forget import where
+from collateral.plan.grid import build_grid
+from collateral.plan.presentation import plan_of
+from collateral.plan.proposal import Wish, propose
 from collateral.plan.proposal_text import as_yaml
 from collateral.plan.rates import SHIPPED
+from collateral.plan.soundness import check_plan
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +177,178 @@ def test_what_is_left_out_and_a_file_listed_twice_are_told(tmp_path, capsys):
     assert "to forget: 2 of 12 train images" in said
 
 
-def test_a_trained_model_may_have_seen_the_test_share(tmp_path):
+# A trained model, and one folder: it may have seen every picture.
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """What somebody types who has a folder of classes and a trained model."""
     root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
-    given = Trained("mine.pt", [0.5] * 3, [0.2] * 3)
-    assert "Has your model seen them all?" in as_yaml(propose(wish(root, trained=given, size=12)))
+    (tmp_path / "mine.pt").write_bytes(b"")
+    return ["init", str(root), "--model", "resnet8", "--weights", "mine.pt", "--size", "12"]
+
+
+def test_a_test_set_that_the_model_never_saw_is_asked_for(tmp_path, trained):
+    with pytest.raises(SystemExit) as stop:
+        main(trained)
+    said = str(stop.value)
+    assert said.startswith("collateral init: --test: missing; your model may have been trained on")
+    assert all(option in said for option in ("--test FOLDER", "--test LIST", "--test-share 0.2"))
+    assert "\n" not in said
+    assert not (tmp_path / "pictures.yaml").exists()
+
+
+def test_a_list_of_unseen_pictures_is_the_test_set(tmp_path, trained, capsys):
+    (tmp_path / "unseen.txt").write_text("cat/3.png\ndog/4.png\ndog/5.png\n")
+    main([*trained, "--test", "unseen.txt"])
+    assert benchmark(tmp_path).data == {
+        **{"name": "folder", "path": str(tmp_path / "pictures"), "size": 12},
+        "test_path": "unseen.txt",
+    }
+    assert "dog       18 train       2 test" in capsys.readouterr().out
+    assert "test_drawn" not in (tmp_path / "pictures.yaml").read_text()
+
+
+def test_a_folder_of_unseen_pictures_is_the_test_set(tmp_path, trained, capsys):
+    write_folder(tmp_path, tops=("unseen",), each=(3,))
+    main([*trained, "--test", "unseen"])
+    assert benchmark(tmp_path).data["test_path"] == "unseen"
+    assert "cat       20 train       3 test" in capsys.readouterr().out
+
+
+def test_who_insists_on_a_share_reads_in_the_config_and_by_a_gate_that_ta_is_void(
+    tmp_path, trained
+):
+    main([*trained, "--test-share", "0.3"])
+    text = (tmp_path / "pictures.yaml").read_text()
+    assert "# 30% of every class are tested on" in text
+    assert "# Your model may have been trained on them: TA and MIA cannot be trusted" in text
+    config = read(tmp_path / "pictures.yaml")
+    assert config.benchmarks["pictures"].data["test_share"] == 0.3
+    assert plan_of(build_grid(config)["pictures"]).test_drawn is True
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--test-share", "2"], "--test-share: 2: should be between 0 and 1"),
+        (["--test-share", "0.2", "--test", "x"], "--test-share: not with --test; leave one"),
+        (
+            ["--test", "nowhere"],
+            r"--test: there is no folder and no list 'nowhere'; paths",
+        ),
+        (["--test", "x", "--forget", "no.txt"], r"--forget: there is no file no\.txt; paths start"),
+    ],
+)
+def test_a_test_set_that_cannot_be_meant_is_named(tmp_path, trained, options, said):
+    with pytest.raises(SystemExit, match=said):
+        main([*trained, *options])
+    assert not (tmp_path / "pictures.yaml").exists()
+
+
+# A list that names more than there is.
+
+
+def test_a_list_longer_than_the_train_set_is_refused_for_its_names_and_not_for_k(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    gone = write_list(tmp_path, [f"train/cat/{number}.png" for number in range(6, 200)])
+    with pytest.raises(
+        SystemExit, match=r"--forget: .*line 2: 'train/cat/6.png': is not among the 12"
+    ):
+        main(["init", str(root), "--forget", str(gone), "--model", "resnet8"])
+
+
+def test_a_list_of_all_train_images_is_refused(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    gone = write_list(tmp_path, [f"train/{c}/{n}.png" for c in ("cat", "dog") for n in range(6)])
+    with pytest.raises(SystemExit, match="--forget: all 12 train images, none is retained"):
+        main(["init", str(root), "--forget", str(gone), "--model", "resnet8"])
+
+
+def test_what_cannot_be_read_and_what_is_hidden_are_told(tmp_path, capsys):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    Image.new("1", (14_000, 13_000)).save(root / "train/cat/huge.png")
+    (root / "train/.owl").mkdir()
+    main(["init", str(root), "--model", "resnet8"])
+    said = capsys.readouterr().out
+    assert "cannot be read: train/cat/huge.png: above 178 megapixels, Pillow's limit; make" in said
+    assert "left out: 1 hidden files and folders (train/.owl/)" in said
+
+
+# A table of persons.
+
+
+def write_people(root, path, column="person"):
+    """Write a table: pictures 0 to 4 of a class are of 017, 5 to 9 of 23, all others of two."""
+    files = sorted(str(one.relative_to(root)) for one in root.rglob("*.png"))
+    people = ("017", "23", "8", "9")
+    rows = [f"{file},{people[int(file[4:-4]) // 5]}" for file in files]
+    path.write_text("\n".join([f"file,{column}", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("place", ["people.csv", "pictures/people.csv"])
+@pytest.mark.parametrize("listed", ["017", "017,23"])
+def test_persons_to_forget_are_found_in_the_table_at_the_folder(tmp_path, place, listed, capsys):
+    root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
+    write_people(root, tmp_path / place)
+    (tmp_path / "other.csv").write_text("name,age\n")
+    main(["init", "pictures", "--model", "resnet8", "--forget-where", f"person={listed}"])
+    values, only = listed.split(","), benchmark(tmp_path)
+    assert only.cells["withdrawn"].forget == {"kind": "where", "column": "person", "is": values}
+    assert only.data["table"] == place
+    assert only.data["test_by"] == "person"
+    assert only.data["train_where"] == {"person": values}
+    said = capsys.readouterr().out
+    assert f"to forget: {10 * len(values)} of" in said
+    assert "no person is in both train and test set" in said
+    (planned,) = build_grid(read(tmp_path / "pictures.yaml")).values()
+    check_plan({"pictures": planned})
+    tree = propose(wish(root, table=tmp_path / place, forget_where=where.Params.model_validate(
+        {"column": "person", "is": values}))).tree  # fmt: skip
+    train, test = ({*tree.columns(part)["person"]} for part in (tree.train, tree.test))
+    assert not train & test and {*values} <= train
+
+
+def test_where_a_folder_has_its_test_set_nothing_is_drawn(tmp_path):
+    root = write_folder(tmp_path / "pictures", each=(6, 2))
+    files = sorted(str(one.relative_to(root)) for one in root.rglob("*.png"))
+    (tmp_path / "who.csv").write_text("file;who\n" + "".join(f"{f};{f[-5]}\n" for f in files))
+    main(["init", "pictures", "--model", "resnet8", "--forget-where", "who=3"])
+    only = benchmark(tmp_path)
+    assert {*only.data} == {"name", "path", "size", "table"}
+    assert only.cells["withdrawn"].forget["is"] == ["3"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--forget-where", "person"], "'person': should be COLUMN=VALUE,VALUE"),
+        (["--forget-where", "person="], "'person=': should be COLUMN=VALUE,VALUE"),
+        (["--forget-where", "persn=017"], "--forget-where: no column 'persn'.*mean person"),
+        (["--forget-where", "person=17"], "--forget-where: no value .* '17'.*mean 017"),
+        (["--forget-where", "person=017,8,9,23"], "data.test_by: no test example of class 'cat'"),
+        (["--forget-where", "person=23", "--forget", "people.csv"], "not with --forget; leave one"),
+        (["--table", "no.csv"], r"--table: there is no file 'no\.csv'; paths start at"),
+    ],
+)
+def test_persons_that_cannot_be_meant_are_named(tmp_path, capsys, options, said):
+    root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
+    write_people(root, tmp_path / "people.csv")
+    with pytest.raises(SystemExit) as stop:
+        main(["init", "pictures", "--model", "resnet8", *options])
+    assert re.search(said, f"{stop.value} {capsys.readouterr().err}")
+    assert not (tmp_path / "pictures.yaml").exists()
+
+
+def test_of_two_tables_one_has_to_be_named(tmp_path):
+    root = write_folder(tmp_path / "pictures", tops=("",), each=(20,))
+    given = ["init", "pictures", "--model", "resnet8", "--forget-where", "person=23"]
+    with pytest.raises(SystemExit, match="--table: missing; 0 CSV files with a column `file` in"):
+        main(given)
+    for name in ("a.csv", "b.csv"):
+        write_people(root, tmp_path / name)
+    with pytest.raises(SystemExit, match=r"2 CSV files .*: a\.csv, b\.csv; say which with --table"):
+        main(given)
+    main([*given, "--table", "b.csv"])
+    assert benchmark(tmp_path).data["table"] == "b.csv"

@@ -106,6 +106,22 @@ def test_one_file_is_shared_out_class_by_class(tmp_path):
     assert len({*files}) == 20
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_of_one_value_are_drawn_together_and_some_stay(tmp_path, seed):
+    subjects = [17, 17, 5, 5, 23, 23, 8, 8, 8, 8, 9, 9, 17, 17, 5, 5, 23, 8, 9, 9]
+    path = write(tmp_path / "all.parquet", [0, 1] * 10, subject=subjects)
+    stay = {"subject": [17, 23]}
+    given = {"test_share": 0.2, "test_seed": seed, "train_where": stay}
+    labels = load(path, **given, test_by="subject").labels
+    train, test = ({*part["subject"].tolist()} for part in (labels.columns, labels.test_columns))
+    assert not train & test
+    assert {17, 23} <= train
+    assert np.bincount(labels.test, minlength=2).min() >= 1
+    by_row = load(path, **given).labels
+    assert not {17, 23} & {*by_row.test_columns["subject"].tolist()}
+    assert np.bincount(by_row.test).tolist() == [2, 2]
+
+
 def test_further_columns_are_kept_and_floats_are_not(tmp_path):
     more = {"subject": [17, 23, 5, 17, 5, 1, 2], "site": [*"abcabca"], "age": [0.5] * 7}
     data = load(write_hub(tmp_path, **more))
@@ -225,6 +241,16 @@ WRONG = {
     "nothing there": (lambda root: None, {}, "data.path: there is no folder"),
     "an empty folder": (lambda root: root.mkdir(), {}, "data.path: no .parquet file in"),
     "no train set": (of_test_alone, {}, "give `test_share`"),
+    "a column that is not there": (
+        of_test_alone,
+        {"test_share": 0.2, "test_by": "subject"},
+        "data.test_by: no column 'subject'",
+    ),
+    "a column without a share": (
+        write_hub,
+        {"test_by": "label"},
+        "test_by: goes with `test_share`",
+    ),
     "a share too many": (write_hub, {"test_share": 0.2}, "data.test_share: 0.2: there is a test"),
     "another image column": (write_hub, {"image": "img"}, "data.image: no column of images 'img'"),
     "another label column": (

@@ -53,6 +53,36 @@ def test_the_plan_names_tracked_runs_of_which_no_epoch_is_a_shorter_run(tmp_path
     assert BenchmarkPlan.load(tmp_path / "plan.json") == plan
 
 
+@pytest.mark.parametrize(
+    ("data", "drawn"),
+    [
+        ({"name": "digits"}, False),
+        ({"name": "folder", "path": "x"}, False),
+        ({"name": "folder", "path": "x", "test_share": 0.2}, True),
+        ({"name": "parquet", "path": "x", "test_share": 0.2}, True),
+        ({"name": "torchvision", "dataset": "CIFAR10"}, False),
+        ({"name": "torchvision", "dataset": "EuroSAT"}, True),  # 0.2 unless told
+    ],
+)
+def test_the_plan_says_whether_a_given_base_may_have_seen_the_test_set(tmp_path, data, drawn):
+    cells = {"some": {"forget": {"kind": "random_part", "fraction": 0.5}}}
+    changes = {"data": data, "cells": cells, "classes": [], "fractions": []}
+    plan = plan_of(grid(**changes, base={"weights": "mine.pt"}))
+    assert plan.test_drawn is drawn
+    plan.save(tmp_path / "plan.json")
+    assert BenchmarkPlan.load(tmp_path / "plan.json") == plan
+    assert plan_of(grid(**changes)).test_drawn is None
+
+
+def test_the_plan_does_not_say_where_files_lie_and_who_is_to_be_forgotten():
+    where = {"train_where": {"subject": ["017"]}, "test_by": "subject"}
+    lists = {"table": "/home/me/people.csv", "train_list": "/home/me/gone.txt"}
+    data = {"name": "folder", "path": "/home/me/x", "test_share": 0.2, **where, **lists}
+    cells = {"some": {"forget": {"kind": "random_part", "fraction": 0.5}}}
+    plan = plan_of(grid(data=data, cells=cells, classes=[], fractions=[]))
+    assert plan.data == {"name": "folder", "test_share": 0.2, "test_by": "subject"}
+
+
 def test_the_plan_is_read_as_it_was_written(tmp_path):
     plan = plan_of(grid(methods={"ga": {"lr": [0.1, 0.2]}, "ft": {}}, sweeps=SWEEPS))
     plan.save(tmp_path / "plan.json")

@@ -41,11 +41,18 @@ def test_weights_that_are_missing_are_named_unless_all_is_trained(
 ):
     monkeypatch.chdir(tmp_path)
     benchmark = grid(classes=["digit_3"], fractions=[0.5], **{"seeds": [4], **changes})
-    assert complaints(benchmark) == [f"benchmarks.b.{said}: there is no such file"]
+    (line,) = complaints(benchmark)
+    assert line == f"benchmarks.b.{said}: there is no such file{looked_for(tmp_path, said)}"
     for place in ("base/seed-4", "digit_3-50/seed-4/retrain", "digit_3-50/seed-4/its"):
         (tmp_path / "results/b" / place).mkdir(parents=True)
         (tmp_path / "results/b" / place / "outputs.npz").touch()
     check_plan({"b": benchmark})
+
+
+def looked_for(folder, said):
+    """Return the end of a message on a file that is missing: where it was looked for."""
+    name = said.split("'")[1]
+    return f"; paths start at the working folder: looked for '{folder / name}'"
 
 
 def touch(path):
@@ -61,7 +68,8 @@ def test_weights_to_start_from_are_looked_for_where_shadow_models_start_from_the
     benchmark = grid(**changes, init={"weights": "mine.pt"})
     touch(results / "base/seed-4/outputs.npz")
     touch(results / "digit_3-50/seed-4/retrain/outputs.npz")
-    assert complaints(benchmark) == ["benchmarks.b.init.weights: 'mine.pt': there is no such file"]
+    (line,) = complaints(benchmark)
+    assert line.startswith("benchmarks.b.init.weights: 'mine.pt': there is no such file; paths ")
     for member in range(6):
         touch(results / f"shadows/member-{member}/margins.npz")
     check_plan({"b": benchmark})
@@ -135,11 +143,18 @@ def test_what_is_retained_or_not_known_may_be_asked_for(changes):
 # Files.
 
 
-def test_a_list_of_indices_that_is_missing_is_named():
+def test_a_list_of_indices_that_is_missing_is_named_with_the_place_looked_at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     cells = {"mine": {"forget": {"kind": "index_file", "path": "nowhere.txt"}}}
-    assert complaints(grid(cells=cells)) == [
-        "benchmarks.b.cells.mine.forget.path: 'nowhere.txt': there is no such file"
-    ]
+    (line,) = complaints(grid(cells=cells))
+    said = "benchmarks.b.cells.mine.forget.path: 'nowhere.txt'"
+    assert line == f"{said}: there is no such file{looked_for(tmp_path, said)}"
+
+
+def test_of_an_absolute_path_the_place_is_not_said_again(tmp_path):
+    cells = {"mine": {"forget": {"kind": "index_file", "path": str(tmp_path / "nowhere.txt")}}}
+    (line,) = complaints(grid(cells=cells))
+    assert line.endswith("nowhere.txt': there is no such file")
 
 
 # Code of plug-ins.

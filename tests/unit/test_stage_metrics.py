@@ -198,9 +198,9 @@ def test_rows_are_sorted_and_complete(cell_folder):
     # Locality, Retrain's too, of two sets: 7 slices and 3 measures by seed, 12 ends of intervals;
     # of a run its slope beyond Retrain's, and the least of it.
     assert len(keys) == numbers + 2 * (9 * (7 + 3) + 3 * 12 + 2 * 2)
-    # By name: measures among hard ones; 2 margins, and of a run 16 numbers of its tests; near and
+    # By name: measures among hard ones; 2 margins, and of a run 18 numbers of its tests; near and
     # far of two sets, 3 measures by seed and one of laws.
-    by_name = 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 2 + 2 * 16 + 4 * (9 * 3 + 3)
+    by_name = 9 + 2 + 2 * (9 * 3 + 3 * 12 + 2 * 2) + 2 + 2 * 18 + 4 * (9 * 3 + 3)
     assert len(rows) == len(keys) + by_name
     assert {(row["cell"], row["class"], row["fraction"]) for row in rows} == {
         ("three-50", "three", "0.5")

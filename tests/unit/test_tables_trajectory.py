@@ -1,5 +1,7 @@
 """Who leads within a share of Retrain's cost: the table, and the words."""
 
+from pathlib import Path
+
 import pytest
 from fake_results import COURSES, RUNS, FakeCourse, full_cell, read_cell, tracked_cell
 from table_reading import field_at, lines_of
@@ -7,7 +9,9 @@ from table_reading import field_at, lines_of
 from collateral.findings.trajectory.table import tables
 from collateral.findings.trajectory.words import words
 from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.table import read
 
+KEPT = Path(__file__).parents[2] / "docs/data"
 SHARES = ("1 %", "2 %", "5 %", "10 %", "20 %")
 
 
@@ -108,3 +112,68 @@ def test_without_tracked_runs_there_is_nothing(tmp_path):
     cell = read_cell(tmp_path, full_cell())
     assert words(cell) == ""
     assert list(tables(cell)) == []
+
+
+def kept_cells() -> list:
+    """Return all cells of the runs kept in docs/data whose methods were tracked."""
+    folders = sorted(path.parent for path in KEPT.glob("*/plan.json"))
+    found = [
+        cell
+        for folder in folders
+        for cell in read(
+            BenchmarkPlan.load(folder / "plan.json"), folder / "metrics.csv", folder / "costs.csv"
+        ).cells
+    ]
+    tracked = [cell for cell in found if list(tables(cell))]
+    assert len(tracked) == 6
+    return tracked
+
+
+@pytest.mark.parametrize("cell", kept_cells(), ids=lambda cell: cell.name)
+def test_no_method_of_a_real_run_leads_that_is_no_nearer_than_doing_nothing(cell):
+    idle = 100 * cell.number("original", "avg_gap")
+    [found] = tables(cell)
+    names = lines_of(found.grids[0])
+    led = [field_at(found, n, s) for n in names for s in SHARES if field_at(found, n, s).is_best]
+    assert led and all(100 * field.order < idle for field in led)
+    assert {field_at(found, "Do nothing", share).value for share in SHARES} == {f"{idle:.1f}"}
+    assert words(cell).endswith(f"Doing nothing has {idle:.1f} points.")
+
+
+def test_a_real_method_that_has_done_nothing_yet_does_not_lead():
+    """After two epochs at 1 % of the cost GA's answers were still those of the base model."""
+    [cell] = [one for one in kept_cells() if one.name == "digit_9-90"]
+    [found] = tables(cell)
+    assert field_at(found, "GA", "1 %").value == "51.0 (2)"
+    assert best(found)["1 %"] == []
+    assert "within 1 %" not in words(cell)
+
+
+# As on scikit-learn's digits: a step is enough, and more of them do harm.
+HARMFUL = {
+    "ga": FakeCourse((0.033, 0.017, 0.105, 0.199), (0, 1, 2, 5)),
+    "ft": FakeCourse((0.033, 0.031), (0, 10)),
+}
+
+
+def test_whoever_may_spend_more_may_stop_earlier(tmp_path):
+    cell = read_cell(tmp_path, tracked_cell(**HARMFUL))
+    [found] = tables(cell)
+    assert best(found) == {"1 %": ["GA"], **{key: [] for key in SHARES[1:]}}
+    assert "is within 1 % GA (1.7 points). A share that is not named brings " in words(cell)
+
+
+def test_where_no_method_is_nearer_than_doing_nothing_this_is_said(tmp_path):
+    worse = FakeCourse((0.033, 0.105, 0.199), (0, 2, 5))
+    cell = read_cell(tmp_path, tracked_cell(ga=worse))
+    [found] = tables(cell)
+    assert best(found) == {key: [] for key in SHARES}
+    assert words(cell) == (
+        "No ranked method is nearer to Retrain within 20 % of Retrain's cost than doing nothing "
+        "(3.3 points)."
+    )
+    idle = [row for row in found.records if row["run"] == "original"]
+    assert [(row["percent"], row["avg_gap"], row["best"]) for row in idle[:2]] == [
+        (1, 0.033, False),
+        (2, 0.033, False),
+    ]

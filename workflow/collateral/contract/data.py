@@ -19,6 +19,13 @@ TestShare = Annotated[
     float | None,
     Field(gt=0, lt=1, description="Share of every class to test on, where there is no test set."),
 ]
+TestBy = Annotated[
+    str | None,
+    Field(
+        description="A column, such as `subject`: `test_share` draws all examples of a value "
+        "together, so that nobody is in both sets."
+    ),
+]
 TestSeed = Annotated[Seed, Field(description="Seed of the choice of test examples.")]
 Broken = Annotated[
     Literal["refuse", "skip"],

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collateral.contract.spelling import unknown
+from collateral.contract.spelling import looked_for, unknown
 
 if TYPE_CHECKING:
     from collateral.contract.params import MethodParams
@@ -152,7 +152,7 @@ def problems(folders: Sequence[Path]) -> Iterator[str]:
     """Yield what is wrong with folders of plug-ins: none is there, or two have one name."""
     for folder in folders:
         if not folder.is_dir():
-            yield f"{str(folder)!r}: there is no such folder"
+            yield f"{str(folder)!r}: there is no such folder{looked_for(folder)}"
         elif not any(_found(str(inner), kind.pattern) for kind, inner in plugged_in(folder)):
             kinds = ", ".join(f"{kind.folder}/" for kind in KINDS if kind.folder)
             yield f"'{folder}': no plug-in in it; expected {kinds} or folders with a params.py"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 SHOWN_LENGTH = 60
@@ -40,3 +41,11 @@ def shown(value: Any) -> str:
     except ValueError:  # a number of more than 4,300 digits
         return "a number too long to show"
     return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
+
+
+def looked_for(path: Path) -> str:
+    """Return where a relative path was looked for, to end a message; nothing if it is absolute."""
+    path = path.expanduser()
+    if path.is_absolute():
+        return ""
+    return f"; paths start at the working folder: looked for {str(path.absolute())!r}"

@@ -54,6 +54,14 @@ def problem_of(name: str, options: DataOptions) -> str | None:
     return problem
 
 
+def draws_test(name: str, options: DataOptions) -> bool:
+    """Tell whether the test set is a share of the images that are given, drawn here."""
+    module = DATA.load(name)
+    if hasattr(module, "draws_test"):
+        return bool(module.draws_test(options))
+    return getattr(options, "test_share", None) is not None
+
+
 def inputs_of(name: str, options: DataOptions) -> list[Path]:
     """Return the user's own files that are there; a missing one is the job's to name."""
     module = DATA.load(name)

@@ -1,7 +1,8 @@
 """A folder of images by class: `train/` and `test/` (or `val/`), or one tree and a `test_share`.
 
-Files are sorted by their paths, which are kept: a forget set may list them (`kind: files`). Every
-image is scaled so that its short side is `size`, and its centre is cut out.
+Files are sorted by their paths, which are kept: a forget set may list them (`kind: files`), or name
+values in a `table` of them (`kind: where`). Every image is scaled so that its short side is `size`,
+and its centre is cut out.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.columns import FILE, Columns
+from collateral.contract.columns import Columns
 from collateral.contract.data import (
     Broken,
     DataOptions,
@@ -21,11 +22,14 @@ from collateral.contract.data import (
     Flip,
     Padding,
     Side,
+    TestBy,
     TestSeed,
     TestShare,
 )
 from collateral.contract.params import UserPath
 from collateral.data._reading.listing import ListedFile, Tree, known_names, known_tree, tree_of
+from collateral.data._reading.test_set import Source
+from collateral.data.forget import where
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset, Labels
@@ -38,13 +42,25 @@ class Options(DataOptions):
 
     path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
     size: Side = 64
+    table: UserPath | None = Field(
+        None,
+        description="A CSV file with a column `file` (paths below the folder), one row per image; "
+        "its other columns are for `kind: where`.",
+    )
+    test_path: UserPath | None = Field(
+        None,
+        description="The test set, if `path` has none: another folder with a folder a class, or a "
+        "list of files below `path`, one a line.",
+    )
     test_share: TestShare = None
     test_seed: TestSeed = 0
+    test_by: TestBy = None
     train_list: UserPath | None = Field(
         None,
         description="A list of files, one a line, that `test_share` leaves in the train set: those "
         "to be forgotten.",
     )
+    train_where: where.TrainWhere = None
     broken: Broken = "refuse"
     flip: Flip = False
     padding: Padding = 0
@@ -79,15 +95,15 @@ def size(options: Options) -> DatasetSize:
     from collateral.data._reading.decoding import num_channels
 
     tree = _known(options)
-    files = [tree.folder / file.path for file in tree.train]
+    files = tree.locations[: len(tree.train)]
     shape = (options.size, options.size, num_channels(files))
     return DatasetSize(tree.class_names, tree.counts(tree.train), tree.counts(tree.test), shape)
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
-    """Return the train examples' labels, and their files."""
+    """Return the train examples' labels, their files, and the columns of the table."""
     tree = _known(options)
-    return tree.labels(tree.train), {FILE: [file.path for file in tree.train]}
+    return tree.labels(tree.train), tree.columns(tree.train)
 
 
 def load(options: Options) -> Dataset:
@@ -96,11 +112,11 @@ def load(options: Options) -> Dataset:
     from collateral.data._reading.pixels import statistics
     from collateral.results.dataset import Dataset
 
-    tree = tree_of(*_where(options))
+    tree = tree_of(_source(options))
     _tell_left_out(tree)
     files = (*tree.train, *tree.test)
     decoded = decode(
-        (tree.folder / file.path for file in files),
+        tree.locations,
         [file.path for file in files],
         options.size,
         skip_broken=options.broken == "skip",
@@ -114,11 +130,20 @@ def load(options: Options) -> Dataset:
 
 
 def _known(options: Options) -> Tree:
-    return known_tree(*_where(options))
+    return known_tree(_source(options))
 
 
-def _where(options: Options) -> tuple[Path, float | None, int, Path | None]:
-    return options.path, options.test_share, options.test_seed, options.train_list
+def _source(options: Options) -> Source:
+    return Source(
+        options.path,
+        options.table,
+        options.test_path,
+        options.test_share,
+        options.test_seed,
+        options.test_by,
+        options.train_list,
+        tuple((options.train_where or {}).items()),
+    )
 
 
 def _labels(tree: Tree, train: Sequence[ListedFile], test: Sequence[ListedFile]) -> Labels:
@@ -133,13 +158,19 @@ def _labels(tree: Tree, train: Sequence[ListedFile], test: Sequence[ListedFile])
     if not test:
         raise ValueError("data.broken: skip: no image of the test set can be read")
     of_train, of_test = (np.array(tree.labels(part), np.int64) for part in (train, test))
-    files, test_files = ({FILE: np.array([file.path for file in part])} for part in (train, test))
-    return Labels(of_train, of_test, tree.class_names, files, test_files)
+    columns = [
+        {name: np.array(values) for name, values in tree.columns(part).items()}
+        for part in (train, test)
+    ]
+    return Labels(of_train, of_test, tree.class_names, *columns)
 
 
 def _tell_left_out(tree: Tree) -> None:
     if tree.left_out:
         listed = ", ".join(map(repr, tree.left_out[:3])) + ", ..." * (len(tree.left_out) > 3)
         print(f"left out {len(tree.left_out):,} files, by name no images of a class: {listed}")
+    if tree.hidden:
+        listed = ", ".join(map(repr, tree.hidden[:3])) + ", ..." * (len(tree.hidden) > 3)
+        print(f"left out {len(tree.hidden):,} hidden files and folders: {listed}")
     for name in tree.unused:
         print(f"left out {name}: another folder is the test set")

@@ -21,11 +21,14 @@ from collateral.contract.data import (
     Flip,
     Padding,
     Side,
+    TestBy,
     TestSeed,
     TestShare,
 )
 from collateral.contract.params import UserPath
-from collateral.data._reading.share import drawn
+from collateral.contract.spelling import unknown
+from collateral.data._reading.share import GroupDraw, drawn
+from collateral.data.forget import where
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,6 +49,8 @@ class Options(DataOptions):
     label: str | None = Field(None, description="The column of labels, if its name does not tell.")
     test_share: TestShare = None
     test_seed: TestSeed = 0
+    test_by: TestBy = None
+    train_where: where.TrainWhere = None
     broken: Broken = "refuse"
     flip: Flip = False
     padding: Padding = 0
@@ -125,6 +130,9 @@ def load(options: Options) -> Dataset:
 def _parts(options: Options) -> Parts:
     from collateral.data._reading.parquet import parts_of
 
+    for key in ("test_by", "train_where"):
+        if getattr(options, key) is not None and options.test_share is None:
+            raise ValueError(f"data.{key}: goes with `test_share`, which is not given")
     return parts_of(options.path, options.test_share)
 
 
@@ -141,8 +149,27 @@ def _labels(
     labels, names = _numbered([*train, *test], column, names_of(parts.schema, column))
     is_test = np.arange(len(labels)) >= len(train)
     if not parts.test:
-        is_test = drawn(labels, options.test_share or 0.0, options.test_seed)
+        is_test = _drawn(parts, labels, names, options)
     return labels, is_test, names
+
+
+def _drawn(
+    parts: Parts, labels: NDArray[np.int64], names: tuple[str, ...], options: Options
+) -> NDArray[np.bool_]:
+    """Draw the share that is tested on, by rows or, where a column is named, by its values."""
+    import numpy as np
+
+    share, rows = options.test_share or 0.0, range(len(labels))
+    reads_columns = options.test_by is not None or options.train_where is not None
+    further = _further(parts, parts.train, rows, options) if reads_columns else {}
+    stay = where.staying([*(options.train_where or {}).items()], further)
+    if options.test_by is None:
+        return drawn(labels, share, options.test_seed, stay)
+    if options.test_by not in further:
+        raise ValueError(f"data.test_by: {unknown('column', options.test_by, further)}")
+    draw = GroupDraw(labels.tolist(), [*map(str, further[options.test_by])], share)
+    chosen = draw.draw(names, options.test_by, options.test_seed, stay)
+    return np.isin(np.arange(len(labels)), [*chosen])
 
 
 def _numbered(

@@ -77,6 +77,11 @@ def class_names(options: Options) -> tuple[str, ...] | None:
     return _facts(options).names
 
 
+def draws_test(options: Options) -> bool:
+    """Tell whether the set has no test part, so that a share is drawn."""
+    return not _facts(options).test
+
+
 def size(options: Options) -> DatasetSize:
     """Return how much data there is, as if all classes had as much."""
     facts = _facts(options)

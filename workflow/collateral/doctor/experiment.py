@@ -10,6 +10,7 @@ from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.contract.data import DataOptions
 from collateral.contract.plugins import DATA
+from collateral.contract.spelling import looked_for
 from collateral.doctor.check import Check
 from collateral.plan import paths
 from collateral.plan.estimate.total import estimate
@@ -78,7 +79,8 @@ def _own_files(label: str, name: str, options: DataOptions) -> Check:
     for key, path in named.items():
         if not path.expanduser().exists():
             remedy = f"put it there, or set `{key}:` to where it is"
-            return Check(label, f"{name}: there is no {path}", remedy, is_needed=True)
+            found = f"{name}: there is no {path}{looked_for(path)}"
+            return Check(label, found, remedy, is_needed=True)
     where = f"in {', '.join(map(str, named.values()))}" if named else "nothing to fetch"
     return Check(label, f"{name}, {where}")
 

@@ -14,6 +14,7 @@ from collateral.config.errors import ConfigError
 from collateral.config.weights import CELL, SEED, GivenParams, RetrainParams
 from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import DATA, FORGET, MODEL
+from collateral.contract.spelling import looked_for
 from collateral.contract.work import Work
 from collateral.data._facts import STATE, inputs_of, state_of
 from collateral.plan import paths
@@ -181,7 +182,8 @@ class SplitJob(CellJob):
         file = Path(path).expanduser()
         if not file.exists() and not Path(self.path(paths.SPLIT)).exists():
             key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
-            raise ConfigError([f"{key}: {str(path)!r}: there is no such file"])
+            said = f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"
+            raise ConfigError([said])
         return [str(file)] if file.exists() else []  # figures come from the cache, without it
 
     @property

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import collateral
 from collateral.contract.plugins import FINDING
+from collateral.data._facts import draws_test
 from collateral.plan.fingerprint import files_hash, stage_code
 from collateral.plan.grid import Benchmark, Cell
+from collateral.plan.workload import data_options
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
-FILES = ("root", "path", "test_path")  # options of a data set that say where it lies
+# Options of a data set that say where it lies, and what a list or a table of it names.
+FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
 # The parts of findings that a stage looks up by name.
 PARTS = {
     "metrics": ["numbers"],
@@ -35,7 +38,15 @@ def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
         data={key: value for key, value in benchmark.config.data.items() if key not in FILES},
         model=benchmark.config.model,
         reference=benchmark.reference,
+        test_drawn=_test_drawn(benchmark),
     )
+
+
+def _test_drawn(benchmark: Benchmark) -> bool | None:
+    """Tell whether the test set is a share of the images, where the base is the user's own."""
+    if benchmark.config.base.weights is None:
+        return None
+    return draws_test(str(benchmark.config.data["name"]), data_options(benchmark))
 
 
 def plan_hash(benchmark: Benchmark) -> str:

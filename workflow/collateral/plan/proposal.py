@@ -10,9 +10,10 @@ from typing import Any
 
 from collateral.config.load import load
 from collateral.config.names import slug
-from collateral.data._reading.decoding import looks_of, spread
-from collateral.data._reading.file_list import listed_files, spellings
+from collateral.data._reading.decoding import look_at, looks_of, spread
 from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
+from collateral.data._reading.test_set import Source
+from collateral.data.forget import files, where
 from collateral.plan.estimate.total import estimate
 from collateral.plan.rates import Rates
 
@@ -25,6 +26,15 @@ FRACTION = 0.5  # of the first class, where nobody says what to forget
 NUM_LOOKED_AT = 64
 SUPPORT_SHARE = 0.1  # of the retained examples
 BATCH_SIZES = (64, 60, 56, 48)
+# Of the command line, by the key of the config that an error names.
+OPTIONS = {
+    "data.path": "folder",
+    "data.table": "--table",
+    "data.test_path": "--test",
+    "data.test_share": "--test-share",
+    "data.train_list": "--forget",
+    "data.train_where": "--forget-where",
+}
 
 
 @dataclass(frozen=True)
@@ -50,12 +60,31 @@ class Wish:
     cores: int  # that compute at a time; one GPU
     plugins: tuple[str, ...] = ()
     name: str = ""  # of the benchmark
+    table: Path | None = None  # a CSV file beside the images
+    forget_where: where.Params | None = None  # values in the table to forget
+    test: Path | None = None  # a folder, or a list of files
+    test_share: float | None = None
 
     @property
     def has_own_test(self) -> bool:
         """Whether the folder has train/ and test/ or val/."""
         parts = [(self.folder / name).is_dir() for name in TESTS]
         return (self.folder / TRAIN).is_dir() and any(parts)
+
+    @property
+    def source(self) -> Source:
+        """Where the images are, and which are tested on: if drawn, none of those to forget."""
+        if self.has_own_test or self.test:
+            return Source(self.folder, self.table, self.test, self.test_share)
+        stay = self.forget_where
+        return Source(
+            self.folder,
+            self.table,
+            test_share=self.test_share or TEST_SHARE,
+            test_by=stay.column if stay else None,
+            train_list=self.forget,
+            train_where=((stay.column, stay.is_),) if stay else (),
+        )
 
 
 @dataclass(frozen=True)
@@ -92,10 +121,7 @@ class Proposal:
         """Return what the config says."""
         wish, training = self.wish, {"batch_size": self.batch_size, "augment": False}
         alike = {**training, "epochs": 5}
-        data: dict[str, Any] = {"name": "folder", "path": str(wish.folder), "size": self.size}
-        if not self.wish.has_own_test:
-            data["test_share"] = TEST_SHARE
-            data |= {"train_list": str(wish.forget)} if wish.forget else {}
+        data = {"name": "folder", "path": str(wish.folder), "size": self.size, **self._options()}
         weights = {}
         if wish.trained:
             weights = {"weights": wish.trained.weights}
@@ -119,10 +145,24 @@ class Proposal:
         plugins = {"plugins": [*wish.plugins]} if wish.plugins else {}
         return {**plugins, "benchmarks": {self.name: benchmark}}
 
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the data set on its table and its test set."""
+        source = self.wish.source
+        named = {key: getattr(source, key) for key in ("table", "test_path", "train_list")}
+        told: dict[str, Any] = {key: str(path) for key, path in named.items() if path}
+        told |= {"test_share": source.test_share} if source.test_share else {}
+        told |= {"test_by": source.test_by} if source.test_by else {}
+        stay = {column: [*values] for column, values in source.train_where}
+        return told | ({"train_where": stay} if stay else {})
+
     def forgotten(self) -> dict[str, Any]:
-        """Return what is forgotten: the list, or a part of the first class."""
-        if self.wish.forget:
-            forget = {"kind": "files", "path": str(self.wish.forget)}
+        """Return what is forgotten: the list, values in the table, or a part of the first class."""
+        wish, forget = self.wish, dict[str, Any]()
+        if wish.forget:
+            forget = {"kind": "files", "path": str(wish.forget)}
+        if wish.forget_where:
+            forget = {"kind": "where", **wish.forget_where.model_dump(mode="json", by_alias=True)}
+        if forget:
             return {"cells": {"withdrawn": {"forget": forget}}}
         return {"classes": [self.tree.class_names[0]], "fractions": [FRACTION]}
 
@@ -148,19 +188,40 @@ def looks(tree: Tree) -> tuple[int, int]:
 
 
 def _tree(wish: Wish) -> Tree:
-    if wish.has_own_test:
-        return tree_of(wish.folder, None)
-    return tree_of(wish.folder, TEST_SHARE, train_list=wish.forget)
+    """List the folder; errors name the options of the command line."""
+    try:
+        return tree_of(wish.source)
+    except ValueError as error:
+        key, _, problem = str(error).partition(": ")
+        raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
+
+
+def unreadable(tree: Tree) -> dict[str, str]:
+    """Return which of some files, spread over all, cannot be read, and why."""
+    some = spread([*zip(tree.train, tree.locations, strict=False)], NUM_LOOKED_AT)
+    found = {file.path: look_at(path) for file, path in some}
+    return {path: problem for path, problem in found.items() if isinstance(problem, str)}
 
 
 def _num_forget(wish: Wish, tree: Tree) -> int:
-    if wish.forget:
-        return len({spellings(line)[-1] for line in listed_files(wish.forget).values()})
-    if count := int(FRACTION * tree.counts(tree.train)[0]):
-        return count
-    raise ValueError(
-        f"class {tree.class_names[0]!r} has one image; say with --forget what to forget"
-    )
+    """Return how many train images are to be forgotten; refuse none, and all of them."""
+    columns = tree.columns(tree.train)
+    count, option = int(FRACTION * tree.counts(tree.train)[0]), "--forget"
+    try:
+        if wish.forget:
+            tested = [file.path for file in tree.test]
+            count = len(files.places(files.Params(path=wish.forget), columns, tested))
+        if wish.forget_where:
+            option = "--forget-where"
+            count = len(where.places(wish.forget_where, columns))
+    except ValueError as error:
+        raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
+    if not count:
+        name = tree.class_names[0]
+        raise ValueError(f"class {name!r} has one image; say with --forget what to forget")
+    if count == len(tree.train):
+        raise ValueError(f"{option}: all {count} train images, none is retained")
+    return count
 
 
 def _candidates(wish: Wish, tree: Tree) -> Iterator[tuple[int, int, int]]:

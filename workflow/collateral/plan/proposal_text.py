@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from collateral.plan.proposal import TEST_SHARE, Proposal
+from collateral.plan.proposal import Proposal
 
 
 def as_yaml(proposal: Proposal) -> str:
@@ -50,13 +50,16 @@ def _about_data(proposal: Proposal) -> list[str]:
         said += [
             "    # Add the mean: and std: that your model was trained with, if not these images'."
         ]
-    if not proposal.wish.has_own_test:
+    source = proposal.wish.source
+    if source.test_share:
+        share = f"{source.test_share:.0%} of every class"
+        said += [f"    # {share} are tested on; none of what is to be forgotten."]
+    if source.test_by:
+        said += [f"    # All images of one {source.test_by} are on the same side."]
+    if trained and source.test_share:
         said += [
-            f"    # {TEST_SHARE:.0%} of every class are tested on; none of what is to be forgotten."
-        ]
-    if trained and not proposal.wish.has_own_test:
-        said += [
-            "    # Has your model seen them all? Then TA and MIA mean nothing: give a test/ folder."
+            "    # Your model may have been trained on them: TA and MIA cannot be trusted, as a",
+            "    # check on the page says. Name images that it never saw: `test_path`.",
         ]
     return said
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from collateral.config.errors import ConfigError
 from collateral.contract.plugins import FORGET, METHOD, MODEL
+from collateral.contract.spelling import looked_for
 from collateral.data._facts import problem_of
 from collateral.plan import paths
 from collateral.plan.asked import asked_of_retained, asked_of_shadows
@@ -80,7 +81,7 @@ def _weights_errors(benchmark: Benchmark) -> Iterator[str]:
     for place, file in _own_weights(benchmark):
         if file is not None and not file.expanduser().is_file():
             key = f"benchmarks.{benchmark.name}.{place}"
-            yield f"{key}: {str(file)!r}: there is no such file"
+            yield f"{key}: {str(file)!r}: there is no such file{looked_for(file)}"
 
 
 def _own_weights(benchmark: Benchmark) -> Iterator[tuple[str, Path | None]]:

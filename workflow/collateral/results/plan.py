@@ -70,6 +70,9 @@ class BenchmarkPlan:
     model: str = ""
     select: Rule = PAPER  # the rule by which tuning chooses
     reference: str = layout.RETRAIN  # the run that others are held against; else Original
+    # Whether the test set was drawn from images that the user's own base may have been trained on;
+    # None where the base is trained here.
+    test_drawn: bool | None = None
 
     def save(self, path: Path) -> None:
         """Write `path`; not sorted: rows of tables and colours of figures follow the config."""
@@ -91,4 +94,5 @@ class BenchmarkPlan:
         # Plans from before these were told have none of them.
         told = content.get("data", {}), content.get("model", ""), content.get("select", PAPER)
         reference = content.get("reference", layout.RETRAIN)
-        return BenchmarkPlan(content["labels"], content["sharing"], cells, *told, reference)
+        drawn = content.get("test_drawn")
+        return BenchmarkPlan(content["labels"], content["sharing"], cells, *told, reference, drawn)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from collateral.findings.checks import gates_of
 from collateral.findings.compute import numbers_across, read_problems, write_problems
-from collateral.findings.gates.colours import gates_of
 from collateral.results import layout
 from collateral.results.chain import INPUTS, checked, hashes, read_sealed, write_record
 from collateral.results.files import Unsound

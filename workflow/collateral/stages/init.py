@@ -7,9 +7,12 @@ from pathlib import Path
 from collateral.config.names import slug
 from collateral.config.weights import SEED
 from collateral.contract.cores import num_cores
+from collateral.contract.spelling import looked_for
+from collateral.data._reading.table import find_tables
+from collateral.data.forget import where
 from collateral.plan import paths
 from collateral.plan.estimate.words import duration
-from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose
+from collateral.plan.proposal import Proposal, Trained, Wish, looks, propose, unreadable
 from collateral.plan.proposal_text import as_yaml
 from collateral.plan.rates import SHIPPED
 from collateral.results.files import atomic
@@ -23,6 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, help="images: a folder a class, or train/ and test/")
     parser.add_argument("--model", default="timm/resnet18", help="as in the config")
     parser.add_argument("--forget", type=Path, help="a list of files to forget, one a line")
+    parser.add_argument(
+        "--forget-where",
+        type=_column_and_values,
+        metavar="COLUMN=VALUE,VALUE",
+        help="forget all images with these values in the table, such as subject=17,23",
+    )
+    parser.add_argument(
+        "--table", type=Path, help="a CSV file with a column `file`; else looked for at the folder"
+    )
+    parser.add_argument(
+        "--test", type=Path, help="the test set: a folder of classes, or a list of files"
+    )
+    parser.add_argument("--test-share", type=float, help="draw the test set from the folder")
     parser.add_argument("--weights", help="your trained model: .safetensors, or .pt")
     parser.add_argument("--size", type=int, help="height and width that the model sees, in pixels")
     for name in ("mean", "std"):
@@ -42,30 +58,65 @@ def run(args: argparse.Namespace) -> None:
     _check_options(args)
     _refuse_working_folder(args.folder)
     rates = SHIPPED[default_device()]
-    cores = 1 if rates.is_gpu else num_cores()
-    trained = Trained(args.weights, args.mean, args.std) if args.weights else None
-    plugins = tuple(map(str, args.plugins))
-    found = propose(
-        Wish(
-            args.folder,
-            args.model,
-            args.forget,
-            trained,
-            args.size,
-            args.minutes,
-            rates,
-            cores,
-            plugins,
-            args.name,
-        )
+    wish = Wish(
+        args.folder,
+        args.model,
+        args.forget,
+        Trained(args.weights, args.mean, args.std) if args.weights else None,
+        args.size,
+        args.minutes,
+        rates,
+        1 if rates.is_gpu else num_cores(),
+        tuple(map(str, args.plugins)),
+        args.name,
+        _table(args),
+        args.forget_where,
+        args.test,
+        args.test_share,
     )
+    _refuse_seen_test_set(wish)
+    found = propose(wish)
     with atomic(out) as temporary:
         temporary.write_text(as_yaml(found))
     print("\n".join([*_seen(found), "", *_written(found, out)]))
 
 
+def _column_and_values(text: str) -> where.Params:
+    """Read `subject=17,23`; values stay text, so that 017 keeps its zero."""
+    column, _, values = text.partition("=")
+    listed = tuple(value.strip() for value in values.split(","))
+    if not column.strip() or not all(listed):
+        raise argparse.ArgumentTypeError(f"{text!r}: should be COLUMN=VALUE,VALUE")
+    return where.Params.model_validate({"column": column.strip(), "is": listed})
+
+
+def _table(args: argparse.Namespace) -> Path | None:
+    """Return the table that is given, or the one at the folder that `--forget-where` needs."""
+    given: Path | None = args.table
+    if given or not args.forget_where or not args.folder.is_dir():
+        return given
+    found = find_tables(args.folder, args.forget_where.column)
+    if len(found) == 1:
+        return found[0]
+    listed = f": {', '.join(map(str, found))}" if found else ""
+    said = f"{len(found)} CSV files with a column `file` in {args.folder} and beside it{listed}"
+    raise ValueError(f"--table: missing; {said}; say which with --table FILE")
+
+
+def _refuse_seen_test_set(wish: Wish) -> None:
+    """Ask for a test set where a share would be drawn from images the model was trained on."""
+    if wish.trained and not wish.has_own_test and wish.test is None and wish.test_share is None:
+        raise ValueError(
+            f"--test: missing; your model may have been trained on every image in {wish.folder}, "
+            "and its accuracy on those is no test accuracy. Give images that it never saw: --test "
+            "FOLDER (a folder a class) or --test LIST (paths below the folder, one a line). If "
+            "there are none: --test-share 0.2 draws some, and a check says not to trust TA"
+        )
+
+
 def _check_options(args: argparse.Namespace) -> None:
     """Refuse what cannot be meant; the config's own keys are checked when it is proposed."""
+    _check_sets(args)
     if not args.minutes > 0:
         raise ValueError(f"--minutes: {args.minutes:g}: should be above 0")
     if not args.weights and (args.mean or args.std):
@@ -75,7 +126,20 @@ def _check_options(args: argparse.Namespace) -> None:
             "--size: missing; with --weights, say at which size your model was trained"
         )
     if args.weights and SEED not in args.weights and not Path(args.weights).expanduser().is_file():
-        raise ValueError(f"--weights: there is no file {args.weights}")
+        said = f"--weights: there is no file {args.weights}"
+        raise ValueError(f"{said}{looked_for(Path(args.weights))}")
+
+
+def _check_sets(args: argparse.Namespace) -> None:
+    """Refuse options of the forget set and the test set that cannot be meant."""
+    if args.forget and args.forget_where:
+        raise ValueError("--forget-where: not with --forget; leave one of them out")
+    if args.forget and not args.forget.expanduser().is_file():
+        raise ValueError(f"--forget: there is no file {args.forget}{looked_for(args.forget)}")
+    if args.test and args.test_share:
+        raise ValueError("--test-share: not with --test; leave one of them out")
+    if args.test_share is not None and not 0 < args.test_share < 1:
+        raise ValueError(f"--test-share: {args.test_share:g}: should be between 0 and 1")
 
 
 def _refuse_working_folder(folder: Path) -> None:
@@ -96,6 +160,7 @@ def _seen(found: Proposal) -> list[str]:
         *(f"  {name:{longest}}  {a:>7,} train {b:>7,} test" for name, a, b in counts[:MOST_LISTED]),
         *([f"  and {more} more"] if more > 0 else []),
         *_left_out(found),
+        *_about_table(found),
         f"to forget: {found.num_forget:,} of {len(tree.train):,} train images",
     ]
 
@@ -106,7 +171,18 @@ def _left_out(found: Proposal) -> list[str]:
     if names:
         more = ", ..." if len(names) > 1 else ""
         said += [f"left out: {len(names):,} files, by name no images ({names[0]}{more})"]
-    return said
+    if hidden := found.tree.hidden:
+        more = ", ..." if len(hidden) > 1 else ""
+        said += [f"left out: {len(hidden):,} hidden files and folders ({hidden[0]}{more})"]
+    return said + [f"cannot be read: {file}: {why}" for file, why in unreadable(found.tree).items()]
+
+
+def _about_table(found: Proposal) -> list[str]:
+    tree, by = found.tree, found.wish.source.test_by
+    if not found.wish.table:
+        return []
+    said = f"table: {found.wish.table}, columns {', '.join(tree.column_names) or 'none'}"
+    return [said, *([f"test set: no {by} is in both train and test set"] if by else [])]
 
 
 def _written(found: Proposal, out: Path) -> list[str]:

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -99,11 +98,16 @@ def _of_one_kind(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.u
 
 def looks_of(sources: Sequence[Source]) -> list[Looks]:
     """Return what the heads of some files say; broken ones are named where they are read."""
-    seen = []
-    for source in sources:
-        with suppress(OSError, ValueError), _opened(source) as image:
-            seen.append(Looks(image.width, image.height, image.mode in GREY))
-    return seen
+    return [one for one in map(look_at, sources) if isinstance(one, Looks)]
+
+
+def look_at(source: Source) -> Looks | str:
+    """Return what the head of a file says, or why it cannot be read."""
+    try:
+        with _opened(source) as image:
+            return Looks(image.width, image.height, image.mode in GREY)
+    except (OSError, ValueError) as error:
+        return " ".join(str(error).split())
 
 
 def num_channels(sources: Sequence[Source]) -> int:
@@ -137,6 +141,9 @@ def _opened(source: Source) -> Image.Image:
         return Image.open(file, formats=tuple(SUFFIXES_OF))
     except Image.UnidentifiedImageError:
         raise ValueError("no image that can be read") from None
+    except Image.DecompressionBombError:
+        most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 10**6
+        raise ValueError(f"above {most} megapixels, Pillow's limit; make it smaller") from None
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:

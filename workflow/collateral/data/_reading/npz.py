@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.data import DatasetSize
+from collateral.contract.spelling import looked_for
 from collateral.data._reading.pixels import to_uint8
 from collateral.results.dataset import Labels
 
@@ -144,7 +145,7 @@ def _checked(key: str, path: Path) -> Path:
     """Return the path of an .npz file that is there."""
     path = path.expanduser()
     if not path.is_file():
-        raise ValueError(f"{key}: there is no file {path}")
+        raise ValueError(f"{key}: there is no file {path}{looked_for(path)}")
     if not zipfile.is_zipfile(path):
         raise ValueError(
             f"{key}: {path} is not an .npz file (as numpy.savez writes it) or is cut off"

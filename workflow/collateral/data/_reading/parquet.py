@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from collateral.contract.columns import FILE
-from collateral.contract.spelling import plain, unknown
+from collateral.contract.spelling import looked_for, plain, unknown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +67,8 @@ def parts_of(folder: Path, test_share: float | None) -> Parts:
     files = files_of(folder)
     if not files:
         what = f"no {SUFFIX} file in" if folder.is_dir() else "there is no folder"
-        raise ValueError(f"data.path: {what} {str(folder)!r}")
+        where = "" if folder.is_dir() else looked_for(folder)
+        raise ValueError(f"data.path: {what} {str(folder)!r}{where}")
     train = tuple(file for file in files if part_of(file, folder, TRAIN))
     by_name = {name: [f for f in files if part_of(f, folder, TESTS) == name] for name in TESTS}
     test = tuple(next(filter(None, by_name.values()), []))

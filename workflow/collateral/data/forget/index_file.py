@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from collateral.contract.params import Strict, UserPath
+from collateral.contract.spelling import looked_for
 from collateral.results.chain import content_hash
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _listed(path: Path) -> NDArray[np.int64]:
     import numpy as np
 
     if not path.exists():
-        raise ValueError(f"path: '{path}': there is no such file")
+        raise ValueError(f"path: '{path}': there is no such file{looked_for(path)}")
     try:
         return np.array(_READERS[path.suffix](path), dtype=np.int64)
     except (ValueError, EOFError, OverflowError) as error:

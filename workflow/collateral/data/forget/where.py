@@ -1,6 +1,7 @@
 """All train examples with some values in a further column: every picture of a person.
 
-Columns are arrays of an .npz beside images and labels, or the further columns of parquet files.
+Columns are arrays of an .npz beside images and labels, the further columns of parquet files, or
+those of a table beside a folder. Values are compared as text.
 """
 
 from __future__ import annotations
@@ -31,6 +32,13 @@ Values = Annotated[
 ]
 
 
+TrainWhere = Annotated[
+    dict[str, Values] | None,
+    Field(
+        description="Values of columns, as `{subject: [17, 23]}`: examples that `test_share` "
+        "leaves in the train set, those to be forgotten."
+    ),
+]
 KINDS = "only whole numbers, yes and no, and text count"
 
 
@@ -48,7 +56,7 @@ def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
     except ValueError:
         return  # wrong with the data, which the job that reads them says
     try:
-        _places(params, columns)
+        places(params, columns)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         yield key, problem
@@ -59,12 +67,12 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}
-    return np.array(_places(params, columns), np.int64)
+    return np.array(places(params, columns), np.int64)
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return how many examples `select` returns."""
-    return len(_places(params, size.columns()))
+    return len(places(params, size.columns()))
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
@@ -72,7 +80,18 @@ def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
     return {"column": params.column, "is": list(params.is_)}
 
 
-def _places(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
+def staying(given: Sequence[tuple[str, Any]], columns: Mapping[str, Sequence[Any]]) -> set[int]:
+    """Return the places with the values that `train_where` names, by column."""
+    found = set[int]()
+    for column, values in given:
+        try:
+            found |= {*places(Params.model_validate({"column": column, "is": values}), columns)}
+        except ValueError as error:
+            raise ValueError(f"data.train_where: {str(error).partition(': ')[2]}") from None
+    return found
+
+
+def places(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
     """Return the places in the train set; every value must be there."""
     if not columns:
         raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")

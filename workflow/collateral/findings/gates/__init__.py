@@ -1,6 +1,6 @@
 """Is what is compared sound: who was trained on what, how well, and is nobody in both sets?
 
-The numbers alone; colours.py says which of them are good enough.
+The numbers alone; findings/checks.py says which of them are good enough.
 """
 
 from collateral.contract.metrics import Metric

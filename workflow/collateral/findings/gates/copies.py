@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_SIDE = 32  # pixels: of smaller images too many look alike
+from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
+
 FREQUENCIES = 8  # of a cosine transform along each side
-MOST_BITS = 4  # of 63, by which the hashes of near copies differ
 EXACT = -1  # in place of a number of bits
 CHUNK = 2048
 

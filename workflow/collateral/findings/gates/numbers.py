@@ -7,7 +7,8 @@ import numpy as np
 
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
-from collateral.findings.gates.copies import EXACT, LEAST_SIDE
+from collateral.findings._shared.likeness import LEAST_SIDE
+from collateral.findings.gates.copies import EXACT
 from collateral.results.layout import ORIGINAL, RETRAIN
 
 

@@ -53,14 +53,25 @@ def legs(cell: CellTable) -> dict[str, Leg]:
 
 
 def leaders(cell: CellTable) -> dict[int, list[str]]:
-    """Return who has the smallest gap within each share, ties all, of those that are ranked."""
+    """Return the ranked methods with the smallest gap within each share, ties all.
+
+    Nobody leads with a gap that is not below that of doing nothing, or that is above the smallest
+    within a smaller share: whoever may spend more may stop earlier, or not start.
+    """
     ranked = {run: leg for run, leg in legs(cell).items() if is_ranked(cell, leg)}
+    idle = least = idle_gap(cell)
     found = {}
     for share in SHARES:
         gaps = {run: leg.within(share)[0] for run, leg in ranked.items()}
-        least = min((gap for gap in gaps.values() if not math.isnan(gap)), default=math.nan)
-        found[share] = [run for run, gap in gaps.items() if gap == least]
+        known = (gap for gap in (least, *gaps.values()) if not math.isnan(gap))
+        least = min(known, default=math.nan)
+        found[share] = [run for run, gap in gaps.items() if gap == least < idle]
     return found
+
+
+def idle_gap(cell: CellTable) -> float:
+    """Return the average gap of doing nothing, that of Original, where every run starts."""
+    return next((float(leg.gap[0]) for leg in legs(cell).values()), math.nan)
 
 
 def is_ranked(cell: CellTable, leg: Leg) -> bool:

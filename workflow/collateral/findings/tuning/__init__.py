@@ -20,6 +20,9 @@ METRICS = {
         "Regret of a rule", "regret of what a rule of selection chooses", "points", "low"
     ),
     "rule_trial": Metric("Chosen by a rule", "number of the trial that a rule chooses", ""),
+    "rule_admissible": Metric(
+        "Admissible by a rule", "candidates that keep enough accuracy for a rule to choose them", ""
+    ),
     "trial_chosen": Metric("Chosen", "number of the chosen trial", ""),
     "trial_nearest": Metric("Nearest", "number of the candidate nearest to Retrain", ""),
 }

@@ -8,7 +8,7 @@ from collateral.contract.rows import Row
 from collateral.contract.selection import TEACHER
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.gap import TERMS
-from collateral.findings.tuning.selection import choices
+from collateral.findings.tuning.selection import admissible, choices
 from collateral.results.layout import RETRAIN
 
 TrialRow = Mapping[str, str]  # a row of trials.csv
@@ -60,16 +60,19 @@ def regret_by_rule(
 ) -> dict[str, dict[str, float]]:
     """Return what each rule chooses among the candidates, and its regret; NaN if it cannot tell.
 
-    `teacher_ua` stands in for that of trials that have none.
+    Also how many of them it admits. `teacher_ua` stands in for that of trials that have none.
     """
     gaps = {i: trial_gap(trial, retrained) for i, trial in enumerate(trials) if _may_win(trial)}
     nearest = min((gap for gap in gaps.values() if not math.isnan(gap)), default=math.nan)
-    chosen = choices([_as_numbers(trials[i], teacher_ua) for i in gaps])
+    read = [_as_numbers(trials[i], teacher_ua) for i in gaps]
+    chosen, admitted = choices(read), admissible(read)
     places = {rule: [*gaps][index] for rule, index in chosen.items() if index is not None}
     return {
-        rule: {"rule_regret": gaps[place] - nearest, "rule_trial": float(place)}
-        if (place := places.get(rule)) is not None
-        else {"rule_regret": math.nan, "rule_trial": math.nan}
+        rule: {
+            "rule_regret": gaps[places[rule]] - nearest if rule in places else math.nan,
+            "rule_trial": float(places.get(rule, math.nan)),
+            "rule_admissible": float(admitted[rule]),
+        }
         for rule in chosen
     }
 

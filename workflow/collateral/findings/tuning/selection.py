@@ -31,6 +31,12 @@ def choices(trials: Sequence[Trial]) -> dict[Rule, int | None]:
     }
 
 
+def admissible(trials: Sequence[Trial]) -> dict[Rule, int]:
+    """Return how many trials are good enough for each rule; with none it takes the least bad."""
+    by_paper, by_interval = (sum(map(is_good, trials)) for is_good in (_is_good, _may_be_good))
+    return {"paper": by_paper, "interval": by_interval, "teacher": by_paper}
+
+
 def select(trials: Sequence[Trial], is_good: Callable[[Trial], bool] | None = None) -> int:
     """Return the index of the chosen trial, the first of equals.
 

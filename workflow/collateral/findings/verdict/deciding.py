@@ -25,7 +25,7 @@ class Evidence:
 
     is_broken: bool  # a seed diverged or collapsed
     ta_share: float  # of Retrain's
-    differences: Mapping[str, Difference]  # of ua, damage and midpoint, from Retrain or from there
+    differences: Mapping[str, Difference]  # of ua, damage, midpoint and near loss
     equivalence: Mapping[str, float]  # p-values, of ua and damage
     can_be_forgotten: bool  # the base model's UA is further above Retrain's than the margin
 
@@ -36,10 +36,12 @@ def decide(evidence: Evidence) -> str:
 
 
 def _asked(known: Evidence) -> Iterator[tuple[str, bool]]:
-    ua, damage, midpoint = (known.differences[at] for at in ("ua", "damage", "midpoint"))
+    ua, damage, midpoint, near = (
+        known.differences[at] for at in ("ua", "damage", "midpoint", "near")
+    )
     yield COLLAPSED, known.is_broken or known.ta_share < LEAST_SHARE
     yield UNFORGOTTEN, known.can_be_forgotten and midpoint.p < ALPHA
-    yield HURT, damage.is_above
+    yield HURT, damage.is_above and near.p < ALPHA
     yield LIKE, all(p < ALPHA for p in known.equivalence.values())
     yield UNLIKE, ua.is_found or damage.is_found
     yield UNDECIDED, ua.n > 0 and damage.n > 0

@@ -110,8 +110,9 @@ class Held:
     def samples(self, run: str) -> dict[str, Floats]:
         """Return the differences from Retrain by seed; none of a run that diverged in a seed."""
         ua = self.cell.values(run, "ua") - self.cell.values(RETRAIN, "ua")
+        near = self.cell.values(run, "near_loss", DAMAGED)
         is_lost = any(result.is_diverged for result in self.results(run))
-        found = {"ua": ua, "damage": self.damage(run)}
+        found = {"ua": ua, "damage": self.damage(run), "near": near}
         return {at: np.full_like(v, np.nan) if is_lost else v for at, v in found.items()}
 
     def above_midpoint(self, run: str) -> Floats:
@@ -121,20 +122,30 @@ class Held:
         return above
 
     def differences(self, family: list[str]) -> dict[str, dict[str, Difference]]:
-        """Test a family: both measures together, and UA against the midpoint."""
-        samples = {(run, at): v for run in family for at, v in self.samples(run).items()}
+        """Test a family: both measures together; UA against the midpoint; near loss and damage."""
+        samples = {(run, at): self.samples(run)[at] for run in family for at in MEASURES}
         found = compare(samples, {(run, at): self.steps[at] for run, at in samples})
         # An example that Retrain or the base knows moves the midpoint by half.
-        midpoints = _above({run: self.above_midpoint(run) for run in family}, self.steps["ua"] / 2)
+        midpoints = _above({r: (self.above_midpoint(r),) for r in family}, self.steps["ua"] / 2)
+        near = _above({r: self.near_and_damage(r) for r in family}, self.steps["damage"])
         return {
-            run: {**{at: found[run, at] for at in MEASURES}, "midpoint": midpoints[run]}
+            run: {
+                **{at: found[run, at] for at in MEASURES},
+                "midpoint": midpoints[run],
+                "near": near[run],
+            }
             for run in family
         }
+
+    def near_and_damage(self, run: str) -> tuple[Floats, Floats]:
+        """Return by seed what the near ones lost, and how much more that is than the far ones'."""
+        samples = self.samples(run)
+        return samples["near"], samples["damage"]
 
     def alike(self, run: str) -> dict[str, Equivalence]:
         """Test whether it is as Retrain is, in each measure."""
         samples = self.samples(run)
-        return {at: equivalence(v, self.margins[at], self.steps[at]) for at, v in samples.items()}
+        return {at: equivalence(samples[at], self.margins[at], self.steps[at]) for at in MEASURES}
 
     def evidence(
         self, run: str, found: Mapping[str, Difference], alike: Mapping[str, Equivalence]
@@ -181,14 +192,18 @@ def _ends(run: str, metric: str, at: str, of: Difference | Equivalence) -> Itera
     yield Row(run, f"{metric}_high", float(high), at=at)
 
 
-def _above(samples: Mapping[str, Floats], step: float) -> dict[str, Difference]:
-    """Test whether each mean is above zero, one-sided, by Holm over all of them."""
-    defined = {run: values[~np.isnan(values)] for run, values in samples.items()}
-    tested = {run: values for run, values in defined.items() if len(values) >= LEAST_SEEDS}
-    adjusted = holm(np.array([p_above(values, step) for values in tested.values()]))
+def _above(samples: Mapping[str, tuple[Floats, ...]], step: float) -> dict[str, Difference]:
+    """Test whether all means of a run are above zero, one-sided, by Holm over the runs.
+
+    The p-value of a run is the largest of its samples (an intersection-union test), so that Holm
+    holds whichever of them is not above zero; the mean is that of the first sample.
+    """
+    defined = {run: [v[~np.isnan(v)] for v in of_run] for run, of_run in samples.items()}
+    tested = {run: of_run for run, of_run in defined.items() if len(of_run[0]) >= LEAST_SEEDS}
+    p_values = [max(p_above(values, step) for values in of_run) for of_run in tested.values()]
     found = dict.fromkeys(samples, UNKNOWN)
-    for (run, values), p in zip(tested.items(), adjusted, strict=True):
-        found[run] = replace(UNKNOWN, mean=float(values.mean()), p=float(p), n=len(values))
+    for (run, (first, *_)), p in zip(tested.items(), holm(np.array(p_values)), strict=True):
+        found[run] = replace(UNKNOWN, mean=float(first.mean()), p=float(p), n=len(first))
     return found
 
 

@@ -13,6 +13,7 @@ from collateral.findings._shared.compare import chance
 from collateral.findings._shared.gaps import FORGETTING
 from collateral.findings._shared.statistics import mean_of_defined, student_95
 from collateral.findings.catalogue import metric_of
+from collateral.findings.checks import red_gates
 from collateral.findings.verdict import COLLAPSED, DAMAGED
 from collateral.findings.verdict.sentences import said_of
 from collateral.results.table import REFERENCE, CellTable, mean
@@ -36,8 +37,8 @@ def points(cell: CellTable) -> pd.DataFrame:
     """Return a row for each method and control: its numbers, and where it is drawn.
 
     `is_edge`: it collapsed, does not set the scale, and is drawn no further than the others reach;
-    `x` and `y` are NaN where there is nothing to draw. `box_error` and `box_damage` are the floors,
-    large enough to be seen.
+    `x` and `y` are NaN where there is nothing to draw, as with a red check. `box_error` and
+    `box_damage` are the floors, large enough to be seen.
     """
     said = {one.run: one for one in said_of(cell)}
     runs = [run for run in cell.labels if cell.kinds[run] != "reference"]
@@ -53,8 +54,9 @@ def points(cell: CellTable) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame["is_edge"] = frame["verdict"] == COLLAPSED
     low, high, right = limits(frame)
-    frame["x"] = frame["forgetting_error"].clip(upper=right)
-    frame["y"] = frame["damage"].clip(low, high)
+    shown = np.nan if red_gates(cell) else 1.0
+    frame["x"] = shown * frame["forgetting_error"].clip(upper=right)
+    frame["y"] = shown * frame["damage"].clip(low, high)
     frame["area"] = frame["price"].map(area)
     frame["box_error"] = frame["floor_error"].clip(lower=LEAST_SIDE * right)
     frame["box_damage"] = frame["floor_damage"].clip(lower=LEAST_SIDE * (high - low))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from collateral.findings.catalogue import metric_of
+from collateral.findings.checks import red_gates
 from collateral.findings.verdict import (
     COLLAPSED,
     DAMAGED,
@@ -43,8 +44,8 @@ def verdict_of(cell: CellTable, run: str) -> str:
 
 
 def said_of(cell: CellTable) -> Iterator[Said]:
-    """Yield what is said of every method, in the order of the config."""
-    for run in cell.runs("method"):
+    """Yield the verdict on every method, in the order of the config; none with a red check."""
+    for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := verdict_of(cell, run):
             yield Said(run, cell.labels[run], verdict, SENTENCES[verdict](cell, run))
 
@@ -69,8 +70,10 @@ def _unforgotten(cell: CellTable, run: str) -> str:
 
 
 def _hurt(cell: CellTable, run: str) -> str:
-    lost = f"The nearest retained examples lose more than the others: {_damage(cell, run)}"
-    return f"{lost} ({_p(cell.number(run, 'difference_p', at='damage'))}); {_ua(cell, run)}."
+    lost = _points(cell.number(run, "difference", at="near"))
+    p = _p(cell.number(run, "difference_p", at="near"))
+    near = f"The nearest retained examples lose {lost} against Retrain, more than the others ({p})"
+    return f"{near}: {_damage(cell, run)}; {_ua(cell, run)}."
 
 
 def _like(cell: CellTable, run: str) -> str:

@@ -13,8 +13,8 @@ class Params(TrainedParams):
     """Bad Teacher (Chundawat et al., AAAI 2023): distil the forget set from an untrained network.
 
     A share of the retained examples, drawn once, is distilled from the base model meanwhile. No
-    label is read. Defaults are those of its copy in SSD's repository: we found none of the authors'
-    for part of a class.
+    label is read. Defaults are those of the authors' notebook that forgets part of a class (a fine
+    class of CIFAR-100, where the labels are the 20 coarse ones); SSD's repository has the same.
 
     Formula: min mean of KL(p_untrained, p) over D_f and KL(p0, p) over a share of D_r.
     """

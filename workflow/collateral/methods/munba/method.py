@@ -1,8 +1,11 @@
 """MUNBa: each step is the bisector of what keeping and what forgetting ask for.
 
-Public code weighs the losses by a closed form that is 0/0 where the gradients are perpendicular.
-With c the cosine of r and u, its weights are 1 / (|r| sqrt(1 + c)) and 1 / (|u| sqrt(1 + c)): so
-they are computed here. It also fails where the forget set has more batches.
+Public code weighs the losses by a closed form that is 0/0 where the gradients are perpendicular,
+and adds 1e-8 to its denominators. With c the cosine of r and u, its weights without the 1e-8 are
+1 / (|r| sqrt(1 + c)) and 1 / (|u| sqrt(1 + c)): so they are computed here. The 1e-8 counts wherever
+the retain gradient is small, |r|^2 |u| sqrt(1 - c^2) not far above 1e-4: with |u| = 1, |r| = 0.004
+and c = -0.2 public code falls back to 1 and 0.1, which is 49 degrees off the bisector. It also
+fails where the forget set has more batches.
 """
 
 from collections.abc import Sequence

@@ -14,10 +14,10 @@ from collateral.contract import power
 from collateral.contract.metrics import percent
 from collateral.findings._shared.inference.differences import LEAST_SEEDS
 from collateral.findings._shared.inference.equivalence import is_beyond
+from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.catalogue import metric_of
 from collateral.findings.compute import Problem, attempt
-from collateral.findings.gates.copies import LEAST_SIDE, MOST_BITS
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import RETRAIN
 from collateral.results.table import NAMES, BenchmarkTable, CellTable
@@ -26,6 +26,10 @@ LEAST_RA = 0.9
 MOST_TA_GAP = 0.03
 PART = "colours"  # of the finding, where one cannot be told
 OLD = "the results are from before this was kept, so it cannot be said"
+UNDECIDED = (
+    "whether Retrain was trained as well as the given base cannot be decided: no class has all of "
+    "its train examples left, or a model diverged"
+)
 UNSAID = f"it is weights of your own, or {OLD}"
 
 Answer = tuple[Colour, str]
@@ -39,6 +43,12 @@ def gates_of(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
     asked = (_asked(name, ask, cell) for cell in table.cells for name, ask in gates.items())
     found = [one for one in asked if one]
     return [gate for gate, _ in found], [problem for _, problem in found if problem]
+
+
+def red_gates(cell: CellTable) -> list[Gate]:
+    """Return the red gates of a cell: with one of them no verdict is given."""
+    gates, _ = gates_of(BenchmarkTable(cell.benchmark, (cell,)))
+    return [gate for gate in gates if gate.colour == "red"]
 
 
 def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None] | None:
@@ -114,14 +124,26 @@ def forgettable(cell: CellTable) -> Answer:
 def alike(cell: CellTable) -> Answer | None:
     """Is Retrain trained as well as a base that was trained elsewhere?"""
     found, metric = cell.values(cell.reference, "base_ta_gap"), metric_of("base_ta_gap")
-    if np.isnan(found).all():
+    if "base_ta_gap" not in cell.metrics(cell.reference):
         return None  # trained here, by one recipe
+    if np.isnan(found).all():
+        return "amber", UNDECIDED
     gap = float(np.nanmean(found))
     said = (
         f"on test examples of unaffected classes, Retrain's accuracy is {metric.text(gap)} points "
         f"from the given base's; above {percent(MOST_TA_GAP)} their recipes differ"
     )
     return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), said
+
+
+def unseen(cell: CellTable) -> Answer | None:
+    """Was a base that was trained elsewhere kept from seeing the test set?"""
+    if cell.benchmark.test_drawn is None:
+        return None  # trained here, without it
+    if cell.benchmark.test_drawn:
+        said = "the test set is a share of the images, on which your base may have been trained"
+        return "amber", f"{said}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
+    return "green", "the test set is one that you named, not a share of the images drawn here"
 
 
 def shadows_learned(cell: CellTable) -> Answer | None:
@@ -158,22 +180,33 @@ def near_copies(cell: CellTable) -> Answer:
 
 
 def tuning(cell: CellTable) -> Answer:
-    """Did tuning choose from within its grid, where both neighbours were tried?"""
+    """Did tuning choose what its rule admits, from within its grid?"""
     plan, labels = cell.plan, cell.benchmark.labels
     found = {run: cell.values(run, "trial_chosen") for run in plan.trials}
     chosen = {run: int(np.nanmin(v)) for run, v in found.items() if not np.isnan(v).all()}
-    at_edge = [
-        f"{labels.get(run, run)} {key} {value:g} of {low:g} to {high:g}"
-        for run, trial in chosen.items()
-        for key, value, low, high in edges(plan.grid(run), trial)
-    ]
-    if at_edge:
-        return "amber", f"tuning chose an end of its grid: {', '.join(at_edge)}"
-    if lost := [run for run in plan.trials if run not in chosen]:
-        return "amber", f"what tuning chose is not among the numbers: {', '.join(lost)}"
+    faults = {fault: named for fault, named in _tuning_faults(cell, chosen).items() if named}
+    if faults:
+        return "amber", "; ".join(f"{fault}: {', '.join(of)}" for fault, of in faults.items())
     said = f"of {len(chosen)} tuned methods none has a value at an end of its grid"
     pairs = [f"{labels.get(run, run)} {key}" for run in chosen for key in in_pairs(plan.grid(run))]
     return "green", said + (f"; two values have no inside: {', '.join(pairs)}" if pairs else "")
+
+
+def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list[str]]:
+    """Name by fault the tuned methods that have it; `chosen`: the trial of each."""
+    plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
+    admitted = {run: cell.values(run, "rule_admissible", at=rule) for run in chosen}
+    return {
+        "no trial was admissible, so that tuning chose the least bad": [
+            labels.get(run, run) for run, counts in admitted.items() if (counts == 0).any()
+        ],
+        "tuning chose an end of its grid": [
+            f"{labels.get(run, run)} {key} {value:g} of {low:g} to {high:g}"
+            for run, trial in chosen.items()
+            for key, value, low, high in edges(plan.grid(run), trial)
+        ],
+        "what tuning chose is not among the numbers": [r for r in plan.trials if r not in chosen],
+    }
 
 
 def edges(
@@ -233,6 +266,7 @@ GATES: dict[str, Ask] = {
     "base differs": base_differs,
     "something to forget": forgettable,
     "Retrain as the base": alike,
+    "test set unseen": unseen,
     "shadow models learned": shadows_learned,
     "exact copies": exact_copies,
     "near copies": near_copies,

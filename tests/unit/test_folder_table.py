@@ -1,0 +1,346 @@
+"""A table beside a folder of images: columns, who is in which set, and what is refused."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from image_files import write_folder, write_image
+from small_grid import grid
+
+from collateral.cli import main
+from collateral.config.errors import ConfigError
+from collateral.contract.columns import FILE
+from collateral.data import folder
+from collateral.data._facts import size_of, state_of
+from collateral.data._reading.listing import known_tree
+from collateral.data._reading.share import GroupDraw
+from collateral.plan.soundness import check_plan
+from collateral.results.dataset import Labels
+
+CLASSES = ("cat", "dog")
+SUBJECTS = ("017", "17", "023", "5", "x", "y")  # pictures 0 to 3 of a class are of the first
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    known_tree.cache_clear()
+    monkeypatch.chdir(tmp_path)
+
+
+def subject_of(path):
+    """Return whose picture a file is: unlike numbers of pictures, and one person in one class."""
+    number = int(path.rpartition("/")[2].removesuffix(".png"))
+    if path.split("/")[-2] == "dog" and number == 19:
+        return "only dogs"
+    return SUBJECTS[min(number // 4, 5)]
+
+
+def write_table(root, name="people.csv", *, rows=None, delimiter=",", header=("file", "subject")):
+    files = sorted(str(path.relative_to(root)) for path in root.rglob("*.png"))
+    rows = [(file, subject_of(file)) for file in files] if rows is None else rows
+    lines = [delimiter.join(row) for row in (header, *rows)]
+    path = root.parent / name
+    path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
+    known_tree.cache_clear()
+    return path
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A folder of one tree, 20 pictures a class, and its table."""
+    images = write_folder(tmp_path / "images", CLASSES, tops=("",), each=(20,))
+    write_table(images)
+    return images
+
+
+def options(root, **more):
+    given = {"path": root, "size": 8, "table": root.parent / "people.csv", **more}
+    return folder.Options.model_validate(given)
+
+
+def subjects(labels, part="columns"):
+    return set(getattr(labels, part)["subject"].tolist())
+
+
+# Columns.
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_columns_of_the_table_are_those_of_train_and_test_examples(tmp_path, delimiter):
+    images = write_folder(tmp_path / "images", CLASSES, each=(5, 3))
+    write_table(images, delimiter=delimiter)
+    given = options(images)
+    labels = folder.load(given).labels
+    for part in (labels.columns, labels.test_columns):
+        assert [*part] == [FILE, "subject"]
+        assert [subject_of(file) for file in part[FILE]] == part["subject"].tolist()
+    assert size_of("folder", given).columns()["subject"] == labels.columns["subject"].tolist()
+
+
+def test_columns_stay_with_their_pictures_where_some_are_left_out(root):
+    (root / "cat/0.png").write_text("no image")
+    labels = folder.load(options(root, test_share=0.2, broken="skip")).labels
+    files, names = labels.columns[FILE].tolist(), labels.columns["subject"].tolist()
+    assert "cat/0.png" not in files
+    assert [subject_of(file) for file in files] == names
+
+
+def test_another_value_in_the_table_is_another_state(root):
+    given = options(root, test_share=0.2)
+    before = state_of("folder", given)
+    table = root.parent / "people.csv"
+    table.write_text(table.read_text(encoding="utf-8-sig").replace(",x", ",z"))
+    known_tree.cache_clear()
+    assert state_of("folder", given) != before
+    table.write_text("\n\n" + table.read_text().replace(",z", " , x "))  # as it was, but for spaces
+    known_tree.cache_clear()
+    assert state_of("folder", given) == before
+
+
+def test_a_table_in_the_folder_is_not_said_to_be_left_out(root, capsys):
+    table = (root.parent / "people.csv").rename(root / "people.csv")
+    folder.load(options(root, table=table, test_share=0.2))
+    assert "left out" not in capsys.readouterr().out
+
+
+# A deletion request, through the stages.
+
+
+def make_split(root, values, **more):
+    """Run the stages `data` and `split`; return the labels and the forgotten files."""
+    given = {"path": str(root), "size": 8, "table": "people.csv", **more}
+    forget = {"column": "subject", "is": values}
+    read = ["--name", "folder", "--options", json.dumps(given)]
+    main(["data", *read, "--out", "dataset.npz", "--labels", "labels.npz"])
+    asked = ["--kind", "where", "--params", json.dumps(forget)]
+    main(["split", "--labels", "labels.npz", *asked, "--out", "split.json"])
+    labels = Labels.load(root.parent / "labels.npz")
+    chosen = json.loads((root.parent / "split.json").read_text())
+    return labels, labels.columns[FILE][chosen["forget"]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("value", "numbers"), [("017", range(4)), ("17", range(4, 8)), (17, range(4, 8))]
+)
+def test_all_pictures_of_a_person_are_forgotten_and_zeros_count(root, value, numbers):
+    stay = {"subject": [value]}
+    _, files = make_split(root, [value], test_share=0.2, test_by="subject", train_where=stay)
+    assert {file for file in files} >= {f"{name}/{n}.png" for name in CLASSES for n in numbers}
+    assert {subject_of(file) for file in files} == {str(value)}
+    assert len(files) == 8
+
+
+def test_a_value_that_is_not_in_the_table_stops_before_any_job(root):
+    data = {"name": "folder", "path": "images", "size": 8, "table": "people.csv", "test_share": 0.2}
+    cell = {"forget": {"kind": "where", "column": "subject", "is": ["0017"]}}
+    benchmark = grid(data=data, classes=[], fractions=[], cells={"gone": cell})
+    with pytest.raises(ConfigError, match=r"gone.forget.is: no value .* '0017'.*mean 017\?$"):
+        check_plan({"b": benchmark})
+
+
+# Who is in which set.
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_nobody_is_in_both_sets_and_all_classes_are_in_both(root, seed):
+    labels = folder.load(options(root, test_share=0.2, test_by="subject", test_seed=seed)).labels
+    assert not subjects(labels) & subjects(labels, "test_columns")
+    assert np.bincount(labels.train, minlength=2).min() >= 12
+    assert np.bincount(labels.test, minlength=2).min() >= 1
+    assert len(labels.train) + len(labels.test) == 40
+
+
+def test_the_draw_by_persons_is_always_the_same_and_follows_the_seed(root):
+    tested = [
+        folder.load(options(root, test_share=0.2, test_by="subject", test_seed=seed)).labels
+        for seed in (0, 0, *range(1, 6))
+    ]
+    files = [labels.test_columns[FILE].tolist() for labels in tested]
+    assert files[0] == files[1]
+    assert any(others != files[0] for others in files[2:])
+
+
+def test_without_a_column_a_person_may_be_in_both_sets(root):
+    labels = folder.load(options(root, test_share=0.2)).labels
+    assert subjects(labels) & subjects(labels, "test_columns")
+
+
+@pytest.mark.parametrize("more", [{}, {"test_by": "subject"}])
+def test_those_who_stay_are_not_tested_on(root, more):
+    stay = {"subject": ["017", "x"]}
+    for seed in range(5):
+        given = options(root, test_share=0.2, test_seed=seed, train_where=stay, **more)
+        assert not {"017", "x"} & subjects(folder.load(given).labels, "test_columns")
+
+
+def test_a_listed_file_keeps_all_pictures_of_its_person(root, tmp_path):
+    (tmp_path / "gone.txt").write_text("cat/0.png\n")
+    for seed in range(5):
+        given = options(root, test_share=0.2, test_by="subject", test_seed=seed,
+                        train_list=tmp_path / "gone.txt")  # fmt: skip
+        assert "017" not in subjects(folder.load(given).labels, "test_columns")
+
+
+def test_groups_of_one_give_every_class_its_exact_share():
+    labels = [0] * 30 + [1] * 10
+    chosen = GroupDraw(labels, [str(n) for n in range(40)], 0.2).draw(["a", "b"], "by", 0, ())
+    assert [sum(labels[place] == label for place in chosen) for label in (0, 1)] == [6, 2]
+
+
+def test_a_class_of_one_person_alone_cannot_be_tested_on():
+    labels, people = [0, 0, 0, 1, 1], ["a", "b", "c", "d", "d"]
+    with pytest.raises(ValueError, match=r"data.test_by: no test example of class 'dog': every"):
+        GroupDraw(labels, people, 0.3).draw(["cat", "dog"], "subject", 0, ())
+
+
+# What is refused, before an image is opened.
+
+
+def rows_of(root, *, without=(), more=()):
+    files = sorted(str(path.relative_to(root)) for path in root.rglob("*.png"))
+    return [*((file, "1") for file in files if file not in without), *more]
+
+
+BAD_TABLES = {
+    "files that it lacks": (
+        {"without": [f"cat/{n}.png" for n in range(5)]},
+        r"it lacks 5 of 40 images: 'cat/0.png', 'cat/1.png', 'cat/2.png', \.\.\.; expected one row",
+    ),
+    "files that are not there": (
+        {"more": [("cat/99.png", "1"), ("owl/1.png", "2")]},
+        r"it names 2 files that are no images there: 'cat/99.png' \(line 42\), 'owl/1.png' \(line",
+    ),
+    "both": (
+        {"without": ["cat/3.png"], "more": [("cat/3.PNG", "1")]},
+        r"lacks 1 of 40 images: 'cat/3.png'; it names 1 files .*: 'cat/3.PNG' \(line 41\)",
+    ),
+    "a file twice": (
+        {"more": [("./cat/0.png", "2")]},
+        r"lines 2 and 42 are both of 'cat/0.png'; remove one",
+    ),
+    "a row cut off": ({"more": [("cat/0.png",)]}, r"line 42: 1 values for 2 columns"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+def test_a_table_that_does_not_fit_the_folder_names_the_files(root, case):
+    changes, said = BAD_TABLES[case]
+    write_table(root, rows=rows_of(root, **changes))
+    line = folder.problem(options(root, test_share=0.2))
+    assert line.startswith("data.table: ") and "people.csv'" in line and "\n" not in line
+    assert re.search(said, line), line
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (
+            ("filename", "subject"),
+            "no column 'file'; known: filename, subject; did you mean filena",
+        ),
+        (("file", "file"), "column 2 is called 'file'; expected names that differ"),
+        (("file", ""), "column 2 is called ''; expected names that differ"),
+    ],
+)
+def test_columns_without_a_name_of_their_own_are_refused(root, header, said):
+    write_table(root, header=header)
+    assert said in folder.problem(options(root, test_share=0.2))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"table": "no.csv"}, "data.table: there is no file 'no.csv'; paths start at the working"),
+        ({"test_by": "person"}, "data.test_by: no column 'person'; known: subject"),
+        ({"test_by": "subject", "table": None}, "data.test_by: goes with `table`"),
+        (
+            {"train_where": {"subject": 99}},
+            "data.train_where: no value in column subject '99'; known: ",
+        ),
+        (
+            {"test_share": None, "test_path": "cats.txt", "test_by": "subject"},
+            "data.test_by: goes with `test_share`, which is not given",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_each_other_are_named(root, more, said):
+    (root.parent / "cats.txt").write_text("cat/0.png\n")
+    assert folder.problem(options(root, **{"test_share": 0.2, **more})).startswith(said)
+
+
+# A test set that is named.
+
+
+def test_a_list_is_the_test_set_and_all_others_are_trained_on(root, tmp_path):
+    listed = [f"cat/{n}.png" for n in (3, 7)] + ["./dog/19.png"]
+    (tmp_path / "unseen.txt").write_text("# never trained on\n" + "\n".join(listed))
+    given = options(root, test_path=tmp_path / "unseen.txt")
+    labels = folder.load(given).labels
+    assert labels.test_columns[FILE].tolist() == ["cat/3.png", "cat/7.png", "dog/19.png"]
+    assert subjects(labels, "test_columns") == {"017", "17", "only dogs"}
+    assert len(labels.train) == 37
+
+
+def test_the_last_train_image_on_the_list_is_another_state(root, tmp_path):
+    (tmp_path / "unseen.txt").write_text("dog/9.png\n")
+    given = options(root, test_path=tmp_path / "unseen.txt")
+    before = state_of("folder", given)
+    # Train and test images, one after the other, are the same files in the same order.
+    (tmp_path / "unseen.txt").write_text("dog/8.png\ndog/9.png\n")
+    known_tree.cache_clear()
+    assert state_of("folder", given) != before
+
+
+def test_a_folder_elsewhere_is_the_test_set(root, tmp_path):
+    unseen = write_folder(tmp_path, CLASSES, tops=("holdout",), each=(2,)) / "holdout"
+    write_image(unseen / "dog/9.png", seed=999, height=8, width=8)
+    data = folder.load(options(root, test_path=unseen))
+    assert data.labels.test_columns[FILE].tolist()[-1] == "holdout/dog/9.png"
+    assert data.labels.test.tolist() == [0, 0, 1, 1, 1]
+    expected = np.random.default_rng(999).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    assert (data.test_images[-1] == expected).all()
+    assert len(data.labels.train) == 40
+    assert [*data.labels.columns] == [FILE, "subject"]
+
+
+def unknown_class(tmp_path):
+    write_image(tmp_path / "holdout/dgo/0.png")
+    return {"test_path": "holdout"}
+
+
+def in_the_folder(tmp_path):
+    return {"test_path": "images/dog"}
+
+
+def all_cats(tmp_path):
+    (tmp_path / "cats.txt").write_text("".join(f"cat/{n}.png\n" for n in range(20)))
+    return {"test_path": "cats.txt"}
+
+
+def a_typo(tmp_path):
+    (tmp_path / "typo.txt").write_text("cat/0.pgn\n")
+    return {"test_path": "typo.txt"}
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda _: {"test_path": "no"}, "there is no folder and no list 'no'; paths start at"),
+        (unknown_class, r"'holdout': class 'dgo' is not in train/; did you mean dog\?"),
+        (in_the_folder, "'images/dog': lies inside `path`, where its folders would be classes"),
+        (all_cats, "'cats.txt': leaves no image of class 'cat' to train on"),
+        (a_typo, r"line 1: 'cat/0.pgn': is not among the 40 images; did you mean cat/0.png\?"),
+        (lambda _: {"test_path": "no", "test_share": 0.2}, "not with `test_share`; leave one"),
+    ],
+)
+def test_a_test_set_that_cannot_be_meant_is_refused(root, tmp_path, make, said):
+    line = folder.problem(options(root, **make(tmp_path)))
+    assert line.startswith("data.test_path: ")
+    assert re.search(said, line), line
+
+
+def test_a_named_test_set_does_not_go_with_a_folder_test(tmp_path):
+    images = write_folder(tmp_path / "images", CLASSES)
+    line = folder.problem(folder.Options(path=images, size=8, test_path=tmp_path))
+    assert line.endswith("not with a folder test/; leave it out")

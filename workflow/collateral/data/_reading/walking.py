@@ -1,0 +1,83 @@
+"""The image files below a folder of classes: their names, sizes and times; none is opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from collateral.data._reading.formats import SUFFIXES
+
+IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file that should be an image of a class."""
+
+    path: str  # below the folder, with /
+    class_name: str
+    num_bytes: int
+    changed: int  # nanoseconds
+    values: tuple[str, ...] = ()  # its row in the table beside the folder
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files below a folder, sorted by path."""
+
+    images: list[ListedFile]
+    left_out: list[str]  # by their names no images, or in no class
+    hidden: list[str]  # hidden files, and hidden folders, which end with /
+
+
+def listing_of(folder: Path, top: str) -> Listing:
+    """Return the images of all classes below `top`, and the paths that are left out."""
+    found = Listing([], [], [])
+    for path, entry in _files(folder / top, PurePosixPath(top), found.hidden, is_top=True):
+        _check_name(folder, path)
+        parts = PurePosixPath(path).parts[1 if top else 0 :]
+        if len(parts) < 2 or Path(parts[-1]).suffix.lower() not in SUFFIXES:
+            found.left_out.append(path)
+            continue
+        state = entry.stat()
+        found.images.append(ListedFile(path, parts[0], state.st_size, state.st_mtime_ns))
+    images = sorted(found.images, key=lambda file: file.path)
+    return Listing(images, sorted(found.left_out), sorted(found.hidden))
+
+
+def class_folders(top: Path) -> list[str]:
+    """Return the names of the folders in a folder, hidden ones apart."""
+    with os.scandir(top) as entries:
+        return [entry.name for entry in entries if entry.is_dir() and not _is_ignored(entry.name)]
+
+
+def _files(
+    top: Path, below: PurePosixPath, hidden: list[str], *, is_top: bool
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield all files below a folder; a link to a folder counts only where it is a class.
+
+    Hidden files and folders are added to `hidden`.
+    """
+    with os.scandir(top) as entries:
+        for entry in entries:
+            path = below / entry.name
+            if _is_ignored(entry.name):
+                hidden.append(f"{path}/" if entry.is_dir() else str(path))
+            elif entry.is_dir(follow_symlinks=is_top):
+                yield from _files(Path(entry.path), path, hidden, is_top=False)
+            elif entry.is_file():
+                yield str(path), entry
+
+
+def _is_ignored(name: str) -> bool:
+    return name.startswith(".") or name in IGNORED
+
+
+def _check_name(folder: Path, path: str) -> None:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        said = f"the name of the file {path!a} is no UTF-8; rename it"
+        raise ValueError(f"data.path: {str(folder)!r}: {said}") from None

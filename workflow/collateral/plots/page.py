@@ -18,6 +18,7 @@ from collateral.plots.plot import (
     bar_width,
     fit_x,
     fit_y,
+    format_number,
     spread_series,
 )
 
@@ -29,7 +30,6 @@ WIDTH = 720  # of all panels side by side, in pixels
 AXIS_WIDTH = 50  # of that, for the numbers beside a panel
 PIXELS_PER_INCH = 88
 DIGITS = 5  # significant, of a number on the page
-UNKNOWN = "–"
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
 SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
 SHAPES |= {"P": "cross", "X": "cross", "<": "triangle-left", ">": "triangle-right", "*": "wedge"}
@@ -252,11 +252,6 @@ def describe_value(panel: Panel, mean: float, low: float, high: float) -> str:
         return UNKNOWN
     ends = f" [{format_number(low, form)}, {format_number(high, form)}]"
     return f"{format_number(mean, form)}{ends if math.isfinite(low + high) else ''}{panel.unit}"
-
-
-def format_number(value: float, form: str, unit: str = "") -> str:
-    """Return a number as text, a dash if it is undefined."""
-    return f"{value:{form}}{unit}".replace("-", "−") if math.isfinite(value) else UNKNOWN
 
 
 def _tooltip(panel: Panel) -> list[Spec]:

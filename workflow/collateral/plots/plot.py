@@ -18,6 +18,7 @@ Scale = Literal["linear", "log", "sqrt"]
 Mark = Literal["line", "bar", "point"]
 Limits = tuple[float, float]
 
+UNKNOWN = "–"
 ROOM = 0.05  # of an axis, left free at either end
 LEAST_HEIGHT = 5.0  # points that an axis of rates covers at least, so that noise does not fill it
 GROUP_WIDTH = 0.84  # of the bars of one place together, of the distance between places
@@ -191,6 +192,11 @@ def fit_rates(panel: Panel) -> Limits:
     low, high = max(low - missing / 2, 0.0), min(high + missing / 2, 100.0)
     edge = 0.03 * (high - low)  # so that a marker at 0 or 100 is whole
     return low - edge, high + edge
+
+
+def format_number(value: float, form: str, unit: str = "") -> str:
+    """Return a number as text, a dash if it is undefined."""
+    return f"{value:{form}}{unit}".replace("-", "−") if math.isfinite(value) else UNKNOWN
 
 
 def bar_width(panel: Panel) -> float:

@@ -64,21 +64,26 @@ def check_contract(dataset, names):
         (dataset.test_images, dataset.labels.test),
     ]
     for images, labels in sets:
-        assert images.dtype == np.uint8
-        assert images.ndim == 4
-        assert images.flags.c_contiguous
-        assert labels.dtype == np.int64
-        assert labels.shape == (len(images),)
-        assert len(images) > 0
-        assert labels.min() >= 0
-        assert labels.max() < num_classes
-    assert dataset.train_images.shape[1:] == dataset.test_images.shape[1:]
-    assert channels in (1, 3)
-    assert len(dataset.mean) == len(dataset.std) == channels
-    assert min(dataset.std) > 0
-    assert num_classes >= 2
-    assert len(set(dataset.labels.class_names)) == num_classes
-    assert names is None or dataset.labels.class_names == names
+        assert images.dtype == np.uint8, f"images are {images.dtype}; expected uint8, 0 to 255"
+        assert images.ndim == 4, f"images are {images.shape}; expected (N, height, width, channels)"
+        assert images.flags.c_contiguous, "images are a view: take np.ascontiguousarray of them"
+        assert labels.dtype == np.int64, f"labels are {labels.dtype}; expected int64"
+        assert labels.shape == (len(images),), f"{labels.shape} labels of {len(images)} images"
+        assert len(images) > 0, "there is no train, or no test image"
+        ends = labels.min(), labels.max()
+        is_within = ends[0] >= 0 and ends[1] < num_classes
+        assert is_within, f"labels from {ends[0]} to {ends[1]} of {num_classes} class_names"
+    shapes = [images.shape[1:] for images, _ in sets]
+    assert shapes[0] == shapes[1], f"train images are {shapes[0]}, test images {shapes[1]}"
+    assert channels in (1, 3), f"{channels} channels; expected 1 or 3"
+    given = len(dataset.mean), len(dataset.std)
+    assert given == (channels, channels), f"{given} numbers in mean and std of {channels} channels"
+    assert min(dataset.std) > 0, f"std {dataset.std}: images are divided by it"
+    assert num_classes >= 2, f"class_names has {num_classes}; there is nothing to tell apart"
+    is_told_apart = len({*dataset.labels.class_names}) == num_classes
+    assert is_told_apart, "two classes have one name: configs name classes by it"
+    known = names is None or dataset.labels.class_names == names
+    assert known, f"INFO.class_names, as options cut them, are {names}; load gives others"
 
 
 def assert_no_traceback_of_another(error):
@@ -110,14 +115,18 @@ def test_every_data_set_keeps_the_contract(name, options_of):
 @pytest.mark.parametrize("name", DATA.names())
 def test_every_data_set_is_the_same_when_loaded_again(name, options_of):
     module, options = DATA.load(name), options_of(name)
-    assert same(module.load(options), module.load(options))
+    assert same(module.load(options), module.load(options)), (
+        "loaded twice, images or labels differ: give every random generator a seed, of Options"
+    )
 
 
 @pytest.mark.parametrize("name", DATA.names())
 def test_every_option_is_described(name):
     fields = DATA.load(name).Options.model_fields
-    assert {"classes", "per_class", "test_per_class"} <= set(fields)
-    assert all(field.description for field in fields.values())
+    inherited = {"classes", "per_class", "test_per_class"} <= {*fields}
+    assert inherited, "Options is a subclass of DataOptions (contract/data.py)"
+    mute = [field for field, info in fields.items() if not info.description]
+    assert not mute, f"Options: {mute}: give Field(..., description=...)"
 
 
 @pytest.mark.parametrize("name", DATA.names())
@@ -146,7 +155,8 @@ def test_what_the_snakefile_imports_is_light(module, pytestconfig):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     ).stdout.split()
     assert module in loaded
-    assert not {"numpy", "scipy", "sklearn", "torch", "torchvision"} & set(loaded)
+    heavy = {"numpy", "scipy", "sklearn", "torch", "torchvision"} & {*loaded}
+    assert not heavy, f"{module} imports {sorted(heavy)}: the Snakefile reads it; import in `load`"
 
 
 def test_an_unknown_data_set_is_named_with_the_nearest_one():
@@ -189,11 +199,12 @@ def test_the_stage_writes_what_was_loaded(name, options_of, tmp_path):
     written = Dataset.load(tmp_path / "out" / "dataset.npz")
     loaded = DATA.load(name).load(options)
     labels = Labels.load(tmp_path / "out" / "labels.npz")
-    assert same(written, loaded)
-    assert written.info == loaded.info
-    assert (written.padding, written.flip) == (loaded.padding, loaded.flip)
-    assert labels.train.tolist() == loaded.labels.train.tolist()
-    assert labels.class_names == loaded.labels.class_names
+    again = "loaded once more, it is other than what the job wrote: give generators a seed"
+    assert same(written, loaded), again
+    assert written.info == loaded.info, again
+    assert (written.padding, written.flip) == (loaded.padding, loaded.flip), again
+    assert labels.train.tolist() == loaded.labels.train.tolist(), again
+    assert labels.class_names == loaded.labels.class_names, again
 
 
 def test_the_stage_cuts(tmp_path):
@@ -476,13 +487,17 @@ def test_the_documented_forget_sets_are_valid():
 
 def check_size(size, dataset):
     """Assert that a size is that of the data."""
-    num_classes = len(dataset.labels.class_names)
-    assert size.class_names == dataset.labels.class_names
+    names, shape = dataset.labels.class_names, dataset.train_images.shape[1:]
+    said = "INFO.size, or `size(options)`, is not that of the data: "
+    assert size.class_names == names, f"{said}classes {size.class_names}, there are {names}"
     for counts, labels in ((size.train, dataset.labels.train), (size.test, dataset.labels.test)):
-        assert counts == tuple(np.bincount(labels, minlength=num_classes))
-    assert size.shape == dataset.train_images.shape[1:]
-    assert size.num_train == len(dataset.train_images)
-    assert size.num_examples == len(dataset.train_images) + len(dataset.test_images)
+        found = tuple(np.bincount(labels, minlength=len(names)).tolist())
+        assert counts == found, f"{said}{counts} examples by class, there are {found}"
+    assert size.shape == shape, f"{said}images of {size.shape}, they are {shape}"
+    count = len(dataset.train_images)
+    assert size.num_train == count, f"{said}{size.num_train} train examples, there are {count}"
+    count += len(dataset.test_images)
+    assert size.num_examples == count, f"{said}{size.num_examples} examples, there are {count}"
 
 
 @pytest.mark.parametrize("name", [name for name in DATA.names() if name not in OF_WHOLE_FILES])

@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from collateral.contract.work import cycled_images
 from collateral.results.dataset import Dataset, Labels
 from collateral.training.examples import (
     Examples,
@@ -18,6 +19,7 @@ from collateral.training.examples import (
     train_examples,
 )
 from collateral.training.examples import test_examples as held_out_examples
+from collateral.training.optimizers import num_batches
 
 CPU = torch.device("cpu")
 COUNT, HEIGHT, WIDTH, CHANNELS = 11, 5, 7, 3
@@ -139,11 +141,59 @@ def test_batches_lie_in_channels_last_order(augment):
 
 def test_batches_show_each_example_once_with_its_own_label():
     seen = list(examples().batches(4, seeded()))
-    assert [len(y) for _, y in seen] == [4, 4, 3]
+    assert [len(y) for _, y in seen] == [4, 7]
     labels = torch.cat([y for _, y in seen]).tolist()
     assert sorted(labels) == list(range(COUNT))
     assert labels != list(range(COUNT))
     assert torch.equal(torch.cat([x for x, _ in seen]), plain(labels))
+
+
+def many(count: int) -> Examples:
+    """Return examples that are told apart by their labels, with crops and flips."""
+    pixels = torch.from_numpy(np.resize(PIXELS, (count, HEIGHT, WIDTH, CHANNELS)))
+    return Examples(Images(pixels, PADDING, flip=True), torch.arange(count), torch.arange(count))
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "expected"),
+    [
+        (66, 32, [32, 34]),
+        (71, 32, [32, 39]),
+        (72, 32, [32, 32, 8]),
+        (64, 32, [32, 32]),
+        (39, 32, [39]),
+        (5, 32, [5]),  # the only batch: nothing to join
+        (9, 4, [4, 5]),
+        (3, 1, [1, 1, 1]),
+    ],
+)
+def test_a_rest_of_fewer_than_eight_joins_the_batch_before_it(count, size, expected):
+    some, twice = many(count), 2 * len(expected)
+    assert [len(y) for _, y in some.batches(size, seeded())] == expected
+    assert [len(y) for _, y in islice(some.cycle(size, seeded()), twice)] == 2 * expected
+    assert num_batches(some, size) == len(expected)
+    assert cycled_images(twice + 1, count, size) == 2 * count + expected[0]
+
+
+@pytest.mark.parametrize("augment", [True, False])
+def test_all_batches_but_the_joined_one_are_those_of_a_plain_split_in_every_epoch(augment):
+    """Order, crops and flips; the generator is left as the plain split leaves it."""
+    some, ours, plain_ones = many(66), seeded(), seeded()
+    for _ in range(3):
+        found = list(some.batches(16, ours, augment=augment))
+        images, expected = some.images, []
+        for index in torch.randperm(66, generator=plain_ones).split(16):
+            x = images.augmented(index, plain_ones) if augment else images.clean(index)
+            expected.append((x, index))
+        assert [len(y) for _, y in expected] == [16, 16, 16, 16, 2]
+        for (x, y), (plain_x, plain_y) in zip(found[:-1], expected[:3], strict=True):
+            assert torch.equal(x, plain_x) and torch.equal(y, plain_y)
+        assert torch.equal(found[-1][1], torch.cat([y for _, y in expected[3:]]))
+        assert torch.equal(ours.get_state(), plain_ones.get_state())
+
+
+def test_evaluation_keeps_a_small_rest():
+    assert [len(y) for _, y in many(66).in_order(32)] == [32, 32, 2]
 
 
 def test_batches_are_decided_by_the_generator_alone():
@@ -162,8 +212,8 @@ def test_in_order_gives_clean_images_in_order():
 
 
 def test_a_cycle_shows_all_examples_before_any_again():
-    batches = list(islice(examples().cycle(4, seeded()), 6))
-    rounds = [torch.cat([y for _, y in some]).tolist() for some in (batches[:3], batches[3:])]
+    batches = list(islice(examples().cycle(4, seeded()), 4))
+    rounds = [torch.cat([y for _, y in some]).tolist() for some in (batches[:2], batches[2:])]
     assert [sorted(labels) for labels in rounds] == [list(range(COUNT))] * 2
     assert rounds[0] != rounds[1]
 

@@ -11,14 +11,18 @@ from pydantic import ValidationError
 
 torch = pytest.importorskip("torch")
 
+from torch import nn
 from torch.nn import functional as F
 from torch.optim import SGD, AdamW
 
+from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainingParams
+from collateral.data import synthetic
 from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
 from collateral.training import fit as engine
 from collateral.training.checkpoints import Checkpoints
-from collateral.training.examples import Examples, Images
+from collateral.training.examples import Examples, Images, train_examples
 from collateral.training.inference import accuracy, infer, outputs_of
 from collateral.training.optimizers import Sgd, cosine, make_optimizer
 from collateral.training.run import Run
@@ -83,16 +87,54 @@ class Constant(torch.nn.Module):
 
 
 def test_loss_and_accuracy_of_an_epoch_are_means_over_examples():
-    images = Images(torch.zeros(3, 2, 2, 1, dtype=torch.uint8), 0, flip=False)
-    examples = Examples(images, torch.arange(3), torch.tensor([0, 1, 1]))
+    images = Images(torch.zeros(24, 2, 2, 1, dtype=torch.uint8), 0, flip=False)
+    examples = Examples(images, torch.arange(24), torch.tensor([0, 1, 1]).repeat(8))
     params = TrainingParams(
-        epochs=1, batch_size=2, lr=1e-30, weight_decay=0
-    )  # a batch of 2, one of 1
+        epochs=1, batch_size=16, lr=1e-30, weight_decay=0
+    )  # a batch of 16, one of 8
     run = Run(CPU, 0)
     engine.fit(Constant(), examples, examples, params, run)
     # (ln 4 + 2 ln 4/3) / 3, in float32
     assert run.history[0]["loss"] == pytest.approx(0.653886, abs=1e-6)
     assert run.history[0]["accuracy"] == 2 / 3
+
+
+# A small rest
+
+
+def one_pixel_net(info: ImageInfo) -> Classifier:
+    """Return a network whose last maps, of images of 8 x 8, are 1 x 1."""
+    layers = []
+    for width_in, width in ((1, 16), (16, 32), (32, 64)):
+        convolution = nn.Conv2d(width_in, width, 3, stride=2, padding=1, bias=False)
+        layers += [convolution, nn.BatchNorm2d(width), nn.ReLU()]
+    return Classifier(info, nn.Sequential(*layers, nn.Flatten()), nn.Linear(64, info.num_classes))
+
+
+def learnt_of_450(seed: int) -> tuple[float, set[int]]:
+    """Train in batches of 32, which leave a rest of 2; return the accuracy, and batches' sizes."""
+    options = synthetic.Options(families=5, classes_per_family=2, num_train=45)
+    data, run, sizes = synthetic.load(options), Run(CPU, seed), set()
+    examples = train_examples(data, CPU)
+    assert len(examples) == 450
+    with run.seeded():
+        model = one_pixel_net(data.info)
+    model.head.register_forward_pre_hook(
+        lambda head, inputs: sizes.add(len(inputs[0])) if head.training else None
+    )
+    engine.fit(model, examples, examples, TrainingParams(epochs=10, batch_size=32), run)
+    return accuracy(model, examples), sizes
+
+
+def test_a_rest_of_two_does_not_ruin_a_network_whose_last_maps_are_one_pixel(monkeypatch):
+    kept = [learnt_of_450(seed) for seed in range(3)]
+    assert [sizes for _, sizes in kept] == [{32, 34}] * 3
+    assert min(learnt for learnt, _ in kept) > 0.99
+    # The fault itself, so that what is tested here would be seen: a batch of two ruins it.
+    monkeypatch.setattr("collateral.contract.batches.LEAST_BATCH", 1)
+    ruined = [learnt_of_450(seed) for seed in range(3)]
+    assert [sizes for _, sizes in ruined] == [{32, 2}] * 3
+    assert max(learnt for learnt, _ in ruined) < 0.95
 
 
 # The schedule

@@ -91,12 +91,17 @@ def test_indices_exist_ascend_and_are_the_same_again(kind, params):
     module = FORGET.load(kind)
     chosen = module.select(LABELS, module.Params.model_validate(params))
     again = module.select(LABELS, module.Params.model_validate(params))
-    assert chosen.dtype == np.int64
-    assert 0 < len(chosen) < len(TRAIN)
-    assert (np.diff(chosen) > 0).all()
-    assert chosen[0] >= 0
-    assert chosen[-1] < len(TRAIN)
-    assert chosen.tolist() == again.tolist()
+    assert chosen.dtype == np.int64, f"select returned {chosen.dtype}; indices are int64"
+    assert 0 < len(chosen) < len(TRAIN), (
+        f"{len(chosen)} of {len(TRAIN)} are chosen: some, not all; where the defaults do not fit, "
+        "EXAMPLES lists parameters that do"
+    )
+    assert (np.diff(chosen) > 0).all(), "indices ascend, and none is there twice: np.unique does it"
+    is_within = chosen[0] >= 0 and chosen[-1] < len(TRAIN)
+    assert is_within, f"an index from {chosen[0]} to {chosen[-1]} is no place of labels.train"
+    assert chosen.tolist() == again.tolist(), (
+        "it chose others the second time: take a seed of Params"
+    )
 
 
 @pytest.mark.parametrize(("kind", "params"), CASES)
@@ -104,10 +109,13 @@ def test_the_split_file_says_what_was_chosen(tmp_path, kind, params):
     written = run_stage(tmp_path, kind, params)
     module = FORGET.load(kind)
     given = module.Params.model_validate(params)
-    assert written.forget.tolist() == module.select(LABELS, given).tolist()
-    assert written.num_train == len(TRAIN)
-    assert set(written.affected) == set(TRAIN[written.forget])
-    assert written.chosen == {"kind": kind, **module.chosen(LABELS, given)}
+    selected = module.select(LABELS, given).tolist()
+    assert written.forget.tolist() == selected, "split.json has others than `select` chose"
+    assert written.num_train == len(TRAIN), "split.json is of another number of train examples"
+    affected = {*TRAIN[written.forget]}
+    assert {*written.affected} == affected, f"classes {affected} are affected, it says others"
+    told = {"kind": kind, **module.chosen(LABELS, given)}
+    assert written.chosen == told, "`chosen` returns what JSON does not give back as it is"
 
 
 def test_a_part_of_a_class_is_its_first_examples_in_data_set_order():
@@ -325,4 +333,7 @@ def test_the_size_is_known_without_the_labels(kind, params):
     given = module.Params.model_validate(params)
     listed = {name: column.tolist() for name, column in COLUMNS.items()}
     size = DatasetSize(("cat", "dog"), (101, 101), (1, 1), (1, 1, 1), lambda: listed)
-    assert module.count(size, given) == len(module.select(LABELS, given))
+    counted, chosen = module.count(size, given), len(module.select(LABELS, given))
+    assert counted == chosen, (
+        f"count says {counted}, select chooses {chosen}: estimates and limits follow from `count`"
+    )

@@ -159,8 +159,8 @@ def test_a_budget_in_steps_replaces_the_epochs_and_may_end_within_one(
     assert steps_by_epoch(epochs, steps, batches) == expected
 
 
-@pytest.mark.parametrize(("count", "batches"), [(1, 1), (32, 1), (33, 2), (64, 2)])
-def test_an_epoch_has_a_batch_for_the_rest(count, batches):
+@pytest.mark.parametrize(("count", "batches"), [(1, 1), (32, 1), (39, 1), (40, 2), (64, 2)])
+def test_an_epoch_has_a_batch_for_a_rest_of_eight_or_more(count, batches):
     assert num_batches(range(count), 32) == batches
 
 

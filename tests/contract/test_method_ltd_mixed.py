@@ -220,7 +220,7 @@ def test_killed_in_the_first_or_the_last_teacher_it_ends_in_the_same_bits(
     far, tmp_path, changes, monkeypatch
 ):
     # Supports of several classes and slow teachers, so that none is done early.
-    given = params(**changes, k=100, teacher_lr=1e-4, threshold=1.0)
+    given = params(**changes, k=100, teacher_lr=1e-4, threshold=1.0, teacher_batch_size=20)
     steps, descend = 0, teacher.descend
 
     def counted(*arguments, last: int) -> None:

@@ -81,8 +81,10 @@ def test_where_delta_leaves_nothing_of_the_partner_the_forget_images_are_relabel
     assert torch.equal(made["images"], forget)
 
 
-def test_the_rate_ends_at_zero(small):
-    method, params = small.method("natmu"), Params(epochs=1, batch_size=1000)
+@pytest.mark.parametrize("batch_size", [1000, 199])
+def test_the_rate_ends_at_zero(small, batch_size):
+    """Of the 140 retained examples and 60 blends, a rest of one joins the batch before it."""
+    method, params = small.method("natmu"), Params(epochs=1, batch_size=batch_size)
     model, _ = method.unlearn(params, method.prepare(params, None).tensors)
     for before, after in zip(small.base.parameters(), model.parameters(), strict=True):
         assert torch.equal(before, after)  # its only step is the last

@@ -53,6 +53,15 @@ def test_importance_of_one_batch_is_the_squared_mean_gradient(small):
     torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-9)
 
 
+def test_importance_of_a_joined_rest_is_of_one_batch(small):
+    """Of 20 forget examples, batches of 18 leave a rest of two."""
+    forget = small.method("sfron").task.forget
+    assert len(forget) == 20
+    found = importance(small.base, forget, 18, torch.Generator())
+    expected = importance(small.base, forget, 1000, torch.Generator())
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-9)
+
+
 def ratios_of(small, value: float, head: float) -> dict[str, torch.Tensor]:
     """Return one ratio for all weights, and another for the head's."""
     return {

@@ -68,6 +68,16 @@ OTHERS = {
 }
 
 
+STARTING_ANEW = (
+    "A method that draws weights anew before it trains declares it in Params: "
+    "`starts_anew: ClassVar[bool] = True`"
+)
+WITHOUT_REASON = (
+    "Params.starts_anew is True, but without a step the model is the base: no weight is drawn "
+    "anew; leave the declaration out"
+)
+
+
 def has_code(name: str) -> bool:
     """Tell whether a control is run by the rule `unlearn`; `original` needs no code."""
     return Path(kind_of(name).load(name, "params").__file__).with_name("method.py").exists()
@@ -125,6 +135,7 @@ def inputs_of(method: Method, params: MethodParams, checkpoints: Checkpoints | N
 def weights_after(method: Method, params: MethodParams) -> dict[str, torch.Tensor]:
     """Run both phases."""
     model, _ = method.unlearn(params, *inputs_of(method, params))
+    assert isinstance(model, torch.nn.Module), f"unlearn returned {model!r}: return the model"
     return model.state_dict()
 
 
@@ -203,7 +214,7 @@ class Observed:
     prepared: dict[str, torch.Tensor]
     reported: dict[str, dict[str, float]]  # by phase
     reads: dict[str, set[str]]  # by phase
-    requires_grad: list[bool]
+    requires_grad: dict[str, bool]  # by parameter of the model that is returned
     surroundings: list[tuple[dict[str, object], dict[str, object]]]  # before and after each phase
 
 
@@ -222,9 +233,10 @@ def observe(method: Method, params: MethodParams) -> Observed:
     spy, reads["unlearn"] = spied(params)
     runs["unlearn"], before = Run(CPU, 2), surroundings()
     model = module.unlearn(method.load_base(), task, spy, runs["unlearn"], *inputs)
+    assert isinstance(model, torch.nn.Module), f"unlearn returned {model!r}: return the model"
     seen.append((before, surroundings()))
     reported = {phase: run.reported for phase, run in runs.items()}
-    learns = [weight.requires_grad for weight in model.parameters()]
+    learns = {key: weight.requires_grad for key, weight in model.named_parameters()}
     return Observed(model.state_dict(), prepared, reported, reads, learns, seen)
 
 
@@ -259,17 +271,20 @@ def test_every_folder_on_disk_is_a_method_or_control_that_is_tested(pytestconfig
     roots = [Path(collateral.__file__).parent / kind for kind in ("methods", "controls")]
     roots += [inner for _, inner in plugged]
     folders = {file.parent.name for root in roots for file in root.glob("*/method.py")}
-    assert set(NAMES) == folders
+    apart = sorted(folders ^ {*NAMES})
+    assert not apart, f"{apart}: a method is a folder with both params.py and method.py; one lacks"
     assert {"ft", "ga", "rl"} <= folders
 
 
 @every_method
 def test_its_card_is_complete(name):
     params = params_class(name)
-    assert params.label
-    assert params.__doc__
-    assert params.touches <= set(TOUCHABLE)
-    assert all(info.description for info in params.model_fields.values())
+    assert params.label, "Params.label is empty: tables and figures print it"
+    assert params.__doc__, "Params has no docstring: say there what it does, and whose it is"
+    strange = sorted(params.touches - {*TOUCHABLE})
+    assert not strange, f"Params.touches: {strange}; a method can touch {', '.join(TOUCHABLE)}"
+    mute = [field for field, info in params.model_fields.items() if not info.description]
+    assert not mute, f"{mute}: give Field(..., description=...), which docs and `list` print"
 
 
 # What comes out
@@ -278,21 +293,37 @@ def test_its_card_is_complete(name):
 @every_method
 def test_the_model_keeps_its_names_shapes_and_types_and_stays_finite(small, observed, name):
     before, after = small.base.state_dict(), observed(name, tiny(name)).weights
-    assert list(after) == list(before)
-    assert all(after[key].shape == before[key].shape for key in before)
-    assert all(after[key].dtype == before[key].dtype for key in before)
-    assert all(torch.isfinite(after[key]).all() for key in before)
+    same = "return the model that was given, updated in place"
+    renamed = sorted({*after} ^ {*before})
+    assert list(after) == list(before), (
+        f"the state_dict has other names or order ({renamed}); {same}"
+    )
+    reshaped = [key for key in before if after[key].shape != before[key].shape]
+    assert not reshaped, f"{reshaped} have other shapes; {same}"
+    retyped = [key for key in before if after[key].dtype != before[key].dtype]
+    assert not retyped, f"{retyped} have other dtypes; {same}"
+    lost = [key for key in before if not torch.isfinite(after[key]).all()]
+    assert not lost, f"{lost} are infinite or NaN with small defaults: lower the default of `lr`"
 
 
 @every_method
 def test_it_does_something(small, reference, name):
-    assert differing(reference(name), small.base.state_dict()) != []
+    is_changed = bool(differing(reference(name), small.base.state_dict()))
+    assert is_changed, (
+        "with its defaults, made small, all weights are those of the base: unlearn has to update "
+        "`model` in place and return it, and its defaults must not be too weak to do so"
+    )
 
 
 @every_method
 def test_the_same_seed_gives_the_same_bits(small, reference, name):
     torch.rand(3), np.random.random(3), random.random()  # noqa: NPY002
-    assert differing(weights_after(method_of(small, name), tiny(name)), reference(name)) == []
+    other = differing(weights_after(method_of(small, name), tiny(name)), reference(name))
+    assert not other, (
+        f"two runs of one seed differ in {other}: all that is random has to come from "
+        "`run.generator`, `run.random_seed()` or `with run.seeded():`, and nothing may be kept "
+        "from one run to the next"
+    )
 
 
 @every_method
@@ -303,8 +334,15 @@ def test_on_a_gpu_it_gives_the_same_bits_and_nothing_is_left_to_chance(small, na
     with pretended() as gpu:
         after = weights_after(on_gpu(method_of(small, name, few)), params)
         there = {key: value.cpu() for key, value in after.items()}
-    assert differing(there, here) == []
-    assert gpu.refused == []
+    other = differing(there, here)
+    assert not other, (
+        f"on a GPU, {other} differ from those of a CPU: draw random numbers and new weights on "
+        "the CPU, and move them by `.to(run.device)`"
+    )
+    assert not gpu.refused, (
+        f"{gpu.refused}: a GPU cannot do these deterministically, and refuses them here: take "
+        "other operations (docs/gpu.md)"
+    )
 
 
 @pytest.mark.parametrize(("name", "length"), WITH_STEP_LENGTH)
@@ -312,8 +350,15 @@ def test_a_step_of_length_zero_leaves_the_weights_unchanged(small, name, length)
     method = method_of(small, name)
     params = tiny(name, **{length: 0.0, **ALSO_ZERO.get(name, {})})
     model, _ = method.unlearn(params, *inputs_of(method, params))
-    for weight, start in zip(model.parameters(), small.base.parameters(), strict=True):
-        assert torch.equal(weight, start)
+    given = small.base.named_parameters()
+    moved = [key for key, start in given if not torch.equal(model.get_parameter(key), start)]
+    if params.starts_anew:
+        assert moved, WITHOUT_REASON
+    else:
+        assert not moved, (
+            f"with {length}: 0 the weights {moved} are no longer the base's: what moves them does "
+            f"not follow from `params.{length}`. {STARTING_ANEW}"
+        )
 
 
 @pytest.mark.parametrize(("name", "length"), WITH_STEP_LENGTH)
@@ -323,7 +368,11 @@ def test_a_run_that_explodes_is_a_result_called_diverged(small, name, length):
     train, test = small.task([0]).retain, small.test()
     everything = Examples(train.images, torch.arange(len(train.images.pixels)), labels(small))
     outputs, _ = outputs_of(model, everything, test)
-    assert status_of(outputs, small.data.labels) == "diverged"
+    status = status_of(outputs, small.data.labels)
+    assert status == "diverged", (
+        f"with {length}: {ABSURD} the run is called {status}: its outputs should be infinite or "
+        "NaN, so that all can see it; do not bound or replace them"
+    )
 
 
 def labels(small) -> torch.Tensor:
@@ -344,9 +393,13 @@ def test_the_data_is_left_alone_and_each_phase_gets_a_base_of_its_own(small, nam
     method = replace(method_of(small, name), load_base=load_base)
     shown, base = digest(method.task), copy.deepcopy(small.base.state_dict())
     weights_after(method, tiny(name))
-    assert digest(method.task) == shown
+    assert digest(method.task) == shown, (
+        "images, rows or labels of `task` were changed in place: other runs read them too; work on "
+        "a copy, as `.clone()` and `relabelled` make one"
+    )
     assert len(loaded) == (2 if method.has_prepare else 1)
-    assert differing(small.base.state_dict(), base) == []
+    changed = differing(small.base.state_dict(), base)
+    assert not changed, f"{changed} of the base itself were changed: only `model` may be"
 
 
 @every_method
@@ -354,8 +407,16 @@ def test_generators_and_modes_are_left_as_found(observed, name):
     seen = observed(name, tiny(name))
     assert len(seen.surroundings) == len(seen.reads) > 0
     for before, after in seen.surroundings:
-        assert after == before
-    assert seen.requires_grad == [True] * len(seen.requires_grad) != []
+        left = [what for what in before if after[what] != before[what]]
+        assert not left, (
+            f"the global state of {left} was changed: draw from `run.generator`, or inside `with "
+            "run.seeded():`; use torch.no_grad() as a context; set no default of torch"
+        )
+    frozen = [key for key, learns in seen.requires_grad.items() if not learns]
+    assert seen.requires_grad and not frozen, (
+        f"{frozen} have requires_grad False in the model that is returned: what comes after takes "
+        "gradients of all weights; set requires_grad_(True) again, or freeze by torch.no_grad()"
+    )
 
 
 @every_method
@@ -364,7 +425,12 @@ def test_the_mode_in_which_the_base_arrives_has_no_say(small, name):
     method = method_of(small, name)
     modes = [lambda mode=mode: copy.deepcopy(small.base).train(mode) for mode in (True, False)]
     one, other = (weights_after(replace(method, load_base=base), tiny(name)) for base in modes)
-    assert differing(one, other) == []
+    apart = differing(one, other)
+    assert not apart, (
+        f"{apart} depend on whether the base arrives in train or in eval mode: set the mode "
+        "yourself, by `start_training(model, params)`, `model.train()` or, of a copy that is a "
+        "teacher, `copy.deepcopy(model).eval()`"
+    )
 
 
 def scrambled(task: Task, what: str) -> Task:
@@ -391,7 +457,11 @@ def test_data_that_it_does_not_claim_to_touch_has_no_say(small, reference, name,
     method = method_of(small, name)
     blind = replace(method, task=scrambled(method.task, what))
     assert digest(blind.task) != digest(method.task)
-    assert differing(weights_after(blind, tiny(name)), reference(name)) == []
+    other = differing(weights_after(blind, tiny(name)), reference(name))
+    assert not other, (
+        f"with senseless {what}, {other} are other weights, but Params.touches does not name "
+        f"{what!r}: add it there, or do not read it"
+    )
 
 
 def test_the_papers_methods_claim_what_the_paper_says():
@@ -407,7 +477,8 @@ def test_it_works_on_any_forget_set(small, name, forget):
     changes = {"batch_size": 16, "epochs": 1} if forget == "more than a batch" else {}
     params = tiny(name, **{key: value for key, value in changes.items() if key in fields_of(name)})
     after = weights_after(method_of(small, name, chosen), params)
-    assert all(torch.isfinite(weight).all() for weight in after.values())
+    lost = [key for key, weight in after.items() if not torch.isfinite(weight).all()]
+    assert not lost, f"where {forget} is forgotten, {lost} are infinite or NaN"
 
 
 # How it runs
@@ -428,8 +499,12 @@ def states_by_epoch(method: Method, params: MethodParams) -> dict[int | None, st
 @pytest.mark.parametrize("count", [1, 3])
 def test_it_has_as_many_epochs_as_it_is_told_and_learns_in_each(small, name, count):
     states = states_by_epoch(method_of(small, name), tiny(name, epochs=count))
-    assert list(states) == [None, *range(count)]
-    assert len(set(states.values())) == 1 + count
+    assert list(states) == [None, *range(count)], (
+        f"with epochs: {count}, the epochs {[epoch for epoch in states if epoch is not None]} were "
+        "seen: loop by `for epoch in run.epochs(params.epochs, model, optimizer):`, once"
+    )
+    same = 1 + count - len({*states.values()})
+    assert not same, f"with epochs: {count}, {same} of them left the model as it was"
 
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
@@ -440,8 +515,12 @@ def test_a_short_run_is_the_beginning_of_a_long_one_unless_it_says_no(small, nam
         list(states_by_epoch(method_of(small, name), tiny(name, epochs=count)).values())
         for count in (2, 5)
     )
-    assert len(short) == 3 and len(set(long)) == 6
-    assert short == long[:3]
+    assert len(short) == 3 and len(set(long)) == 6, "an epoch is missing, or left the model alone"
+    assert short == long[:3], (
+        "the second epoch of five is another model than that of two: what an epoch does depends on "
+        "how many there are. Where that is meant (a schedule, phases), say so by a property "
+        "`is_paced` of Params that returns True"
+    )
 
 
 def test_no_epoch_of_ours_depends_on_how_many_there_are():
@@ -452,8 +531,16 @@ def test_no_epoch_of_ours_depends_on_how_many_there_are():
 
 @pytest.mark.parametrize("name", IN_EPOCHS)
 def test_without_epochs_it_learns_nothing(small, name):
-    states = states_by_epoch(method_of(small, name), tiny(name, epochs=0))
-    assert states == {None: states[None], 0: states[None]}
+    params = tiny(name, epochs=0)
+    states = states_by_epoch(method_of(small, name), params)
+    assert list(states) == [None, 0], f"with epochs: 0, these were seen: {list(states)}"
+    if params.starts_anew:
+        assert states[0] != states[None], WITHOUT_REASON
+    else:
+        assert states[0] == states[None], (
+            "with epochs: 0 the model is not the base: something changes it, weights or statistics "
+            f"of batch norm, outside `run.epochs(...)`. {STARTING_ANEW}"
+        )
 
 
 @pytest.mark.parametrize("name", IN_STEPS)
@@ -462,7 +549,10 @@ def test_a_budget_in_steps_is_kept(small, name):
     inputs = inputs_of(method, params)
     with counting_steps() as steps:
         method.unlearn(params, *inputs)
-    assert len(steps) == 5
+    assert len(steps) == 5, (
+        f"with steps: 5 it took {len(steps)}: where `steps` is given it stands in for `epochs`, as "
+        "`steps_by_epoch` of training/optimizers.py counts them"
+    )
 
 
 def variants(name: str) -> Iterator[MethodParams]:
@@ -496,7 +586,12 @@ def test_every_parameter_has_a_say_and_those_of_prepare_in_what_is_prepared(obse
         pytest.skip("no other value is known")
     readers = (given for given in variants(name) if field in observed(name, given).reads[phase])
     pairs = ((given, other) for given in readers for other in changed(given, field))
-    assert any(differ(*(observed(name, params) for params in pair), phase) for pair in pairs)
+    has_a_say = any(differ(*(observed(name, params) for params in pair), phase) for pair in pairs)
+    assert has_a_say, (
+        f"no other value of `{field}` ends in other weights or reported numbers of {phase}: use "
+        f"`params.{field}` there, or take the field out. A parameter that `prepare` does not read "
+        "belongs into Params, and not into Prepare"
+    )
 
 
 def differ(one: Observed, other: Observed, phase: str) -> bool:
@@ -511,13 +606,17 @@ def test_it_does_not_matter_which_job_prepared(small, reference, tmp_path, name)
     method, params = method_of(small, name), tiny(name)
     method.prepare(params, None).save(tmp_path, CPU, tmp_path, {})
     model, _ = method.unlearn(params, Prepared.load(tmp_path, tmp_path).tensors)
-    assert differing(model.state_dict(), reference(name)) == []
+    other = differing(model.state_dict(), reference(name))
+    assert not other, (
+        f"from prepared tensors that were saved and read again, {other} are other weights: unlearn "
+        "may use what prepare returned, and nothing else that it left behind"
+    )
 
 
 @every_method
 def test_a_run_that_was_killed_in_either_phase_ends_in_the_same_bits(small, tmp_path, name):
-    # Nine batches of retained examples an epoch, two of forget examples: they do not go together.
-    small_batches = {"batch_size": 16} if "batch_size" in fields_of(name) else {}
+    # 13 batches of retained examples an epoch, two of forget examples: they do not go together.
+    small_batches = {"batch_size": 11} if "batch_size" in fields_of(name) else {}
     params = tiny(name, **small_batches, **EVEN_EPOCHS.get(name, {}))
     undisturbed, taken = run_with_checkpoints(
         method_of(small, name), params, tmp_path / "undisturbed"
@@ -528,8 +627,16 @@ def test_a_run_that_was_killed_in_either_phase_ends_in_the_same_bits(small, tmp_
             with pytest.raises(Killed):
                 run_with_checkpoints(method_of(small, name), params, tmp_path / phase, kill_after)
             again, needed = run_with_checkpoints(method_of(small, name), params, tmp_path / phase)
-            assert differing(again, undisturbed) == []
-            assert needed[phase] < count
+            other = differing(again, undisturbed)
+            assert not other, (
+                f"killed in {phase} and started again, {other} are other weights: give all that "
+                "changes from epoch to epoch to `run.epochs(n, model, optimizer, ...)`, make "
+                "iterators inside the loop, and copy a teacher before it"
+            )
+            assert needed[phase] < count, (
+                f"killed in {phase} and started again, it took {needed[phase]} steps where a whole "
+                f"run takes {count}: loop by `run.epochs(...)`, which saves after every epoch"
+            )
 
 
 def run_with_checkpoints(

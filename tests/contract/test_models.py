@@ -80,29 +80,36 @@ def test_no_model_but_vit_needs_timm_or_torchvision():
 @pytest.mark.parametrize("info", [DIGITS, MNIST, CIFAR100], ids=["8x8x1", "28x28x1", "32x32x3"])
 def test_features_and_logits_have_their_shapes(name, info):
     model, x = model_of(name, info), images_of(info, 2)
-    assert model.head.in_features == NUM_FEATURES.get(name, model.head.in_features)
-    assert model.features(x).shape == (2, model.head.in_features)
-    assert model(x).shape == (2, info.num_classes)
+    wide = model.head.in_features
+    assert wide == NUM_FEATURES.get(name, wide), f"{wide} features, where it is known for others"
+    found = tuple(model.features(x).shape)
+    assert found == (2, wide), f"features of two images are {found}; the head takes (2, {wide})"
+    logits, expected = tuple(model(x).shape), (2, info.num_classes)
+    assert logits == expected, f"logits of two images are {logits}; expected {expected}"
 
 
 @EVERY_MODEL
 def test_forward_is_exactly_the_head_on_the_features(name):
     model, x = model_of(name), images_of(DIGITS)
-    assert isinstance(model.head, nn.Linear)
-    assert torch.equal(model(x), model.head(model.features(x)))
+    assert isinstance(model.head, nn.Linear), "the last layer is one nn.Linear, called the head"
+    assert torch.equal(model(x), model.head(model.features(x))), (
+        "model(x) is not model.head(model.features(x)), to the bit: methods train on features"
+    )
 
 
 @EVERY_MODEL
 def test_the_same_seed_gives_the_same_weights(name):
     first, second = model_of(name).state_dict(), model_of(name).state_dict()
-    assert all(torch.equal(first[key], second[key]) for key in first)
+    other = [key for key in first if not torch.equal(first[key], second[key])]
+    assert not other, f"{other} differ under one seed: draw weights from torch's global generator"
 
 
 @EVERY_MODEL
 def test_another_seed_gives_other_weights(name):
     first = model_of(name)
     torch.manual_seed(1)
-    assert not torch.equal(first.head.weight, build_model(name, DIGITS).head.weight)
+    same = torch.equal(first.head.weight, build_model(name, DIGITS).head.weight)
+    assert not same, "the head has the same weights under every seed: set no seed in `build`"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +140,10 @@ def test_channels_last_gives_the_same_logits(name):
     model = model.to(memory_format=torch.channels_last)
     actual = model(x.to(memory_format=torch.channels_last))
     # An untrained resnet56 has logits of 1e4, because its batch norms have seen no data.
-    assert differ_by_rounding(actual, expected)
+    assert differ_by_rounding(actual, expected), (
+        "in channels_last order, as jobs have it, the logits are others: do not depend on strides "
+        "(`view`, `as_strided`); take `flatten` or `reshape`"
+    )
 
 
 @EVERY_MODEL
@@ -142,12 +152,16 @@ def test_weights_survive_a_file(name):
     torch.manual_seed(1)
     other = build_model(name, DIGITS).eval()
     other.load_state_dict(load(save(model.state_dict())))
-    assert torch.equal(other(x), model(x))
+    assert torch.equal(other(x), model(x)), (
+        "with its state_dict, another one answers otherwise: all that `build` draws has to be a "
+        "parameter or a buffer"
+    )
 
 
 @EVERY_MODEL
 def test_the_state_dict_holds_no_constants_of_the_data_set(name):
-    assert not {"mean", "std"} & set(model_of(name).state_dict())
+    kept = {"mean", "std"} & {*model_of(name).state_dict()}
+    assert not kept, f"{kept} in the state_dict: register constants with persistent=False"
 
 
 @EVERY_MODEL
@@ -157,7 +171,10 @@ def test_images_are_normalised_inside(name):
     per_channel = zip(x.unbind(1), CIFAR10.mean, CIFAR10.std, strict=True)
     normalised = torch.stack([(channel - m) / s for channel, m, s in per_channel], dim=1)
     # To the bit: one rounded subtraction, then divisions by powers of two.
-    assert torch.equal(model(x), plain(normalised))
+    assert torch.equal(model(x), plain(normalised)), (
+        "images arrive in [0, 1]: the model normalises them itself by `info.mean` and `info.std`, "
+        "which a Classifier does before `body`"
+    )
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")  # attention under vmap
@@ -171,7 +188,11 @@ def test_per_sample_gradients_add_up_to_the_gradient_of_the_batch(name):
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(weights, x, y)
     F.cross_entropy(model(x), y, reduction="sum").backward()
-    assert all(differ_by_rounding(per_sample[key].sum(0), w.grad) for key, w in weights.items())
+    wrong = [k for k, w in weights.items() if not differ_by_rounding(per_sample[k].sum(0), w.grad)]
+    assert not wrong, (
+        f"{wrong}: gradients of single images, which IU and others take by torch.func.vmap, do not "
+        "add up to the batch's: in eval mode no image may depend on another"
+    )
 
 
 def test_resnet_convolutions_start_as_kaiming_normal_by_fan_out():

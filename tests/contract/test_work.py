@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from test_methods import inputs_of, method_of, tiny
+from test_methods import fields_of, inputs_of, method_of, tiny
 
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import METHOD
@@ -26,10 +26,25 @@ OTHERS = {
     "ltd": {"k": 30},
     "rl": {"retain": False, "steps": 7},
 }
-CASES = [(name, {}) for name in [*METHOD.names(), "ideal"]] + list(OTHERS.items())
+# 140 retained examples and 20 forget ones, of which rests join the batch before.
+JOINED = [
+    ("ft", {"batch_size": 16}),
+    ("ga", {"batch_size": 9, "steps": 5}),
+    ("rl", {"batch_size": 77, "steps": 5}),
+    ("munba", {"batch_size": 17}),
+    ("munba", {"batch_size": 18}),
+    ("munba", {"batch_size": 138}),
+    ("natmu", {"batch_size": 18}),
+    ("neggrad_plus", {"batch_size": 23, "forget_batch_size": 7}),
+    ("rfe", {"batch_size": 19, "ascent_batch": 9, "forget_batch": 17, "span_batches": 1}),
+    ("rfe", {"remote_batch": 7, "forget_batch": 9, "span_batches": 2}),
+    ("sfron", {"batch_size": 17, "steps": 30}),
+]
+CASES = [(name, {}) for name in [*METHOD.names(), "ideal"]] + list(OTHERS.items()) + JOINED
 # What replaces k; of one cluster, because neighbours of several may be the same.
 EACH = [{"k_each": 9, "k": "auto"}, {"k_each": 9, "support_by": "cluster", "clusters": 1}]
 LOOKING = ("bad_teacher", "delete", "rfe", "scrub")  # they ask the base, or a teacher
+IN_EVAL_MODE = ("rfe", "ssd")
 # IU's gradients of single examples and AMUN's attack are guesses, and said to be.
 EXACT = [case for case in CASES if case[0] in ("ltd", "neighbor", "salun")]
 EXACT += [("ltd", values) for values in EACH]
@@ -74,6 +89,48 @@ def test_unlearning_is_as_much_work_as_the_method_says(small, monkeypatch, name,
     assert count["trained"] == sum(said.trained.values())
     assert count["seen"] == sum(said.seen.values())
     assert bool(count["seen"]) == (name in LOOKING)
+
+
+BATCHED = [n for n in [*METHOD.names(), "ideal"] if any("batch_size" in f for f in fields_of(n))]
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_no_method_trains_on_fewer_than_eight_examples_where_there_are_more(
+    small, monkeypatch, name
+):
+    """Batches of nine leave rests of five, of 140 retained examples, and of two, of 20."""
+    sizes: list[int] = []
+    features = Classifier.features
+
+    def seen(model, x):
+        if model.training:
+            sizes.append(len(x))
+        return features(model, x)
+
+    monkeypatch.setattr(Classifier, "features", seen)
+    method, few = method_of(small, name), {"k": 20, "teacher_batch_size": 9, "teacher_epochs": 2}
+    values = {"batch_size": 9, "forget_batch_size": 9, "epochs": 1, "batchnorm": "train", **few}
+    params = tiny(name, **{key: value for key, value in values.items() if key in fields_of(name)})
+    method.unlearn(params, *inputs_of(method, params))
+    assert bool(sizes) == (name not in IN_EVAL_MODE)
+    assert min(sizes, default=8) >= 8
+
+
+def test_a_joined_batch_that_is_the_last_of_a_span_is_counted_whole():
+    """34 examples are one batch of 34, where one of 32 would be left of a plain split."""
+    sizes = Sizes(retain=34, forget=34, classes=4, pixels=64, weights=1)
+    munba = tiny("munba", epochs=1, batch_size=32)
+    assert sum(munba.unlearn_work(sizes).trained.values()) == 34 + 34
+    sizes = Sizes(retain=35, forget=34, classes=4, pixels=64, weights=1)
+    rfe = {"epochs": 1, "ascent_epochs": 0, "span_batches": 1, "adjacent_share": 0.01}
+    work = tiny("rfe", **rfe, forget_batch=32, remote_batch=32).unlearn_work(sizes)
+    assert sum(work.trained.values()) == 1 + 34 + 34
+
+
+def test_a_share_without_a_forget_example_is_no_work():
+    sizes = Sizes(retain=34, forget=0, classes=4, pixels=64, weights=1)
+    assert sum(tiny("munba", epochs=1).unlearn_work(sizes).trained.values()) == 34
+    assert sum(tiny("ga", steps=5).unlearn_work(sizes).trained.values()) == 0
 
 
 @pytest.mark.parametrize(("name", "values"), EXACT)

@@ -76,7 +76,7 @@ class FakeCell:
     def rows(self, folder: Path, **more: Any) -> list[Row]:
         """Return all rows of all findings, none of which may fail."""
         rows, problems = cell_numbers(self.write(folder, **more))
-        assert problems == []
+        assert problems == [], "a finding raised: " + "; ".join(map(str, problems))
         return rows
 
     def numbers(self, folder: Path, **more: Any) -> Numbers:

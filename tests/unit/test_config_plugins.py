@@ -1,9 +1,11 @@
 """Plug-ins in a config: found, checked, and named when they are wrong."""
 
 import json
+import subprocess
+import sys
 
 import pytest
-from plug_ins import ONE_PHASE, forgotten_after, write_files, write_method
+from plug_ins import ONE_PHASE, QUESTION, forgotten_after, write_files, write_method
 from small_config import complaint, complaints, config
 
 from collateral.config.errors import ConfigError
@@ -166,6 +168,67 @@ def test_plug_ins_of_other_kinds_are_looked_at_too(tmp_path, file, key, value, s
             json.dumps(with_plugins(folder, **{key: value})).replace('"own"', '"other"')
         )
         assert complaints(raw)[0].endswith("line 1: ZeroDivisionError: division by zero")
+
+
+def asking(metric: str) -> str:
+    """Return the __init__.py of a finding with this metric."""
+    return QUESTION.replace('"right"', f'"{metric}"')
+
+
+def test_a_metric_of_a_name_that_a_finding_of_the_package_has_is_named(tmp_path):
+    with forgotten_after():
+        folder = write_files(tmp_path, {"findings/mine/__init__.py": asking("ua")})
+        (line,) = complaints(with_plugins(folder))
+    place = folder / "findings/mine/__init__.py"
+    said = "the finding accuracy has a metric of this name; rename it"
+    assert line == f"plugins: '{place}': METRICS: 'ua': {said}"
+
+
+def test_a_metric_of_two_plug_ins_is_named_and_a_broken_third_with_them(tmp_path):
+    files = {
+        "a/findings/first/__init__.py": asking("mine"),
+        "a/findings/broken/__init__.py": "1 / 0",
+        "b/findings/second/__init__.py": asking("mine"),
+    }
+    with forgotten_after():
+        write_files(tmp_path, files)
+        raw = with_plugins(tmp_path / "a")
+        raw["plugins"] = [str(tmp_path / "a"), str(tmp_path / "b")]
+        broken, clash = complaints(raw)
+    assert "ZeroDivisionError" in broken
+    assert str(tmp_path / "b/findings/second/__init__.py") in clash
+    assert "METRICS: 'mine': the finding first has a metric of this name" in clash
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"examples")', '"percent")', "unit: 'percent' is not allowed; allowed: '%', 'points', "),
+        ('"examples")', '"exampels")', "did you mean examples?"),
+        ('"examples")', '"%", "higher")', "ideal: 'higher' is not allowed; allowed: 'retrain'"),
+        ("METRICS = {", "METRICS = [1] or {", "METRICS: should be a dictionary of Metric by name"),
+    ],
+)
+def test_a_metric_that_nobody_can_show_is_named_before_any_job(tmp_path, old, new, said):
+    with forgotten_after():
+        text = QUESTION.replace(old, new)
+        assert text != QUESTION
+        folder = write_files(tmp_path, {"findings/mine/__init__.py": text})
+        (line,) = complaints(with_plugins(folder))
+    assert str(folder / "findings/mine/__init__.py") in line
+    assert said in line
+
+
+def test_names_of_metrics_are_compared_without_numpy(tmp_path):
+    folder = write_files(tmp_path, {"findings/mine/__init__.py": asking("mine")})
+    code = (
+        "import json, sys; from collateral.config.load import load\n"
+        "load(json.loads(sys.argv[1])); print(*sys.modules)"
+    )
+    words = [sys.executable, "-c", code, json.dumps(with_plugins(folder))]
+    loaded = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert {"collateral.findings.mine", "collateral.findings.accuracy"} <= {*loaded}
+    assert not {"numpy", "pandas", "torch"} & {*loaded}
 
 
 def test_a_plug_in_is_unknown_where_its_folder_is_not_named(plugins):

@@ -150,11 +150,14 @@ def test_jobs_are_counted_rule_by_rule():
 
 
 def test_models_that_are_used_once_more_are_counted():
-    """Retrain, FT, SalUn and the original, of 30 forgotten: 15 to learn and 15 to measure."""
+    """Retrain, FT, SalUn and the original, of 30 forgotten: 15 to learn and 15 to measure.
+
+    The 15 are one batch: a rest of seven joins the eight before it.
+    """
     relearn = {"steps": 10, "batch_size": 8}
     work = workload(probe={"relearn": relearn, "residual": {"count": 100}, "zrf": {}})
     seen = 4 * (11 * 15 + 100 * FORGET) + FORGET
-    assert work.probe(cell_of(work)) == only(4 * 10 * 8, seen)
+    assert work.probe(cell_of(work)) == only(4 * 10 * 15, seen)
     assert workload(probe=["zrf"]).probe(cell_of(work)) == only(0, FORGET)
     assert benchmark_bytes(work)["probe"] == 3 * (4 * FORGET * (4 + 4) + 3 * 4096)
     assert benchmark_bytes(workload())["probe"] == 0
@@ -240,20 +243,23 @@ def test_a_tracked_run_is_a_job_of_its_own_and_keeps_every_epoch():
     assert checkpoint_bytes(tracked) == checkpoint_bytes(plain) + kept
 
 
-# A batch has 25: the 30 forgotten are two, with the 210 retained ten.
+# A batch has 20: the 30 forgotten are two, with the 210 retained twelve.
 @pytest.mark.parametrize(
     ("method", "params", "expected"),
     [
         ("ft", {"epochs": [2, 5, 3]}, 5),  # the longest that tuning may choose
         ("ga", {"steps": 5}, 3),
         ("ga", {"steps": 4, "epochs": 20}, 2),
-        ("rl", {"steps": 11}, 2),
+        ("rl", {"steps": 13}, 2),
         ("rl", {"steps": 11, "retain": False}, 6),
+        ("ga", {"steps": 5, "batch_size": 25}, 5),  # a rest of five joins the batch before it
+        ("rl", {"steps": 4, "batch_size": 80}, 2),  # the 240 are three
+        ("rl", {"steps": 4, "batch_size": 78}, 2),  # and here too, of 78, 78 and 84
         ("amun", {"epochs": 2, "steps": 50}, 2),  # of its attack
     ],
 )
 def test_a_tracked_run_has_as_many_epochs_as_its_steps_fill(method, params, expected):
-    batch = {"batch_size": 25, **params}
+    batch = {"batch_size": 20, **params}
     work = workload(methods={method: batch}, track=[method])
     cell = cell_of(work)
     assert num_tracked(cell.runs[method], work.sizes(cell)) == expected + 1

@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import linregress, spearmanr
 
 from collateral.findings._shared.inference.examples import Resamples, percentiles
-from collateral.findings._shared.near import most_similar
 from collateral.findings.localization.numbers import nearest_means
 from collateral.findings.localization.strength import (
     NUM_SUMS,
@@ -18,6 +17,7 @@ from collateral.findings.localization.strength import (
     over_seeds,
     tenths_of,
 )
+from collateral.findings.near import most_similar
 
 RNG = np.random.default_rng(0)
 SIMILARITY = RNG.uniform(-0.2, 0.9, 500)

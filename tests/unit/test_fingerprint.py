@@ -283,6 +283,7 @@ def modules_of_the_package():
 def test_algorithms_of_the_contract_count():
     counted = {
         "attacks",
+        "batches",
         "charts",
         "classes",
         "metrics",
@@ -317,6 +318,17 @@ def test_how_numbers_are_shown_counts_for_nothing_that_trains(tmp_path):
         path.write_text(f"{path.read_text()}\nCHANGED = True\n")
     assert asked(tmp_path, *training) == before[0]
     assert asked(tmp_path, "collateral.stages.tables") != before[1]
+
+
+def test_how_an_epoch_is_parted_into_batches_counts_for_all_that_trains(tmp_path):
+    folder = tmp_path / "collateral"
+    shutil.copytree(Path(module.__file__).parents[1], folder, ignore=shutil.ignore_patterns("__p*"))
+    names = [f"collateral.stages.{stage}" for stage in ("train", "shadow", "unlearn", "probe")]
+    before = [asked(tmp_path, name) for name in names]
+    path = folder / "contract/batches.py"
+    path.write_text(path.read_text().replace("LEAST_BATCH = 8", "LEAST_BATCH = 9"))
+    after = [asked(tmp_path, name) for name in names]
+    assert all(new != old for new, old in zip(after, before, strict=True))
 
 
 def test_every_stage_has_a_fingerprint_of_its_own():

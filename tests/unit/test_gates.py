@@ -105,10 +105,11 @@ def outputs(confidence: float, wrong=()) -> FakeRun:
     return FakeRun(of(TRAIN), of(TEST))
 
 
-def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, trained_on=None, given=None) -> dict:
+def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, given=None, **of_retrain) -> dict:
     """Return what the gates' numbers say of a cell of one seed whose Retrain is sure by 0.9.
 
-    `given`: the base is the user's own, and wrong about these classes.
+    `given`: the base is the user's own, and wrong about these classes. What else is given stands
+    in Retrain's record, unless it is None.
     """
     runs = {("retrain", 0): outputs(0.9)}
     if base is not None:
@@ -128,7 +129,7 @@ def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, trained_on=None, 
         ),
         runs=runs,
     ).write(folder)
-    cell.retrain(0).record.update({} if trained_on is None else {"trained_on": trained_on})
+    cell.retrain(0).record.update({key: v for key, v in of_retrain.items() if v is not None})
     for result in cell.results():
         result.record.update({"weights": {"name": "mine.pt"}} if given is not None else {})
     return {row.metric: row.value for row in numbers(cell)}
@@ -148,6 +149,37 @@ def test_a_negative_id_is_a_fault_of_the_split(tmp_path):
 )
 def test_the_record_of_retrain_is_held_against_the_split(tmp_path, ids, expected):
     assert facts(tmp_path, trained_on=ids_hash(np.array(ids)))["trained_on_split"] == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"batch_size": 2, "checkpoint": "last"}, 2),  # of five retained: 2 and 3
+        ({"batch_size": 4, "checkpoint": "last"}, 5),  # the rest of one joins them
+        ({"batch_size": 64, "checkpoint": "last"}, 5),
+        ({"batch_size": 64, "checkpoint": "best_validation", "validation_share": 0.4}, 3),
+        (None, None),  # weights of the user: nobody knows
+    ],
+)
+def test_the_smallest_batch_follows_from_retrains_record(tmp_path, params, expected):
+    assert facts(tmp_path, params=params).get("smallest_batch") == expected
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_named"), [([31] * 5, True), ([32] * 5, False), ([np.nan] * 5, False)]
+)
+def test_the_cure_of_a_retrain_that_did_not_learn_names_a_small_batch(tmp_path, sizes, is_named):
+    cell = changed("ra", *[0.69] * 5)
+    cell.add("retrain", "smallest_batch", *sizes)
+    said = asked(tmp_path, cell)["Retrain learned"].text
+    assert "train longer" in said
+    assert ("smallest batch has 31 examples" in said) == ("batch norm" in said) == is_named
+
+
+def test_a_retrain_that_learned_needs_no_cure(tmp_path):
+    cell = good_cell()
+    cell.add("retrain", "smallest_batch", *[9] * 5)
+    assert "train longer" not in asked(tmp_path, cell)["Retrain learned"].text
 
 
 def test_what_an_old_record_does_not_say_is_undefined(tmp_path):

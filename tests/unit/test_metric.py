@@ -1,11 +1,13 @@
 """How numbers are told: labels, units, digits, signs, headings."""
 
 import math
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from collateral.contract.metrics import Metric, percent, percent_as_given
+from collateral.contract.metrics import Metric, Unit, percent, percent_as_given
 from collateral.contract.plugins import FINDING
 from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.gap import TERMS
@@ -42,6 +44,39 @@ def test_every_number_of_a_finding_is_named_in_the_docs():
     told_by_pattern = [n for n in KNOWN if n.startswith("epoch_") or n.endswith(PATTERNS)]
     named = {name for name in KNOWN if f"`{name}`" in text}
     assert KNOWN.keys() - named <= {*told_by_pattern, *reported}
+
+
+def test_the_guide_lists_every_unit_and_how_it_is_shown():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "add-a-finding.md").read_text()
+    rows = [row.split(" | ") for row in text.splitlines() if row.startswith('| `"')]
+    listed = [unit for row in rows for unit in re.findall(r'`"(.*?)"`', row[0])]
+    assert sorted(listed) == sorted(get_args(Unit))
+    for first, _, stored, as_text in rows:
+        units = re.findall(r'`"(.*?)"`', first)
+        values = [float(n) for n in re.findall(r"-?[\d.]+(?![\d\]])", _plain(stored))]
+        shown = as_text.removesuffix(" |").split("; ")
+        for place, unit in enumerate(units):
+            value, expected = values[place % len(values)], shown[place % len(shown)]
+            assert Metric("", "", unit).text(value) == expected, unit
+
+
+def _plain(stored: str) -> str:
+    """Return a value of the guide's table without what is said of it."""
+    return stored.replace("−", "-").removesuffix(", in [0, 1]").rpartition("1: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (("percent",), "metric 'Own': unit: 'percent' is not allowed; allowed: '%', 'points', "),
+        (("point",), "; did you mean points?"),
+        ((None,), "unit: None is not allowed"),
+        (("%", "best"), "ideal: 'best' is not allowed; allowed: 'retrain', 'high', 'low'"),
+    ],
+)
+def test_an_unknown_unit_or_ideal_is_refused_where_a_metric_is_made(values, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Metric("Own", "mine", *values)
 
 
 def test_a_name_that_no_finding_declares_is_what_a_method_reports():

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from collateral.config.schema import BenchmarkConfig, Config
+from collateral.contract.metrics import Metric
 from collateral.contract.params import TOUCHABLE
 from collateral.contract.plugins import DATA, FINDING, FORGET, METHOD, Kind, PluginError
 from collateral.contract.spelling import nearest, shown
@@ -26,6 +27,8 @@ def plugged_errors(config: Config) -> Iterator[str]:
     for kind, name in dict.fromkeys([*used, *((FINDING, name) for name in FINDING.names())]):
         if kind.is_plugged_in(name):
             yield from _errors(kind, name)
+    if any(map(FINDING.is_plugged_in, FINDING.names())):
+        yield from _clashes()
 
 
 def _used(benchmark: BenchmarkConfig) -> Iterator[tuple[Kind, str]]:
@@ -49,6 +52,34 @@ def _errors(kind: Kind, name: str) -> Iterator[str]:
     if kind is METHOD and not lacking:
         for wrong in _touched_wrongly(module.Params.touches):
             yield f"plugins: '{_file(module)}': Params.touches: {wrong}"
+    if kind is FINDING and not _are_metrics(getattr(module, "METRICS", {})):
+        yield f"plugins: '{_file(module)}': METRICS: should be a dictionary of Metric by name"
+
+
+def _clashes() -> Iterator[str]:
+    """Yield the metrics of plugged-in findings whose names other findings have already."""
+    known: dict[str, str] = {}
+    for finding in FINDING.names():
+        for metric in _metrics(finding):
+            if other := known.get(metric):
+                where = f"'{_file(FINDING.load(finding))}': METRICS: {shown(metric)}"
+                yield f"plugins: {where}: the finding {other} has a metric of this name; rename it"
+            known.setdefault(metric, finding)
+
+
+def _metrics(finding: str) -> list[str]:
+    """Return the names of a finding's metrics; none where something else is wrong with it."""
+    try:
+        metrics = getattr(FINDING.load(finding), "METRICS", {})
+    except PluginError:
+        return []
+    return list(metrics) if _are_metrics(metrics) else []
+
+
+def _are_metrics(value: Any) -> bool:
+    """Tell whether this is a dictionary of Metric by name."""
+    is_dictionary = isinstance(value, dict)
+    return is_dictionary and all(isinstance(one, Metric) for one in value.values())
 
 
 def _lacking(kind: Kind, module: ModuleType) -> Iterator[str]:

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
+from collateral.contract.spelling import nearest, shown
 from collateral.contract.tracking import TRACKED
 
 Unit = Literal[
@@ -54,6 +55,16 @@ class Metric:
     ideal: Ideal | None = None
     digits: int | None = None  # after the point; None: the unit's, or four significant ones
     is_cost: bool = False  # follows from time or memory, never the same twice: in costs.csv alone
+
+    def __post_init__(self) -> None:
+        """Refuse a unit and an ideal that nobody knows how to show."""
+        for key, allowed in (("unit", get_args(Unit)), ("ideal", get_args(Ideal))):
+            value = getattr(self, key)
+            if value not in allowed and (key, value) != ("ideal", None):
+                listed = ", ".join(map(shown, allowed))
+                hint = nearest(str(value), [word for word in allowed if word])
+                said = f"{shown(value)} is not allowed; allowed: {listed}{hint}"
+                raise ValueError(f"metric {shown(self.label)}: {key}: {said}")
 
     @property
     def factor(self) -> float:

@@ -19,7 +19,7 @@ from pydantic import (
 
 from collateral.contract.published import Published
 from collateral.contract.spelling import IN_QUOTES, plain
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, cycled_images, training
 
 MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
 TOUCHABLE = ("retain", "forget images", "forget labels")  # what a method may say that it reads
@@ -100,6 +100,9 @@ class MethodParams(Strict):
     label: ClassVar[str]  # as tables and figures print it
     touches: ClassVar[frozenset[str]]  # of TOUCHABLE
     published: ClassVar[Published] = {}  # what sources say of the parameters
+    # Whether it draws weights of the base anew before its first step: without a step, its model is
+    # then not the base.
+    starts_anew: ClassVar[bool] = False
     # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None
@@ -158,7 +161,7 @@ class TrainedParams(MethodParams):
         """Return how many images there are in so many steps or, where they are None, epochs."""
         if steps is None:
             return epochs * examples
-        return steps * min(self.batch_size, examples)
+        return cycled_images(steps, examples, self.batch_size)
 
 
 class WarmedParams(TrainedParams):

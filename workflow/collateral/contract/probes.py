@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from collateral.contract.params import Strict, Whole
 from collateral.contract.spelling import shown
-from collateral.contract.work import NOTHING, Sizes, Work, looking, training
+from collateral.contract.work import NOTHING, Sizes, Work, cycled_images, looking, training
 
 
 class Relearn(Strict):
@@ -24,7 +24,7 @@ class Relearn(Strict):
     def work(self, forget: int) -> Work:
         """Return what one model takes."""
         learnt = forget - forget // 2
-        stepped = training(self.steps * min(self.batch_size, learnt))
+        stepped = training(cycled_images(self.steps, learnt, self.batch_size))
         return stepped + looking((self.steps + 1) * (forget // 2))
 
 

@@ -53,7 +53,7 @@ class Examples(Protocol):
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:
-        """Yield shuffled batches, each example once."""
+        """Yield shuffled batches, each example once; a small rest joins the batch before it."""
 
     def in_order(self, size: int) -> Iterator[Batch]:
         """Yield clean batches in the given order."""

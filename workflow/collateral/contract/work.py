@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from collateral.contract.batches import num_batches
+
 OWN = "own"  # the benchmark's model, whatever it is
 # A gradient of one example costs twice its share of a batch's (benchmarks/bench_iu.py).
 PER_SAMPLE = 2
@@ -69,14 +71,10 @@ def looking(images: float, model: str = OWN) -> Work:
     return Work({}, {model: images})
 
 
-def num_batches(examples: int, size: int) -> int:
-    """Return how many batches of a size an epoch has; the last may be smaller."""
-    return -(-examples // size)
-
-
 def cycled_images(batches: int, examples: int, size: int) -> int:
     """Return how many images so many batches of repeated passes over some examples have."""
-    passes, rest = divmod(batches, num_batches(examples, size))
+    # The batches after the last whole pass are of full size; of no examples, a share may be none.
+    passes, rest = divmod(batches, max(1, num_batches(examples, size)))
     return passes * examples + rest * size
 
 

@@ -23,6 +23,7 @@ from collateral.results.layout import RETRAIN
 from collateral.results.table import NAMES, BenchmarkTable, CellTable
 
 LEAST_RA = 0.9
+SMALL_BATCH = 32  # examples: with fewer, batch norm's statistics of maps of one pixel are noise
 MOST_TA_GAP = 0.03
 PART = "colours"  # of the finding, where one cannot be told
 OLD = "the results are from before this was kept, so it cannot be said"
@@ -89,7 +90,19 @@ def learned(cell: CellTable) -> Answer:
     if math.isnan(least):
         return "red", f"Retrain's RA is undefined: {_seeds(cell, np.isnan(ra))}"
     said = f"Retrain's lowest RA of {_all(cell)} is {metric.text(least)} %, {bar}"
-    return ("green" if least >= LEAST_RA else "red"), said
+    return ("green", said) if least >= LEAST_RA else ("red", f"{said}; {_cure(cell)}")
+
+
+def _cure(cell: CellTable) -> str:
+    """Say how Retrain may learn more."""
+    cure = "train longer (`base.epochs`) or with another rate (`base.lr`)"
+    smallest = mean_of_defined(cell.values(cell.reference, "smallest_batch"))
+    if smallest < SMALL_BATCH:  # never where it is not known
+        cure += (
+            f"; its smallest batch has {smallest:.0f} examples, which are few for batch norm: "
+            "another `base.batch_size` may leave more for the last batch"
+        )
+    return cure
 
 
 def base_differs(cell: CellTable) -> Answer:

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from math import ceil, prod, sqrt
 from typing import Any
 
+from collateral.contract.batches import num_batches
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.params import MethodParams, TrainedParams
 from collateral.contract.plugins import DATA, FORGET
@@ -191,7 +192,7 @@ def _num_epochs(params: MethodParams, sizes: Sizes) -> int:
     if not isinstance(params, TrainedParams) or steps is None or not _may_be_null(params, "steps"):
         return int(getattr(params, "epochs", 1))
     epoch = _asked(params.model_copy(update={"epochs": 1, "steps": None}), "unlearn_work", sizes)
-    batches = ceil(sum(epoch.trained.values()) / params.batch_size)
+    batches = num_batches(int(sum(epoch.trained.values())), params.batch_size)
     return ceil(int(steps) / max(1, batches))
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from collateral.contract.batches import batch_sizes
 from collateral.contract.data import ImageInfo
 from collateral.results.dataset import Dataset
 
@@ -114,9 +115,9 @@ class Examples:
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:
-        """Yield shuffled batches, each example once."""
+        """Yield shuffled batches, each example once; a small rest joins the batch before it."""
         order = moved(torch.randperm(len(self), generator=generator), self.rows.device)
-        for index in order.split(size):
+        for index in order.split(batch_sizes(len(self), size)):
             rows = self.rows[index]
             images = self.images.augmented(rows, generator) if augment else self.images.clean(rows)
             yield images, self.labels[index]

@@ -11,6 +11,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
+from collateral.contract.batches import batch_sizes
 from collateral.contract.params import TrainedParams, TrainingParams
 
 # torch's defaults.
@@ -183,4 +184,4 @@ def steps_by_epoch(epochs: int, steps: int | None, batches: int) -> list[int]:
 
 def num_batches(examples: Sized, batch_size: int) -> int:
     """Return how many batches an epoch over `examples` has."""
-    return math.ceil(len(examples) / batch_size)
+    return len(batch_sizes(len(examples), batch_size))

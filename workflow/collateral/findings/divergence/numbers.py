@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
-from collateral.findings._shared.near import NEAR, PARTS, Mask, near_by_seed
 from collateral.findings.divergence import METRICS
+from collateral.findings.near import NEAR, PARTS, Mask, near_by_seed
 from collateral.results.outputs import ModelOutputs, Outputs
 
 CHUNK = 30_000  # probabilities at a time

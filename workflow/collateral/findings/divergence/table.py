@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from collateral.contract.tables import Grid, Table
 from collateral.findings._shared.against import WHAT_IT_IS, groups, runs_shown
 from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings._shared.near import PART_HEADINGS, PARTS
 from collateral.findings._shared.tables import csv_record, field_by_seed
 from collateral.findings.divergence import METRICS
+from collateral.findings.near import PART_HEADINGS, PARTS
 from collateral.results.table import REFERENCE, CellTable
 
 CAPTION = "Class probabilities against Retrain's of the same seed: {title}. {spread}"

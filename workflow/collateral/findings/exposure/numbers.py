@@ -20,8 +20,8 @@ from scipy.stats import rankdata
 from collateral.contract.protocols import CellResults
 from collateral.contract.rows import At, Row
 from collateral.findings._shared.inference.differences import compare, interval
-from collateral.findings._shared.near import FAR, NEAR, Mask, near_in_the_mean
 from collateral.findings._shared.statistics import tpr_at_one_percent
+from collateral.findings.near import FAR, NEAR, Mask, near_in_the_mean
 
 POOLED = 4  # models that the set's variance counts for
 LEAST_VARIANCE = 1e-12  # of margins that are all equal

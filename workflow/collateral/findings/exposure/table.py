@@ -8,9 +8,9 @@ from collateral.contract.metrics import EMPTY
 from collateral.contract.rows import At
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import joined
-from collateral.findings._shared.near import FAR, NEAR
 from collateral.findings._shared.tables import line_of, source_of
 from collateral.findings.catalogue import metric_of
+from collateral.findings.near import FAR, NEAR
 from collateral.results.table import CellTable
 
 Part = tuple[str, At]  # a set, and which of its examples

@@ -3,10 +3,10 @@
 import math
 
 from collateral.findings._shared.captions import joined
-from collateral.findings._shared.near import NEAR
 from collateral.findings.catalogue import metric_of
 from collateral.findings.exposure.numbers import NOBODY
 from collateral.findings.exposure.table import attacked, models
+from collateral.findings.near import NEAR
 from collateral.results.table import CellTable
 
 

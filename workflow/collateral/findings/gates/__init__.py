@@ -14,6 +14,9 @@ METRICS = {
         "1 where Retrain's record has the hash of the retained ids, 0 where of others",
         "",
     ),
+    "smallest_batch": Metric(
+        "Smallest batch", "examples in the smallest batch that Retrain was trained on", "examples"
+    ),
     "base_distance": Metric(
         "Base to Retrain",
         "mean absolute difference of the base's and Retrain's true-class confidence",

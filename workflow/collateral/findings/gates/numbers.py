@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from collateral.contract.batches import batch_sizes
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
 from collateral.findings._shared.likeness import LEAST_SIDE
@@ -26,6 +27,8 @@ def _of_retrain(cell: CellResults) -> Iterator[Row]:
     for retrained in cell.retrained():
         seed = retrained.seed
         yield Row(RETRAIN, "trained_on_split", trained_on_split(cell, retrained), seed)
+        if retrained.record.get("params", {}).get("batch_size"):  # weights of the user have none
+            yield Row(RETRAIN, "smallest_batch", float(smallest_batch(cell, retrained)), seed)
         yield Row(RETRAIN, "base_distance", distance(bases.get(seed), retrained), seed)
         if (base := bases.get(seed)) and base.record.get("weights"):
             yield Row(RETRAIN, "base_ta_gap", unaffected_gap(cell, base, retrained), seed)
@@ -43,6 +46,14 @@ def trained_on_split(cell: CellResults, retrained: Result) -> float:
     """Tell whether Retrain saw the retained ids; NaN where its record is from before it said so."""
     known = retrained.record.get("trained_on")
     return math.nan if known is None else float(known == cell.split.retain_hash)
+
+
+def smallest_batch(cell: CellResults, retrained: Result) -> int:
+    """Return the size of the smallest batch of an epoch, by the parameters in Retrain's record."""
+    params, count = retrained.record["params"], len(cell.split.retain)
+    if params["checkpoint"] == "best_validation":
+        count -= max(1, round(params["validation_share"] * count))
+    return min(batch_sizes(count, params["batch_size"]))
 
 
 def distance(base: Result | None, retrained: Result) -> float:

@@ -15,7 +15,6 @@ from collateral.contract.rows import Row
 from collateral.contract.seeds import seed_of
 from collateral.findings._shared.inference.differences import compare
 from collateral.findings._shared.inference.examples import Resamples, percentiles
-from collateral.findings._shared.near import near_by_seed
 from collateral.findings.localization import CONTROLS, HARDNESS, NEAREST, SETS
 from collateral.findings.localization.strength import (
     NUM_SUMS,
@@ -27,6 +26,7 @@ from collateral.findings.localization.strength import (
     shown,
     tenths_of,
 )
+from collateral.findings.near import near_by_seed
 from collateral.results.layout import RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.protocols import CellResults, Result
 from collateral.contract.rows import Row
-from collateral.findings._shared.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
+from collateral.findings.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
 from collateral.results.layout import RETRAIN
 
 LEAST_SEEDS = 2
@@ -49,9 +49,11 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 def _parts(cell: CellResults) -> Iterator[tuple[str, str | None, Mask]]:
     """Yield the parts of each set; near are the most similar in the mean over seeds."""
     for name, parts in PARTS.items():
-        is_near = near_in_the_mean(cell, name)
-        for at in parts:
-            yield name, at, {NEAR: is_near, FAR: ~is_near}.get(at or "", np.ones_like(is_near))
+        yield name, None, np.ones(cell.similarity[name].shape[-1], dtype=bool)
+        if NEAR in parts:
+            is_near = near_in_the_mean(cell, name)
+            yield name, NEAR, is_near
+            yield name, FAR, ~is_near
 
 
 def _by_set(

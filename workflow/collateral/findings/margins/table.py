@@ -7,9 +7,9 @@ from collateral.contract.rows import At
 from collateral.contract.tables import Field, Grid, Table
 from collateral.findings._shared.against import groups, runs_shown
 from collateral.findings._shared.captions import described, joined
-from collateral.findings._shared.near import PART_HEADINGS, PARTS
 from collateral.findings._shared.tables import source_of
 from collateral.findings.catalogue import metric_of
+from collateral.findings.near import PART_HEADINGS, PARTS
 from collateral.results.table import REFERENCE, CellTable
 
 FLOOR = "Retrain vs. Retrain, subtracted"

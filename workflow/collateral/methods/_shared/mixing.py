@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import torch
 
+from collateral.contract.batches import batch_sizes
 from collateral.contract.params import TrainedParams
 from collateral.contract.protocols import Batch, Examples
 from collateral.training.examples import moved
@@ -15,7 +16,7 @@ def mixed(
     """Yield batches shuffled over both, each example once; what was made is not augmented."""
     images, labels = made
     order = torch.randperm(len(clean) + len(labels), generator=generator)
-    for index in order.split(params.batch_size):
+    for index in order.split(batch_sizes(len(order), params.batch_size)):
         is_clean = index < len(clean)
         some = clean.select(moved(index[is_clean], labels.device))
         places = moved(index[~is_clean] - len(clean), labels.device)

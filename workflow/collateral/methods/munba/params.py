@@ -4,9 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from collateral.contract.batches import num_batches
 from collateral.contract.params import Epochs, TrainedParams
 from collateral.contract.published import OPTML, Published
-from collateral.contract.work import Sizes, Work, num_batches, training
+from collateral.contract.work import Sizes, Work, cycled_images, training
 
 
 class Params(TrainedParams):
@@ -43,5 +44,6 @@ class Params(TrainedParams):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the forget examples that the retained ones' batches have room for."""
-        room = num_batches(sizes.retain, self.batch_size) * self.batch_size
-        return training(self.epochs * (sizes.retain + min(sizes.forget, room)))
+        batches = num_batches(sizes.retain, self.batch_size)
+        paired = min(sizes.forget, cycled_images(batches, sizes.forget, self.batch_size))
+        return training(self.epochs * (sizes.retain + paired))

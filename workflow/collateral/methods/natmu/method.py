@@ -1,12 +1,12 @@
 """NatMU: train on blends of forget images with retained ones, labelled as the latter are."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from collateral.contract.batches import num_batches
 from collateral.contract.protocols import Run, Task
 from collateral.methods._shared.mixing import mixed
 from collateral.methods.natmu.params import Params, Prepare
@@ -39,7 +39,7 @@ def unlearn(
     images = prepared["images"].to(run.device).float().div(WHITE)
     blends = images, prepared["labels"].to(run.device)
     optimizer = start_training(model, params)
-    batches = math.ceil((len(task.retain) + len(images)) / params.batch_size)
+    batches = num_batches(len(task.retain) + len(images), params.batch_size)
     for epoch in run.epochs(params.epochs, model, optimizer):
         trained = mixed(task.retain, blends, params, run.generator)
         for step, (x, y) in enumerate(trained, start=epoch * batches + 1):

@@ -4,9 +4,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from collateral.contract.batches import num_batches
 from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, cycled_images, num_batches, training
+from collateral.contract.work import Sizes, Work, cycled_images, training
 
 
 class Params(TrainedParams):

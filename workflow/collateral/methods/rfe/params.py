@@ -4,9 +4,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from collateral.contract.batches import num_batches
 from collateral.contract.params import Epochs, MethodParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, cycled_images, looking, num_batches, training
+from collateral.contract.work import Sizes, Work, cycled_images, looking, training
 
 
 class Prepare(MethodParams):
@@ -102,8 +103,9 @@ class Params(Prepare):
         climbed = cycled_images(
             num_batches(remote, self.batch_size), sizes.forget, self.ascent_batch
         )
-        plane = min(self.span_batches * self.forget_batch, sizes.forget)
-        plane += min(self.span_batches * self.remote_batch, remote)
+        span = self.span_batches
+        plane = min(sizes.forget, cycled_images(span, sizes.forget, self.forget_batch))
+        plane += min(remote, cycled_images(span, remote, self.remote_batch))
         repaired = adjacent + num_batches(adjacent, self.batch_size) * plane
         work = training(first * (remote + climbed) + second * repaired)
         return work + looking(sizes.forget) if second else work

@@ -1,6 +1,5 @@
 """SFRon: climb the forget set's loss on the weights that matter to it, and repair all of them."""
 
-import math
 from collections.abc import Mapping
 from itertools import islice
 
@@ -71,7 +70,7 @@ def importance(
             loss = F.cross_entropy(model(x), y)
             parts = torch.autograd.grad(loss, weights, materialize_grads=True)
             total += torch.cat([part.flatten() for part in parts]).square()
-    return total / math.ceil(len(examples) / size)
+    return total / num_batches(examples, size)
 
 
 def weighted(losses: Tensor, power: float) -> Tensor:

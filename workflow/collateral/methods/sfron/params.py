@@ -5,9 +5,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from collateral.contract.batches import num_batches
 from collateral.contract.params import MethodParams, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, cycled_images, num_batches, training
+from collateral.contract.work import Sizes, Work, cycled_images, training
 
 CODE = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 128}
 

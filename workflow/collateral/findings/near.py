@@ -1,4 +1,7 @@
-"""Who is near the forget set, from the numbers of the finding `locality`."""
+"""Who is near the forget set, from the numbers of the finding `locality`.
+
+Findings of your own may import it; they say AFTER = ("locality",).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +23,27 @@ PART_HEADINGS = {
 
 def near_by_seed(cell: CellResults, name: str) -> list[Mask]:
     """Return which examples of a set are near, by seed: as many of the top as were counted."""
-    counts = cell.values(cell.reference, "near_count", name)
     return [
-        most_similar(similarity, int(np.nan_to_num(count)))
-        for similarity, count in zip(cell.similarity[name], counts, strict=True)
+        most_similar(similarity, int(count))
+        for similarity, count in zip(cell.similarity[name], _counts(cell, name), strict=True)
     ]
 
 
 def near_in_the_mean(cell: CellResults, name: str) -> Mask:
     """Return which examples of a set are near by similarity in the mean over seeds."""
-    counts = cell.values(cell.reference, "near_count", name)
-    count = 0 if np.isnan(counts).any() else round(float(counts.mean()))
+    count = round(float(_counts(cell, name).mean()))
     return most_similar(cell.similarity[name].mean(axis=0), count)
+
+
+def _counts(cell: CellResults, name: str) -> NDArray[np.float64]:
+    """Return how many examples of a set are near, one number per seed."""
+    counts = cell.values(cell.reference, "near_count", name)
+    if np.isnan(counts).any():
+        raise ValueError(
+            f"who is near among {name!r} is not known: it is of 'retain' and 'test', and a finding "
+            'that reads it has AFTER = ("locality",) in its __init__.py'
+        )
+    return counts
 
 
 def most_similar(similarity: NDArray[np.floating], count: int) -> Mask:

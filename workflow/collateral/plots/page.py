@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from collateral.plots.names import find_name_places
 from collateral.plots.plot import (
+    UNKNOWN,
     Band,
     Level,
     Panel,

@@ -28,6 +28,8 @@ CAPTION = (
     "ends twice as far from Retrain as it began and as three quarters of the others is drawn at "
     "the edge, and one that collapsed in every seed is not drawn."
 )
+ERROR = "Forgetting error:\nmean of |ΔUA|, |ΔMIA| (points)"
+DAMAGE = "Damage: near − far loss (points)"
 LEAST = 5.0  # points that an axis covers at least, so that noise alone does not fill it
 ROOM = 0.12  # of an axis, around what is drawn
 MOST, FAR = 0.75, 2  # a run is far off if it ends FAR times beyond this quantile of the others
@@ -140,8 +142,7 @@ def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Se
     leg, look = paths.legs[run], find_looks(paths.cell)[run]
     across, up = getattr(leg, x)[first:].tolist(), getattr(leg, y)[first:].tolist()
     label, is_near = paths.cell.labels[run], run not in paths.far_runs
-    dash = "dashed" if leg.is_paced else "solid"
-    line = replace(look, marker="", dash=dash, is_control=True)
+    line = replace(look, marker="", dash="dashed" if leg.is_paced else "solid", is_control=True)
     yield Series(label, line, across, up, run=run, sets_scale=is_near)
     count = len(across)
     yield Series(

@@ -33,6 +33,7 @@ include: "workflow/rules/shadows.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/theory.smk"
 include: "workflow/rules/present.smk"
+include: "workflow/rules/unwatched.smk"
 include: "workflow/rules/speed.smk"
 
 
@@ -54,6 +55,8 @@ onstart:
     lock.sign(getattr(workflow.persistence, "_lockfile", {}).values())
     speed_up()
     check_slurm()
+    for line in UNWATCHED.lines():
+        logger.warning(line)
 
 
 onsuccess:

@@ -1,4 +1,4 @@
-"""The wheel has the Snakefile too, with rules, profiles and configs; all else: pyproject.toml."""
+"""The wheel has the Snakefile too, with rules, profiles, configs and the plug-in that ships."""
 
 from pathlib import Path
 
@@ -15,6 +15,7 @@ SHIPPED = (
     "envs/*.sh",
     "profiles/*/config.yaml",
     "workflow/Snakefile",
+    *(f"workflow/paper/**/*.{kind}" for kind in ("csv", "py", "toml")),
     "workflow/report/*.rst",
     "workflow/rules/*.smk",
 )

@@ -95,10 +95,7 @@ class Cell:
     def _neighbours(self, rng: np.random.Generator) -> Neighbours:
         counts = (len(self.labels.train), len(self.labels.test), len(self.labels.class_names))
         similarities = (rng.random((len(self.seeds), count), np.float32) for count in counts)
-        shown = np.zeros((1, 32, 32, 3), np.uint8)
-        return Neighbours(
-            np.array(self.seeds), *similarities, np.array(["train"]), np.array([1]), shown
-        )
+        return Neighbours(np.array(self.seeds), *similarities, np.array(["train"]), np.array([1]))
 
     def metrics(self) -> None:
         """Make all numbers."""

@@ -77,11 +77,11 @@ def draw_method(axes: Axes, cell: CellTable, run: str) -> None:
     found = prepared(cell)
     limits = ends(cell, found)[MEASURE]
     rows = found[(found["metric"] == MEASURE) & (found["set"] == SET) & (found["run"] == run)]
-    means = rows.groupby("bin")[["low", "high", "chance", "shown"]].mean()
+    means = rows.groupby("bin")[["low", "high", "chance", "value"]].mean()
     middle, width = (means["low"] + means["high"]) / 2, means["high"] - means["low"]
     axes.bar(middle, 2 * means["chance"], width, -means["chance"], **NOISE)
     axes.axhline(0, color="0.4", linewidth=0.6)
-    axes.plot(middle, means["shown"], color=COLOURS[0], marker="o", markersize=2)
+    axes.plot(middle, means["value"], color=COLOURS[0], marker="o", markersize=2)
     axes.set_yscale("symlog", linthresh=LINEAR)
     axes.set_yticks(TICKS, [f"{tick:+d}".replace("-", "−") if tick else "0" for tick in TICKS])
     axes.set_yticks([], minor=True)

@@ -59,7 +59,6 @@ def a_cell(forget: np.ndarray) -> FakeCell:
         class_similarity=RNG.random((len(SEEDS), 3), dtype=np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing,
-        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     runs = {
         (run, seed): FakeRun(answers(LABELS.train, 3), answers(LABELS.test, 1))

@@ -392,9 +392,11 @@ def test_making_an_optimiser_does_not_import_torchs_compiler():
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_on_a_cpu_mixed_precision_is_plain_float32(small, precision):
+def test_on_a_cpu_mixed_precision_is_plain_float32_and_the_log_says_so(small, precision, caplog):
     plain, _ = train(small, epochs=1)
+    assert caplog.messages == []
     mixed, _ = train(small, epochs=1, precision=precision)
+    assert caplog.messages == [f"base.precision: {precision} is for GPUs; on cpu it is float32"]
     assert same(weights(plain), weights(mixed))
 
 

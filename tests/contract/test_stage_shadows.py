@@ -162,6 +162,30 @@ def test_members_differ(workshop):
     assert len({one.tobytes() for one in found}) == COUNT
 
 
+def test_members_that_see_the_same_start_and_draw_differently(workshop, monkeypatch):
+    """What a member is trained on differs anyway: here it does not, and what is left is chance."""
+    starts, orders, train = [], [], fitting._epoch
+
+    def everyone(num_examples, count, share):
+        return np.ones((count, num_examples), dtype=bool)
+
+    def spy_fit(model, *rest):
+        starts.append(b"".join(p.detach().numpy().tobytes() for p in model.parameters()))
+        return fitting.fit(model, *rest)
+
+    def spy_epoch(forward, batches, *rest):
+        batches = list(batches)
+        orders.append(b"".join(x.contiguous().numpy().tobytes() for x, _ in batches))
+        return train(forward, iter(batches), *rest)
+
+    monkeypatch.setattr("collateral.stages.shadow.membership", everyone)
+    monkeypatch.setattr("collateral.stages.shadow.fit", spy_fit)
+    monkeypatch.setattr(fitting, "_epoch", spy_epoch)
+    for number in range(3):
+        main(shadow(workshop, f"chance-{number}", number, epochs=1))
+    assert len({*starts}) == len({*orders}) == 3
+
+
 def test_the_record_of_a_member_says_what_it_was_trained_on(workshop):
     record = json.loads((workshop.folder / member(3) / "record.json").read_text())
     assert record["pool"] == POOL
@@ -193,6 +217,19 @@ def test_a_method_sees_of_a_member_nothing_but_its_share(workshop, exposed, monk
         share = set(np.flatnonzero(is_in).tolist())
         assert set(forget) == share & gone
         assert set(retain) == share - gone
+
+
+def test_a_method_draws_differently_on_each_member_and_seed(workshop, monkeypatch):
+    seeds, method = [], expose.Method
+
+    def spy(**given):
+        seeds.append(given["seed"])
+        return method(**given)
+
+    monkeypatch.setattr(expose, "Method", spy)
+    for seed in (0, 1):
+        main(exposing(workshop, f"drawn-{seed}", params={**FT, "epochs": 1}, seed=seed))
+    assert len(seeds) == len({*seeds}) == 2 * COUNT
 
 
 def test_a_rate_of_zero_changes_nothing(workshop):

@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,12 @@ def taken_apart(seed=0) -> Classifier:
     return classifier_of(whole(), "4", lambda inner, x: inner(x), INFO)
 
 
-def same(first: nn.Module, second: nn.Module) -> bool:
-    one, other = first.state_dict(), second.state_dict()
+def same_weights(one, other) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[k], other[k]) for k in one)
+
+
+def same(first: nn.Module, second: nn.Module) -> bool:
+    return same_weights(first.state_dict(), second.state_dict())
 
 
 # Files.
@@ -62,6 +66,15 @@ def test_a_file_gives_the_weights_back(tmp_path, name):
 def test_a_state_dict_among_more_is_found(tmp_path, key):
     torch.save({"epoch": 3, key: small().state_dict()}, tmp_path / "a.pt")
     assert read_weights(tmp_path / "a.pt").keys() == small().state_dict().keys()
+
+
+def test_a_file_with_two_state_dicts_is_refused(tmp_path):
+    one, other = small().state_dict(), small(seed=1).state_dict()
+    torch.save({"model": one, "state_dict": other, "epoch": 3}, tmp_path / "a.pt")
+    with pytest.raises(ValueError, match=r"has state dicts under 'state_dict' and 'model'; save"):
+        read_weights(tmp_path / "a.pt")
+    torch.save({"model": "small_cnn", "state_dict": other}, tmp_path / "a.pt")
+    assert same_weights(read_weights(tmp_path / "a.pt"), other)
 
 
 class Mine:
@@ -191,6 +204,22 @@ def test_what_does_not_fit_is_named_by_key_and_shape(tmp_path, change, said):
     with pytest.raises(ValueError, match="does not fit the model; ") as error:
         take_over(model, saved(tmp_path, weights), {})
     assert said in str(error.value) and "\n" not in str(error.value)
+    assert same(model, small(seed=1))
+
+
+@pytest.mark.parametrize(
+    ("rename", "said"),
+    [
+        ({"module.": ""}, "rename: 'module.': no name in the file begins so; the first is 'body."),
+        ({"body.": "x.", "tail.": "y"}, "rename: 'tail.': no name in the file begins so"),
+        ({"head.weight": "head.bias"}, "rename: 'head.bias' and 'head.weight' both become 'head."),
+    ],
+)
+def test_a_rename_without_effect_or_of_two_names_to_one_is_refused(tmp_path, rename, said):
+    model = small(seed=1)
+    for load in (take_over, start_from):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            load(model, saved(tmp_path, small().state_dict()), rename)
     assert same(model, small(seed=1))
 
 

@@ -52,7 +52,6 @@ def counted(runs: Mapping[str, Wrong]) -> FakeCell:
         class_similarity=np.ones((num_seeds, 2), np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing,
-        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     made = {(run, seed): w.run(seed) for run, w in runs.items() for seed in range(num_seeds)}
     forget = Split(np.arange(FORGET), NUM_TRAIN, (0,), {"class": "a", "fraction": 0.2})

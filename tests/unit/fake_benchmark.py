@@ -12,7 +12,17 @@ from collateral.results.metadata import write_metadata
 
 BEGIN = 1_700_000_000_123_456_789  # nanoseconds
 # What is made in which order, by what stands in a path.
-ORDER = ("dataset", "labels", "data.json", "base/", "split", "seed-", "neighbours", "cell/")
+ORDER = (
+    "dataset",
+    "labels",
+    "data.json",
+    "base/",
+    "split",
+    "seed-",
+    "neighbours",
+    "pictures",
+    "cell/",
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,7 @@ class FakeBenchmark:
     lr: float = 0.1
     seconds: float = 1.5
     begin: int = BEGIN
+    pictures: str = "all"
 
     def write(self, project: Path) -> Path:
         """Write it into a project, and return its folder."""
@@ -67,6 +78,8 @@ class FakeBenchmark:
                 records.append(f"{folder}/{layout.RECORD}")
         inputs, neighbours = [layout.DATA, split, *embeddings], f"{self.cell}/neighbours.npz"
         self._job(root, neighbours, inputs=inputs, seeds=list(self.seeds))
+        inputs = [layout.DATA, split, neighbours]
+        self._job(root, f"{self.cell}/pictures.npz", inputs=inputs, keep=self.pictures)
         names = (f"{self.cell}/{name}" for name in (layout.METRICS, layout.PROBLEMS))
         self._job(root, *names, inputs=[neighbours, *records], seeds=list(self.seeds))
         self._job(root, f"{self.cell}/{layout.COSTS}", seconds=self.seconds)

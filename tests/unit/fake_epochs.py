@@ -46,7 +46,6 @@ def cell(*epochs: ModelOutputs, seeds: tuple[int, ...] = (0,)) -> FakeCell:
         class_similarity=np.ones((len(seeds), 2), dtype=np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing,
-        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     reference, last = model(2, 1, forgotten=0.2), epochs[-1]
     runs = {("retrain", seed): FakeRun(reference.train, reference.test) for seed in seeds}

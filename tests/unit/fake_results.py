@@ -16,6 +16,7 @@ from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split
 from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read
@@ -322,9 +323,10 @@ def write_models(
         class_similarity=np.ones((num_seeds, len(names)), dtype=np.float32),
         shown_set=np.array(["train"] * 4 + ["test"] * NUM_EXAMPLES + ["forget"] * 2),
         shown_index=np.concatenate([index[:4], index, index[6:]]),
-        shown_images=np.full((14, 3, 3, 1), 100, dtype=np.uint8),
         shown_nearest=np.array([12] * 12 + [12, 13]),
     ).save(benchmark / cell / "neighbours.npz")
+    images = np.full((14, 3, 3, 1), 100, dtype=np.uint8)
+    Pictures("all", np.arange(14), images).save(benchmark / cell / "pictures.npz")
     for seed in range(num_seeds):
         for run, values in confidence.items():
             folder = benchmark / cell / f"seed-{seed}" / run

@@ -14,7 +14,7 @@ from collateral.results.files import write_json
 def draw(folder: Path, cell: str, *figures: tuple[str, str]) -> None:
     """Write small figures and their captions, as the stage does; each is (finding, name)."""
     place = folder / layout.FIGURES / cell
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     for _, name in figures:
         Image.new("L", (1350, 20)).save(place / f"{name}.png")
     captions = [{"finding": f, "name": n, "caption": f"About {n}."} for f, n in figures]

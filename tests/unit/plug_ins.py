@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import collateral
-from collateral.contract.plugins import CONTROL, KINDS
+from collateral.contract.plugins import CONTROL, KINDS, is_shipped
 from collateral.findings import catalogue
 
 HEAD = """
@@ -158,9 +157,8 @@ def forgotten_after() -> Iterator[None]:
     yield
     for kind, before in paths.items():
         kind.paths[:] = before
-    own = Path(collateral.__file__).parent
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name.startswith("collateral.") and file and not Path(file).is_relative_to(own):
+        if name.startswith("collateral.") and file and not is_shipped(Path(file)):
             del sys.modules[name]
     catalogue._catalogue.cache_clear()

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 from counted_benchmark import write_benchmark
+from expected_pictures import Long
 from fake_results import RUNS, full_cell, read_cells, write_models
 from page_reading import draw
 from sealing import seal
+from unlike_benchmark import METHODS, write_unlike
 
+from collateral.findings.compute import presented
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan
@@ -19,6 +22,7 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
 HOSTILE = "<script>alert(1)</script>"
 PHONE = {"width": 390, "height": 800}
+CHARTED = presented("chart")  # the findings that have charts
 SERIOUS = ("serious", "critical")
 PATIENCE = 120_000  # milliseconds: the machine may have other work
 
@@ -55,6 +59,21 @@ def deciding(tmp_path_factory):
     folder = write_benchmark(tmp_path_factory.mktemp("page") / "counted", ("ft", "ga"), ["cell"])
     page = folder / layout.REPORT
     page.write_text(render(benchmark_part(folder)), encoding="utf-8")
+    return page
+
+
+@pytest.fixture(scope="module")
+def many_charts(tmp_path_factory):
+    """A page with every chart that there is, of numbers that are all unlike."""
+    folder = write_unlike(tmp_path_factory.mktemp("page") / "unlike")
+    long = Long(folder)
+    for place, source in (("", long.table), *((cell.name, cell.table) for cell in long.cells)):
+        function = "charts" if place else "charts_across"
+        names = {finding: long.drawn_by(finding, "chart", function, source) for finding in CHARTED}
+        draw(folder, place, *((f, name) for f, found in names.items() for name in found))
+    (folder / layout.TABLES).mkdir(exist_ok=True)
+    page = folder / layout.REPORT
+    page.write_text(render(benchmark_part(seal(folder))), encoding="utf-8")
     return page
 
 
@@ -107,17 +126,27 @@ def test_nothing_is_said_and_nothing_asked_for(opened):
     assert [url for url in opened.asked if not url.startswith(("file:", "data:"))] == []
 
 
-def test_a_method_switched_off_is_off_in_every_chart(opened):
+def test_a_method_switched_off_is_off_in_every_chart(browser, many_charts):
+    """On a page with all charts that there are, and each switch in turn."""
+    opened = Opened(browser, many_charts)
     opened.all_drawn()
     figures = opened.tab.locator("figure.chart svg")
-    marks = "path[aria-label*='method: GA']"
-    before = [figures.nth(k).locator(marks).count() for k in range(2)]
-    opened.tab.locator("#methods input[value=ga]").uncheck()
-    opened.tab.wait_for_timeout(300)
-    after = [figures.nth(k).locator(marks).count() for k in range(2)]
-    opened.tab.locator("#methods input[value=ga]").check()
-    assert min(before) > 0
-    assert after == [0, 0]
+    before = {label: marks_by_figure(figures, label) for label in METHODS.values()}
+    assert figures.count() == len(before["LTD"]) > 20
+    assert sum(count > 0 for count in before["LTD"]) == figures.count()  # it is in every one
+    for run, label in METHODS.items():
+        opened.tab.locator(f"#methods input[value={run}]").uncheck()
+        opened.tab.wait_for_timeout(1000)
+        assert sum(marks_by_figure(figures, label)) == 0
+        opened.tab.locator(f"#methods input[value={run}]").check()
+    opened.tab.wait_for_timeout(1000)
+    assert {label: marks_by_figure(figures, label) for label in METHODS.values()} == before
+
+
+def marks_by_figure(figures, label: str) -> list[int]:
+    """Return how many marks of a method each figure has; of LTD's teacher too."""
+    marks = f"[aria-label*='method: {label}']"
+    return [figures.nth(k).locator(marks).count() for k in range(figures.count())]
 
 
 def test_a_heading_sorts_its_table(opened):

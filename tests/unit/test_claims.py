@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 from fake_results import FakeCell, read_cells
 
-from collateral.claims.claim import Answer, Found, Unsaid, all_of, asked, joined
-from collateral.claims.evidence import Theory, plan_of, read_all
-from collateral.claims.judge import CLAIMS, judge
-from collateral.claims.numbers import BASELINES, METHODS
-from collateral.claims.pages import chosen, filled
-from collateral.claims.scopes import FIVE
-from collateral.claims.theory import FALLS
-from collateral.claims.words import lines, markdown, ranges, summary
 from collateral.cli import main
-from collateral.findings.paper.cells import printed, settings
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.table import BenchmarkTable
+from paper.claims.claim import Answer, Found, Missing, attempt, join, run_all
+from paper.claims.curves import FALLS
+from paper.claims.evaluate import CLAIMS, evaluate, parse_test
+from paper.claims.results import FIVE, SCOPES, Theory, plan_from_runs, read_all
+from paper.claims.text import choose, fill_page, lines, markdown, ranges, summary
+from paper.claims.values import BASELINES, METHODS
+from paper.printed import printed, settings
 
 SEEDS = 3
 OVERALL = ("avg_gap", "avg_gap_affected")
@@ -163,7 +161,7 @@ def good(tmp_path_factory):
 
 
 def answers_to(claim: int, results) -> list[Answer]:
-    return judge(results, [one for one in CLAIMS if one.id == claim])
+    return evaluate(results, [one for one in CLAIMS if one.id == claim])
 
 
 def verdicts(claim: int, results) -> set[str]:
@@ -177,10 +175,25 @@ def texts(claim: int, results) -> list[str]:
 def test_there_are_62_claims_each_once():
     assert [claim.id for claim in CLAIMS] == list(range(1, 63))
     assert len({claim.sentence for claim in CLAIMS}) == 62
+    assert all(claim.source and claim.tests for claim in CLAIMS)
+    assert {claim.cells for claim in CLAIMS} == {*SCOPES}
+
+
+def test_a_test_is_written_as_a_call_whose_words_are_strings(good):
+    (cell,) = (cell for cell in good["cifar100"].cells if cell.name == "couch-50")
+    expected = "UA: LTD 53.4, Retrain 47.4"
+    assert parse_test("less(ltd, retrain, ua, times=1.2)")(cell) == Found(True, expected)
+    assert parse_test("less(ltd, retrain, ua)")(cell) == Found(False, expected)
+    listed = parse_test("deviation([ltd, iu], ua, above=-0.1)")(cell)
+    assert listed.text.startswith("Δ UA: LTD +6.0, IU +")
+    with pytest.raises(KeyError, match="lowets"):
+        parse_test("lowets(ltd, ua)")
 
 
 def test_every_claim_holds_on_the_papers_own_numbers(good):
-    wrong = {a.claim.id: (a.case, a.verdict, a.text) for a in judge(good) if a.verdict != "holds"}
+    wrong = {
+        a.claim.id: (a.case, a.verdict, a.text) for a in evaluate(good) if a.verdict != "holds"
+    }
     assert wrong == {}
 
 
@@ -325,7 +338,7 @@ def test_what_retrain_knows_of_two_classes_may_be_alike(good):
 
 
 def test_nothing_can_be_said_of_nothing():
-    found = judge({})
+    found = evaluate({})
     assert [answer.claim.id for answer in found] == list(range(1, 63))
     assert {answer.verdict for answer in found} == {"cannot be said"}
     assert all(answer.text for answer in found)
@@ -434,7 +447,7 @@ def no(*cells):
 
 
 def nothing(*cells):
-    raise Unsaid("nothing")
+    raise Missing("nothing")
 
 
 @pytest.mark.parametrize(
@@ -446,8 +459,8 @@ def nothing(*cells):
     ],
 )
 def test_one_no_decides_and_one_unknown_leaves_open(tests, expected):
-    assert asked(all_of(*tests)) == expected
-    assert joined([asked(test) for test in tests]) == expected
+    assert run_all(tests) == expected
+    assert join([attempt(test) for test in tests]) == expected
 
 
 # Words, pages and the command.
@@ -458,7 +471,7 @@ def test_numbers_in_a_row_are_drawn_together():
 
 
 def test_a_table_has_what_can_be_said_and_names_the_rest(good):
-    text = markdown(judge(cells_of(good, "couch-90")))
+    text = markdown(evaluate(cells_of(good, "couch-90")))
     rows = [line for line in text.splitlines() if line.startswith("| 3")]
     assert [row.split()[1] for row in rows] == ["35", "36", "37", "38", "39"]
     assert "Cannot be said here: 1 to 34, 40 to 49, 51 to 62." in text
@@ -466,20 +479,20 @@ def test_a_table_has_what_can_be_said_and_names_the_rest(good):
 
 def test_rows_of_two_benchmarks_can_be_told_apart(good):
     (table,) = cells_of(good, "couch-90").values()
-    text = markdown(judge({"small": table, "more": table}))
+    text = markdown(evaluate({"small": table, "more": table}))
     assert "| small/couch-90: lowest Avg. Gap" in text
     assert "| more/couch-90: lowest Avg. Gap" in text
-    assert "small" not in markdown(judge({"small": table, "theory": THEORY}))
+    assert "small" not in markdown(evaluate({"small": table, "theory": THEORY}))
 
 
 def test_bars_in_a_table_are_escaped():
-    (row,) = [line for line in markdown(judge({"t": THEORY})).splitlines() if "59" in line[:5]]
+    (row,) = [line for line in markdown(evaluate({"t": THEORY})).splitlines() if "59" in line[:5]]
     assert r"\|alignment\|" in row
     assert row.replace(r"\|", "").count("|") == 4
 
 
 def test_lines_name_the_place_and_the_last_counts(good):
-    answers = chosen(judge(good), "59,1-2")
+    answers = choose(evaluate(good), "59,1-2")
     assert [answer.claim.id for answer in answers] == [1, 2, 59]
     text = list(lines(answers))
     assert text[0] == " 1 50 %: LTD has the lowest Avg. Gap (table 1)"
@@ -491,7 +504,7 @@ def test_lines_name_the_place_and_the_last_counts(good):
 @pytest.mark.parametrize("ids", ["a", "1-", "1-b", "-3"])
 def test_claims_that_are_no_numbers_are_refused(ids):
     with pytest.raises(ValueError, match="such as 1-11"):
-        chosen([], ids)
+        choose([], ids)
 
 
 @pytest.fixture
@@ -505,7 +518,7 @@ def kept(tmp_path):
 
 
 def test_long_tables_without_a_plan_are_read(kept):
-    plan = plan_of(kept / "paper" / "metrics.csv")
+    plan = plan_from_runs(kept / "paper" / "metrics.csv")
     assert plan.labels["salun"] == "SalUn"
     assert "retrain" not in plan.labels
     assert verdicts(1, read_all(kept)) == {"holds"}
@@ -530,12 +543,12 @@ PAGE = "# Page\n<!-- claims: paper 1-2 -->\nold\n<!-- end of claims -->\nend\n"
 
 
 def test_a_page_gets_the_table_between_its_marks(kept):
-    page = filled(PAGE, kept)
+    page = fill_page(PAGE, kept)
     assert page.startswith("# Page\n<!-- claims: paper 1-2 -->\n| claim | here | numbers |\n")
     assert page.endswith(" |\n<!-- end of claims -->\nend\n")
     assert "stale" not in page
-    assert filled(page, kept) == page
+    assert fill_page(page, kept) == page
 
 
 def test_a_page_without_marks_stays(kept):
-    assert filled("| claim |\n", kept) == "| claim |\n"
+    assert fill_page("| claim |\n", kept) == "| claim |\n"

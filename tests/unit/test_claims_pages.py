@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from collateral.claims.pages import TABLE, filled
+from paper.claims.text import TABLE, fill_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [page for page in sorted(DOCS.glob("*.md")) if TABLE.search(page.read_text())]
@@ -18,7 +18,7 @@ def test_every_set_of_results_that_is_kept_is_in_a_page():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_tables_of_claims_are_up_to_date(page, pytestconfig):
-    wanted = filled(page.read_text(), DOCS / "data")
+    wanted = fill_page(page.read_text(), DOCS / "data")
     if pytestconfig.getoption("--fix"):
         page.write_text(wanted)
     assert page.read_text() == wanted, f"{page.name} is stale: run this test with --fix"

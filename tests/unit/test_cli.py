@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from collateral import __version__
 from collateral.cli import main, stages
 from collateral.contract.plugins import PARTS
 from collateral.findings.compute import Problem, write_problems
@@ -100,7 +101,7 @@ def test_no_stage_is_imported_before_it_is_asked_for():
     code = "import sys; from collateral.cli import stages; stages(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "collateral.cli" in done.stdout.split()
-    assert "collateral.stages" not in done.stdout
+    assert "collateral.stages." not in done.stdout
     assert "numpy" not in done.stdout.split()
 
 
@@ -209,3 +210,8 @@ def test_a_reader_that_has_enough_is_no_error():
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stdout == "amun\n"
     assert not done.stderr
+
+
+def test_the_version_is_said():
+    done = collateral("--version")
+    assert (done.returncode, done.stdout) == (0, f"collateral {__version__}\n")

@@ -5,7 +5,8 @@ from small_grid import grid
 
 from collateral.contract.plugins import prepare_values
 from collateral.plan.comparison import compare
-from collateral.plan.jobs import DataJob, GivenJob, RetrainJob
+from collateral.plan.evaluation import NeighboursJob, PicturesJob
+from collateral.plan.jobs import DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, teacher_job, tune_job
 from collateral.plan.probe_jobs import ProbeJob
 from collateral.plan.shadow_jobs import ShadowJob, expose_job
@@ -33,12 +34,17 @@ def finished(tmp_path):
     trials = {"trials": [[{"lr": 0.01}, {"lr": 0.1}], '{"lr": 0.01}'], "select": "paper"}
     unlearn = UnlearnJob(benchmark, cell, run, 3)
     chosen = {"kind": "class_part", "class": "digit_3", "fraction": 0.5, "order": "first"}
-    write(tmp_path, "data.json", {"name": "digits", "options": {}, "seen": data.name})
+    about = {"name": "digits", "options": {}, "code": data.code, "seen": data.name}
+    write(tmp_path, "data.json", about)
+    split = {"chosen": chosen, "code": SplitJob(benchmark, cell).code}
     write_sealed(
-        tmp_path / CELL / "split.json",
-        {"chosen": chosen, "num_train": 90, "num_forget": 10},
-        tmp_path,
+        tmp_path / CELL / "split.json", {**split, "num_train": 90, "num_forget": 10}, tmp_path
     )
+    about = {"seeds": [3], "code": NeighboursJob(benchmark, cell).code}
+    inputs = [*INPUTS[:2], "base/seed-3/embeddings.npz"]
+    write(tmp_path, f"{CELL}/neighbours.json", about, inputs)
+    about = {"keep": "all", "code": PicturesJob(benchmark, cell).code}
+    write(tmp_path, f"{CELL}/pictures.json", about, [INPUTS[0], f"{CELL}/neighbours.npz"])
     write(tmp_path, "base/seed-3/record.json", {"run": "base", **trained}, INPUTS[:1])
     place = f"{CELL}/seed-3/retrain/record.json"
     write(tmp_path, place, {"run": "retrain", **trained}, INPUTS[:2])
@@ -185,7 +191,49 @@ def test_other_data_and_another_forget_set_are_named(finished):
     changes = {"data": options, "cells": cells, "classes": [], "fractions": []}
     found = compare(grid(**{**TUNED, **changes}), finished).different
     assert found["data.json"] == ["options.per_class: nothing, planned 50"]
-    assert found[f"{CELL}/split.json"] == ["fraction: 0.5, planned 0.4"]
+    assert found[f"{CELL}/split.json"] == ["chosen.fraction: 0.5, planned 0.4"]
+
+
+@pytest.mark.parametrize(
+    "name", ["data.json", *(f"{CELL}/{name}.json" for name in ("split", "neighbours", "pictures"))]
+)
+def test_other_code_of_what_trains_nothing_is_named(finished, name):
+    changed(finished, name, code="0123")
+    [(record, [line])] = compare(grid(**TUNED), finished).different.items()
+    assert record == name
+    assert line.startswith('code: "0123", planned "')
+
+
+def test_similarities_of_other_seeds_are_named(finished):
+    changed(finished, f"{CELL}/neighbours.json", seeds=[4])
+    found = compare(grid(**TUNED), finished).different
+    assert found == {f"{CELL}/neighbours.json": ["seeds: [4], planned [3]"]}
+
+
+def test_another_list_of_what_to_forget_is_named(finished):
+    file = finished / "withdrawn.txt"
+    file.write_text("1\n")
+    cells = {CELL: {"forget": {"kind": "index_file", "path": str(file)}}}
+    plan = grid(**{**TUNED, "cells": cells, "classes": [], "fractions": []})
+    chosen = {"kind": "index_file", "path": str(file), "sha256": content_hash(file)}
+    code = SplitJob(plan, plan.cells[CELL]).code
+    changed(finished, f"{CELL}/split.json", chosen=chosen, code=code)
+    assert compare(plan, finished).different == {}
+    file.write_text("2\n")
+    [(record, [line])] = compare(plan, finished).different.items()
+    assert record == f"{CELL}/split.json"
+    assert line.startswith("chosen.sha256: ")
+    file.unlink()  # figures come from the cache, without it
+    assert compare(plan, finished).different == {}
+
+
+def test_a_record_without_values_is_of_another_version(finished):
+    name = f"{CELL}/seed-3/ft/record.json"
+    path = finished / name
+    content = {key: value for key, value in read_sealed(path).items() if key != "params"}
+    write_sealed(path, content, finished)
+    found = compare(grid(**TUNED), finished).different
+    assert found == {name: ["it cannot be compared: another version wrote it"]}
 
 
 def test_what_is_missing_and_what_nobody_planned_is_counted(finished):

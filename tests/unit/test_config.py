@@ -2,10 +2,13 @@
 
 import pytest
 import yaml
+from pydantic import ValidationError
 from small_config import BENCHMARK, EIGHTS, complaint, complaints, config
 
+from collateral.config.errors import explain
 from collateral.config.load import load, read
 from collateral.config.methods import resolve
+from collateral.contract.params import Strict
 from collateral.plan.grid import build_grid
 
 # What is right.
@@ -35,10 +38,7 @@ def test_an_empty_entry_means_the_defaults():
 
 
 def test_text_that_is_a_number_is_one():
-    # YAML 1.1, which PyYAML reads, takes 1e-3 for text: it wants 1.0e-3.
-    raw = yaml.safe_load("{lr: [1e-3, 1e-2], epochs: '7'}")
-    assert raw["lr"] == ["1e-3", "1e-2"]
-    spec = resolve("ft", raw, ("methods", "ft"))
+    spec = resolve("ft", {"lr": ["1e-3", "1e-2"], "epochs": "7"}, ("methods", "ft"))
     assert spec.grid == {"lr": (0.001, 0.01)}
     assert spec.fixed == {"epochs": 7}
 
@@ -163,7 +163,6 @@ def test_a_seed_is_one_that_all_who_draw_from_it_take():
     assert load(config(seeds=[2**32 - 1])).benchmarks["b"].seeds == (2**32 - 1,)
     for seed in (2**32, 10**29):
         assert complaint(seeds=[seed]) == f"seeds[0]: {seed}: should be less than 4294967296"
-    # PyYAML reads 1e29 as text.
     assert complaint(seeds=["1e29"]).startswith("seeds[0]: '1e29': should be a valid integer")
 
 
@@ -180,9 +179,22 @@ def test_a_seed_is_one_that_all_who_draw_from_it_take():
         ({"cells": {"c": {"forget": {**EIGHTS, "fraction": True}}}}, "cells.c.forget.fraction"),
     ],
 )
-def test_a_yes_is_no_number(change, key):
-    said = complaint(**change)
-    assert said == f"{key}: True: should be a number; yes, no, true and false are none"
+def test_true_is_no_number(change, key):
+    assert complaint(**change) == f"{key}: True: should be a number, not true or false"
+
+
+@pytest.mark.parametrize("value", ["yes", "no", "on", "true", 1])
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda value: {"base": {"augment": value}}, "base.augment"),
+        (lambda value: {"methods": {"rl": {"retain": [True, value]}}}, "methods.rl.retain"),
+        (lambda value: {"data": {"name": "torchvision", "dataset": "CIFAR10", "flip": value}},
+         "data.flip"),
+    ],
+)  # fmt: skip
+def test_a_boolean_is_true_or_false(change, key, value):
+    assert complaint(**change(value)) == f"{key}: {value!r}: should be true or false"
 
 
 @pytest.mark.parametrize(
@@ -254,3 +266,83 @@ def test_everything_wrong_with_the_shape_is_said_at_once():
         "benchmarks.b.seeds",
         "benchmarks.b.fractions[0]",
     ]
+
+
+# What a message says beside the key.
+
+
+@pytest.mark.parametrize("name", ["resnet18", "ResNet18"])
+def test_a_model_of_timm_is_suggested_with_its_prefix(name):
+    assert complaint(model=name) == (
+        f"model: no model '{name}'; known: mlp, mnist_cnn, resnet8, resnet14, resnet20, resnet56, "
+        "small_cnn, vit_tiny, timm/<name>; did you mean timm/resnet18?"
+    )
+
+
+def test_where_nothing_is_allowed_or_known_it_says_none():
+    given = {"mine": {"weights": "{cell}-{seed}.pt"}}
+    assert (
+        complaint(methods={}, given=given, track=["ft"]) == "track[0]: no method 'ft'; known: none"
+    )
+    with pytest.raises(ValidationError) as error:
+        Strict.model_validate({"a": 1})
+    assert explain(error.value, Strict, ()) == ["a: unknown key (value 1); allowed: none"]
+
+
+def test_a_value_that_may_be_of_several_types_is_named_by_its_place_alone():
+    forget = {"kind": "where", "column": "subject", "is": [17, 1.5]}
+    assert complaint(cells={"c": {"forget": forget}}) == (
+        "cells.c.forget.is[1]: 1.5: should be a valid boolean, or should be a valid integer, or "
+        "should be a valid string"
+    )
+
+
+def test_a_path_that_is_none_is_named_without_words_of_python():
+    assert complaint(base={"weights": 3}) == "base.weights: 3: should be a path"
+
+
+# Keys that would change nothing.
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"base": {"optimizer": "adam", "nesterov": True}},
+            "base.nesterov: without effect: it goes",
+        ),
+        (
+            {"base": {"optimizer": "adamw", "momentum": 0.9}},
+            "base.momentum: without effect: it goes",
+        ),
+        (
+            {"base": {"validation_share": 0.2}},
+            "base.validation_share: without effect: it goes with",
+        ),
+        (
+            {"select": "teacher"},
+            "select: 'teacher': without effect: no method has a list of values",
+        ),
+        ({"select": "interval", "methods": {"ft": {"lr": [0.1]}}}, "select: 'interval': without"),
+    ],
+)
+def test_a_key_without_effect_is_refused(changes, said):
+    assert complaint(**changes).startswith(said)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"base": {"optimizer": "adam", "nesterov": False, "momentum": 0}},
+        {"base": {"nesterov": True, "momentum": 0.5}},
+        {"base": {"validation_share": 0.2, "checkpoint": "best_validation"}},
+        {"select": "teacher", "methods": {"ft": {"lr": [0.1, 0.2]}}},
+        {
+            "select": "teacher",
+            "cells": {"c": {"forget": EIGHTS, "methods": {"ft": {"lr": [0.1, 0.2]}}}},
+        },
+        {"select": "paper"},
+    ],
+)
+def test_a_key_with_effect_is_right(changes):
+    load(config(**changes))

@@ -60,11 +60,11 @@ def test_an_option_of_another_set_of_torchvision_is_named(given, said):
     assert complaint(data={**data, **given}) == f"data: {said}"
 
 
-def test_a_yes_is_no_class():
-    # YAML 1.1 reads `no` as false, which Python takes for the number 0.
+def test_false_is_no_class():
+    # Python takes it for the number 0.
     said = complaint(classes=[False])
     assert said == (
-        "classes[0]: False: should be a name or an index; to YAML yes and no are true and false: "
+        "classes[0]: False: should be a name or an index; true and false are not text: "
         "put such a name in quotes"
     )
 
@@ -81,8 +81,8 @@ def test_a_yes_is_no_class():
         ),
     ],
 )
-def test_a_yes_is_no_name(given, key):
-    hint = "to YAML yes and no are true and false: put such a name in quotes"
+def test_true_is_no_name(given, key):
+    hint = "true and false are not text: put such a name in quotes"
     assert complaint(**given) == f"{key}: True: should be a valid string; {hint}"
 
 

@@ -147,8 +147,8 @@ def test_all_examples_with_a_value_are_forgotten(column, values, places):
         (
             {"column": "subject", "is": [True]},
             "is",
-            "no value in column subject 'True'; known: 5, 17, 23; to YAML yes and no are true and "
-            "false: put such a name in quotes",
+            "no value in column subject 'True'; known: 5, 17, 23; true and false are not text: "
+            "put such a name in quotes",
         ),
     ],
 )

@@ -143,7 +143,7 @@ def test_jobs_are_counted_rule_by_rule():
     jobs = Counter()
     for job in (*benchmark_jobs(work), *shared_jobs()):
         jobs[job.rule] += job.count
-    once = ("data", "split", "base", "neighbours", "metrics", "tune")
+    once = ("data", "split", "base", "neighbours", "pictures", "metrics", "tune")
     present = ("plan", "gather", "tables", "figures", "theory", "report", "index", "check")
     seeds = {"retrain": 3, "support_size": 3, "unlearn": 3 * len(("ltd", "ft", "ideal"))}
     assert jobs == {**dict.fromkeys((*once, *present), 1), **seeds}

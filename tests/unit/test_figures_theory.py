@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from figure_reading import ends_of, line_of
 
-from collateral.theory.figure import PLOTS, render
+from paper.theory.figure import PLOTS, render
 
 
 def rows(panel, series, x, y, **others):

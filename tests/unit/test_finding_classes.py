@@ -31,7 +31,6 @@ NEIGHBOURS = Neighbours(
     class_similarity=SIMILARITY,
     shown_set=np.array([], dtype=str),
     shown_index=np.array([], dtype=np.int64),
-    shown_images=np.zeros((0, 1, 1, 1), dtype=np.uint8),
 )
 
 

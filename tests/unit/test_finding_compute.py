@@ -41,7 +41,6 @@ def neighbours(num_seeds: int) -> Neighbours:
         class_similarity=rng.random((num_seeds, 2), dtype=np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing.astype(np.int64),
-        shown_images=nothing.reshape(0, 1, 1, 1),
     )
 
 

@@ -155,7 +155,6 @@ def fake_cell(reference: str = layout.RETRAIN) -> FakeCell:
         class_similarity=np.ones((1, 2), np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing,
-        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     model = FakeRun(*map(outputs, (LABELS.train, LABELS.test)))
     return FakeCell(LABELS, SPLIT, neighbours, {(r, 0): model for r in (reference, "ga", "ft")})

@@ -48,7 +48,6 @@ def cell_of(num_seeds: int, split: Split = SPLIT, **runs: list[FakeRun]) -> Fake
         class_similarity=np.ones((num_seeds, 2), np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing,
-        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     made = {(name, seed): of[seed] for name, of in runs.items() for seed in range(num_seeds)}
     return FakeCell(LABELS, split, neighbours, made)

@@ -3,19 +3,19 @@
 import math
 
 import pytest
+from collateral.findings.paper.table import tables
 from fake_results import FakeCell, read_cell
 
-from collateral.findings.paper.cells import (
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from paper.printed import (
     Printed,
     Setting,
+    cell_setting,
     in_standard_errors,
     num_cells,
     printed,
-    setting_of,
     settings,
 )
-from collateral.findings.paper.table import tables
-from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COUCH = Setting("cifar100", "resnet56", "couch", 0.5)
 RUNS = {"ltd": "LTD", "neighbor": "Neighbor", "ltd@support=random": "LTD, support random"}
@@ -51,7 +51,7 @@ def test_gaps_of_both_kinds_are_apart():
     ],
 )
 def test_a_setting_is_of_a_whole_data_set_and_one_class(data, forgotten, expected):
-    assert setting_of(data, "resnet56", forgotten) == expected
+    assert cell_setting(data, "resnet56", forgotten) == expected
 
 
 def test_a_difference_is_counted_in_standard_errors_of_both():

@@ -46,7 +46,6 @@ def cell_of(*by_seed: dict[str, FakeRun], split: Split = SPLIT) -> FakeCell:
         class_similarity=np.ones((num_seeds, 2), np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing,
-        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     runs = {(name, seed): made for seed, of in enumerate(by_seed) for name, made in of.items()}
     return FakeCell(LABELS, split, neighbours, runs)

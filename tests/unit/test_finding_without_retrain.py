@@ -50,7 +50,6 @@ def made_up(**extra: float) -> FakeCell:
         class_similarity=np.ones((len(SEEDS), 2), np.float32),
         shown_set=nothing.astype(str),
         shown_index=nothing,
-        shown_images=np.zeros((0, 1, 1, 1), np.uint8),
     )
     runs = {("original", seed): FakeRun(answers(0), answers(0)) for seed in SEEDS}
     runs |= {("ft", seed): FakeRun(answers(20), answers(0), extra=extra) for seed in SEEDS}

@@ -19,6 +19,7 @@ FILES = {
     "config/__init__.py": "",
     "config/limits.py": "LIMIT = 3\n",
     "contract/__init__.py": "",
+    "contract/plugins.py": 'SHIPPED, STAGE = "paper", None\nshipped_folder = lambda: None\n',
     "contract/seeds.py": "FIRST = 7\n",
     "contract/spelling.py": "near = 2\n",
     "methods/__init__.py": "",
@@ -292,6 +293,7 @@ def test_algorithms_of_the_contract_count():
         "seeds",
         "selection",
         "shares",
+        "showing",
     }
     counted |= {"columns", "cores", "power", "skipping", "tables", "tracking", "tried"}
     assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
@@ -301,7 +303,7 @@ def test_algorithms_of_the_contract_count():
 
 
 TRAINING = ("data", "split", "train", "teacher", "tune", "unlearn", "support_size")
-TRAINING += ("shadow", "expose", "neighbours", "probe", "given")
+TRAINING += ("shadow", "expose", "neighbours", "pictures", "probe", "given")
 # Where the order, the place, the labels and the digits of what is shown are set.
 PRESENTING = ("findings/*/__init__.py", "findings/catalogue.py", "contract/metrics.py")
 
@@ -329,6 +331,25 @@ def test_how_an_epoch_is_parted_into_batches_counts_for_all_that_trains(tmp_path
     path.write_text(path.read_text().replace("LEAST_BATCH = 8", "LEAST_BATCH = 9"))
     after = [asked(tmp_path, name) for name in names]
     assert all(new != old for new, old in zip(after, before, strict=True))
+
+
+ASK_STAGE = """
+import sys
+from collateral.plan.fingerprint import stage_code
+print(stage_code(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("file", ["stages/theory.py", "theory/limits.py", "theory/algebra.py"])
+def test_the_code_of_the_plug_in_that_ships_counts(tmp_path, file):
+    for name in ("collateral", "paper"):
+        source = Path(module.__file__).parents[2] / name
+        shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__p*"))
+    before = [asked(tmp_path, name, question=ASK_STAGE) for name in ("theory", "tables")]
+    path = tmp_path / "paper" / file
+    path.write_text(f"{path.read_text()}\nCHANGED = True\n")
+    after = [asked(tmp_path, name, question=ASK_STAGE) for name in ("theory", "tables")]
+    assert (before[0] != after[0], before[1] == after[1]) == (True, True)
 
 
 def test_every_stage_has_a_fingerprint_of_its_own():

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -56,7 +58,7 @@ benchmarks:
   b:
     data: {name: synthetic, families: 3, size: 8, channels: 1, noise: 0.5, seed: 3}
     model: mlp
-    base: {epochs: 2, checkpoint: best_validation, validation_share: 0.2, augment: no}
+    base: {epochs: 2, checkpoint: best_validation, validation_share: 0.2, augment: false}
     seeds: [7]
     cells:
       part:
@@ -66,7 +68,7 @@ benchmarks:
       some: {forget: {kind: random_part, fraction: 0.1}}
     methods: {neighbor: {k: 10, within: support}, iu: {alpha: [1, 5], samples: 50}, amun: {}}
   c:
-    data: {name: arrays, path: mine.npz, test_path: other.npz, flip: yes, padding: 2}
+    data: {name: arrays, path: mine.npz, test_path: other.npz, flip: true, padding: 2}
     model: vit_tiny
     seeds: [0, 1, 2]
     classes: [cat, 3]
@@ -75,6 +77,17 @@ benchmarks:
 plugins: []
 """,
 ]
+
+
+@pytest.fixture(autouse=True)
+def _own_arrays(tmp_path, monkeypatch):
+    """Let the files of the last benchmark be there."""
+    monkeypatch.chdir(tmp_path)
+    arrays = {"images": np.zeros((40, 8, 8), np.uint8), "labels": np.arange(40) % 4}
+    np.savez("mine.npz", class_names=["ant", "bee", "cat", "dog"], **arrays)
+    np.savez("other.npz", **arrays)
+
+
 NUMBERS = [0, -1, 1, 0.5, -0.0, 1e308, -1e308, 1e-308, 10**9, 10**12, 10**29, 10**400, 2**63]
 WORDS = [
     "", " ", "a", "é", "名", "\n", "a\nb", "\x00", "\ud800", "😀", "a" * 300, "../..", "/", "~",

@@ -124,8 +124,8 @@ def facts(folder: Path, *, forget=(0,), base=0.7, copied=None, given=None, **of_
             class_similarity=np.ones((1, 2), np.float32),
             shown_set=np.array(["train"]),
             shown_index=np.array([1]),
-            shown_images=np.zeros((1, 40, 32, 1), np.uint8),
             copies=copied,
+            image_size=np.array([40, 32]),
         ),
         runs=runs,
     ).write(folder)

@@ -3,13 +3,13 @@
 import re
 
 import pytest
-import yaml
 from image_files import HOSTILE, write_folder
 from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.config.load import load, read
+from collateral.config.yaml import parse
 from collateral.data._reading.listing import known_tree
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
@@ -45,8 +45,8 @@ def benchmark(folder):
 def test_what_is_written_is_what_was_proposed(tmp_path):
     root = write_folder(tmp_path / "pictures", ("yes", "null", "a: b", *HOSTILE), each=(6, 2))
     found = propose(wish(root))
-    assert yaml.safe_load(as_yaml(found)) == found.config()
-    assert load(found.config()) == load(yaml.safe_load(as_yaml(found)))
+    assert parse(as_yaml(found)) == found.config()
+    assert load(found.config()) == load(parse(as_yaml(found)))
 
 
 def test_a_list_of_files_is_a_cell_and_none_of_them_is_tested_on(tmp_path):

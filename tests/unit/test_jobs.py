@@ -268,6 +268,37 @@ def test_the_code_of_a_job_is_that_of_its_method_and_model():
     assert own != tune("ft", methods={"ft": {"lr": [0.1, 0.2]}}).code
 
 
+STAGES = {
+    "train": lambda b, cell: [BaseJob(b).training_code, RetrainJob(b, cell).training_code],
+    "given": lambda b, cell: [GivenJob(b, cell, "theirs").code],
+    "probe": lambda b, cell: [ProbeJob(b, cell, 1).code],
+    "shadow": lambda b, cell: [ShadowJob(b, 0).code],
+    "tune": lambda b, cell: [tune_job(b, cell, "ft").code],
+    "unlearn": lambda b, cell: [UnlearnJob(b, cell, cell.runs["ft"], 1).code],
+    "expose": lambda b, cell: [expose_job(b, cell, "ft").code],
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_code_of_a_job_is_that_of_its_own_stage(stage):
+    benchmark = grid(
+        methods={"ft": {"lr": [0.1, 0.2]}}, given={"theirs": {"weights": "{cell}-{seed}.pt"}},
+        probe=["zrf"], shadows={"count": 8},
+    )  # fmt: skip
+    method = ["collateral.methods.ft.method"] * (stage in ("tune", "unlearn", "expose"))
+    for code in STAGES[stage](benchmark, benchmark.cells["digit_3-50"]):
+        assert code == stage_code(stage, MODEL.module("resnet8"), *method)
+
+
+def test_the_teachers_codes_are_those_of_their_own_stages():
+    methods = {"ltd": {"teacher": "resnet8", "k": 100, "lr": [0.1, 0.2]}}
+    benchmark = grid(methods=methods, select="teacher", support_size={"k": [50, 100]})
+    cell = benchmark.cells["digit_3-50"]
+    modules = (MODEL.module("resnet8"), "collateral.methods.ltd.method")
+    assert teacher_job(benchmark, cell).code == stage_code("teacher", *modules)
+    assert support_size_job(benchmark, cell, 1).code == stage_code("support_size", *modules)
+
+
 def test_the_code_of_a_job_knows_every_model_that_it_may_build():
     def code(teacher):
         return unlearn("ltd", 1, methods={"ltd": {"teacher": teacher}}).code
@@ -339,7 +370,12 @@ def test_without_ltd_the_teacher_has_its_defaults():
 
 
 def test_where_nothing_is_tuned_nobody_asks_a_teacher():
-    assert asking(ft={}, ltd={}).cells["digit_3-50"].teacher is None
+    """As in all cells but one that has a grid of its own."""
+    forget = {"kind": "class_part", "class": "digit_8", "fraction": 0.5}
+    tuned = {"own": {"forget": forget, "methods": {"ft": RATES}}}
+    cells = grid(methods={"ft": {}, "ltd": {}}, select="teacher", cells=tuned).cells
+    assert cells["digit_3-50"].teacher is None
+    assert cells["own"].teacher is not None
 
 
 def test_runs_of_the_first_seed_take_what_the_teacher_prepared():
@@ -489,6 +525,17 @@ def test_a_shadow_model_is_trained_as_the_base_is_and_told_its_pool():
     assert job.training == BaseJob(benchmark).training
     assert job.pool == "--count 8 --share 0.5"
     assert job.code != BaseJob(benchmark).training_code
+
+
+def test_a_shadow_model_starts_from_the_file_that_base_and_retrain_start_from(tmp_path):
+    (tmp_path / "start.pt").touch()
+    init = {"weights": str(tmp_path / "start.pt"), "rename": {"a.": "b."}}
+    benchmark = grid(**POOL, init=init)
+    job, base = ShadowJob(benchmark, 3), BaseJob(benchmark)
+    assert job.start == base.start_of(3)
+    assert option(job.start, "--init") == [str(tmp_path / "start.pt")]
+    assert json.loads(option(job.start, "--rename")[0]) == {"a.": "b."}
+    assert job.start_files == [str(tmp_path / "start.pt")]
 
 
 def test_a_shadow_model_is_trained_by_retrains_recipe_where_the_base_is_the_users_own(tmp_path):

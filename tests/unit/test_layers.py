@@ -11,12 +11,14 @@ import pytest
 
 import collateral
 from collateral.cli import stages
-from collateral.contract.plugins import DATA, FINDING, FORGET
+from collateral.contract.plugins import DATA, FINDING, FORGET, STAGE
 from collateral.plan.fingerprint import UNCOUNTED
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(collateral.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
+PAPER = PACKAGE.with_name("paper")  # the plug-in that ships
+PAPER_FILES = sorted(PAPER.rglob("*.py"))
 
 # What every room may import within the package, itself apart; a stage may import everything.
 LAYERS = {
@@ -31,8 +33,6 @@ LAYERS = {
     "methods": {"contract", "models", "training"},
     "controls": {"contract", "methods", "models", "training"},
     "findings": {"contract", "results"},
-    "claims": {"contract", "findings", "results"},
-    "theory": {"findings", "results"},
     "report": {"contract", "findings", "results"},
     "warm": {"cli"},
     "doctor": {"config", "contract", "plan"},
@@ -53,11 +53,18 @@ HEAVY_OF = {
     "training": TORCH | COMPUTING,
     "methods": TORCH | COMPUTING,
     "controls": TORCH | COMPUTING,
-    "claims": COMPUTING,
-    "theory": COMPUTING | DRAWING,
     "report": COMPUTING | DRAWING,
     "warm": set(),
     "doctor": set(),
+}
+# Of the plug-in: what its folders import of the package, and which libraries.
+PAPER_LAYERS = {
+    "__init__": (set(), set()),
+    "printed": ({"results"}, set()),
+    "claims": ({"contract", "findings", "results"}, COMPUTING),
+    "theory": ({"findings", "results"}, COMPUTING | DRAWING),
+    "findings": ({"contract", "findings", "results"}, {"numpy", "pandas"}),
+    "stages": ({"contract", "findings", "results"}, {"numpy", "pandas"}),
 }
 # In findings the name of the file tells; those that a finding names otherwise are numbers.
 HEAVY_OF_FINDINGS = {
@@ -81,8 +88,7 @@ LIGHT = [
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
 ]
-TORCH_FREE = ["claims", "config", "contract", "doctor", "findings", "plan", "report", "results"]
-TORCH_FREE += ["theory"]
+TORCH_FREE = ["config", "contract", "doctor", "findings", "plan", "report", "results"]
 TORCH_FREE_STAGES = [
     "bundle",
     "cached",
@@ -96,6 +102,7 @@ TORCH_FREE_STAGES = [
     "list",
     "metrics",
     "neighbours",
+    "pictures",
     "report",
     "split",
     "tables",
@@ -168,7 +175,9 @@ def test_layers_are_in_an_order():
 
 
 def test_no_modules_import_each_other():
-    modules = {f"collateral.{name_of(path).replace('/', '.')}": path for path in FILES}
+    files = [*FILES, *PAPER_FILES]
+    modules = {p.relative_to(PACKAGE.parent).with_suffix("").as_posix(): p for p in files}
+    modules = {name.replace("/", "."): path for name, path in modules.items()}
     known = {name.removesuffix(".__init__"): path for name, path in modules.items()}
     graph = {
         name: {m for found in imports(path) for m in (found, found.rpartition(".")[0])} & {*known}
@@ -189,6 +198,29 @@ def test_a_layer_imports_only_what_is_below_it(layer):
     assert files
     wrong = {name_of(path): inner(imports(path)) - LAYERS[layer] - {layer} for path in files}
     assert {name: found for name, found in wrong.items() if found} == {}
+
+
+@pytest.mark.parametrize("layer", PAPER_LAYERS)
+def test_the_plug_in_that_ships_imports_only_what_is_below_it(layer):
+    names = {path: path.relative_to(PAPER).with_suffix("").as_posix() for path in PAPER_FILES}
+    files = [path for path, name in names.items() if name.split("/")[0] == layer]
+    assert files
+    rooms, libraries = PAPER_LAYERS[layer]
+    wrong = {names[p]: (inner(imports(p)) - rooms, heavy(imports(p)) - libraries) for p in files}
+    assert {name: found for name, found in wrong.items() if any(found)} == {}
+
+
+def test_every_file_of_the_plug_in_that_ships_belongs_to_a_layer():
+    found = {path.relative_to(PAPER).with_suffix("").parts[0] for path in PAPER_FILES}
+    assert found == {*PAPER_LAYERS}
+
+
+def test_the_package_does_not_import_the_plug_in_that_ships():
+    assert len(PAPER_FILES) > 15
+    wrong = [
+        name_of(path) for path in FILES if any(m.split(".")[0] == "paper" for m in imports(path))
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("layer", HEAVY_OF)
@@ -324,7 +356,9 @@ print("loaded:", *(set(sys.argv[1:]) & set(sys.modules)))
 def torch_free_modules():
     files = [path for layer in TORCH_FREE for path in sorted((PACKAGE / layer).rglob("*.py"))]
     names = [f"collateral.{name_of(path).replace('/', '.')}" for path in files]
-    return names + [f"collateral.stages.{name}" for name in TORCH_FREE_STAGES]
+    paper = [path.relative_to(PAPER.parent).with_suffix("") for path in PAPER_FILES]
+    names += [path.as_posix().replace("/", ".") for path in paper]
+    return names + [STAGE.module(name) for name in TORCH_FREE_STAGES]
 
 
 def test_numbers_tables_figures_and_page_need_no_torch():
@@ -335,6 +369,8 @@ def test_numbers_tables_figures_and_page_need_no_torch():
     code = """
 import sys
 from importlib import import_module
+from collateral.cli import stages
+stages()  # now those of the plug-in that ships are found
 missing, modules = sys.argv[1].split(), sys.argv[2:]
 class Refuse:
     def find_spec(name, *rest):

@@ -71,3 +71,10 @@ def test_every_method_cites_its_source_and_describes_its_parameters():
 def test_an_unknown_name_is_answered_with_the_known_ones():
     with pytest.raises(SystemExit, match=r"no method 'ltt'; known: .*did you mean ltd"):
         main(["list", "methods", "ltt"])
+
+
+def test_without_a_kind_all_kinds_are_listed_with_their_names(capsys):
+    main(["list"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{name}: {', '.join(kind.names())}" for name, (kind, _) in KINDS.items()]
+    assert lines[-2].startswith("models: mlp, ")

@@ -33,6 +33,8 @@ OF_BENCHMARK = {
     "SPLIT": "{cell}/split.json",
     "NEIGHBOURS": "{cell}/neighbours.npz",
     "NEIGHBOURS_RECORD": "{cell}/neighbours.json",
+    "PICTURES": "{cell}/pictures.npz",
+    "PICTURES_RECORD": "{cell}/pictures.json",
     "CELL_METRICS": "{cell}/metrics.csv",
     "CELL_METRICS_RECORD": "{cell}/metrics.json",
     "CELL_COSTS_RECORD": "{cell}/costs.json",

@@ -1,6 +1,10 @@
 """Plug-ins of every kind: found because their files are there, and refused where names clash."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 from plug_ins import ONE_OF_EACH, ONE_PHASE, forgotten_after, write_files
@@ -16,6 +20,8 @@ from collateral.contract.plugins import (
     KINDS,
     METHOD,
     MODEL,
+    PACKAGE,
+    STAGE,
     PluginError,
     add_plugins,
     problems,
@@ -89,6 +95,23 @@ def test_a_method_may_not_have_the_name_of_a_control(tmp_path):
 def test_a_file_of_the_package_would_be_imported_in_its_place(tmp_path, file):
     (said,) = problems([write_files(tmp_path, {file: ""})])
     assert said.endswith("of the package has this name")
+
+
+def test_one_of_the_plug_in_that_ships_has_the_name(tmp_path):
+    (said,) = problems([write_files(tmp_path, {"findings/paper/__init__.py": ""})])
+    assert said.endswith("/paper': a finding of the package has this name")
+
+
+def test_the_package_works_without_the_plug_in_that_ships(tmp_path):
+    assert {"claims", "theory"} < {*STAGE.names()}
+    shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=shutil.ignore_patterns("__p*"))
+    code = "from collateral.cli import main, stages; print(*stages()); main(['list', 'findings'])"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-B", "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    stages, findings = done.stdout.split("\n", 1)
+    assert {*STAGE.names()} - {*stages.split()} == {"claims", "theory", "options"}
+    assert "\nlocality\n" in findings and "\npaper\n" not in findings
 
 
 def test_two_kinds_may_share_a_name(plugins):

@@ -25,10 +25,7 @@ def cell_of(folder: Path, chosen=CHOSEN, status: str = "ok"):
     split = Split(np.array([0]), 2, (0,), chosen)
     ones = np.ones((2, 2), np.float32)
     nothing = np.array([], dtype=np.int64)
-    images = np.zeros((0, 1, 1, 1), np.uint8)
-    neighbours = Neighbours(
-        np.array([2, 10]), ones, ones, ones, nothing.astype(str), nothing, images
-    )
+    neighbours = Neighbours(np.array([2, 10]), ones, ones, ones, nothing.astype(str), nothing)
     runs = {
         (run, seed): FakeRun(ANSWERS, ANSWERS, status)
         for run in ("retrain", "ft", "rl")

@@ -2,16 +2,15 @@
 
 import copy
 import json
-import re
 from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 
 from collateral.config.errors import ConfigError
 from collateral.config.json_schema import SCHEMA_FILE, json_schema
 from collateral.config.load import load
+from collateral.config.yaml import read_file
 from collateral.contract.plugins import CONTROL, DATA, METHOD, MODEL, params_class
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -42,15 +41,6 @@ RIGHT = {
         }
     }
 }
-
-
-class Yaml12(yaml.SafeLoader):
-    """Read 1e-3 as a number, as YAML 1.2, editors and our loader do."""
-
-
-Yaml12.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789")
-)
 
 
 @cache
@@ -91,7 +81,7 @@ def test_the_configs_are_there():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_every_config_fits_the_schema(path):
-    config = yaml.load(path.read_text(), Yaml12)
+    config = read_file(path)
     assert [*jsonschema.Draft7Validator(schema()).iter_errors(config)] == []
 
 

@@ -2,9 +2,12 @@
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
+import numpy as np
 import pytest
 from plug_ins import LINE, NUMBERS, ONE_PHASE, QUESTION, forgotten_after, write_files
+from safetensors.numpy import save_file
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
@@ -75,6 +78,40 @@ def test_weights_to_start_from_are_looked_for_where_shadow_models_start_from_the
     check_plan({"b": benchmark})
 
 
+MINE = {"weights": "mine.safetensors"}
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="no torch: nobody can compare")
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"base": MINE}, "base.weights: 'mine.safetensors' does not fit the model; missing: "),
+        ({"init": MINE}, "init.weights: 'mine.safetensors' does not fit the model; missing: "),
+        (
+            {"retrain": {**MINE, "rename": {"net.": ""}}},
+            "retrain.weights: rename: 'net.': no name in the file begins so; the first is 'fc.",
+        ),
+        (
+            {"given": {"its": {**MINE, "rename": {"fc.": "", "other.": ""}}}},
+            "given.its.weights: rename: 'fc.bias' and 'other.bias' both become 'bias'",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_are_named_before_any_job(tmp_path, monkeypatch, changes, said):
+    monkeypatch.chdir(tmp_path)
+    names = ("fc.weight", "fc.bias", "other.bias")
+    save_file({name: np.zeros(2, np.float32) for name in names}, "mine.safetensors")
+    benchmark, before = grid(model="mlp", **ONE_RUN, **changes), {*sys.modules}
+    (line,) = complaints(benchmark)
+    assert line.startswith(f"benchmarks.b.{said}")
+    assert not any(name.startswith("torch") for name in {*sys.modules} - before)
+    # Neither the jobs of a run ask again, nor those who only draw.
+    check_plan({"b": benchmark}, is_first=False)
+    for place in ("base/seed-4", "digit_3-50/seed-4/retrain", "digit_3-50/seed-4/its"):
+        touch(tmp_path / "results/b" / place / "outputs.npz")
+    check_plan({"b": benchmark})
+
+
 # More than is retained: of 1,347 digits, 137 are threes.
 
 
@@ -133,11 +170,95 @@ def test_what_one_cell_asks_for_is_named_there():
         {"methods": {"ltd": {}}, "support_size": {"k": [10, 1000, 5000]}},
         # The paper's 1000 where a method is not told: as many as there are.
         {"methods": {"ltd": {}, "neighbor": {}}, "data": {"name": "digits", "per_class": 20}},
-        {"methods": {"ltd": {"k": 10**8}}, "data": {"name": "arrays", "path": "no.npz"}},
     ],
 )
-def test_what_is_retained_or_not_known_may_be_asked_for(changes):
+def test_what_is_retained_may_be_asked_for(changes):
     check_plan({"b": grid(**{"classes": ["digit_3"], "fractions": [0.5], **changes})})
+
+
+def test_where_the_files_stayed_behind_any_number_may_be_asked_for(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = {"name": "arrays", "path": "no.npz"}
+    benchmark = grid(data=data, methods={"ltd": {"k": 10**8}}, **ONE_RUN)
+    (complaint,) = complaints(benchmark)
+    assert complaint.startswith("benchmarks.b.data.path: there is no file no.npz; paths start at")
+    touch(tmp_path / "results/b/labels.npz")
+    check_plan({"b": benchmark})
+
+
+# The user's own data, by their files' heads and labels.
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Return the options of a file with 20 grey cats and 4 dogs to train on."""
+    monkeypatch.chdir(tmp_path)
+    labels = np.array([0] * 20 + [1] * 4)
+    images = np.zeros((24, 8, 8), np.uint8)
+    arrays = {"train_images": images, "train_labels": labels, "class_names": ["cat", "dog"]}
+    np.savez("own.npz", test_images=images, test_labels=labels, **arrays)
+    return {"name": "arrays", "path": "own.npz"}
+
+
+RED = {"kind": "random_part", "fraction": 0.01}
+BOTH = {"kind": "classes_part", "classes": {"cat": 0.5, "dog": 0.1}}
+TYPO = {"kind": "class_part", "class": "dgo", "fraction": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"classes": ["cta"]}, "classes: no class 'cta'; known: cat, dog; did you mean cat?"),
+        ({"classes": [2]}, "classes: no class 2; there are 2, 0 to 1"),
+        (
+            {"classes": ["dog"], "fractions": [0.2]},
+            "fractions: 0.2 of the 4 train examples of 'dog' is no example; expected at least one",
+        ),
+        (
+            {"cells": {"red": {"forget": RED}}},
+            "cells.red.forget.fraction: 0.01 of the 24 train examples is no example; expected at "
+            "least one",
+        ),
+        (
+            {"cells": {"both": {"forget": BOTH}}},
+            "cells.both.forget.classes: 0.1 of the 4 train examples of 'dog' is no example; "
+            "expected at least one",
+        ),
+        (
+            {"cells": {"typo": {"forget": TYPO}}},
+            "cells.typo.forget.class: no class 'dgo'; known: cat, dog; did you mean dog?",
+        ),
+        (
+            {"cells": {"listed": {"forget": {"kind": "index_file", "path": "listed.txt"}}}},
+            "cells.listed.forget.path: 'listed.txt': 24: no train example has this index; there "
+            "are 24, 0 to 23",
+        ),
+    ],
+)
+def test_a_forget_set_that_the_users_data_have_not_is_named(own, changes, said):
+    Path("listed.txt").write_text("3\n24\n")
+    right = {"classes": ["cat"], "fractions": [0.5], "seeds": [4]}
+    check_plan({"b": grid(data=own, **right)})
+    assert complaints(grid(data=own, **{**right, **changes})) == [f"benchmarks.b.{said}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"mean": [0.1, 0.2], "std": [1, 1]}, "data.mean: [0.1, 0.2]: 2 numbers; expected 1, one"),
+        ({"classes": ["cat", "dgo"]}, "data.classes: no class 'dgo'; known: cat, dog; did you"),
+        ({"path": "no.npz"}, "data.path: there is no file no.npz"),
+        ({"test_path": "own.npz"}, "data.path: own.npz: has test_images, "),
+        ({"path": "wrong.npz"}, "data.path: wrong.npz: test_labels: found label -5; expected 0"),
+        ({"name": "parquet", "path": "no"}, "data.path: there is no folder 'no'"),
+    ],
+)
+def test_options_that_do_not_fit_the_users_data_are_named(own, changes, said):
+    with np.load("own.npz") as file:
+        np.savez("wrong.npz", **{**file, "test_labels": file["test_labels"] - 5})
+    benchmark = grid(data={**own, **changes}, classes=["cat"], fractions=[0.5], seeds=[4])
+    (line,) = complaints(benchmark)
+    assert line.startswith(f"benchmarks.b.{said}")
 
 
 # Files.

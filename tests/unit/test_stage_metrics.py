@@ -78,7 +78,6 @@ def cell_folder(tmp_path_factory) -> Path:
         class_similarity=np.ones((3, 2), dtype=np.float32),
         shown_set=np.array(["train"]),
         shown_index=np.array([2]),
-        shown_images=np.zeros((1, 2, 2, 1), dtype=np.uint8),
     ).save(folder / "neighbours.npz")
     unsure = [0.0] * 4
     for seed, (train, test) in zip(SEEDS, RETRAINED, strict=True):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from collateral.theory import experiments, points
-from collateral.theory.checks import identity_checks, limit_checks
+from paper.theory import experiments, points
+from paper.theory.checks import identity_checks, limit_checks
 
 RUNS = 10
 

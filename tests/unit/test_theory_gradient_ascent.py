@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from collateral.theory import gradient_ascent as ga
+from paper.theory import gradient_ascent as ga
 
 X = np.array([[1.0], [2.0], [2.0]])
 Y = np.array([0.0, 1.0, 3.5])

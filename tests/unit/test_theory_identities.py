@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.theory.checks import DEFAULT_TOLERANCE, TOLERANCES
-from collateral.theory.identities import PROPOSITIONS, Sides, Size, error
+from paper.theory.checks import DEFAULT_TOLERANCE, TOLERANCES
+from paper.theory.identities import PROPOSITIONS, Sides, Size, error
 
 RUNS = 8
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.theory import limits
-from collateral.theory import retain_finetuning as ft
-from collateral.theory.draws import interpolating
+from paper.theory import limits
+from paper.theory import retain_finetuning as ft
+from paper.theory.draws import interpolating
 
 seeds = st.integers(0, 2**32 - 1)
 RUNS = 50
@@ -45,8 +45,7 @@ def test_the_rate_of_p3_is_the_first_order_one(seed, m):
     data = interpolating(np.random.default_rng(seed), 10, 15, 20, m)
     lam = 1e-8
     [error] = limits.limit_errors(data, np.array([lam]))
-    z_limit = np.concatenate([np.zeros_like(data.z_F), data.z_R], axis=-1)
-    rate = ft.rate(data.X, z_limit)
+    rate = ft.rate(data.X, data.z_limit)
     # The second order is lam times as large, with a factor of some thousands.
     np.testing.assert_allclose(error / lam, rate, atol=1e-4 * np.abs(rate).max())
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from collateral.theory import random_labels as rl
-from collateral.theory.interpolation import coordinates, min_norm, project
+from paper.theory import random_labels as rl
+from paper.theory.algebra import coordinates, min_norm, project
 
 X_F, X_Q = np.array([[2.0, 0.0]]), np.array([[1.0, 1.0]])
 THETA_0 = np.array([0.0, 3.0])

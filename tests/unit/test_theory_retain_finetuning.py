@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from collateral.theory import retain_finetuning as ft
-from collateral.theory.interpolation import sigma
+from paper.theory import retain_finetuning as ft
+from paper.theory.algebra import sigma
 
 
 def test_newton_solves_two_decoupled_points():

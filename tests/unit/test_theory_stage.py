@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from collateral.plan import paths
-from collateral.stages import theory
+from paper.stages import theory
 
 
 def run(out):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from collateral.theory import support_selection as support
+from paper.theory import support_selection as support
 
 X_F = np.array([[1.0, 1.0, 1.0]])
 X_R = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])

@@ -59,7 +59,6 @@ def finished(tmp_path_factory) -> Path:
             class_similarity=np.ones((1, 2), np.float32),
             shown_set=np.array(["train"]),
             shown_index=np.array([1]),
-            shown_images=np.zeros((1, 2, 2, 1), np.uint8),
         ),
         runs={("retrain", 0): right, ("ga", 0): wrong},
     ).write(folder)

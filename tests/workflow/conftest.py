@@ -98,6 +98,19 @@ class Project:
         path.write_text(content.replace(old, new))
 
 
+def write_weights(path: Path, model: str, num_classes: int, shape: tuple[int, int, int]) -> None:
+    """Write weights that fit a model, by a process of its own: torch is not imported here."""
+    program = f"""
+import torch
+from collateral.contract.data import ImageInfo
+from collateral.models._build import build_model
+one = ({shape[2]} * [0.0], {shape[2]} * [1.0])
+model = build_model({model!r}, ImageInfo({num_classes}, {shape}, *map(tuple, one)))
+torch.save(model.state_dict(), {str(path)!r})
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
 def job_counts(output: str) -> dict[str, int]:
     """Read the table of jobs that a dry run prints."""
     counts = {}

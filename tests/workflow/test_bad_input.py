@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from conftest import REPOSITORY, Project, copy_project, read_yaml
+from safetensors.numpy import save_file
 
 pytestmark = pytest.mark.workflow
 
@@ -37,7 +38,27 @@ WRONG = {
     "epochs": ("epochs: 8", f"epochs: {10**12}", "should be less than or equal to 1000000"),
     "k": ("k: 60", "k: 6000", "{at}.methods.ltd.k: 6000: only 210 examples are retained in"),
     "a value of a sweep": ("beta: [1, 2]", "k: [1, 211]", "vary.k: 211: only 210 examples are"),
+    "a leading zero": ("[0, 1]", "[010]", "{at}.seeds[0]: 010: a number with a leading zero; put"),
+    "yes": ("epochs: 8", "epochs: 8, augment: yes", "augment: 'yes': should be true or false"),
+    "a fraction": ("fractions: [0.5]", "fractions: [0.001]", "{at}.fractions: 0.001 of the"),
+    "a mean": (
+        "per_class: 60",
+        "mean: [0, 1], std: [1, 1]",
+        "{at}.data.mean: [0.0, 1.0]: 2 numbers",
+    ),
+    "no effect": (
+        "epochs: 8",
+        "epochs: 8, validation_share: 0.2",
+        "validation_share: without effect",
+    ),
     # Names and paths.
+    "a model of timm": ("model: resnet8", "model: resnet18", "did you mean timm/resnet18?"),
+    "no arrays": (
+        "name: digits",
+        "name: arrays, path: no.npz",
+        "data.path: there is no file no.npz",
+    ),
+    "no parquet": ("name: digits", "name: parquet, path: no", "data.path: there is no folder 'no'"),
     "a way out": ("smoke:", "../smoke:", "benchmarks.../smoke: not usable as a folder's name"),
     "a class": ("classes: [digit_3]", "classes: [数字]", "{at}.classes[0]: no class '数字'"),
     "a home": ("name: digits", "name: mnist, root: ~no-one/x", "there is no home folder ~no-one"),
@@ -153,10 +174,10 @@ def test_an_unknown_class_is_named_before_any_job(fresh):
     assert not (fresh.folder / "results").exists()
 
 
-def test_a_forget_set_without_an_example_stops_before_training(fresh):
+def test_a_forget_set_without_an_example_is_named_before_any_job(fresh):
     said = run_with(fresh, lambda benchmark: benchmark.update(fractions=[0.001]))
-    assert "fraction: 0.001" in said
-    assert not list((fresh.folder / "results").rglob("model.safetensors"))
+    assert "benchmarks.smoke.fractions: 0.001 of the " in said
+    assert not (fresh.folder / "results").exists()
 
 
 LISTED = {"listed": {"forget": {"kind": "index_file", "path": "listed.txt"}}}
@@ -168,11 +189,11 @@ def test_a_list_of_indices_that_is_not_there_is_named_before_any_job(fresh):
     assert not (fresh.folder / "results").exists()
 
 
-def test_an_index_out_of_range_stops_before_training(fresh):
+def test_an_index_out_of_range_is_named_before_any_job(fresh):
     (fresh.folder / "listed.txt").write_text("3\n240\n")
     said = run_with(fresh, lambda benchmark: benchmark.update(cells=LISTED))
-    assert "path: 'listed.txt': 240: no train example has this index" in said
-    assert not list((fresh.folder / "results").rglob("model.safetensors"))
+    assert "cells.listed.forget.path: 'listed.txt': 240: no train example has this index" in said
+    assert not (fresh.folder / "results").exists()
 
 
 def test_a_changed_list_of_indices_is_split_again(fresh):
@@ -188,7 +209,7 @@ def test_a_changed_list_of_indices_is_split_again(fresh):
     assert fresh.planned(*options) == {"split": 1}
 
 
-def test_labels_out_of_range_stop_the_data_job(fresh):
+def test_labels_out_of_range_are_named_before_any_job(fresh):
     images, labels = np.zeros((8, 8, 8), np.uint8), np.array([0, 1] * 4)
     np.savez(
         fresh.folder / "own.npz",
@@ -196,5 +217,12 @@ def test_labels_out_of_range_stop_the_data_job(fresh):
     )  # fmt: skip
     own = {"name": "arrays", "path": "own.npz"}
     said = run_with(fresh, lambda benchmark: benchmark.update(data=own, classes=[1]))
-    assert "test_labels" in said
-    assert not (fresh.folder / "results/smoke/dataset.npz").exists()
+    assert "benchmarks.smoke.data.path: own.npz: test_labels: found label -5" in said
+    assert not (fresh.folder / "results").exists()
+
+
+def test_weights_that_do_not_fit_are_named_before_any_job(fresh):
+    save_file({"fc.weight": np.zeros(2, np.float32)}, fresh.folder / "mine.safetensors")
+    said = run_with(fresh, lambda benchmark: benchmark["base"].update(weights="mine.safetensors"))
+    assert "benchmarks.smoke.base.weights: 'mine.safetensors' does not fit the model" in said
+    assert not (fresh.folder / "results").exists()

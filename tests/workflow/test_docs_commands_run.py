@@ -46,6 +46,7 @@ LEFT_OUT = {
     ("collateral", "estimate"): ("config.yaml",),
     ("collateral", "bundle"): ("results/smoke", "--out", "smoke.tar"),
     ("collateral", "unbundle"): ("smoke.tar", "--config", "configs/smoke.yaml"),
+    ("collateral", "export"): ("smoke/digit_3-50", "ltd", "--out", "ltd.safetensors"),
     ("make", "figures"): ("CONFIG=configs/smoke.yaml",),
     # Of many cells: there are no more batches than files.
     ("snakemake", "--batch", "gather=1/4"): ("--configfile", "configs/paper.yaml"),
@@ -55,6 +56,7 @@ STANDS_FOR = {
     "docs/data/NAME": "results/smoke",
     "results/digits": "results/smoke",
     "results/field": "results/smoke",
+    "digits/digit_3-50": "smoke/digit_3-50",
     "<benchmark>": "digits",
 }
 # The Snakefile of a page that is about snakemake itself.

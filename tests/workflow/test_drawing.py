@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from conftest import REPOSITORY, copy_project
+from conftest import REPOSITORY, copy_project, write_weights
 from drawing import draw, layers, order, reduced
 
 pytestmark = pytest.mark.workflow
@@ -48,7 +48,7 @@ def edges(tmp_path_factory) -> set[tuple[str, str]]:
     """Return which rule goes into which, by Snakemake itself."""
     project = copy_project(tmp_path_factory.mktemp("drawn"))
     (project.folder / "drawn.yaml").write_text(CONFIG)
-    (project.folder / "theirs-0.pt").touch()
+    write_weights(project.folder / "theirs-0.pt", "resnet8", 10, (8, 8, 1))
     done = project.snakemake("--rulegraph", "--configfile", "drawn.yaml")
     assert done.returncode == 0, done.stderr
     names = dict(re.findall(r'^\s*(\d+)\[label = "(\w+)"', done.stdout, re.M))

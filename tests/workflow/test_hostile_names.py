@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import yaml
 from conftest import Project
@@ -25,7 +26,10 @@ with open("words.jsonl", "a") as file:
 def project(fresh: Project) -> Project:
     """A checkout whose config has hostile names wherever names are free, and a stand-in to run."""
     folder = fresh.folder
-    (folder / DATA).touch()
+    labels = np.arange(400) % 2
+    arrays = {"train_images": np.zeros((400, 8, 8), np.uint8), "train_labels": labels}
+    arrays |= {"test_images": arrays["train_images"], "test_labels": labels}
+    np.savez(folder / DATA, class_names=[CLASS, "other"], **arrays)
     (folder / PLUGINS / "models").mkdir(parents=True)
     (folder / PLUGINS / "models" / f"{MODEL}.py").write_text("def build(info): ...\n")
     program = folder / "bin/collateral"

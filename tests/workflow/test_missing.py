@@ -72,7 +72,7 @@ def test_with_all_of_it_there_the_same_commands_succeed(project):
         ("results/smoke/digit_3-50/seed-1/ga/record.json", {"unlearn": 1}),
         ("results/smoke/digit_3-50/seed-1/ga", {"unlearn": 1}),
         ("results/smoke/digit_3-50/seed-0/ltd/epochs.npz", {"track": 1}),
-        ("results/smoke/digit_3-50/neighbours.npz", {"neighbours": 1}),
+        ("results/smoke/digit_3-50/neighbours.npz", {"neighbours": 1, "pictures": 1}),
         ("results/smoke/digit_3-50/support_size/seed-0/cost.json", {"support_size": 1}),
     ],
 )
@@ -80,3 +80,9 @@ def test_a_normal_run_makes_again_what_is_missing_and_no_more(project, lost, tra
     path = project.folder / lost
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert project.planned(*SMOKE) == {**trained, **dict.fromkeys(AFTER_OUTPUTS, 1)}
+
+
+def test_lost_pictures_are_made_again_with_the_page_alone(project):
+    (project.folder / "results/smoke/digit_3-50/pictures.npz").unlink()
+    expected = dict.fromkeys(("pictures", "report", "check", "index"), 1)
+    assert project.planned(*SMOKE) == expected

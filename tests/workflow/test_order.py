@@ -1,7 +1,7 @@
 """Which jobs come first: of the first benchmark, and those that look at the user's files."""
 
 import pytest
-from conftest import REPOSITORY, Job, copy_project, read_yaml
+from conftest import REPOSITORY, Job, copy_project, read_yaml, write_weights
 
 pytestmark = pytest.mark.workflow
 BENCHMARKS = [*read_yaml(REPOSITORY / "config.yaml")["benchmarks"]]
@@ -32,15 +32,15 @@ benchmarks:
     classes: [digit_3]
     fractions: [0.5]
     methods: {ft: {}}
-    given: {theirs: {weights: made.safetensors}}
-    retrain: {weights: made.safetensors}
+    given: {theirs: {weights: made.pt}}
+    retrain: {weights: made.pt}
 """
 
 
 def test_weights_of_the_user_are_looked_at_before_anything_is_trained(tmp_path):
     project = copy_project(tmp_path)
     (project.folder / "own.yaml").write_text(OWN)
-    (project.folder / "made.safetensors").touch()
+    write_weights(project.folder / "made.pt", "mlp", 10, (8, 8, 1))
     found = {job.rule: job.priority for job in project.jobs("--configfile", "own.yaml")}
     assert found["given"] == found["retrain"] == 2
     assert found["base"] == found["unlearn"] == found["data"] == 1

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,6 +105,17 @@ def test_a_dry_run_looks_as_without_the_display(folder):
     plain = lines(snakemake(folder, "--workflow-profile", "none", "-n"))
     assert any(line.startswith("This was a dry-run") for line in plain)
     assert lines(snakemake(folder, "-n")) == plain
+
+
+def test_missing_metadata_is_told_as_snakemake_tells_it(folder):
+    """In dry runs alone; of a run, Collateral's Snakefile says it (test_unwatched.py)."""
+    snakemake(folder, PAUSE="0")
+    shutil.rmtree(folder / ".snakemake")
+    told = "3 jobs have missing provenance/metadata"
+    assert told in snakemake(folder, "-n").stdout
+    plain = snakemake(folder, "--workflow-profile", "none", "--cores", "1").stderr
+    assert "Nothing to be done" in plain
+    assert told not in plain
 
 
 def test_an_error_in_the_snakefile_is_shown(folder):

@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, Job, Project, copy_project
@@ -60,6 +61,7 @@ CHANGED = {
     "stages/unlearn.py": {"unlearn"},
     "stages/support_size.py": {"support_size"},
     "stages/neighbours.py": {"neighbours"},
+    "stages/pictures.py": {"pictures"},
     "stages/metrics.py": {"metrics"},
     "stages/gather.py": {"gather"},
     "stages/tables.py": {"tables"},
@@ -67,7 +69,9 @@ CHANGED = {
     "stages/report.py": {"report"},
     "stages/index.py": {"index"},
     "stages/check.py": {"check"},
-    "stages/theory.py": {"theory"},
+    "../paper/stages/theory.py": {"theory"},
+    "../paper/theory/limits.py": {"theory"},
+    "../paper/printed.py": {"tables"},
     "data/digits.py": {"data"},
     "data/forget/class_part.py": {"split"},
     "models/small_cnn.py": {"base", "retrain"},
@@ -119,7 +123,7 @@ def copy(pretended, tmp_path) -> Project:
 
 
 def change(project: Project, module: str) -> None:
-    """Add a line to a module of the package."""
+    """Add a line to a module of the package, or of the plug-in that ships."""
     path = project.folder / "workflow/collateral" / module
     path.write_text(f"{path.read_text()}\nCHANGED = True\n")
 
@@ -133,9 +137,7 @@ def test_every_stage_is_tried():
     # These run in test_select, test_given, test_probe and test_shadows alone.
     elsewhere = {"teacher", "given", "probe", "shadow", "expose"}
     running = {*stages()} - BY_HAND - elsewhere
-    assert {name for name in CHANGED if name.startswith("stages/")} == {
-        f"stages/{stage}.py" for stage in running
-    }
+    assert {Path(name).stem for name in CHANGED if "stages" in Path(name).parts} == running
 
 
 @pytest.mark.parametrize("module", CHANGED)
@@ -143,6 +145,13 @@ def test_a_change_reruns_what_depends_on_it_alone(copy, module):
     change(copy, module)
     changed = [job for job in copy.jobs(*OPTIONS) if "Params have changed" in job.reason]
     assert {job.rule for job in changed} == CHANGED[module]
+
+
+def test_other_pictures_rerun_pictures_and_page_alone(copy):
+    config = copy.folder / "small.yaml"
+    config.write_text(f"{config.read_text()}    pictures: none\n")
+    rules = {job.rule for job in copy.jobs(*OPTIONS)}
+    assert rules == {"pictures", "report", "check", "index", "all"}
 
 
 @pytest.mark.parametrize("module", OF_METHODS)

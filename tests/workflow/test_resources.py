@@ -19,6 +19,19 @@ benchmarks:
       ft: {epochs: 20, lr: [0.001, 0.01, 0.1]}
       rl: {epochs: 200}
 """
+# A plug-in, which need not tell how much data it has.
+UNTOLD = """
+from collateral.contract.data import DataOptions, DatasetInfo
+
+INFO = DatasetInfo(class_names=None, source="mine", licence="mine")
+
+
+class Options(DataOptions):
+    pass
+
+
+def load(options): ...
+"""
 TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "track", "support_size", "probe"}
 TRAINING |= {"shadow", "expose", "given"}
 PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
@@ -31,8 +44,10 @@ def big(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = copy_project(tmp_path_factory.mktemp("big"))
     (project.folder / "big.yaml").write_text(CONFIG)
     (project.folder / "small.yaml").write_text(CONFIG.replace("resnet56", "resnet20"))
-    own = CONFIG.replace("name: cifar100", "name: arrays, path: no.npz")
-    (project.folder / "own.yaml").write_text(own)
+    (project.folder / "mine/data").mkdir(parents=True)
+    (project.folder / "mine/data/untold.py").write_text(UNTOLD)
+    own = CONFIG.replace("name: cifar100", "name: untold")
+    (project.folder / "own.yaml").write_text(f"plugins: [mine]\n{own}")
     return project
 
 
@@ -86,7 +101,7 @@ def test_larger_images_and_batches_ask_for_more(big):
     assert asked == pytest.approx(4000 + 2 * 4 * 1500, rel=0.02)
 
 
-def test_data_that_are_not_there_yet_do_not_stop_a_dry_run(big):
+def test_data_that_do_not_tell_their_size_do_not_stop_a_dry_run(big):
     asked = resources(big, config="own.yaml")
     assert asked["base"]["runtime"] == "30"
     assert asked["base"]["mem_mb"] == "5500"

@@ -42,7 +42,7 @@ JOBS = {
     "track": {"run": "ltd", "seed": "0"},
     "unlearn a sweep": {"run": "ltd@beta=1", "seed": "1"},
     "unlearn a control": {"run": "ideal", "seed": "0"},
-    **{rule: {} for rule in ("neighbours", "metrics", "gather", "tables")},
+    **{rule: {} for rule in ("neighbours", "pictures", "metrics", "gather", "tables")},
     **{rule: {} for rule in ("figures", "report", "check", "index")},
 }
 LINE = r"collateral \w+: (\S+): (.+); (?:delete and run again: rm -r \S+|run again)"

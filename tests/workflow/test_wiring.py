@@ -1,17 +1,22 @@
 """What every job is given: of the right seed, of its own cell, and nothing that is not declared."""
 
+import json
 import re
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, Job, copy_project
 
 from collateral.cli import BY_HAND, stages
+from collateral.contract.data import ImageInfo
+from collateral.plan.fingerprint import stage_code
 
 pytestmark = pytest.mark.workflow
 SEEDS = ("3", "1", "2")  # the first is not the least
 # Files of a benchmark that its cells have in common.
-SHARED = r"base/|dataset\.npz|labels\.npz"
+SHARED = r"base/|shadows/|dataset\.npz|labels\.npz"
 CELLS = ("digit_3-50", "digit_3-90")
 CONFIG = """
 benchmarks:
@@ -41,7 +46,23 @@ benchmarks:
     classes: [0]
     fractions: [0.5]
     methods: {ga: {}}
+    shadows: {count: 8, share: 0.5}
+  pool:
+    data: {name: digits}
+    model: small_cnn
+    init: {weights: start.safetensors}
+    base: {sharing: SHARING}
+    seeds: [3, 1, 2]
+    classes: [digit_8]
+    fractions: [0.5]
+    methods:
+      ft: {lr: [0.01, 0.1]}
+      ga: {}
+    shadows: {count: 6, share: 0.5}
 """
+MEMBERS = {"other": 8, "pool": 6}  # of the shadow pool of each benchmark
+FIRST_SEED = {"small": SEEDS[0], "other": "7", "pool": SEEDS[0]}
+START = "start.safetensors"
 # By run, whose tuning chooses some of its values.
 TUNED = {"ft": "ft", **dict.fromkeys(["ltd", "ideal", "ltd@teacher=mlp", "ltd@beta=3"], "ltd")}
 RUNS = {*TUNED, "mine", "two", "salun"}
@@ -70,12 +91,22 @@ class Plan:
 def plan(request, tmp_path_factory) -> Plan:
     project = copy_project(tmp_path_factory.mktemp(request.param))
     (project.folder / "small.yaml").write_text(CONFIG.replace("SHARING", request.param))
+    write_start(project.folder / START)
     return Plan(request.param, project.jobs("--configfile", "small.yaml"))
 
 
+def write_start(path: Path) -> None:
+    """Write weights of an untrained model, which training may start from."""
+    pytest.importorskip("torch")
+    build = import_module("collateral.models._build").build_model
+    info = ImageInfo(num_classes=10, shape=(8, 8, 1), mean=(0.5,), std=(0.5,))
+    import_module("safetensors.torch").save_file(build("small_cnn", info).state_dict(), path)
+
+
 def seed_of(job: Job) -> str:
-    """Return the seed that a job is of; tuning is on the first."""
-    return SEEDS[0] if job.rule == "tune" else job.wildcards["seed"]
+    """Return the seed that a job is of: tuning and exposure are of the first."""
+    is_first = job.rule in ("tune", "expose")
+    return FIRST_SEED[job.wildcards["benchmark"]] if is_first else job.wildcards["seed"]
 
 
 def seeds_in(files: list[str], pattern: str) -> set[str]:
@@ -89,10 +120,12 @@ def test_there_is_a_job_for_every_run_of_every_seed_and_cell(plan):
         if job.wildcards["benchmark"] == "small"
     }
     assert runs == {(cell, seed, run) for cell in CELLS for seed in SEEDS for run in RUNS}
-    bases = [job.wildcards["seed"] for job in plan.of("base")]
-    assert sorted(bases) == sorted({*map(plan.base_seed, (*SEEDS, "7"))})
-    tuned = [job.wildcards["method"] for job in plan.of("tune")]
-    assert sorted(tuned) == ["ft", "ft", "ltd", "ltd"]
+    bases = [(job.wildcards["benchmark"], job.wildcards["seed"]) for job in plan.of("base")]
+    of_seeds = {(name, plan.base_seed(seed)) for name in ("small", "pool") for seed in SEEDS}
+    assert sorted(bases) == sorted({*of_seeds, ("other", "7")})
+    tuned = [(job.wildcards["benchmark"], job.wildcards["method"]) for job in plan.of("tune")]
+    of_small = [("small", method) for method in ("ft", "ft", "ltd", "ltd")]
+    assert sorted(tuned) == sorted([*of_small, ("pool", "ft")])
 
 
 def test_a_method_starts_from_the_base_of_its_seed(plan):
@@ -104,14 +137,14 @@ def test_a_method_starts_from_the_base_of_its_seed(plan):
 
 
 def test_a_job_is_told_its_own_seed(plan):
-    for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size"):
+    for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size", "expose"):
         assert job.option("--seed") == [seed_of(job)]
 
 
 def test_what_is_of_a_seed_goes_into_jobs_of_that_seed(plan):
     """What tunings choose and prepare is of the first, and metrics are of all."""
-    for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size"):
-        seeds = seeds_in(job.input, r"/small/digit_3-\d+/\w*/?seed-(\d)/")
+    for job in plan.of("base", "retrain", *RUNNING, "tune", "support_size", "expose"):
+        seeds = seeds_in(job.input, r"/digit_\d-\d+/\w*/?seed-(\d)/")
         assert seeds <= {seed_of(job)}, job
     for job in plan.of("tune"):
         assert not any("/seed-" in file for file in job.input if "/base/" not in file)
@@ -205,6 +238,66 @@ def expected_sources(folder: str, run: str, seed: str) -> list[str]:
     return [f"{folder}/seed-{seed}/ltd/prepared"] if run == "ltd@beta=3" else []
 
 
+def test_a_tuning_is_told_its_own_method_and_all_of_its_trials(plan):
+    grids = {"ft": ("lr", [0.01, 0.1]), "ltd": ("k", [100, 200])}
+    for job in plan.of("tune"):
+        method = job.wildcards["method"]
+        key, values = grids[method]
+        assert job.option("--method") == [method]
+        assert [trial[key] for trial in json.loads(job.option("--trials")[0])] == values
+        folder = f"results/{job.wildcards['benchmark']}/{job.wildcards['cell']}/tune/{method}"
+        assert job.option("--out") == [folder]
+        assert {file.rpartition("/")[0] for file in job.output} == {folder}
+
+
+def test_base_retrain_and_shadow_models_start_from_the_users_file_where_there_is_one(plan):
+    for job in plan.of("base", "retrain", "shadow"):
+        if job.wildcards["benchmark"] == "pool":
+            assert job.option("--init") == [START]
+            assert START in job.input
+        else:
+            assert "--init" not in job.command
+            assert START not in job.input
+
+
+def test_every_member_of_a_pool_is_told_its_own_number(plan):
+    for benchmark, count in MEMBERS.items():
+        jobs = [job for job in plan.of("shadow") if job.wildcards["benchmark"] == benchmark]
+        assert sorted(job.wildcards["member"] for job in jobs) == [*map(str, range(count))]
+        for job in jobs:
+            member = job.wildcards["member"]
+            assert job.option("--seed") == [member]
+            assert job.option("--count") == [str(count)]
+            assert job.option("--out") == [f"results/{benchmark}/shadows/member-{member}"]
+            assert {*job.input} - {START} == {f"results/{benchmark}/dataset.npz"}
+
+
+def test_a_method_is_exposed_on_the_whole_pool_of_its_benchmark_and_on_no_other_model(plan):
+    told = {(job.wildcards["benchmark"], job.wildcards["run"]) for job in plan.of("expose")}
+    assert told == {("other", "ga"), ("pool", "ft"), ("pool", "ga")}
+    for job in plan.of("expose"):
+        benchmark, run = job.wildcards["benchmark"], job.wildcards["run"]
+        folder = f"results/{benchmark}/{job.wildcards['cell']}"
+        members = [f"results/{benchmark}/shadows/member-{n}" for n in range(MEMBERS[benchmark])]
+        models = [f"{member}/model.safetensors" for member in members]
+        assert job.option("--shadows") == models
+        assert [file for file in job.input if file.endswith(".safetensors")] == models
+        assert job.option("--split") == [f"{folder}/split.json"]
+        assert job.option("--run") == job.option("--method") == [run]
+        chosen = [f"{folder}/tune/ft/selected.json"] if run == "ft" else []
+        assert job.option("--selected") == chosen
+
+
+def test_metrics_read_what_every_method_does_to_the_pool(plan):
+    runs = {"small": [], "other": ["ga"], "pool": ["ft", "ga"]}
+    for job in plan.of("metrics"):
+        benchmark = job.wildcards["benchmark"]
+        folder = f"results/{benchmark}/{job.wildcards['cell']}/exposure"
+        read = [file for file in job.input if "/exposure/" in file]
+        assert read == [f"{folder}/{run}/exposure.npz" for run in runs[benchmark]]
+        assert job.option("--exposed") == runs[benchmark]
+
+
 def test_figures_do_not_wait_for_tables(plan):
     for job in plan.of("figures", "tables"):
         names = {file.rpartition("/")[2] for file in job.input}
@@ -225,7 +318,54 @@ def test_every_rule_that_runs_the_package_declares_its_code():
     assert run == {*stages()} - BY_HAND
 
 
+# Modules by the option that names them.
+LOOKED_UP = {
+    "--name": "collateral.data.{}",
+    "--kind": "collateral.data.forget.{}",
+    "--model": "collateral.models.{}",
+    "--method": "collateral.methods.{}.method",
+}
+
+
+def expected_code(job: Job) -> str:
+    """Return the fingerprint of a job's own stage, and of the code that it looks up by name."""
+    named = [
+        pattern.format(*job.option(option))
+        for option, pattern in LOOKED_UP.items()
+        if option in job.command
+    ]
+    return stage_code(job.command[1], *named)
+
+
+def test_the_code_that_a_job_is_told_is_that_of_its_own_stage(plan):
+    alone = {"ft", "ga", "salun"}  # these build no model but the benchmark's
+    told = [job for job in plan.jobs if "--code" in job.command]
+    seen = [j for j in told if "--method" not in j.command or {*j.option("--method")} <= alone]
+    for job in seen:
+        assert job.option("--code") == [expected_code(job)], job
+    assert {job.command[1] for job in told} == {job.command[1] for job in seen} | {"support_size"}
+    assert {job.command[1] for job in seen} == {
+        *("data", "split", "train", "tune", "unlearn", "shadow", "expose", "neighbours"),
+    }
+
+
+def test_no_code_is_that_of_two_stages(plan):
+    """Also of methods that build teachers: unlearning and tuning are told different codes."""
+    stages_of = {}
+    for job in plan.jobs:
+        if "--code" in job.command:
+            stages_of.setdefault(job.option("--code")[0], set()).add(job.command[1])
+    assert {code: stages for code, stages in stages_of.items() if len(stages) > 1} == {}
+    assert len(stages_of) > 10
+
+
+def test_a_rule_whose_stage_is_not_told_its_code_declares_that_of_its_own_stage():
+    for name, text in rules().items():
+        if (stage := re.search(r"\bcollateral (\w+) ", text)) and "--code {" not in text:
+            assert re.search(rf'        code=\w+_code\("{stage[1]}"\),', text), name
+
+
 def test_every_rule_whose_stage_looks_something_up_is_told_of_plug_ins():
     told = {name for name, text in rules().items() if "{params.plugins}" in text}
     running = {name for name, text in rules().items() if re.search(r"\bcollateral \w+ ", text)}
-    assert running - told == {"neighbours", "theory", "index", "check"}
+    assert running - told == {"neighbours", "pictures", "theory", "index", "check"}

@@ -6,25 +6,24 @@ import logging
 import os
 import sys
 import traceback
-from importlib import import_module
 from pathlib import Path
 from time import process_time
 
-from collateral.contract.plugins import add_plugins
+import collateral
+from collateral.contract.plugins import STAGE, add_plugins, is_shipped
 from collateral.results.record import peak_rss_mb
 
-STAGES = Path(__file__).parent / "stages"
-NOT_STAGES = {"__init__", "options"}
+NOT_STAGES = {"options"}
 # Called by people and make, by no rule.
 BY_HAND = {
-    *("bundle", "cached", "claims", "doctor", "estimate", "init", "list"),
+    *("bundle", "cached", "claims", "doctor", "estimate", "export", "init", "list"),
     *("unbundle", "unlock", "verify", "where"),
 }
 
 
 def stages() -> list[str]:
     """Return the names of the stages: their files."""
-    return sorted({file.stem for file in STAGES.glob("*.py")} - NOT_STAGES)
+    return [name for name in STAGE.names() if name not in NOT_STAGES]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -35,9 +34,12 @@ def main(arguments: list[str] | None = None) -> None:
         description=_commands(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument(
+        "--version", action="version", version=f"collateral {collateral.__version__}"
+    )
     parser.add_argument("stage", choices=stages(), metavar="STAGE", help="one of these")
     name = parser.parse_args(arguments[:1]).stage
-    stage = import_module(f"collateral.stages.{name}")
+    stage = STAGE.load(name)
     options = argparse.ArgumentParser(prog=f"collateral {name}", description=stage.__doc__)
     options.add_argument(
         "--plugins", type=Path, nargs="*", default=[], help="folders as under `plugins:`"
@@ -63,20 +65,21 @@ def main(arguments: list[str] | None = None) -> None:
 def _commands() -> str:
     """Return what people call by hand, a line each, and the stages that rules call."""
     by_rules = ", ".join(name for name in stages() if name not in BY_HAND)
-    lines = [f"  {name:10} {_summary(name)}" for name in sorted(BY_HAND)]
+    lines = [f"  {name:10} {_summary(name)}" for name in stages() if name in BY_HAND]
     return "\n".join(["Collateral, by hand:", *lines, "", f"By the workflow: {by_rules}"])
 
 
 def _summary(name: str) -> str:
     """Return the first sentence of a stage's docstring, without importing the stage."""
-    text = ast.get_docstring(ast.parse((STAGES / f"{name}.py").read_text())) or ""
+    files = [Path(folder) / f"{name}.py" for folder in STAGE.paths]
+    (source,) = [file.read_text(encoding="utf-8") for file in files if file.is_file()]
+    text = ast.get_docstring(ast.parse(source)) or ""
     return text.split("\n\n")[0].replace("\n", " ")
 
 
 def _said(error: Exception) -> str:
-    """Return what an error says to the user; nothing if neither the package nor a file is named."""
+    """Return the text of an error for the user; nothing if it comes from elsewhere."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     frames = traceback.extract_tb(error.__traceback__)
-    is_ours = Path(frames[-1].filename).is_relative_to(Path(__file__).parent)
-    return str(error) if is_ours else ""
+    return str(error) if is_shipped(Path(frames[-1].filename)) else ""

@@ -1,7 +1,13 @@
 """The experiment: the config, checked before anything runs, and the grid that it spans."""
 
+from pathlib import Path
+
+from snakemake.common.configfile import load_configfile
+
 from collateral.config.errors import ConfigError
-from collateral.config.load import check_files, load
+from collateral.config.load import load
+from collateral.config.reread import reread
+from collateral.config.yaml import read_file
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
 from collateral.plan.home import default_config
@@ -15,20 +21,23 @@ if workflow.modifier.modify_path(paths.INDEX) != paths.INDEX:
     )
 
 WRONG = "The config is not valid:\n"
-NEEDS_DEFAULT = "benchmarks" not in config
-try:
-    check_files([*workflow.configfiles, *[default_config()] * NEEDS_DEFAULT])
-except ConfigError as error:
-    raise WorkflowError(f"{WRONG}{error}") from None
-if NEEDS_DEFAULT:
+if "benchmarks" not in config:
+    try:
+        read_file(Path(default_config()))  # it names what Snakemake's own reader does not
+    except ConfigError as error:
+        raise WorkflowError(f"{WRONG}{error}") from None
 
     configfile: default_config()
 
 
 try:
-    CONFIG = load(config)
+    CONFIG = load(reread(config, workflow, load_configfile))
     GRID = build_grid(CONFIG)
     # Where jobs have an environment of their own, its packages are not these.
-    check_plan(GRID, runs_here=not workflow.deployment_settings.deployment_method)
+    check_plan(
+        GRID,
+        runs_here=not workflow.deployment_settings.deployment_method,
+        is_first=workflow.is_main_process,
+    )
 except ConfigError as error:
     raise WorkflowError(f"{WRONG}{error}") from None

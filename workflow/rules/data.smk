@@ -27,7 +27,8 @@ rule data:
     shell:
         """
         collateral data {params.plugins} --name {params.name:q} --options {params.options:q} \
-            {params.forget} --out {output.data:q} --labels {output.labels:q} >{log:q} 2>&1
+            {params.forget} --code {params.code:q} --out {output.data:q} --labels {output.labels:q} \
+            >{log:q} 2>&1
         """
 
 
@@ -50,5 +51,5 @@ rule split:
     shell:
         """
         collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \
-            --params {params.forget:q} --out {output.split:q} >{log:q} 2>&1
+            --params {params.forget:q} --code {params.code} --out {output.split:q} >{log:q} 2>&1
         """

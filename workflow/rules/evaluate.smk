@@ -1,6 +1,6 @@
-"""Numbers from cached outputs; no torch, and no image after `neighbours`.
+"""Numbers from cached outputs; no torch, and no image after `neighbours` and `pictures`.
 
-In: outputs, records and costs of every run. Out: similarities, metrics, costs and what could not be
+In: outputs, records and costs of every run. Out: similarities, pictures, metrics, costs and what could not be
 computed, of each cell; metrics.csv, costs.csv, problems.json and gates.json of the benchmark.
 """
 
@@ -11,11 +11,11 @@ from collateral.plan.presentation import presenting_code
 
 
 rule neighbours:
-    """How similar every example is to the forget set, and pictures of the nearest."""
+    """How similar every example is to the forget set, and which are nearest."""
     input:
         data=paths.DATA,
         split=paths.SPLIT,
-        embeddings=lambda w: evaluation(w).embeddings,
+        embeddings=lambda w: neighbours_job(w).embeddings,
     output:
         neighbours=paths.NEIGHBOURS,
         record=paths.NEIGHBOURS_RECORD,
@@ -25,12 +25,36 @@ rule neighbours:
         "../../envs/figures.yaml"
     params:
         seeds=lambda w: benchmark_of(w).seeds,
-        code=stage_code("neighbours"),
+        code=lambda w: neighbours_job(w).code,
     shell:
         """
         collateral neighbours --data {input.data:q} --split {input.split:q} \
-            --embeddings {input.embeddings:q} --seeds {params.seeds} --out {output.neighbours:q} \
-            >{log:q} 2>&1
+            --embeddings {input.embeddings:q} --seeds {params.seeds} --code {params.code} \
+            --out {output.neighbours:q} >{log:q} 2>&1
+        """
+
+
+rule pictures:
+    """Images of the nearest examples, as far as the config lets results contain them."""
+    input:
+        data=paths.DATA,
+        neighbours=paths.NEIGHBOURS,
+        withheld=lambda w: pictures_job(w).withheld,
+    output:
+        pictures=paths.PICTURES,
+        record=paths.PICTURES_RECORD,
+    log:
+        paths.log("pictures", "benchmark", "cell"),
+    conda:
+        "../../envs/figures.yaml"
+    params:
+        keep=lambda w: pictures_job(w).keep,
+        code=lambda w: pictures_job(w).code,
+    shell:
+        """
+        collateral pictures --data {input.data:q} --neighbours {input.neighbours:q} \
+            --withheld {input.withheld:q} --keep {params.keep:q} --code {params.code} \
+            --out {output.pictures:q} >{log:q} 2>&1
         """
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 
-from collateral.plan.evaluation import EvaluationJob
+from collateral.plan.evaluation import EvaluationJob, NeighboursJob, PicturesJob
 from collateral.plan.jobs import BaseJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
 from collateral.plan.probe_jobs import ProbeJob
@@ -72,6 +72,14 @@ def shadowing(w):
 
 def exposing(w):
     return expose_job(benchmark_of(w), cell_of(w), w.run)
+
+
+def neighbours_job(w):
+    return NeighboursJob(benchmark_of(w), cell_of(w))
+
+
+def pictures_job(w):
+    return PicturesJob(benchmark_of(w), cell_of(w))
 
 
 def evaluation(w):

@@ -90,6 +90,7 @@ rule report:
         gates=paths.GATES,
         tables=paths.TABLES,
         figures=paths.FIGURES,
+        pictures=of_cells(paths.PICTURES),
     output:
         page=report(paths.REPORT, caption="../report/page.rst", category="{benchmark}"),
         glance=paths.GLANCE,

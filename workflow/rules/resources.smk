@@ -14,6 +14,7 @@ localrules:
     data,
     split,
     neighbours,
+    pictures,
     metrics,
     theory,
     plan,

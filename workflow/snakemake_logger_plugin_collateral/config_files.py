@@ -1,8 +1,8 @@
-"""Config files are read strictly, and only then by Snakemake, whose errors name no line.
+"""Snakemake reads config files by our reader: as YAML 1.2, and with errors that name the line.
 
-Of a tag it says that tabs and spaces may be mixed, an alias of what it stands in ends it with a
-traceback, and both before the Snakefile is looked at. Made for Snakemake 9; one that reads its
-files otherwise does so as always, and the Snakefile looks at them after it.
+Of a tag its own says that tabs and spaces may be mixed, an alias of what it stands in ends it with
+a traceback, and both before the Snakefile is looked at. Made for Snakemake 9; one that reads its
+files otherwise does so as always, and the Snakefile reads them again.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ ORIGINAL = getattr(configfile, READER, None)
 
 
 def read_strictly() -> None:
-    """Have Snakemake's reader refuse what ours refuses, in our words."""
+    """Have Snakemake read config files by our reader."""
     if ORIGINAL:
         setattr(configfile, READER, _read)
 
@@ -28,7 +28,7 @@ def _read(source: Any, filetype: str = "Config") -> Any:
     assert ORIGINAL is not None
     if filetype == "Config" and isinstance(source, str | Path):
         try:
-            read_file(Path(source))
+            return read_file(Path(source))
         except ConfigError as error:
             raise WorkflowError(f"The config is not valid:\n{error}") from None
     return ORIGINAL(source, filetype)

@@ -15,6 +15,7 @@ from collateral.config.schema import ALL, BenchmarkConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
+from collateral.contract.selection import PAPER
 from collateral.contract.spelling import nearest, shown, unknown
 from collateral.data._facts import known_classes
 
@@ -27,6 +28,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     if not MODEL.has(benchmark.model):
         yield _no_such(MODEL, benchmark.model, (*where, "model"))
     yield from _weights_errors(benchmark, where)
+    yield from _effect_errors(benchmark, where)
     messages, classes = _data_errors(benchmark, (*where, "data"))
     yield from messages
     if classes is not None:
@@ -55,6 +57,32 @@ def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             yield f"{place}: {shown(str(file))}: one file for all seeds, so without {SEED}"
     if benchmark.base.rename and benchmark.base.weights is None:
         yield f"{key_of((*where, 'base', 'rename'))}: goes with `weights`, which is not given"
+
+
+def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Yield the keys that are given and would change nothing."""
+    base, given = benchmark.base, benchmark.base.model_fields_set
+    for key in ("momentum", "nesterov"):
+        if base.optimizer != "sgd" and key in given and getattr(base, key):
+            place = key_of((*where, "base", key))
+            yield (
+                f"{place}: without effect: it goes with `optimizer: sgd`, and the config says "
+                + (f"{base.optimizer}; leave it out")
+            )
+    if "validation_share" in given and base.checkpoint != "best_validation":
+        yield f"{key_of((*where, 'base', 'validation_share'))}: without effect: it goes with " + (
+            f"`checkpoint: best_validation`, and the config says {base.checkpoint}; leave it out"
+        )
+    if benchmark.select != PAPER and not _is_tuned(benchmark):
+        yield f"{key_of((*where, 'select'))}: {shown(benchmark.select)}: without effect: no " + (
+            "method has a list of values to choose from; give one, or leave it out"
+        )
+
+
+def _is_tuned(benchmark: BenchmarkConfig) -> bool:
+    entries = [benchmark.methods, *(cell.methods for cell in benchmark.cells.values())]
+    values = [value for methods in entries for raw in methods.values() for value in raw.values()]
+    return any(isinstance(value, list) and len(value) > 1 for value in values)
 
 
 def _suffix_errors(file: Path | None, place: str) -> Iterator[str]:

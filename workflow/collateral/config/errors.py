@@ -15,10 +15,13 @@ REASONS = {
     "invalid_key": "a key should be text",
     "list_type": "should be a list",
     "model_type": "should be a mapping",
+    "path_type": "should be a path",
     "too_long": "too many entries; at most {max_length}",
     "too_short": "too few entries; at least {min_length}",
     "tuple_type": "should be a list",
 }
+# What pydantic puts at the end of the place of a value that may be of several types.
+BRANCHES = {"", "bool", "int", "constrained-int", "float", "str"}
 LONGEST_LINE = 900
 Place = tuple[str | int, ...]
 
@@ -64,7 +67,7 @@ def _place(item: dict[str, Any]) -> Place:
         return (*outer[:-1], str(item["input"]))
     if item["type"] == "invalid_key":
         return (*outer, str(last))
-    is_branch = last in {"", "int", "constrained-int", "str"} or "[" in str(last)
+    is_branch = last in BRANCHES or "[" in str(last)
     return tuple(outer) if is_branch and item["type"] != "extra_forbidden" else item["loc"]
 
 
@@ -76,7 +79,7 @@ def _message(
     if kind == "extra_forbidden":
         known = _keys_at(model, place[:-1])
         hint = nearest(place[-1], known)
-        return f"{key}: unknown key (value {value}); allowed: {', '.join(known)}{hint}"
+        return f"{key}: unknown key (value {value}); allowed: {', '.join(known) or 'none'}{hint}"
     if kind == "missing":
         return f"{key}: missing; it has no default"
     if kind == "literal_error":

@@ -19,12 +19,6 @@ def read(path: Path) -> Config:
     return load(read_file(path) or {})
 
 
-def check_files(paths: Iterable[str | Path]) -> None:
-    """Raise a ConfigError where a file says what Snakemake's own reader does not mind."""
-    for path in paths:
-        read_file(Path(path))
-
-
 def load(raw: Mapping[str, Any]) -> Config:
     """Return the checked config, or raise one ConfigError with everything that is wrong."""
     try:

@@ -82,7 +82,7 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         )
     for trial in spec.trials():
         validate(spec, trial, where)
-    # As validation leaves them: YAML reads 1e-3 as text.
+    # As validation leaves them: `'7'` is 7.
     exact = {
         key: [spec.values({key: value})[key] for value in choices] for key, choices in lists.items()
     }

@@ -18,6 +18,7 @@ from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, Us
 from collateral.contract.probes import Probes
 from collateral.contract.selection import PAPER, Rule
 from collateral.contract.shares import share_of
+from collateral.contract.showing import Showing
 from collateral.contract.spelling import plain, shown
 
 ALL = "all"  # in place of a list of methods
@@ -81,7 +82,7 @@ class SupportSizeConfig(Strict):
     """LTD's teacher over a grid of support sizes, without Retrain (the paper, appendix C.5)."""
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
-    # Strict, because YAML's `yes` would else be 1.
+    # Strict, because `true` would else be 1.
     k: tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...] = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "
@@ -190,6 +191,12 @@ class BenchmarkConfig(Strict):
         None,
         description="A pool of shadow models, from each of which every method unlearns: who is "
         "exposed to membership attacks, before and after?",
+    )
+    pictures: Showing | None = Field(
+        None,
+        description="Pictures of examples in results, page and bundle. none: no picture. retained: "
+        "no picture of a forgotten example, nor of a copy of one. all: every picture. Left out: "
+        "`retained` for a forget set of the kind `files` or `where`, else `all`.",
     )
 
     @property

@@ -1,21 +1,63 @@
 """Read a config file strictly: what YAML lets pass in silence is an error that names its line."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer, ComposerError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
+from ruamel.yaml.resolver import VersionedResolver
+from ruamel.yaml.tag import Tag
 
 from collateral.config.errors import ConfigError, Place, key_of
 from collateral.contract.spelling import shown
 
 CORE = "tag:yaml.org,2002:"
 PLAIN = {f"{CORE}{name}" for name in ["null", "bool", "int", "float", "str", "seq", "map", "merge"]}
-GUESSED = {f"{CORE}{name}" for name in ("timestamp", "value")}  # by the look of a text
+# The core schema of YAML 1.2, and merge keys; ruamel.yaml itself would also read 1_000 as a number.
+SCHEMA = re.compile(
+    r"""(?P<null>~|null|Null|NULL|)
+    |(?P<bool>true|True|TRUE|false|False|FALSE)
+    |(?P<int>[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)
+    |(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?
+        |[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))
+    |(?P<merge><<)""",
+    re.VERBOSE,
+)
+LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
 CODE = "__use_yte__"  # by which Snakemake would run expressions that stand in a config
 # No config comes near; aliases of aliases make a few lines a value that fills the memory.
 DEEPEST, MOST_VALUES = 50, 100_000
 TOO_DEEP = f"values are nested more than {DEEPEST} deep"
+
+
+class _Resolver(VersionedResolver):
+    """Tells numbers from text as YAML 1.2 does, whatever version a file declares."""
+
+    processing_version = (1, 2)
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
+        """Return the tag of a value."""
+        if kind is not ScalarNode or not implicit[0]:
+            return super().resolve(kind, value, implicit)
+        found = SCHEMA.fullmatch(value)
+        return Tag(suffix=f"{CORE}{found.lastgroup if found else 'str'}")
+
+
+class _Composer(Composer):
+    """Refuses a second anchor of the same name, as Snakemake's reader does."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Return the next node."""
+        event = self.parser.peek_event()
+        if event.anchor in self.anchors and not isinstance(event, AliasEvent):
+            problem = f"found duplicate anchor {event.anchor!r}"
+            raise ComposerError(None, None, problem, event.start_mark)
+        return super().compose_node(parent, index)
 
 
 def read_file(path: Path) -> Any:
@@ -47,18 +89,19 @@ def parse(text: str) -> Any:
 
 def _parse_yaml(text: str) -> Any:
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
+        yaml = YAML(typ="safe", pure=True)
+        yaml.Resolver, yaml.Composer = _Resolver, _Composer
+        node = yaml.compose(text)
         if node is None:
             return None
-        if found := _Look(loader).problems_of(node):
+        if found := _Look(yaml.constructor).problems_of(node):
             raise ConfigError(found)
-        return loader.construct_document(node)
-    except yaml.MarkedYAMLError as error:
+        return yaml.constructor.construct_document(node)
+    except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ": ".join(filter(None, (error.context, error.problem)))
         raise ConfigError([f"line {mark.line + 1 if mark else 1}: {_one_line(problem)}"]) from None
-    except yaml.YAMLError as error:
+    except YAMLError as error:
         raise ConfigError([_one_line(error)]) from None
     except RecursionError:
         raise ConfigError([TOO_DEEP]) from None
@@ -67,18 +110,18 @@ def _parse_yaml(text: str) -> Any:
 class _Look:
     """A look at a document before anything is made of it."""
 
-    def __init__(self, loader: yaml.SafeLoader) -> None:
-        self.loader = loader
+    def __init__(self, constructor: Any) -> None:
+        self.constructor = constructor
         self.problems: list[str] = []
         self.sizes: dict[int, int | None] = {}  # values in a node; None while it is looked at
 
-    def problems_of(self, node: yaml.Node) -> list[str]:
+    def problems_of(self, node: Node) -> list[str]:
         """Return what is wrong with a document, a line each."""
         if self._size(node, ()) > MOST_VALUES and not self.problems:
             self.problems.append(f"its aliases make more than {MOST_VALUES} values of it")
         return self.problems
 
-    def _size(self, node: yaml.Node, place: Place) -> int:
+    def _size(self, node: Node, place: Place) -> int:
         """Return how many values a node stands for; an alias is the node that it names."""
         size = self.sizes.get(id(node), 0)
         if size is None:
@@ -88,24 +131,26 @@ class _Look:
             size = self.sizes[id(node)] = self._look(node, place)
         return size or 0
 
-    def _look(self, node: yaml.Node, place: Place) -> int:
+    def _look(self, node: Node, place: Place) -> int:
         if len(place) > DEEPEST:
             raise RecursionError
         if node.tag not in PLAIN:
-            self._note(node, place, _about_tag(node))
-        elif isinstance(node, yaml.ScalarNode):
+            tag = shown(str(node.tag).replace(CORE, "!!"))
+            allowed = "values are text, numbers, lists and mappings"
+            self._note(node, place, f"the tag {tag} is not allowed; {allowed}")
+        elif isinstance(node, ScalarNode):
             self._value(node, place)
-        elif isinstance(node, yaml.MappingNode):
+        elif isinstance(node, MappingNode):
             return 1 + self._mapping(node, place)
         else:
             items = enumerate(node.value)
             return 1 + sum(self._size(item, (*place, index)) for index, item in items)
         return 1
 
-    def _mapping(self, node: yaml.MappingNode, place: Place) -> int:
+    def _mapping(self, node: MappingNode, place: Place) -> int:
         size, lines = 0, dict[Any, int]()
         for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
+            if not isinstance(key_node, ScalarNode):
                 self._note(key_node, place, "a key is a list or a mapping; it should be text")
                 continue
             here = (*place, key_node.value)
@@ -117,12 +162,14 @@ class _Look:
             size += self._size(value_node, here)
         return size
 
-    def _value(self, node: yaml.ScalarNode, place: Place) -> Any:
+    def _value(self, node: ScalarNode, place: Place) -> Any:
         """Return what a scalar means."""
         if node.tag not in PLAIN or node.tag == f"{CORE}merge":
             return node.value
+        if node.style is None and node.tag != f"{CORE}str" and LEADING_ZERO.match(node.value):
+            self._note(node, place, f"{node.value}: a number with a leading zero; put it in quotes")
         try:
-            value = self.loader.construct_object(node)
+            value = self.constructor.construct_object(node)
             # Errors as well: a number of more than 4,300 digits, and half of a character.
             str(value).encode("utf-16", "surrogatepass").decode("utf-16")
             return value
@@ -130,17 +177,10 @@ class _Look:
             self._note(node, place, f"{shown(node.value)} does not read as {node.tag[len(CORE) :]}")
             return node.value
 
-    def _note(self, node: yaml.Node, place: Place, problem: str) -> None:
+    def _note(self, node: Node, place: Place, problem: str) -> None:
         message = f"line {node.start_mark.line + 1}: {key_of(place) or 'config'}: {problem}"
         if message not in self.problems:
             self.problems.append(message)
-
-
-def _about_tag(node: yaml.Node) -> str:
-    name = node.tag.replace(CORE, "!!")
-    if node.tag in GUESSED and isinstance(node, yaml.ScalarNode):
-        return f"{shown(node.value)} is a {name[2:]} to YAML; put it in quotes"
-    return f"the tag {shown(name)} is not allowed; values are text, numbers, lists and mappings"
 
 
 def _one_line(problem: Any) -> str:

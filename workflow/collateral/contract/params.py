@@ -25,15 +25,15 @@ MOST = 10**9  # of whole numbers: far above what is meant, far below where arith
 TOUCHABLE = ("retain", "forget images", "forget labels")  # what a method may say that it reads
 
 
-def no_yes_or_no(value: Any) -> Any:
+def not_boolean(value: Any) -> Any:
     """Refuse true and false, which Python, and so pydantic, takes for 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("should be a number; yes, no, true and false are none")
+        raise ValueError("should be a number, not true or false")
     return value
 
 
-def no_bare_yes_or_no(value: Any) -> Any:
-    """Refuse true and false, where a class called yes or no is meant."""
+def name_or_index(value: Any) -> Any:
+    """Refuse true and false, where a class of that name is meant."""
     if isinstance(value, bool):
         raise ValueError(f"should be a name or an index; {IN_QUOTES}")
     return value
@@ -52,12 +52,12 @@ def can_be_looked_for(value: Path) -> Path:
 
 Whole = Annotated[int, Field(le=MOST)]
 ClassLabel = Annotated[
-    str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(no_bare_yes_or_no)
+    str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(name_or_index)
 ]
 Epochs = Annotated[int, Field(le=10**6)]
 # As numpy and scikit-learn take them; files of results hold no larger ones.
-Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(no_yes_or_no)]
-Share = Annotated[float, Field(gt=0, le=1), BeforeValidator(no_yes_or_no)]
+Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(not_boolean)]
+Share = Annotated[float, Field(gt=0, le=1), BeforeValidator(not_boolean)]
 UserPath = Annotated[Path, AfterValidator(can_be_looked_for)]
 
 
@@ -68,9 +68,13 @@ class Strict(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_yes_for_a_number(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) and _takes_numbers(cls, str(info.field_name)):
-            return no_yes_or_no(value)
+    def _booleans_are_true_and_false(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse true for a number, and 1 or `yes`, which pydantic would take, for true."""
+        known = _types(cls, str(info.field_name))
+        if known & {int, float} and not known & {bool, str}:
+            return not_boolean(value)
+        if known <= {bool, types.NoneType} and type(value) not in known:
+            raise ValueError("should be true or false")
         return value
 
     @field_validator("*")
@@ -83,15 +87,18 @@ class Strict(BaseModel):
 
 
 @cache
-def _takes_numbers(model: type[BaseModel], field: str) -> bool:
-    """Tell whether a field is a number, and neither a name nor a yes or no."""
+def _types(model: type[BaseModel], field: str) -> frozenset[Any]:
+    """Return the types that a field may have."""
     waiting, found = [model.model_fields[field].annotation], []
     while waiting:
         annotation: Any = waiting.pop()
-        is_union = get_origin(annotation) in {Union, types.UnionType}
-        waiting += get_args(annotation) if is_union else []
-        found.append(annotation.__origin__ if hasattr(annotation, "__metadata__") else annotation)
-    return (int in found or float in found) and not {bool, str} & {*found}
+        if hasattr(annotation, "__metadata__"):
+            waiting.append(annotation.__origin__)
+        elif get_origin(annotation) in {Union, types.UnionType}:
+            waiting += get_args(annotation)
+        else:
+            found.append(annotation)
+    return frozenset(found)
 
 
 class MethodParams(Strict):
@@ -203,7 +210,7 @@ class TrainingParams(Strict):
         0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
     )
     precision: Literal["float32", "bfloat16", "float16"] = Field(
-        "float32", description="Mixed precision, on GPUs only."
+        "float32", description="Mixed precision, on GPUs only; on a CPU, the log says float32."
     )
     compile: bool = Field(
         False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."

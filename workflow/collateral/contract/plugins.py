@@ -1,12 +1,14 @@
 """Find methods, models, data sets and findings by name: the folder or file of that name is it.
 
-It lies in the package or under `plugins:`; what begins with _ serves the others and is none.
+It lies in the package, in the plug-in that ships with it (workflow/paper) or in a folder under
+`plugins:`. Names that begin with _ are helpers and no plug-ins.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import traceback
 from collections.abc import Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
@@ -15,10 +17,32 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import collateral
 from collateral.contract.spelling import looked_for, unknown
 
 if TYPE_CHECKING:
     from collateral.contract.params import MethodParams
+
+
+PACKAGE = Path(collateral.__file__).parent
+SHIPPED = "paper"  # the plug-in that ships; also the import name of its modules
+
+
+@cache
+def shipped_folder() -> Path | None:
+    """Return the folder of the plug-in that ships, whose modules can then be imported."""
+    # In the wheel it is beside the rules, in a checkout beside the package.
+    for folder in (PACKAGE / "_workflow/workflow", PACKAGE.parent):
+        if (folder / SHIPPED / "__init__.py").is_file():
+            if str(folder) not in sys.path:
+                sys.path.insert(0, str(folder))
+            return folder / SHIPPED
+    return None
+
+
+def is_shipped(file: Path) -> bool:
+    """Tell whether a file is of the package or of the plug-in that ships."""
+    return any(file.is_relative_to(folder) for folder in (PACKAGE, shipped_folder()) if folder)
 
 
 class PluginError(ValueError):
@@ -35,19 +59,35 @@ class Kind:
     folder: str  # in a folder of plug-ins; empty: it cannot be plugged in
 
     @cached_property
+    def shipped(self) -> tuple[str, ...]:
+        """The folders that ship: the package's own and, if it has one, that of the plug-in."""
+        plug_in = shipped_folder()
+        inner = [plug_in / self.folder] if plug_in and self.folder else []
+        own = import_module(self.package).__path__[0]
+        return own, *(str(folder) for folder in inner if folder.is_dir())
+
+    @cached_property
     def paths(self) -> MutableSequence[str]:
-        """The folders that it is looked for in, the package's own first."""
-        return import_module(self.package).__path__
+        """The folders that are searched: those that ship, then those under `plugins:`."""
+        paths: MutableSequence[str] = import_module(self.package).__path__
+        paths.extend(self.shipped[1:])
+        return paths
 
     @cached_property
     def own(self) -> dict[str, str]:
-        """The package's own, by name; a file may serve several names, which `NAMES` lists."""
+        """The names that ship; a file may serve several names, which `NAMES` lists."""
         listed: dict[str, str] = getattr(import_module(self.package), "NAMES", {})
-        return listed or {name: name for name in _found(self.paths[0], self.pattern)}
+        names = sorted(name for path in self.shipped for name in _found(path, self.pattern))
+        return listed or {name: name for name in names}
+
+    @property
+    def plugged_paths(self) -> Sequence[str]:
+        """The folders under `plugins:`."""
+        return self.paths[len(self.shipped) :]
 
     @property
     def taken(self) -> set[str]:
-        """What no plug-in may be called: the package's own, and its files and folders."""
+        """The names that no plug-in may have: those that ship, and those of the package's files."""
         return {*self.own, *(path.stem for path in Path(self.paths[0]).iterdir())}
 
     @cached_property
@@ -64,7 +104,7 @@ class Kind:
 
     def names(self) -> list[str]:
         """Return the names of all there are, the package's own first, families apart."""
-        plugged = (name for path in self.paths[1:] for name in _found(path, self.pattern))
+        plugged = (name for path in self.plugged_paths for name in _found(path, self.pattern))
         return [*self.own, *sorted(plugged)]
 
     def module(self, name: str, part: str = "") -> str:
@@ -83,7 +123,7 @@ class Kind:
         except Exception as error:
             if not self.is_plugged_in(name):
                 raise
-            raise PluginError(f"plugins: {told(error, self.paths[1:])}") from error
+            raise PluginError(f"plugins: {told(error, self.plugged_paths)}") from error
 
     def is_plugged_in(self, name: Any) -> bool:
         """Tell whether there is one of that name, and it is not the package's own."""
@@ -93,10 +133,13 @@ class Kind:
         """Return "no method 'sdd'; known: ...", and what a folder of that name lacks to be one."""
         if family := self._family(name):
             return str(self._knowing(family).no_such(name))
-        folders = [Path(path) / str(name) for path in self.paths[1:] if "/" in self.pattern]
+        members = [f"{prefix}{str(name).lower()}" for prefix in self.families]
+        meant = [member for member in members if self.has(member)]
+        known = [*self.names(), *(f"{prefix}<name>" for prefix in self.families)]
+        folders = [Path(path) / str(name) for path in self.plugged_paths if "/" in self.pattern]
         lacking = [folder for folder in folders if folder.is_dir()]
         hint = f"; '{lacking[0]}' has no {Path(self.pattern).name}" if lacking else ""
-        return unknown(self.what, name, self.names()) + hint
+        return unknown(self.what, name, known, meant) + hint
 
     def _family(self, name: Any) -> str:
         """Return the prefix of a name, or nothing."""
@@ -118,6 +161,8 @@ FORGET = Kind("kind of forget set", "collateral.data.forget", "*.py", "forget")
 MODEL = Kind("model", "collateral.models", "*.py", "models")
 FINDING = Kind("finding", "collateral.findings", "*/__init__.py", "findings")
 KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
+# Not in KINDS: stages come with the package and the plug-in that ships, not from `plugins:`.
+STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
 PARTS = ("numbers", "table", "figure", "words", "chart")  # that a finding may have
 
 

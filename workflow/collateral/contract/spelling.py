@@ -1,12 +1,13 @@
 """What was probably meant by a name that nobody knows, and how a name stands in a message."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 SHOWN_LENGTH = 60
-IN_QUOTES = "to YAML yes and no are true and false: put such a name in quotes"
+MOST_LISTED = 20
+IN_QUOTES = "true and false are not text: put such a name in quotes"
 
 
 def nearest(word: str | int, known: Iterable[str]) -> str:
@@ -22,11 +23,17 @@ def closest(word: str | int, known: Iterable[str], count: int = 3) -> list[str]:
     return [plain(spelling[name]) for name in close]
 
 
-def unknown(what: str, word: Any, known: Iterable[str]) -> str:
-    """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?"."""
+def unknown(what: str, word: Any, known: Iterable[str], meant: Sequence[str] = ()) -> str:
+    """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?", or what is surely meant."""
     known = list(known)
-    listed = ", ".join(map(plain, known[:20])) + (", ..." if len(known) > 20 else "")
-    return f"no {what} {shown(str(word))}; known: {listed}{nearest(word, known)}"
+    hint = nearest(word, known) if not meant else f"; did you mean {meant[0]}?"
+    return f"no {what} {shown(str(word))}; {listed('known', known)}{hint}"
+
+
+def listed(what: str, names: Sequence[str]) -> str:
+    """Return "known: scrub, ssd", of which there may be none, or too many."""
+    more = ", ..." if len(names) > MOST_LISTED else ""
+    return f"{what}: {', '.join(map(plain, names[:MOST_LISTED])) or 'none'}{more}"
 
 
 def plain(name: str) -> str:

@@ -33,7 +33,10 @@ def size_of(name: str, options: DataOptions) -> DatasetSize:
         raise ValueError(f"data.name: '{name}' does not tell how much data it has")
     size: DatasetSize = module.INFO.size or module.size(options)
     wanted = range(size.num_classes) if options.classes is None else options.classes
-    kept = class_indices(wanted, size.class_names)
+    try:
+        kept = class_indices(wanted, size.class_names)
+    except ValueError as error:
+        raise ValueError(f"data.classes: {error}") from None
 
     def cut(counts: tuple[int, ...], limit: int | None) -> tuple[int, ...]:
         return tuple(counts[i] if limit is None else min(counts[i], limit) for i in kept)

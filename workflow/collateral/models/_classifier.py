@@ -22,11 +22,17 @@ class Classifier(nn.Module):
     std: Tensor
 
     def __init__(
-        self, info: ImageInfo, body: nn.Module, head: nn.Linear, names: Names = as_they_are
+        self,
+        info: ImageInfo,
+        body: nn.Module,
+        head: nn.Linear,
+        names: Names = as_they_are,
+        own_names: Names = as_they_are,
     ) -> None:
         """Put the normalisation of `info` before `body`, and `head` after it."""
         super().__init__()
         self.names = names  # from a weight's name in a model that was taken apart to its name here
+        self.own_names = own_names  # the inverse
         # Constants of the data set, which every build sets from `info`: kept out of the state
         # dict, so that it holds the learned state alone and nothing that edits weights meets them.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)

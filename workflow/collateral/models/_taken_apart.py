@@ -14,6 +14,7 @@ from collateral.models._classifier import Classifier
 from collateral.models._evaluating import evaluating
 
 BODY = "body.inner."
+HEAD = "head."
 ROUNDING = 1e-4  # of the largest logit, between two ways to the same
 
 Embed = Callable[[Any, Tensor], Tensor]  # from a model without its head, and images, to features
@@ -43,7 +44,8 @@ def classifier_of(inner: nn.Module, path: str, embed: Embed, info: ImageInfo) ->
         expected = inner(image)
         _replace(inner, path, nn.Identity())
         _check(head, embed(inner, image), expected, info)
-    return Classifier(info, Body(inner, embed), head, partial(_renamed, path))
+    names = partial(_renamed, path), partial(_restored, path)
+    return Classifier(info, Body(inner, embed), head, *names)
 
 
 def _check(head: nn.Linear, features: Tensor, expected: Tensor, info: ImageInfo) -> None:
@@ -60,8 +62,15 @@ def _check(head: nn.Linear, features: Tensor, expected: Tensor, info: ImageInfo)
 def _renamed(path: str, name: str) -> str:
     """Return what a weight of the whole model is called in the Classifier."""
     if name.startswith(f"{path}."):
-        return "head." + name.removeprefix(f"{path}.")
+        return HEAD + name.removeprefix(f"{path}.")
     return BODY + name
+
+
+def _restored(path: str, name: str) -> str:
+    """Return the name in the whole model of a weight of the Classifier."""
+    if name.startswith(HEAD):
+        return f"{path}." + name.removeprefix(HEAD)
+    return name.removeprefix(BODY)
 
 
 def _replace(inner: nn.Module, path: str, module: nn.Module) -> None:

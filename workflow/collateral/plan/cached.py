@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collateral.plan import paths
-from collateral.plan.evaluation import EvaluationJob
+from collateral.plan.comparison import compare
+from collateral.plan.evaluation import EvaluationJob, PicturesJob
 from collateral.plan.grid import Benchmark
 from collateral.results import layout
 
@@ -22,6 +23,7 @@ HOW = {
     "data": "read the data set again and train everything anew",
     "split": "choose the forget set again and train all of the cell anew",
     "neighbours": "make it",
+    "pictures": "make it",
     "base": "train it, and all that starts from it,",
     "retrain": "train it",
     "unlearn": "train it",
@@ -81,10 +83,33 @@ def missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
 
 def complaint(files: list[Needed]) -> str:
     """Return a line for each of the first that are missing, and how many there are."""
-    lines = [one.remedy for one in files[:MOST_NAMED]]
-    more = len(files) - MOST_NAMED
-    lines += [f"... and {more} more"] if more > 0 else []
-    return "\n".join([*lines, f"{len(files)} missing: no table, figure or page was made"])
+    lines = [one.remedy for one in files]
+    return _first_lines(lines, f"{len(files)} missing: no table, figure or page was made")
+
+
+def stale_complaint(lines: list[str]) -> str:
+    """Return a line for each of the first differences from the plan, and how many there are."""
+    end = (
+        f"{len(lines)} differences from the plan (`make run` runs these jobs again): "
+        "no table, figure or page was made"
+    )
+    return _first_lines(lines, end)
+
+
+def _first_lines(lines: list[str], end: str) -> str:
+    more = len(lines) - MOST_NAMED
+    rest = [f"... and {more} more"] if more > 0 else []
+    return "\n".join([*lines[:MOST_NAMED], *rest, end])
+
+
+def stale(benchmarks: Iterable[Benchmark]) -> list[str]:
+    """Return a line for each value in which finished jobs differ from the plan."""
+    found = []
+    for benchmark in benchmarks:
+        folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))
+        different = compare(benchmark, folder).different
+        found += [f"{folder / name}: {line}" for name, lines in different.items() for line in lines]
+    return found
 
 
 def lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
@@ -104,10 +129,10 @@ def _lost(benchmark: Benchmark) -> Iterator[str]:
         if was_whole or Path(one.path).parent.exists():
             yield one.path
     if Path(paths.CHECKED.format(benchmark=benchmark.name)).exists():
-        yield from (path for path in _presented(benchmark) if not Path(path).exists())
+        yield from (path for path in presented(benchmark) if not Path(path).exists())
 
 
-def _presented(benchmark: Benchmark) -> Iterator[str]:
+def presented(benchmark: Benchmark) -> Iterator[str]:
     """Yield what the presenting rules make."""
     for cell in benchmark.cells:
         yield from (path.format(benchmark=benchmark.name, cell=cell) for path in paths.OF_CELLS)
@@ -119,6 +144,10 @@ def _of_cell(job: EvaluationJob) -> Iterator[Needed]:
     yield Needed(split, "split")
     for path in (paths.NEIGHBOURS, paths.NEIGHBOURS_RECORD):
         yield Needed(job.path(path), "neighbours", (job.path(paths.DATA), split, *job.embeddings))
+    withheld = PicturesJob(job.benchmark, job.cell).withheld
+    for path in (paths.PICTURES, paths.PICTURES_RECORD):
+        made_of = (job.path(paths.DATA), job.path(paths.NEIGHBOURS), *withheld)
+        yield Needed(job.path(path), "pictures", made_of)
 
 
 Folder = tuple[str, tuple[str, tuple[str, ...]]]

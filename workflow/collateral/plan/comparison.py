@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from collateral.plan.evaluation import NeighboursJob, PicturesJob
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs import BaseJob, BenchmarkJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.method_jobs import UnlearnJob, support_size_job, teacher_job, tune_job
@@ -29,18 +30,18 @@ class Comparison:
 
 def compare(benchmark: Benchmark, folder: Path) -> Comparison:
     """Compare all jobs of a benchmark that have a record with the plan."""
-    jobs = dict(_records(benchmark))
+    jobs = dict(records(benchmark))
     different, missing = {}, []
     for name, job in jobs.items():
         if not (folder / name).exists():
             missing.append(name)
-        elif lines := list(_differences(job, name, folder)):
+        elif lines := record_differences(job, name, folder):
             different[name] = lines
     found = (path.relative_to(folder).as_posix() for path in folder.rglob(layout.RECORD))
     return Comparison(different, missing, sorted(n for n in found if n not in jobs and _is_job(n)))
 
 
-def _records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
+def records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
     """Yield every job with the record, below the benchmark's folder, that says what it was."""
     yield layout.DATA_RECORD, DataJob(benchmark)
     for seed in benchmark.base_seeds():
@@ -49,6 +50,8 @@ def _records(benchmark: Benchmark) -> Iterator[tuple[str, BenchmarkJob]]:
         yield _record(layout.SHADOW, member=member), ShadowJob(benchmark, member)
     for name, cell in benchmark.cells.items():
         yield layout.SPLIT.format(cell=name), SplitJob(benchmark, cell)
+        yield layout.NEIGHBOURS_RECORD.format(cell=name), NeighboursJob(benchmark, cell)
+        yield layout.PICTURES_RECORD.format(cell=name), PicturesJob(benchmark, cell)
         if cell.teacher:
             yield _record(layout.TEACHER, cell=name), teacher_job(benchmark, cell)
         for method in cell.tuned:
@@ -83,14 +86,30 @@ def _is_job(record: str) -> bool:
     return {layout.PREPARED, layout.TABLES, layout.FIGURES}.isdisjoint(Path(record).parts)
 
 
-def _differences(job: BenchmarkJob, name: str, folder: Path) -> Iterator[str]:
+def record_differences(job: BenchmarkJob, name: str, folder: Path) -> list[str]:
+    """Return how the record of a finished job differs from the plan, one line per field."""
     said = read_sealed(folder / name)
     said[INPUTS] = sorted(place for place in said.get(INPUTS, {}) if not _is_shared(place))
-    if isinstance(job, SplitJob):
-        said = said["chosen"]
-    planned = planned_record(job, name, said, folder)
-    for key, value, other in differing({key: said.get(key) for key in planned}, planned):
-        yield f"{key}: {value}, planned {other}"
+    try:
+        planned = planned_record(job, name, said, folder)
+    except (KeyError, TypeError, ValueError):  # written by another version
+        return ["it cannot be compared: another version wrote it"]
+    found = differing({key: said.get(key) for key in planned}, planned)
+    return [f"{key}: {value}, planned {other}" for key, value, other in found]
+
+
+def describe(folder: Path, found: Comparison) -> Iterator[str]:
+    """Yield what a run will make again, and how much is not there at all."""
+    for name, lines in found.different.items():
+        yield from (f"{folder / name}: {line}" for line in lines)
+    if found.different:
+        yield f"{folder}: not as planned: {len(found.different)}; a run makes these again"
+    if found.missing:
+        yield f"{folder}: planned and not there: {len(found.missing)}, as {found.missing[0]}"
+    if found.unplanned:
+        yield f"{folder}: there and not planned: {len(found.unplanned)}, as {found.unplanned[0]}"
+    if not (found.different or found.missing):
+        yield f"{folder}: all as planned"
 
 
 def _is_shared(place: str) -> bool:

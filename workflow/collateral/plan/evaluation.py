@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Iterable
 
 from collateral.contract.attacks import MIA
+from collateral.contract.showing import ALL_PICTURES, Showing
 from collateral.plan import paths
+from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs import CellJob
 from collateral.results import layout
 
@@ -76,3 +78,33 @@ class EvaluationJob(CellJob):
         if self.benchmark.reference != layout.RETRAIN:
             lists["--reference"] = [self.benchmark.reference]
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
+
+
+class NeighboursJob(EvaluationJob):
+    """Similarities alone, which need the data set and the base models' embeddings."""
+
+    @property
+    def code(self) -> str:
+        """The code that computes them."""
+        return stage_code("neighbours")
+
+
+class PicturesJob(CellJob):
+    """The images of a cell that its page may show."""
+
+    @property
+    def keep(self) -> Showing:
+        """Which pictures of examples may be kept."""
+        return self.cell.pictures
+
+    @property
+    def withheld(self) -> list[str]:
+        """The forget sets, also of other cells, whose examples no page may show."""
+        cells = self.benchmark.cells.values()
+        names = [cell.name for cell in cells if cell.pictures != ALL_PICTURES]
+        return [paths.SPLIT.format(benchmark=self.benchmark.name, cell=name) for name in names]
+
+    @property
+    def code(self) -> str:
+        """The code that takes them from the data set."""
+        return stage_code("pictures")

@@ -15,8 +15,10 @@ from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceF
 from pathlib import Path
 
 import collateral
+from collateral.contract.plugins import SHIPPED, STAGE, shipped_folder
 
 PACKAGE = "collateral"
+ROOTS = (f"{PACKAGE}.", f"{SHIPPED}.")  # of modules that count
 # No result depends on these. They declare what is on the command line or is looked up by name; or
 # keep the books: names of files, options, costs, the wording of errors, which GPU is taken.
 UNCOUNTED = frozenset(
@@ -50,7 +52,7 @@ def fingerprint(modules: Iterable[str]) -> str:
 @cache
 def stage_code(stage: str, *modules: str) -> str:
     """Return the fingerprint of a stage and of the modules that it will look up by name."""
-    return fingerprint([f"{PACKAGE}.stages.{stage}", *modules])
+    return fingerprint([STAGE.module(stage), *modules])
 
 
 def files_hash(folder: Path, pattern: str) -> str:
@@ -115,14 +117,14 @@ class _Code(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> ast.AST | None:
-        inner = [alias for alias in node.names if alias.name.startswith(f"{PACKAGE}.")]
+        inner = [alias for alias in node.names if alias.name.startswith(ROOTS)]
         self.imports += [(alias.asname or "", [alias.name]) for alias in inner]
         node.names = [alias for alias in node.names if alias not in inner]
         return node if node.names else None
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         module = node.module or ""
-        if module.split(".")[0] != PACKAGE:
+        if not f"{module}.".startswith(ROOTS):
             return node
         for alias in node.names:
             # `from collateral.results import files` names a module, or something within one.
@@ -145,6 +147,9 @@ def find_module(module: str) -> ModuleSpec | None:
     """Find a module of the package, plug-ins included, and import nothing on the way."""
     if module == PACKAGE:
         return collateral.__spec__
+    if module == SHIPPED:
+        folder = shipped_folder()
+        return _finder(str(folder.parent)).find_spec(module) if folder else None
     above, _, _ = module.rpartition(".")
     spec = find_module(above)
     # A folder of plug-ins is on the path of the imported package alone.

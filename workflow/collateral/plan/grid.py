@@ -15,6 +15,7 @@ from collateral.config.weights import GivenParams
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import METHOD, params_class, prepare_class, prepared_name
 from collateral.contract.selection import TEACHER
+from collateral.contract.showing import default_showing
 from collateral.results import layout
 
 
@@ -113,6 +114,7 @@ class Cell:
         """Expand methods, controls and sweeps."""
         self.name = name
         self.forget = forget
+        self.pictures = benchmark.pictures or default_showing(forget.kind)
         specs = _specs(name, benchmark)
         self.sweeps = {
             key: _sweep(specs[sweep.method], sweep)

@@ -11,6 +11,7 @@ from collateral.config.schema import BenchmarkConfig
 from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import params_class, prepare_values
 from collateral.plan import paths
+from collateral.plan.evaluation import NeighboursJob, PicturesJob
 from collateral.plan.jobs import (
     BaseJob,
     BenchmarkJob,
@@ -35,6 +36,7 @@ from collateral.results.chain import INPUTS, content_hash
 from collateral.results.files import read_json
 
 Said = dict[str, Any]
+LISTED = "sha256"  # in the record of a forget set from a list: the hash of the list
 REPLACED = ("search", *SUPPORT)  # by teachers on supports of every size
 
 
@@ -42,9 +44,14 @@ def planned_record(job: BenchmarkJob, name: str, said: Said, folder: Path) -> Sa
     """Return what a record would say if the job ran now, as far as the plan tells."""
     match job:
         case DataJob():
-            return {"name": job.name, "options": json.loads(job.options)}
+            options = json.loads(job.options)
+            return {"name": job.name, "options": options, "code": job.code}
         case SplitJob():
-            return {"kind": job.kind, **_comparable(job.cell.forget.params, said)}
+            return _split(job, said["chosen"])
+        case NeighboursJob():
+            return _similarities(job)
+        case PicturesJob():
+            return _pictures(job)
         case MethodJob():
             return _of_kind(job, said, folder)
     return _of_model(job, name, said)
@@ -93,9 +100,27 @@ def _of_kind(job: MethodJob, said: Said, folder: Path) -> Said:
     raise AssertionError(job)
 
 
-def _comparable(params: Mapping[str, Any], chosen: Said) -> Said:
+def _split(job: SplitJob, chosen: Said) -> Said:
     """Return what the record of a forget set repeats; a class by number has its name there."""
-    return {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
+    params = job.cell.forget.params
+    same = {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
+    planned = {**chosen, "kind": job.kind, **same}
+    # A list that is gone is not asked: figures come from the cache, without it.
+    if LISTED in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
+        planned[LISTED] = content_hash(file)
+    return {"code": job.code, "chosen": planned}
+
+
+def _similarities(job: NeighboursJob) -> Said:
+    split = layout.SPLIT.format(cell=job.cell.name)
+    inputs = sorted({layout.DATA, split, *_below(job, job.embeddings)})
+    return {"seeds": [*job.benchmark.seeds], "code": job.code, INPUTS: inputs}
+
+
+def _pictures(job: PicturesJob) -> Said:
+    neighbours = layout.NEIGHBOURS.format(cell=job.cell.name)
+    inputs = sorted({layout.DATA, neighbours, *_below(job, job.withheld)})
+    return {"keep": job.keep, "code": job.code, INPUTS: inputs}
 
 
 def _trained(job: BaseJob | RetrainJob, name: str, said: Said) -> Said:

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-import collateral
-from collateral.contract.plugins import FINDING, METHOD, MODEL, PARTS, told
+from collateral.contract.plugins import FINDING, METHOD, MODEL, PARTS, is_shipped, told
 from collateral.models._facts import declared_work
 from collateral.plan.fingerprint import PACKAGE, find_module, fingerprint
 
-OWN = Path(collateral.__file__).parent
 FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
 
 
@@ -66,7 +64,7 @@ def _without_fingerprint(module: str, file: Path) -> Iterator[str]:
 def _broken(module: str, seen: set[str], *, with_packages: bool) -> Iterator[str]:
     """Yield what cannot be read, and imports of what is not there."""
     file = _file(module)
-    if file is None or file.is_relative_to(OWN):
+    if file is None or is_shipped(file):
         return
     try:
         tree = _parsed(file)

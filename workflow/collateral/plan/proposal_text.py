@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import yaml
-
+from collateral.config.errors import ConfigError
+from collateral.config.yaml import parse
 from collateral.plan.proposal import Proposal
 
 
@@ -93,20 +93,12 @@ def _flow(value: Any) -> str:
     if isinstance(value, str):
         return value if _is_plain(value) else json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
-        return _number(value)
+        return format(value, "g")
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def _is_plain(text: str) -> bool:
     try:
-        return bool(yaml.safe_load(f"{{a: {text}}}") == {"a": text})
-    except yaml.YAMLError:
+        return bool(parse(f"{{a: {text}}}") == {"a": text})
+    except ConfigError:
         return False
-
-
-def _number(value: float) -> str:
-    """Write a float as YAML 1.1 knows it: 1e-04 would be text."""
-    text = format(value, "g")
-    return (
-        text if "e" not in text else f"{float(text.partition('e')[0]):.1f}e{text.partition('e')[2]}"
-    )

@@ -13,18 +13,28 @@ from collateral.data._facts import problem_of
 from collateral.plan import paths
 from collateral.plan.asked import asked_of_retained, asked_of_shadows
 from collateral.plan.evaluation import EvaluationJob
-from collateral.plan.grid import Benchmark
+from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs import BaseJob, CellJob, DataJob, GivenJob, RetrainJob, SplitJob
 from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
+from collateral.plan.weights_fit import OwnFile, misfits
 from collateral.plan.workload import SizeUnknownError, data_options, workload_of
 
+# What `classes` and `fractions` are called in a cell of theirs.
+OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
 
-def check_plan(grid: Mapping[str, Benchmark], *, runs_here: bool = True) -> None:
-    """Raise one ConfigError with all that would end a job; packages count where jobs run here."""
+
+def check_plan(
+    grid: Mapping[str, Benchmark], *, runs_here: bool = True, is_first: bool = True
+) -> None:
+    """Raise one ConfigError with all that would end a job.
+
+    Packages count where jobs run here; weights are compared with the model by the first process of
+    a run, and not by its jobs once more.
+    """
     messages = [f"plugins: {problem}" for problem in finding_errors()]
     for benchmark in grid.values():
         messages += [f"plugins: {problem}" for problem in _code_errors(benchmark, runs_here)]
-        messages += _weights_errors(benchmark)
+        messages += _weights_errors(benchmark, compare=runs_here and is_first)
         messages += _data_errors(benchmark)
     for cell_job in (CellJob(b, cell) for b in grid.values() for cell in b.cells.values()):
         messages += [*_file_errors(cell_job), *_size_errors(cell_job), *_forget_errors(cell_job)]
@@ -76,35 +86,41 @@ def _run_outputs(benchmark: Benchmark, method: str) -> Iterator[str]:
             yield job.path(paths.EXPOSED, run=run.name)
 
 
-def _weights_errors(benchmark: Benchmark) -> Iterator[str]:
-    """Yield the user's files of weights that are not there, where a job will read them."""
-    for place, file in _own_weights(benchmark):
-        if file is not None and not file.expanduser().is_file():
-            key = f"benchmarks.{benchmark.name}.{place}"
-            yield f"{key}: {str(file)!r}: there is no such file{looked_for(file)}"
+def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
+    """Yield the user's files of weights that are not there or do not fit, where jobs will read."""
+    files = [*dict.fromkeys(_own_weights(benchmark))]
+    missing = [one for one in files if not one.file.expanduser().is_file()]
+    for one in missing:
+        key = f"benchmarks.{benchmark.name}.{one.key}"
+        yield f"{key}: {str(one.file)!r}: there is no such file{looked_for(one.file)}"
+    if compare:
+        yield from misfits(benchmark, [one for one in files if one not in missing])
 
 
-def _own_weights(benchmark: Benchmark) -> Iterator[tuple[str, Path | None]]:
+def _own_weights(benchmark: Benchmark) -> Iterator[OwnFile]:
     """Yield the user's files of weights, as far as what they make is not there."""
-    job, init, seeds = BaseJob(benchmark), benchmark.config.init, benchmark.seeds
+    base, init, retrain = benchmark.config.base, benchmark.config.init, benchmark.config.retrain
     lacks_trained = _lacks([*_base_outputs(benchmark), *_retrain_outputs(benchmark)])
-    if lacks_trained:
-        yield from (("base.weights", job.weights_of(seed)) for seed in benchmark.base_seeds())
+    for seed in benchmark.base_seeds() if lacks_trained else ():
+        if file := BaseJob(benchmark).weights_of(seed):
+            yield OwnFile("base.weights", file, base.rename)
     if init and (lacks_trained or _lacks_pool(benchmark)):
-        yield "init.weights", init.weights
-    outputs = paths.run_files(paths.RUN)["outputs"]
-    reference = benchmark.config.retrain
-    is_own = reference is not None and reference.weights is not None
-    asks_retrain = is_own and _lacks(_retrain_outputs(benchmark))
+        yield OwnFile("init.weights", init.weights, init.rename)
+    if retrain and retrain.weights and _lacks(_retrain_outputs(benchmark)):
+        for job in (RetrainJob(benchmark, cell) for cell in benchmark.cells.values()):
+            files = filter(None, map(job.weights_of, benchmark.seeds))
+            yield from (OwnFile("retrain.weights", file, retrain.rename) for file in files)
     for cell in benchmark.cells.values():
-        if asks_retrain:
-            retrain = RetrainJob(benchmark, cell)
-            yield from (("retrain.weights", retrain.weights_of(seed)) for seed in seeds)
-        for name in cell.given:
-            given = GivenJob(benchmark, cell, name)
-            if _lacks(given.path(outputs, seed=seed, run=name) for seed in seeds):
-                place = f"given.{name}.weights"
-                yield from ((place, given.weights_of(seed)) for seed in seeds)
+        yield from _given_weights(benchmark, cell)
+
+
+def _given_weights(benchmark: Benchmark, cell: Cell) -> Iterator[OwnFile]:
+    outputs, seeds = paths.run_files(paths.RUN)["outputs"], benchmark.seeds
+    for name, given in cell.given.items():
+        job = GivenJob(benchmark, cell, name)
+        if _lacks(job.path(outputs, seed=seed, run=name) for seed in seeds):
+            for file in map(job.weights_of, seeds):
+                yield OwnFile(f"given.{name}.weights", file, given.rename)
 
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
@@ -114,8 +130,23 @@ def _data_errors(benchmark: Benchmark) -> Iterator[str]:
     is_there = folder is not None and folder.expanduser().exists()
     if not is_there and not _lacks([job.path(paths.LABELS)]):
         return
-    if problem := problem_of(job.name, options):
+    problem = problem_of(job.name, options) or _size_problem(benchmark, is_own=folder is not None)
+    if problem:
         yield f"benchmarks.{benchmark.name}.{problem}"
+
+
+def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
+    """Return what is wrong with the user's own files, or with what goes by their shape."""
+    try:
+        channels = workload_of(benchmark).size.shape[-1]
+    except SizeUnknownError as error:
+        # Under data.name: a package that jobs may have, and a plug-in that need not tell its size.
+        is_said = str(error).startswith("data.") and not str(error).startswith("data.name: ")
+        return str(error) if is_own and is_said else None
+    mean = data_options(benchmark).mean
+    if mean is not None and len(mean) != channels:
+        return f"data.mean: {list(mean)}: {len(mean)} numbers; expected {channels}, one a channel"
+    return None
 
 
 def _retrain_outputs(benchmark: Benchmark) -> Iterator[str]:
@@ -171,11 +202,15 @@ def _forget_errors(job: CellJob) -> Iterator[str]:
         return  # said of the data, or by the job that reads it
     params = kind.Params.model_validate(dict(job.cell.forget.params))
     for key, problem in kind.unfit(size, params):
-        yield f"{_forget_key(job)}.{key}: {problem}"
+        yield f"{_forget_key(job, key)}: {problem}"
 
 
-def _forget_key(job: CellJob) -> str:
-    return f"benchmarks.{job.benchmark.name}.cells.{job.cell.name}.forget"
+def _forget_key(job: CellJob, key: str = "") -> str:
+    """Return where the config says what is forgotten: in a cell, or in classes x fractions."""
+    benchmark = f"benchmarks.{job.benchmark.name}"
+    if job.cell.name not in job.benchmark.config.cells:
+        return f"{benchmark}.{OF_CLASSES[key]}"
+    return ".".join(filter(None, (benchmark, "cells", job.cell.name, "forget", key)))
 
 
 def _shadow_errors(job: CellJob) -> Iterator[str]:

@@ -15,11 +15,13 @@ from scipy.special import softmax
 
 from collateral.contract.columns import FILE
 from collateral.contract.metrics import Metric
+from collateral.contract.showing import ALL_PICTURES, NO_PICTURES, RETAINED
 from collateral.results import layout
 from collateral.results.chain import checked
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
+from collateral.results.pictures import Pictures
 from collateral.results.table import CellTable
 
 NUM_EXAMPLES = 8
@@ -30,6 +32,13 @@ LEAST_LOSS = 0.1  # of confidence: below it, nobody was hurt
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
 MOST_LIKELY = 3  # classes
+LEFT_OUT = {
+    ALL_PICTURES: "Pictures of examples that are withdrawn in another cell are left out, and so "
+    "are pictures of their copies.",
+    RETAINED: "Pictures of forgotten examples and of copies of them are left out, on this page and "
+    "in a bundle (pictures: retained).",
+    NO_PICTURES: "Pictures are left out, on this page and in a bundle (pictures: none).",
+}
 
 
 @dataclass(frozen=True)
@@ -60,10 +69,11 @@ class Strip:
 class Gallery:
     """The images of a cell: each once, side by side in one sheet."""
 
-    sheet: str  # a data URI
-    count: int
-    forgotten: Strip
-    hurt: list[Strip]
+    left_out: str = ""  # the sentence on pictures that are not shown
+    sheet: str = ""  # a data URI
+    count: int = 0
+    forgotten: Strip | None = None
+    hurt: list[Strip] | None = None  # None: there are no pictures at all
 
 
 @dataclass(frozen=True)
@@ -80,11 +90,18 @@ def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None
     """Return the forgotten examples and whom each method hurt; nothing without the cache."""
     runs = [cell.reference, *(run for run in cell.runs("method") if not cell.trouble(run))]
     files = {run: _outputs(folder, cell, run) for run in runs}
-    neighbours = folder / layout.NEIGHBOURS.format(cell=cell.name)
-    needed = [neighbours, folder / layout.LABELS, *(path for run in runs for path in files[run])]
-    if not any(path.exists() for path in needed):
+    neighbours, images = (
+        folder / place.format(cell=cell.name) for place in (layout.NEIGHBOURS, layout.PICTURES)
+    )
+    needed = [neighbours, images, folder / layout.LABELS]
+    if not any(path.exists() for path in (*needed, *(one for run in runs for one in files[run]))):
         return None
-    shown = Neighbours.load(checked(neighbours, folder))
+    pictures = Pictures.load(checked(images, folder))
+    listed = Neighbours.load(checked(neighbours, folder))
+    left_out = LEFT_OUT[pictures.keep] if len(pictures.place) < len(listed.shown_set) else ""
+    if not len(pictures.place):
+        return Gallery(left_out)
+    shown = _with_pictures(listed, pictures)
     labels = Labels.load(checked(folder / layout.LABELS, folder))
     sound = {run: [checked(path, folder) for path in files[run]] for run in runs}
     retrain, *methods = (_answers(run, sound[run], shown) for run in runs)
@@ -100,13 +117,27 @@ def gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None
         for method in methods
         for name, places in _worst(shown, retrain, method, most)
     ]
-    return _on_one_sheet(shown, labels, hurt)
-
-
-def _on_one_sheet(shown: Neighbours, labels: Labels, hurt: list[Strip]) -> Gallery:
-    """Number the images that are shown at all, and put these side by side."""
     first = np.flatnonzero(shown.shown_set == "forget")[:NUM_FORGOTTEN]
     forgotten = Strip("", SETS["forget"], "Forgotten", [_example(shown, k, labels) for k in first])
+    return replace(_on_one_sheet(pictures, forgotten, hurt), left_out=left_out)
+
+
+def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
+    """Return the listed examples that have a picture; the nearest of one may have none: -1."""
+    order = {place: k for k, place in enumerate(pictures.place.tolist())}
+    nearest = listed.shown_nearest
+    if nearest is not None:
+        nearest = np.array([order.get(k, -1) for k in nearest[pictures.place].tolist()])
+    return replace(
+        listed,
+        shown_set=listed.shown_set[pictures.place],
+        shown_index=listed.shown_index[pictures.place],
+        shown_nearest=nearest,
+    )
+
+
+def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
+    """Number the images that are shown at all, and put these side by side."""
     examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}
@@ -114,7 +145,9 @@ def _on_one_sheet(shown: Neighbours, labels: Labels, hurt: list[Strip]) -> Galle
         replace(strip, examples=[_moved(example, order) for example in strip.examples])
         for strip in (forgotten, *hurt)
     ]
-    return Gallery(_sheet(shown.shown_images[list(order)]), len(order), strips[0], strips[1:])
+    first = strips[0] if forgotten.examples else None
+    sheet = _sheet(pictures.images[list(order)]) if order else ""
+    return Gallery("", sheet, len(order), first, strips[1:])
 
 
 def _moved(example: Example, order: dict[int, int]) -> Example:
@@ -169,9 +202,10 @@ def _hurt(
     before, after = (CONFIDENCE.text(float(a.confidence[k])) for a in (retrain, method))
     seen = labels.class_names[method.prediction[k]]
     example = _example(shown, k, labels)
+    nearest = -1 if shown.shown_nearest is None else int(shown.shown_nearest[k])
     return replace(
         example,
-        nearest=None if shown.shown_nearest is None else int(shown.shown_nearest[k]),
+        nearest=nearest if nearest >= 0 else None,
         change=f"{before} → {after} %",
         predicted="" if seen == example.name else seen,
         likely=tuple(_likely(answers.probability[k], labels) for answers in (retrain, method)),

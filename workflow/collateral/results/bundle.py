@@ -14,8 +14,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from collateral.contract.showing import ALL_PICTURES
 from collateral.results import layout
-from collateral.results.chain import write_record
+from collateral.results.chain import read_sealed, write_record
 from collateral.results.files import atomic, write_json
 from collateral.results.metadata import TIMESTAMP, incomplete, read_metadata
 from collateral.results.verification import walk
@@ -27,6 +28,7 @@ RESULTS = "results"
 THEORY = "theory"
 INDEX = layout.REPORT  # beside the benchmarks' folders
 LEFT_BEHIND = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
+WITH_IMAGES = {layout.DATA, layout.PREPARED}  # AMUN prepares images much like the forgotten ones
 SECOND = 10**9  # nanoseconds
 
 
@@ -36,6 +38,7 @@ class Bundle:
 
     num_files: int
     unwatched: list[str]  # of which Snakemake has no metadata
+    withheld: list[str]  # benchmarks whose images stay behind
 
 
 def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bundle:
@@ -48,7 +51,12 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
     files = results_files(results, names)
     outputs = _with_folders([*files, *(_name(path, results) for path in absent)])
     metadata = _metadata_of(results, outputs)
-    taken = {name: path for name, path in files.items() if with_models or not _stays(name)}
+    withheld = [name for name in names if _withholds_pictures(results / name)]
+    taken = {
+        name: path
+        for name, path in files.items()
+        if not (_shows_images(name, withheld) if with_models else _stays(name))
+    }
     about = {
         "version": VERSION,
         "benchmarks": names,
@@ -56,7 +64,8 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
         "with_models": with_models,
     }
     _write(out, about, metadata, taken)
-    return Bundle(len(taken), [name for name in taken if not _is_watched(name, metadata)])
+    unwatched = [name for name in taken if not _is_watched(name, metadata)]
+    return Bundle(len(taken), unwatched, withheld)
 
 
 def results_files(results: Path, names: Iterable[str]) -> dict[str, Path]:
@@ -126,8 +135,20 @@ def _is_watched(name: str, metadata: dict[str, Any]) -> bool:
     return any(str(above) in metadata for above in (path, *path.parents))
 
 
+def _withholds_pictures(folder: Path) -> bool:
+    """Tell whether a cell of a benchmark may not show all pictures of its examples."""
+    records = folder.glob(layout.PICTURES_RECORD.format(cell="*"))
+    return any(read_sealed(record, folder)["keep"] != ALL_PICTURES for record in records)
+
+
 def _stays(name: str) -> bool:
     return not LEFT_BEHIND.isdisjoint(PurePosixPath(name).parts)
+
+
+def _shows_images(name: str, withheld: Sequence[str]) -> bool:
+    """Tell whether a file has images that its benchmark withholds."""
+    first, *rest = PurePosixPath(name).parts
+    return first in withheld and not WITH_IMAGES.isdisjoint(rest)
 
 
 def _name(path: Path, results: Path) -> str:

@@ -30,6 +30,7 @@ PAGE = {
 }
 NEIGHBOURS_RECORD = Path(layout.NEIGHBOURS_RECORD).name
 NEIGHBOURS = {Path(layout.NEIGHBOURS).name, NEIGHBOURS_RECORD}
+PICTURES = {Path(layout.PICTURES).name, Path(layout.PICTURES_RECORD).name}
 
 
 class Derived(NamedTuple):
@@ -47,8 +48,9 @@ class Derived(NamedTuple):
         """Yield this and all that is made from it."""
         yield self
         if self.kind == "neighbours":
+            yield self._replace(kind="pictures")
             yield from self._replace(kind="metrics").and_after()
-        elif self.kind == "metrics":
+        elif self.kind in ("pictures", "metrics"):
             yield from Derived("page", self.benchmark).and_after()
         elif self.kind != "index":
             yield Derived("index")
@@ -65,6 +67,8 @@ def derived(name: str) -> Derived | None:
         return Derived("metrics", first, rest[0])
     if len(rest) == 2 and rest[1] in NEIGHBOURS:
         return Derived("neighbours", first, rest[0])
+    if len(rest) == 2 and rest[1] in PICTURES:
+        return Derived("pictures", first, rest[0])
     return None
 
 

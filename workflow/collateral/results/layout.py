@@ -24,6 +24,7 @@ BASE = "base/seed-{seed}"
 CELL = "{cell}"
 SPLIT = f"{CELL}/split.json"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
+PICTURES = f"{CELL}/pictures.npz"
 KEPT = f"{CELL}/.numbers"  # of single runs, for the next time
 TUNE = f"{CELL}/tune/{{method}}"
 TEACHER = f"{CELL}/local_teacher"  # by which tuning chooses, where the config asks for it
@@ -54,6 +55,7 @@ MARGINS = "margins.npz"  # of a shadow model
 EXPOSED = "exposure.npz"  # those of all, before a method unlearned from each and after
 DATA_RECORD = "data.json"
 NEIGHBOURS_RECORD = f"{CELL}/neighbours.json"
+PICTURES_RECORD = f"{CELL}/pictures.json"
 METRICS_RECORD = "metrics.json"
 COSTS_RECORD = "costs.json"
 # In the theory's folder, which is no benchmark's.
@@ -66,6 +68,7 @@ RECORDS = {
     DATA: DATA_RECORD,
     LABELS: DATA_RECORD,
     Path(NEIGHBOURS).name: Path(NEIGHBOURS_RECORD).name,
+    Path(PICTURES).name: Path(PICTURES_RECORD).name,
     METRICS: METRICS_RECORD,
     PROBLEMS: METRICS_RECORD,
     GATES: METRICS_RECORD,

@@ -1,4 +1,4 @@
-"""Every example's similarity to a cell's forget set, and the images the report shows of it."""
+"""Every example's similarity to a cell's forget set, and the examples the report may show."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from collateral.results.arrays import reading
 from collateral.results.files import atomic
 
-OPTIONAL = ("shown_nearest", "copies")  # of files
+OPTIONAL = ("shown_nearest", "copies", "image_size")  # of files
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Similarities by seed and example in data-set order, and the nearest examples' images."""
+    """Similarities by seed and example in data-set order, and the nearest examples."""
 
     seeds: NDArray[np.int64]  # (S,), one a row below
     train_similarity: NDArray[np.float32]  # (S, N)
@@ -24,10 +24,10 @@ class Neighbours:
     class_similarity: NDArray[np.float32]  # (S, C), of the mean of all its train examples
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
     shown_index: NDArray[np.int64]  # (K,), within the test set for "test", else the train set
-    shown_images: NDArray[np.uint8]  # (K, H, W, C)
     # None: nobody looked.
     shown_nearest: NDArray[np.int64] | None = None  # (K,), place of the nearest forgotten one
     copies: NDArray[np.int64] | None = None  # (P, 3): forgotten, retained like it, bits between
+    image_size: NDArray[np.int64] | None = None  # (2,): height and width, in pixels
 
     def save(self, path: Path) -> None:
         """Write `path`, an .npz."""

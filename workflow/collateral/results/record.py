@@ -12,6 +12,7 @@ from collateral.contract.tracking import TRACKED
 
 EPOCH_SECONDS = f"{TRACKED}seconds"  # of a tracked run, in cost.json: on the clock by then
 STATED = "stated"  # in place of a phase: seconds that nobody here took
+NAMES_IN_FILE = "names_in_file"  # of a user's weights: by the names that `rename` gave them
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 

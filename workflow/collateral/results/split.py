@@ -47,7 +47,7 @@ class Split:
         content = f"{self.num_train}:{self.forget.tolist()}"
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def save(self, path: Path, labels: Labels, source: Path) -> None:
+    def save(self, path: Path, labels: Labels, source: Path, code: str = "") -> None:
         """Write `path`, a JSON file that a person can read; `source` is the labels' file."""
         content = {
             "forget": self.forget.tolist(),
@@ -56,6 +56,7 @@ class Split:
             "affected": list(self.affected),
             "affected_names": [labels.class_names[c] for c in self.affected],
             "chosen": self.chosen,
+            "code": code,
             "hash": self.hash,
             INPUTS: hashes([source], source.parent),
         }

@@ -1,7 +1,7 @@
 """Pack results of benchmarks into one archive that `collateral unbundle` takes elsewhere.
 
-It has all that tables, figures and page need: no models, no data set. What is not sound by its
-chain of hashes is not packed.
+It has all that tables, figures and page need: no models, no data set, and only the pictures that
+the config's key `pictures` allows. What is not sound by its chain of hashes is not packed.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -15,7 +15,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("folders", type=Path, nargs="+", help="as results/digits")
     parser.add_argument("--out", type=Path, required=True, help="the archive to write, a .tar")
     parser.add_argument(
-        "--with-models", action="store_true", help="also models, data set and what was prepared"
+        "--with-models",
+        action="store_true",
+        help="also models, and, where the pages may show all pictures, data set and prepared files",
     )
 
 
@@ -25,4 +27,7 @@ def run(args: Namespace) -> None:
     if made.unwatched:
         some = f"{len(made.unwatched)} files without metadata of Snakemake, as {made.unwatched[0]}"
         print(f"{some}: elsewhere it will not notice other parameters or code of them")
+    if made.withheld and args.with_models:
+        held = f"{', '.join(made.withheld)}: data set and prepared files stay here"
+        print(f"{held}, as they have pictures that the key `pictures` leaves out")
     print(f"{args.out}: {made.num_files} files, {args.out.stat().st_size / 2**20:.1f} MB")

@@ -1,11 +1,11 @@
-"""Before tables, figures and pages are made from the cache: is all of it there?"""
+"""Check that all cached outputs are there, and as planned, before figures are made from them."""
 
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from collateral.config.load import read
-from collateral.plan.cached import complaint, missing
+from collateral.plan.cached import complaint, missing, stale, stale_complaint
 from collateral.plan.grid import build_grid
 
 
@@ -15,9 +15,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> None:
-    """Name what is missing, and how to get it; fail if something is."""
+    """Name what is missing, or else what is not as planned; fail if something is."""
     if not args.config.is_file():
         raise ValueError(f"--config: there is no file {args.config}")
-    if files := missing(build_grid(read(args.config)).values()):
-        print(complaint(files), file=sys.stderr)
-        raise SystemExit(1)
+    benchmarks = build_grid(read(args.config)).values()
+    if files := missing(benchmarks):
+        stop(complaint(files))
+    if lines := stale(benchmarks):
+        stop(stale_complaint(lines))
+
+
+def stop(text: str) -> None:
+    """Print why no figure can be made, and end with code 1."""
+    print(text, file=sys.stderr)
+    raise SystemExit(1)

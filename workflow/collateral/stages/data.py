@@ -28,6 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='forget sets that must be sound, JSON: {"cell": "", "kind": "", "params": {}}, '
         'and "asked", how many examples must be retained, by the key that asks',
     )
+    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--out", type=Path, required=True, help="dataset.npz to write")
     parser.add_argument("--labels", type=Path, required=True, help="labels.npz to write")
 
@@ -40,7 +41,8 @@ def run(args: Namespace) -> None:
     check_forget_sets(dataset.labels, args.forget)
     dataset.save(args.out)
     dataset.labels.save(args.labels)
-    about = {"name": args.name, "options": json.loads(args.options), "versions": versions()}
+    about = {"name": args.name, "options": json.loads(args.options), "code": args.code}
+    about["versions"] = versions()
     if state := state_of(args.name, options):
         about[STATE] = state
     root = args.out.parent

@@ -16,7 +16,7 @@ from collateral.stages.options import (
 )
 from collateral.training.run import Run
 from collateral.training.session import open_session, write_results
-from collateral.training.weights import about, naming, take_over
+from collateral.training.weights import about, names_in_file, naming, take_over
 
 GIVEN = "given"
 
@@ -43,5 +43,6 @@ def run(args: argparse.Namespace) -> None:
     model = session.new_model(args.model)
     with naming(f"given.{args.run}.weights"):
         take_over(cast(Classifier, model), args.weights, args.rename)
+    record |= names_in_file(args.weights, args.rename)
     state_cost(args, this.clock.seconds)
     write_results(args.out, model, session, this, record)

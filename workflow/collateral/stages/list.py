@@ -19,6 +19,7 @@ from collateral.contract.plugins import (
     MODEL,
     PARTS,
     Kind,
+    is_shipped,
     params_class,
     prepare_class,
 )
@@ -28,12 +29,15 @@ from collateral.contract.tried import tried
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the command line."""
-    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("kind", choices=KINDS, nargs="?", help="the names of all kinds if left out")
     parser.add_argument("name", nargs="*", help="only these; all if none is given")
 
 
 def run(args: Namespace) -> None:
     """Print what is found."""
+    if args.kind is None:
+        print("\n".join(f"{name}: {', '.join(kind.names())}" for name, (kind, _) in KINDS.items()))
+        return
     kind, facts = KINDS[args.kind]
     found = [listing(kind, name, facts) for name in args.name or kind.names()]
     print("\n\n".join(found))
@@ -42,8 +46,7 @@ def run(args: Namespace) -> None:
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
     """Return what a person wants to know: what it is, where it lies, what may be set."""
     file = _file(kind, name)
-    is_plug_in = not file.is_relative_to(kind.paths[0])
-    head = f"{name}, from {file}" if is_plug_in else name
+    head = name if is_shipped(file) else f"{name}, from {file}"
     return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])
 
 

@@ -1,4 +1,4 @@
-"""Measure how near every example is to the forget set; keep the nearest's images, name copies."""
+"""Measure how near every example is to the forget set; list the nearest examples and copies."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -34,6 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--embeddings", type=Path, nargs="+", required=True, help="embeddings.npz, one a seed"
     )
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
+    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--out", type=Path, required=True, help="neighbours.npz")
 
 
@@ -49,6 +50,7 @@ def run(args: Namespace) -> None:
     neighbours_of(data, split, args.seeds, embedded).save(args.out)
     about = {
         "seeds": args.seeds,
+        "code": args.code,
         INPUTS: hashes([args.data, args.split, *args.embeddings], root),
     }
     write_record(layout.record_of(args.out), about, root=root, files=[args.out])
@@ -57,7 +59,7 @@ def run(args: Namespace) -> None:
 def neighbours_of(
     data: Dataset, split: Split, seeds: list[int], embedded: list[Embeddings]
 ) -> Neighbours:
-    """Take of every example the similarity to the nearest class, and the images of the nearest."""
+    """Compute every example's similarity to the nearest class, and list the nearest examples."""
     by_seed = [_similarities(one, data.labels, split) for one in embedded]
     nearest = {name: np.stack([of[name].max(axis=0) for of in by_seed]) for name in by_seed[0]}
     mean = {name: np.mean([of[name] for of in by_seed], axis=0) for name in by_seed[0]}
@@ -68,7 +70,6 @@ def neighbours_of(
     close = np.concatenate([_closest(embedded, split, *one) for one in shown.items()])
     most = _shown(mean["train"], split.forget, "forget")
     shown["forget"] = np.array(list(dict.fromkeys([*most, *close])), dtype=np.int64)
-    images = {"train": data.train_images, "test": data.test_images, "forget": data.train_images}
     place = {index: len(close) + k for k, index in enumerate(shown["forget"])}
     own = np.arange(len(close), len(close) + len(place))
     return Neighbours(
@@ -78,9 +79,9 @@ def neighbours_of(
         seeds=np.array(seeds),
         shown_set=np.repeat(list(shown), [len(index) for index in shown.values()]),
         shown_index=np.concatenate(list(shown.values())),
-        shown_images=np.concatenate([images[name][index] for name, index in shown.items()]),
         shown_nearest=np.array([*(place[index] for index in close), *own], dtype=np.int64),
         copies=copies(data.train_images, split.forget, split.retain),
+        image_size=np.array(data.train_images.shape[1:3]),
     )
 
 

@@ -29,6 +29,8 @@ def run(args: Namespace) -> None:
     with atomic(args.out) as temporary:
         temporary.write_text(render(benchmark), encoding="utf-8")
     write_problems(args.problems, benchmark.problems)
-    inputs = hashes([args.folder / name for name in MADE_FROM], args.folder)
+    pictures = (layout.PICTURES.format(cell=cell.name) for cell in benchmark.cells)
+    made_from = [*MADE_FROM, *(name for name in pictures if (args.folder / name).exists())]
+    inputs = hashes([args.folder / name for name in made_from], args.folder)
     about = {**glance(benchmark), INPUTS: inputs}
     write_record(args.glance, about, root=args.folder, files=[args.out, args.problems])

@@ -17,6 +17,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--labels", type=Path, required=True, help="labels.npz")
     parser.add_argument("--kind", required=True, help="kind of forget set")
     parser.add_argument("--params", required=True, help="its parameters, JSON")
+    parser.add_argument("--code", default="", help="fingerprint of the code, for the record")
     parser.add_argument("--out", type=Path, required=True, help="split.json to write")
 
 
@@ -25,4 +26,5 @@ def run(args: Namespace) -> None:
     labels = Labels.load(checked(args.labels, args.labels.parent))
     forget, chosen = choose(labels, args.kind, json.loads(args.params))
     affected = tuple(np.unique(labels.train[forget]).tolist())
-    Split(forget, len(labels.train), affected, chosen).save(args.out, labels, args.labels)
+    split = Split(forget, len(labels.train), affected, chosen)
+    split.save(args.out, labels, args.labels, args.code)

@@ -28,7 +28,7 @@ from collateral.training.fit import fit
 from collateral.training.inference import accuracy
 from collateral.training.run import Run
 from collateral.training.session import Session, open_session, write_results
-from collateral.training.weights import about, naming, start_from, take_over
+from collateral.training.weights import about, names_in_file, naming, start_from, take_over
 
 LOG = logging.getLogger(__name__)
 
@@ -61,6 +61,7 @@ def run(args: argparse.Namespace) -> None:
     this = Run(session.device, seed_of(role, args.seed), checkpoints=checkpoints)
     model = _model(args, session, examples)
     if args.weights:
+        record |= names_in_file(args.weights, args.rename)
         state_cost(args, this.clock.seconds)
     else:
         with this.phase("train"):

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from collateral.config.load import read
 from collateral.plan import paths
-from collateral.plan.comparison import Comparison, compare
+from collateral.plan.comparison import compare, describe
 from collateral.plan.grid import build_grid
-from collateral.results.metadata import read_metadata
 from collateral.results.unbundle import Unbundled, unbundle
 
 CONFIG = Path("config.yaml")
@@ -36,7 +35,7 @@ def run(args: Namespace) -> None:
     for name in done.benchmarks:
         folder = Path(paths.BENCHMARK.format(benchmark=name))
         if name in grid:
-            for line in differences(folder, compare(grid[name], folder)):
+            for line in describe(folder, compare(grid[name], folder)):
                 print(line)
         else:
             print(f"{name}: not compared: it is not in {config}; name its config with --config")
@@ -46,21 +45,3 @@ def _said(done: Unbundled) -> Iterator[str]:
     if done.left_out:
         yield f"not the same in all, to be made again: {', '.join(done.left_out)}"
     yield f"{', '.join(done.benchmarks)}: {done.num_files} new files"
-
-
-def differences(folder: Path, found: Comparison) -> Iterator[str]:
-    """Yield what a run will make again, and how much is not there at all."""
-    records = [str(folder / name) for name in found.different]
-    watched = read_metadata(Path(paths.RESULTS).parent, records)
-    for name, lines in found.different.items():
-        record = str(folder / name)
-        remedy = "" if record in watched else f"; unknown to Snakemake, delete it: rm {record}"
-        yield from (f"{record}: {line}{remedy}" for line in lines)
-    if found.different:
-        yield f"{folder}: not as planned: {len(found.different)}; a run makes these again"
-    if found.missing:
-        yield f"{folder}: planned and not there: {len(found.missing)}, as {found.missing[0]}"
-    if found.unplanned:
-        yield f"{folder}: there and not planned: {len(found.unplanned)}, as {found.unplanned[0]}"
-    if not (found.different or found.missing):
-        yield f"{folder}: all as planned"

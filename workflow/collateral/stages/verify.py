@@ -1,7 +1,8 @@
 """Check that results are what their records say, with every hash recomputed.
 
 Exit code 1 where something is wrong and stays so, or a gate is red. With --fix exactly what is not
-sound is deleted, after it is listed, so that the next run makes it again.
+sound is deleted, after it is listed, so that the next run makes it again. With --config results are
+also compared with the plan of a config; what differs is code 1 too.
 """
 
 import shutil
@@ -14,6 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from collateral.config.load import read
+from collateral.plan.comparison import compare, describe
+from collateral.plan.grid import build_grid
 from collateral.results import layout
 from collateral.results.chain import read_sealed
 from collateral.results.files import Unsound
@@ -32,6 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--deep", action="store_true", help="also make metrics and tables again from outputs"
     )
     parser.add_argument("--fix", action="store_true", help="delete what is not sound")
+    parser.add_argument("--config", type=Path, help="also compare with the plan of this config")
 
 
 def run(args: Namespace) -> None:
@@ -50,10 +55,27 @@ def run(args: Namespace) -> None:
     closed = red_gates(args.results, found)
     for line in closed:
         print(line)
+    is_planned = not args.config or compare_with_plan(args.config, args.results)
     if args.fix:
         fix(found)
-    if closed or (found.faults and not args.fix):
+    if closed or not is_planned or (found.faults and not args.fix):
         raise SystemExit(1)
+
+
+def compare_with_plan(config: Path, results: Path) -> bool:
+    """Print how the records of a config's benchmarks differ from its plan; tell if none does."""
+    if not config.is_file():
+        raise ValueError(f"--config: there is no file {config}")
+    is_planned = True
+    for name, benchmark in build_grid(read(config)).items():
+        folder = results if results.name == name else results / name
+        if folder.is_dir():
+            found = compare(benchmark, folder)
+            is_planned &= not found.different
+            print(*describe(folder, found), sep="\n")
+        else:
+            print(f"{folder}: planned and not there")
+    return is_planned
 
 
 def red_gates(results: Path, found: Walk) -> list[str]:

@@ -1,5 +1,6 @@
 """Mixed precision on GPUs: forward and loss in half, weights and optimiser in float32."""
 
+import logging
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -8,6 +9,7 @@ from torch import Tensor
 
 from collateral.training.optimizers import Optimizer, descend
 
+LOG = logging.getLogger(__name__)
 DEVICES = ("cuda",)  # that are faster with less precision
 
 
@@ -19,6 +21,8 @@ class Precision:
         self._type = getattr(torch, name)
         self._device = device
         self._is_mixed = device.type in DEVICES and name != "float32"
+        if name != "float32" and not self._is_mixed:
+            LOG.warning("base.precision: %s is for GPUs; on %s it is float32", name, device.type)
         # float16 loses small gradients, so the loss is scaled up before the backward pass.
         self._scaler = torch.amp.GradScaler(
             device.type, enabled=self._is_mixed and name == "float16"

@@ -18,6 +18,8 @@ from collateral.contract.spelling import plain
 from collateral.models._classifier import Classifier
 from collateral.models._taken_apart import BODY
 from collateral.results.chain import content_hash
+from collateral.results.record import NAMES_IN_FILE
+from collateral.training.renaming import check_no_two, renamed
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
@@ -41,6 +43,13 @@ def naming(key: str) -> Iterator[None]:
 def about(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
     """Return what a record says of a user's file."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
+
+
+def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return for the record the names that `rename` replaced, by the names that it gave."""
+    new = renamed(read_weights(path), rename) if rename else {}
+    changed = {name: old for old, name in new.items() if old != name}
+    return {NAMES_IN_FILE: changed} if changed else {}
 
 
 def read_weights(path: Path) -> Weights:
@@ -76,15 +85,24 @@ def _refusal(path: Path, error: Exception) -> ValueError:
 
 def _state_dict(content: Any, path: Path) -> Weights:
     """Find the names and tensors in what torch has read."""
-    inner = [content[key] for key in WITHIN if isinstance(content, dict) and key in content]
-    for one in (content, *inner):
-        if isinstance(one, dict) and one and all(isinstance(v, Tensor) for v in one.values()):
-            return {str(name): value for name, value in one.items()}
+    inner = {key: content[key] for key in WITHIN if isinstance(content, dict) and key in content}
+    found = {key: one for key, one in {"": content, **inner}.items() if _is_state_dict(one)}
+    if len(found) > 1:
+        both = " and ".join(map(repr, found))
+        raise ValueError(f"'{path}': has state dicts under {both}; save the one that is meant")
+    for one in found.values():
+        return {str(name): value for name, value in one.items()}
     keys = [plain(str(key)) for key in content] if isinstance(content, dict) else []
-    found = f" (found: {_some(keys)})" if keys else ""
+    there = f" (found: {_some(keys)})" if keys else ""
     raise ValueError(
-        f"'{path}': not a state dict, from names to tensors{found}; save model.state_dict()"
+        f"'{path}': not a state dict, from names to tensors{there}; save model.state_dict()"
     )
+
+
+def _is_state_dict(content: Any) -> bool:
+    if not isinstance(content, dict) or not content:
+        return False
+    return all(isinstance(value, Tensor) for value in content.values())
 
 
 def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
@@ -106,20 +124,12 @@ def take_over(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
 
 def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> Weights:
     """Return the weights by the model's own names; what it has not keeps its name."""
-    own, found = model.state_dict(), {}
-    for name, value in weights.items():
-        name = _renamed(name, rename)
-        inner = model.names(name)
-        found[inner if name not in own and inner in own else name] = value
-    return found
-
-
-def _renamed(name: str, rename: Mapping[str, str]) -> str:
-    # The longest first, so that of two that begin alike the more exact one counts.
-    for before in sorted(rename, key=len, reverse=True):
-        if name.startswith(before):
-            return rename[before] + name.removeprefix(before)
-    return name
+    own, names = model.state_dict(), renamed(weights, rename)
+    for name, new in names.items():
+        inner = model.names(new)
+        names[name] = inner if new not in own and inner in own else new
+    check_no_two(names)
+    return {new: weights[name] for name, new in names.items()}
 
 
 def _give(model: Classifier, given: Weights, path: Path) -> None:

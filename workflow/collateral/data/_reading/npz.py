@@ -34,6 +34,16 @@ class Part:
     labels_at: str
 
 
+@dataclass(frozen=True)
+class Head:
+    """The shape of the images, the labels, and the classes' names where there are some."""
+
+    shape: tuple[int, ...]
+    labels: NDArray[np.int64]
+    labels_at: str
+    class_names: NDArray[Any] | None
+
+
 def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Labels]:
     """Return train images, test images and labels of one file, or of a train and a test file."""
     file = _open("data.path", path)
@@ -48,8 +58,8 @@ def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray
         shapes = f"{test.images.shape[1:]}, but train images {train.images.shape[1:]}"
         raise ValueError(f"{test.images_at}: images have shape (H, W, C) = {shapes}")
     names = _class_names(file.get("class_names"), f"data.path: {path}: class_names", train.labels)
-    _check_range(train, len(names))
-    _check_range(test, len(names))
+    for part in (train, test):
+        _check_range(part.labels, part.labels_at, len(names))
     _check_all_there(train, names)
     columns = _columns(file, len(train.labels))
     return train.images, test.images, Labels(train.labels, test.labels, names, columns)
@@ -58,21 +68,22 @@ def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray
 def read_size(path: Path, test_path: Path | None) -> DatasetSize:
     """Return how much data one file holds, or a train and a test file; no image is read."""
     own = test_path is not None
-    train_shape, train_labels, names = _part_size(
-        "data.path", path, OWN_FILE_KEYS if own else TRAIN_KEYS
-    )
-    _, test_labels, _ = _part_size(
+    train = _head("data.path", path, OWN_FILE_KEYS if own else TRAIN_KEYS)
+    test = _head(
         "data.test_path" if own else "data.path",
         test_path or path,
         OWN_FILE_KEYS if own else TEST_KEYS,
     )
-    class_names = _class_names(names, f"data.path: {path}: class_names", train_labels)
-    train, test = (
-        tuple(np.bincount(labels, minlength=len(class_names)).tolist())
-        for labels in (train_labels, test_labels)
-    )
-    height, width, channels = (*train_shape[1:], 1)[:3]
-    return DatasetSize(class_names, train, test, (height, width, channels))
+    names = _class_names(train.class_names, f"data.path: {path}: class_names", train.labels)
+    height, width, channels = (*train.shape[1:], 1)[:3]
+    counts = _counts(train, len(names)), _counts(test, len(names))
+    return DatasetSize(names, *counts, (height, width, channels))
+
+
+def _counts(part: Head, num_classes: int) -> tuple[int, ...]:
+    """Return how many examples there are of each class."""
+    _check_range(part.labels, part.labels_at, num_classes)
+    return tuple(np.bincount(part.labels, minlength=num_classes).tolist())
 
 
 def read_columns(path: Path, test_path: Path | None) -> tuple[list[int], dict[str, list[Any]]]:
@@ -98,10 +109,8 @@ def _columns(file: Mapping[str, NDArray[Any]], num_train: int) -> dict[str, NDAr
     }
 
 
-def _part_size(
-    key: str, path: Path, pairs: list[tuple[str, str]]
-) -> tuple[tuple[int, ...], NDArray[np.int64], NDArray[Any] | None]:
-    """Return the shape of the images, the labels, and the classes' names where there are some."""
+def _head(key: str, path: Path, pairs: list[tuple[str, str]]) -> Head:
+    """Return what a file says of its images without reading them."""
     at = f"{key}: {path}"
     with _opened(key, path) as file:
         names = file.files
@@ -109,7 +118,8 @@ def _part_size(
     with _opened(key, path) as file:
         shape, labels = _shape(file.zip, images_key), file[labels_key]
         class_names = file["class_names"] if "class_names" in names else None
-    return shape, _labels(labels, at), class_names
+    labels_at = f"{at}: {labels_key}"
+    return Head(shape, _labels(labels, labels_at), labels_at, class_names)
 
 
 def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
@@ -226,11 +236,11 @@ def _class_names(
     return names
 
 
-def _check_range(part: Part, num_classes: int) -> None:
-    wrong = part.labels[(part.labels < 0) | (part.labels >= num_classes)]
+def _check_range(labels: NDArray[np.int64], at: str, num_classes: int) -> None:
+    wrong = labels[(labels < 0) | (labels >= num_classes)]
     if len(wrong):
         allowed = f"0 to {num_classes - 1}, as there are {num_classes} classes"
-        raise ValueError(f"{part.labels_at}: found label {wrong[0]}; expected {allowed}")
+        raise ValueError(f"{at}: found label {wrong[0]}; expected {allowed}")
 
 
 def _check_all_there(train: Part, names: tuple[str, ...]) -> None:

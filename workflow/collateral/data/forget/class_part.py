@@ -41,6 +41,20 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
         yield "class", str(error)
 
 
+def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
+    """Yield a key and what is wrong with its value, as far as the size of the classes can tell."""
+    found = [*problems(params, size.class_names)]
+    yield from found
+    if not found and not count(size, params):
+        index = class_index(params.class_, size.class_names)
+        yield "fraction", _no_example(params, size.train[index], size.class_names[index])
+
+
+def _no_example(params: Params, members: int, name: str) -> str:
+    found = f"{params.fraction:g} of the {members} train examples of '{name}'"
+    return f"{found} is no example; expected at least one"
+
+
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending.
 
@@ -53,8 +67,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     members = np.flatnonzero(labels.train == index)
     count = share_of(len(members), params.fraction)
     if not count:
-        found = f"{params.fraction:g} of the {len(members)} train examples of '{name}'"
-        raise ValueError(f"fraction: {found} is no example; expected at least one")
+        raise ValueError(f"fraction: {_no_example(params, len(members), name)}")
     if params.order == "random":
         members = np.random.default_rng(seed_of("forget", params.split_seed, name)).permutation(
             members

@@ -50,17 +50,22 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
         yield "classes", str(error)
 
 
+def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
+    """Yield a key and what is wrong with its value, as far as the size of the classes can tell."""
+    found = [*problems(params, size.class_names)]
+    yield from found
+    for part in _parts(params, size.class_names) if not found else ():
+        yield from (("classes", problem) for _, problem in class_part.unfit(size, part))
+
+
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending; of each class what `class_part` takes."""
     import numpy as np
 
-    parts = []
-    for name, fraction in _fractions(labels, params).items():
-        part = {"class": name, "fraction": fraction, **params.model_dump(exclude={"classes"})}
-        try:
-            parts.append(class_part.select(labels, class_part.Params.model_validate(part)))
-        except ValueError as error:
-            raise ValueError(f"classes: {error}") from None
+    try:
+        parts = [class_part.select(labels, part) for part in _parts(params, labels.class_names)]
+    except ValueError as error:
+        raise ValueError(f"classes: {error}") from None
     return np.sort(np.concatenate(parts))
 
 
@@ -72,20 +77,22 @@ def count(size: DatasetSize, params: Params) -> int:
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
     """Return `params` for the record: the classes by their names, the seed where it was used."""
-    content = params.model_dump() | {"classes": _fractions(labels, params)}
+    parts = _parts(params, labels.class_names)
+    content = params.model_dump() | {"classes": {part.class_: part.fraction for part in parts}}
     if params.order == "first":
         del content["split_seed"]
     return content
 
 
-def _fractions(labels: Labels, params: Params) -> dict[str, float]:
-    """Return the share of each class by its name."""
-    try:
-        indices = _indices(params, labels.class_names)
-    except ValueError as error:
-        raise ValueError(f"classes: {error}") from None
-    names = [labels.class_names[index] for index in indices]
-    return dict(zip(names, params.classes.values(), strict=True))
+def _parts(params: Params, names: Sequence[str]) -> list[class_part.Params]:
+    """Return the share of each class, by its name."""
+    shared = params.model_dump(exclude={"classes"})
+    found = [names[index] for index in _indices(params, names)]
+    parts = [
+        {"class": name, "fraction": fraction, **shared}
+        for name, fraction in zip(found, params.classes.values(), strict=True)
+    ]
+    return [class_part.Params.model_validate(part) for part in parts]
 
 
 def _indices(params: Params, names: Sequence[str]) -> list[int]:

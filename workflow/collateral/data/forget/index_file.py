@@ -7,6 +7,7 @@ a .npy file an array of integers with one axis.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,22 @@ class Params(Strict):
         return value
 
 
+def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
+    """Yield a key and what is wrong with its value, as far as the number of examples can tell."""
+    if not params.path.expanduser().exists():
+        return
+    try:
+        _places(params, size.num_train)
+    except ValueError as error:
+        yield "path", str(error).removeprefix("path: ")
+
+
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the listed train examples, ascending; refuse a list that is not sound."""
+    return _places(params, len(labels.train))
+
+
+def _places(params: Params, total: int) -> NDArray[np.int64]:
     import numpy as np
 
     path = params.path.expanduser()
@@ -49,11 +64,11 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
         raise ValueError(f"path: '{path}': no index in it; expected at least one")
     if (counts > 1).any():
         raise ValueError(f"path: '{path}': {places[counts > 1][0]} stands there twice")
-    if places[0] < 0 or places[-1] >= len(labels.train):
+    if places[0] < 0 or places[-1] >= total:
         bad = places[0] if places[0] < 0 else places[-1]
         raise ValueError(
             f"path: '{path}': {bad}: no train example has this index; "
-            f"there are {len(labels.train)}, 0 to {len(labels.train) - 1}"
+            f"there are {total}, 0 to {total - 1}"
         )
     return places
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -27,6 +28,17 @@ class Params(Strict):
     split_seed: Seed = Field(0, description="Seed of the random choice.")
 
 
+def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
+    """Yield a key and what is wrong with its value, as far as the size of the data can tell."""
+    if not count(size, params):
+        yield "fraction", _no_example(params, size.num_train)
+
+
+def _no_example(params: Params, total: int) -> str:
+    found = f"{params.fraction:g} of the {total} train examples"
+    return f"{found} is no example; expected at least one"
+
+
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     """Return the train examples to forget, ascending.
 
@@ -37,8 +49,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     total = len(labels.train)
     count = share_of(total, params.fraction)
     if not count:
-        found = f"{params.fraction:g} of the {total} train examples"
-        raise ValueError(f"fraction: {found} is no example; expected at least one")
+        raise ValueError(f"fraction: {_no_example(params, total)}")
     rng = np.random.default_rng(seed_of("forget", params.split_seed))
     return np.sort(rng.permutation(total)[:count])
 

@@ -27,8 +27,22 @@ def finished(chart: Any, description: str) -> dict[str, Any]:
     spec: dict[str, Any] = chart.to_dict(validate=False)  # half of the time; its parts are checked
     spec.pop("config", None)  # the page has its own
     spec["params"] = [*spec.get("params", []), {"name": "hidden", "value": []}]
-    spec["transform"] = [WITHOUT_HIDDEN, *spec.get("transform", [])]
-    return {**spec, "description": description}
+    return {**_without_hidden(spec), "description": description}
+
+
+def _without_hidden(part: Any) -> Any:
+    """Return a part of a specification, filtered wherever it names the rows.
+
+    Vega-Lite does not filter what names its own data by a transform of the chart around it.
+    """
+    if isinstance(part, list):
+        return [_without_hidden(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    found = {key: _without_hidden(value) for key, value in part.items()}
+    if part.get("data") == ROWS.to_dict():
+        found["transform"] = [WITHOUT_HIDDEN, *part.get("transform", [])]
+    return found
 
 
 def colour(cell: CellTable, run: str) -> str:

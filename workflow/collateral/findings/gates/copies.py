@@ -28,6 +28,17 @@ def copies(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
     return np.concatenate([exact, near])
 
 
+def are_copies(images: Images, originals: Images) -> NDArray[np.bool_]:
+    """Tell which images are equal to, or look like, one of the originals."""
+    known = {original.tobytes() for original in originals}
+    is_equal = np.array([image.tobytes() in known for image in images], dtype=bool)
+    if not len(images) or min(images.shape[1:3]) < LEAST_SIDE:
+        return is_equal
+    bits = np.bitwise_count(perceptual_hashes(images)[:, None] ^ perceptual_hashes(originals))
+    is_like: NDArray[np.bool_] = bits.min(axis=1) <= MOST_BITS
+    return is_equal | is_like
+
+
 def _equal(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
     """Find retained images that are forgotten ones byte by byte."""
     places: dict[bytes, list[int]] = {}

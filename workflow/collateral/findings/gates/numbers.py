@@ -75,7 +75,8 @@ def unaffected_gap(cell: CellResults, base: Result, retrained: Result) -> float:
 
 def copy_counts(cell: CellResults) -> dict[str, float]:
     """Count the forgotten images with a copy; NaN where nobody looked."""
-    found, side = cell.neighbours.copies, float(min(cell.neighbours.shown_images.shape[1:3]))
+    found, size = cell.neighbours.copies, cell.neighbours.image_size
+    side = math.nan if size is None else float(min(size))
     is_exact = found[:, 2] == EXACT if found is not None else np.array([])
     exact = found[is_exact, 0] if found is not None else np.array([])
     unknown, too_small = found is None, side < LEAST_SIDE

@@ -27,7 +27,7 @@ from collateral.findings.locality.prepared import (
     NOISE_CAPTION,
     PLACE,
     SETS,
-    at_the_edge,
+    beyond_the_edge,
     ends,
     prepared,
 )
@@ -48,7 +48,8 @@ def charts(cell: CellTable) -> Iterator[Chart]:
     if looks(cell) and cell.indices(cell.reference, "bin_low", "retain"):
         caption = joined(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else "", FAINT_ONES)
         rows = rows_of(averaged(cell))
-        yield Chart("similarity", draw(cell), rows, caption + at_the_edge(cell))
+        moved = beyond_the_edge(cell, "at the edge")
+        yield Chart("similarity", draw(cell), rows, caption + moved)
 
 
 def averaged(cell: CellTable) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from collateral.findings.locality.prepared import (
     MEASURES,
     NOISE_CAPTION,
     SETS,
-    at_the_edge,
+    beyond_the_edge,
     ends,
     prepared,
 )
@@ -55,7 +55,8 @@ def draw(cell: CellTable) -> Figure:
     axes[2, 0].set_ylabel("Examples")
     fig.align_ylabels(axes[:, 0])
     reading = "Above zero: less accurate, or less confident, than Retrain."
-    annotate(fig, axes[0, 0], cell, cell.said(reading) + at_the_edge(cell))
+    cut = beyond_the_edge(cell, "cut off at the edge")
+    annotate(fig, axes[0, 0], cell, cell.said(reading) + cut)
     return fig
 
 
@@ -75,7 +76,7 @@ def _draw_panel(axes: Axes, cell: CellTable, rows: pd.DataFrame) -> None:
     # Side by side within a third of the bin: error bars at one place hide each other.
     shifts = (np.arange(len(drawn)) - (len(drawn) - 1) / 2) / max(len(drawn) - 1, 1) / 3
     for (run, look), shift in zip(drawn.items(), shifts, strict=True):
-        by_bin = rows[rows["run"] == run].pivot(index="bin", columns="seed", values="shown")
+        by_bin = rows[rows["run"] == run].pivot(index="bin", columns="seed", values="value")
         x = bins.centres + shift * bins.widths
         draw_line(axes, x, by_bin.to_numpy(), look, cell.labels[run], BARS)
 

@@ -20,21 +20,14 @@ PLACE = ["set", "metric", "bin", "low", "high", "count", "chance"]
 
 
 def prepared(cell: CellTable) -> pd.DataFrame:
-    """Return the differences from the reference in points, and what chance explains in each bin.
-
-    `shown` is where a value is drawn: no further than the runs reach that did not collapse.
-    """
+    """Return the differences from the reference in points, and what chance explains in each bin."""
     rows = [
         (*place, run, seed, value)
         for place in _places(cell)
         for run in looks(cell)
         for seed, value in zip(cell.seeds, _points(cell, run, *place[:3]), strict=True)
     ]
-    found = pd.DataFrame(rows, columns=[*PLACE, "run", "seed", "value"])
-    for metric, (low, high) in ends(cell, found).items():
-        of_metric = found["metric"] == metric
-        found.loc[of_metric, "shown"] = found["value"].clip(low, high)
-    return found
+    return pd.DataFrame(rows, columns=[*PLACE, "run", "seed", "value"])
 
 
 def ends(cell: CellTable, found: pd.DataFrame) -> dict[str, tuple[float, float]]:
@@ -45,10 +38,10 @@ def ends(cell: CellTable, found: pd.DataFrame) -> dict[str, tuple[float, float]]
     return {metric: reach(means[metric], least) for metric in MEASURES}
 
 
-def at_the_edge(cell: CellTable) -> str:
-    """Name the runs that do not set the scale; empty where there are none."""
+def beyond_the_edge(cell: CellTable, drawn: str) -> str:
+    """Name the runs that do not set the scale, and how they are drawn beyond it; empty for none."""
     lost = [cell.labels[run] for run in looks(cell) if not sets_scale(cell, run)]
-    return f" Collapsed, at the edge where beyond it: {', '.join(lost)}." if lost else ""
+    return f" Collapsed, {drawn} where beyond it: {', '.join(lost)}." if lost else ""
 
 
 def _places(cell: CellTable) -> list[tuple[str, str, int, float, float, float, float]]:

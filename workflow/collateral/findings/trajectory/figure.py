@@ -131,7 +131,7 @@ def _draw_plane(axes: Axes, ways: Ways) -> None:
     start = ways.start("error"), ways.start("damage")
     axes.plot(*start, color="0.2", **RING)
     axes.plot(0, 0, color="0.1", **CROSS)
-    known = [End(0, 0, "Retrain", "0.1"), End(*start, "Original", "0.2")]
+    known = [End(0, 0, "Retrain", "0.1", True), End(*start, "Original", "0.2", True)]
     label_ends(axes, [*known, *_by_height(ends)])
 
 

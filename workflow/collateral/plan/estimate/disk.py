@@ -23,8 +23,8 @@ BLOCK = 4096  # the least that a file takes
 RUN_BLOCKS = 4 + 5
 # A cell's metrics, tables and figures; the page, the theory.
 CELL_BYTES, SHARED_BYTES = 1_000_000, 2_000_000
-# Images in a cell's neighbours.npz, at most: near ones, with the forgotten one nearest to each,
-# and the forgotten that are most alike, as its stage counts them.
+# Images in a cell's pictures.npz, at most: near ones, with the forgotten one nearest to each,
+# and the forgotten that are most alike, as the stage `neighbours` counts them.
 NUM_SHOWN = 2 * (48 + 48) + 12
 
 
@@ -40,7 +40,8 @@ def benchmark_bytes(workload: Workload) -> dict[str, float]:
         "base": len(benchmark.base_seeds()) * (run_bytes(workload) + embeddings),
         "retrain": num_cells * num_seeds * run_bytes(workload) * (retrain is not None),
         "given": num_cells * num_seeds * run_bytes(workload) * len(benchmark.config.given),
-        "neighbours": num_cells * (similarities + NUM_SHOWN * prod(size.shape)),
+        "neighbours": num_cells * similarities,
+        "pictures": num_cells * NUM_SHOWN * prod(size.shape),
         "metrics": num_cells * CELL_BYTES,
         "probe": 0.0,
         "shadow": shadow_bytes(workload),

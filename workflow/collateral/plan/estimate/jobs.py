@@ -14,6 +14,7 @@ SECONDS = {
     "data": 15.0,
     "split": 1.0,
     "neighbours": 2.0,
+    "pictures": 1.0,
     "plan": 3.0,
     "gather": 2.0,
     "tables": 2.0,
@@ -62,7 +63,7 @@ def benchmark_jobs(workload: Workload) -> Iterator[Jobs]:
 
 
 def _cell_jobs(workload: Workload, cell: Cell) -> Iterator[Jobs]:
-    yield from map(_small, ("split", "neighbours"))
+    yield from map(_small, ("split", "neighbours", "pictures"))
     yield _metrics(workload, cell)
     yield from _reference_jobs(workload, cell)
     yield from _further_jobs(workload, cell)

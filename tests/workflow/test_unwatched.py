@@ -1,0 +1,133 @@
+"""Results without Snakemake's metadata: what differs from the plan runs again, and is named."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import AFTER_OUTPUTS, SMOKE, Project
+
+from collateral.results.chain import read_sealed, write_sealed
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+RESULTS = "results/smoke"
+CELL = f"{RESULTS}/digit_3-50"
+# Without metadata these are made again in any case: they take seconds.
+PRESENTED = {rule: 1 for rule in (*AFTER_OUTPUTS, "plan", "theory")}
+PARAMETER = ("configs/smoke.yaml", "ga: {epochs: 2,", "ga: {epochs: 3,")
+NAMED = f"{CELL}/seed-{{}}/ga/record.json"
+CHANGED = "params.epochs: 2, planned 3"
+
+
+def without_metadata(project: Project) -> Project:
+    shutil.rmtree(project.folder / ".snakemake")
+    return project
+
+
+def with_another_code(project: Project, name: str) -> None:
+    """Write a record as other code would have."""
+    root = project.folder / RESULTS
+    path = project.folder / name
+    write_sealed(path, {**read_sealed(path), "code": "0123456789abcdef"}, root)
+
+
+def collateral(project: Project, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from collateral.cli import main; main()", *words],
+        cwd=project.folder, env=project.environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_where_nothing_changed_nothing_is_trained(project):
+    assert without_metadata(project).planned(*SMOKE) == PRESENTED
+
+
+def test_a_changed_parameter_reruns_its_runs_alone_and_one_line_names_them(project):
+    project.edit(*PARAMETER)
+    without_metadata(project)
+    assert project.planned(*SMOKE) == {**PRESENTED, "unlearn": 2}
+    target = ("--", f"{CELL}/metrics.csv")
+    done = project.snakemake(*SMOKE, *target)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if "have no metadata" in line]
+    named = ", ".join(f"{NAMED.format(seed)} ({CHANGED})" for seed in (0, 1))
+    assert lines == [
+        "Some results have no metadata; their records were compared with the plan: 2 not as "
+        f"planned, run again with all that depends on them: {named}."
+    ]
+    assert read_sealed(project.folder / NAMED.format(1))["params"]["epochs"] == 3
+    assert "Nothing to be done: all results" in project.snakemake(*SMOKE, *target).stderr
+
+
+@pytest.mark.parametrize(
+    ("record", "trained"),
+    [
+        (NAMED.format(1), {"unlearn": 1}),
+        (f"{CELL}/neighbours.json", {"neighbours": 1}),
+        (f"{CELL}/split.json", {"split": 1, "retrain": 2}),
+        (f"{RESULTS}/data.json", {"data": 1, "base": 2, "retrain": 2}),
+    ],
+)
+def test_what_other_code_made_runs_again_with_what_depends_on_it(project, record, trained):
+    with_another_code(project, record)
+    planned = without_metadata(project).planned(*SMOKE)
+    assert planned.items() >= {**PRESENTED, **trained}.items()
+    assert ("base" in planned) == ("base" in trained)
+    assert ("retrain" in planned) == ("retrain" in trained)
+
+
+def test_changed_code_reruns_what_uses_it(project):
+    project.edit(
+        "workflow/collateral/methods/ga/method.py", "(optimizer, -loss)", "(optimizer, -2 * loss)"
+    )
+    assert without_metadata(project).planned(*SMOKE) == {**PRESENTED, "unlearn": 2}
+
+
+def test_with_metadata_snakemake_is_believed_and_no_record_is_read(project):
+    with_another_code(project, NAMED.format(1))
+    assert project.planned(*SMOKE) == {}
+
+
+def test_metadata_of_some_files_of_a_job_is_none(project):
+    """As Snakemake has it, which compares nothing then."""
+    project.edit(*PARAMETER)
+    done = project.snakemake(*SMOKE, "--cleanup-metadata", f"{CELL}/seed-0/ga/model.safetensors")
+    assert done.returncode == 0, done.stderr
+    assert project.planned(*SMOKE) == {**dict.fromkeys(AFTER_OUTPUTS, 1), "unlearn": 2}
+
+
+@pytest.mark.parametrize("options", [["--rerun-triggers", "mtime"], ["--mode", "remote"]])
+def test_by_times_alone_and_within_a_job_of_a_cluster_nothing_is_compared(project, options):
+    project.edit(*PARAMETER)
+    assert without_metadata(project).planned(*SMOKE, *options) == {}
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_figures_are_not_made_of_what_differs_from_the_plan(project, is_known):
+    """With metadata, too: `make figures` may not run what would have to be trained."""
+    check = ("cached", "--config", "configs/smoke.yaml")
+    if not is_known:
+        without_metadata(project)
+    assert collateral(project, *check).returncode == 0
+    project.edit(*PARAMETER)
+    done = collateral(project, *check)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        *(f"{NAMED.format(seed)}: {CHANGED}" for seed in (0, 1)),
+        "2 differences from the plan (`make run` runs these jobs again): "
+        "no table, figure or page was made",
+    ]
+
+
+def test_verify_compares_with_the_plan_of_a_config(project):
+    verify = ("verify", "--config", "configs/smoke.yaml")
+    done = collateral(project, *verify)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-1] == f"{RESULTS}: all as planned"
+    project.edit(*PARAMETER)
+    assert collateral(project, "verify").returncode == 0
+    for words in (verify, ("verify", RESULTS, *verify[1:])):
+        done = collateral(project, *words)
+        assert done.returncode == 1
+        assert f"{NAMED.format(1)}: {CHANGED}" in done.stdout.splitlines()
+        assert f"{RESULTS}: not as planned: 2; a run makes these again" in done.stdout

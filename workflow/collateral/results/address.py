@@ -1,0 +1,93 @@
+"""A run by its address, `digits/digit_3-50 ltd --seed 0`, among the results that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from collateral.contract.spelling import plain
+from collateral.results import layout
+from collateral.results.chain import read_sealed
+
+RESULTS = Path("results")
+MEANINGLESS = ("diverged", "skipped")  # statuses of runs that left no model of their own
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A run of a cell with one seed, which is on disk."""
+
+    benchmark: Path  # its folder
+    cell: str
+    run: str
+    seed: int
+    seeds: list[int]  # of all that the run has
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run; that of Original is the base model's."""
+        place = layout.folder_of(self.run)
+        return self.benchmark / place.format(cell=self.cell, seed=self.seed, run=self.run)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Its record."""
+        return read_sealed(self.folder / layout.RECORD, self.benchmark)
+
+    def __str__(self) -> str:
+        """Return its address in words."""
+        return f"{self.benchmark.name}/{self.cell}, {self.run}, seed {self.seed}"
+
+
+def find_run(address: str, run: str, seed: int | None) -> FoundRun:
+    """Return the run at an address; without a seed, that of the first."""
+    folder = _cell_folder(address)
+    benchmark, cell = folder.parent, folder.name
+    place = layout.folder_of(run).format(cell=cell, seed="*", run=run)
+    seeds = sorted(_seed(path) for path in benchmark.glob(f"{place}/{layout.RECORD}"))
+    if "/" in run or not seeds:
+        raise _refusal(f"{address}: no run {plain(run)}", _runs(folder))
+    if seed is not None and seed not in seeds:
+        raise _refusal(f"{address}: no seed {seed} of {plain(run)}", seeds)
+    return FoundRun(benchmark, cell, run, seeds[0] if seed is None else seed, seeds)
+
+
+def check_has_model(found: FoundRun) -> None:
+    """Refuse a run that left no model of its own, and name the seeds that did."""
+    record = found.record
+    if record["status"] not in MEANINGLESS:
+        return
+    others = [FoundRun(found.benchmark, found.cell, found.run, s, found.seeds) for s in found.seeds]
+    sound = [one.seed for one in others if one.record["status"] not in MEANINGLESS]
+    reason = f" ({record['reason']})" if record.get("reason") else ""
+    told = f"{found}: {record['status']}{reason}, so it has no model of its own"
+    raise _refusal(told, sound, "seeds that ended well")
+
+
+def _cell_folder(address: str) -> Path:
+    """Return the folder of a cell, which is given as a path or by its place below results/."""
+    folder = Path(address) if Path(address).is_dir() else RESULTS / address
+    benchmark = folder.parent
+    if not (benchmark / layout.DATA_RECORD).is_file():
+        known = RESULTS.glob(f"*/{layout.DATA_RECORD}")
+        raise _refusal(f"{address}: no benchmark's folder there", {p.parent.name for p in known})
+    if not (benchmark / layout.SPLIT.format(cell=folder.name)).is_file():
+        cells = benchmark.glob(layout.SPLIT.format(cell="*"))
+        raise _refusal(f"{address}: no such cell", {path.parent.name for path in cells})
+    return folder
+
+
+def _runs(folder: Path) -> set[str]:
+    found = {path.parent.name for path in folder.glob(f"seed-*/*/{layout.RECORD}")}
+    has_base = any(folder.parent.glob(layout.BASE.format(seed="*")))
+    return found | ({layout.ORIGINAL} if has_base else set())
+
+
+def _seed(record: Path) -> int:
+    return next(int(p.removeprefix("seed-")) for p in record.parts[::-1] if p.startswith("seed-"))
+
+
+def _refusal(wrong: str, known: Iterable[Any], what: str = "there are") -> ValueError:
+    return ValueError(f"{wrong}; {what}: {', '.join(map(str, sorted(known))) or 'none'}")

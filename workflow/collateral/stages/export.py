@@ -1,0 +1,133 @@
+"""Write the weights of a run for your own code, with the names of your own model.
+
+For timm/<name> these are timm's; for a model of your own, those of its code. Where `base.weights`
+and `rename` read them from a file of yours, they are that file's. Normalisation is no part of the
+file: plain timm, or your code, is given normalised images.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from safetensors.numpy import load_file, save
+
+from collateral.contract.data import ImageInfo
+from collateral.contract.plugins import MODEL
+from collateral.models import NAMES
+from collateral.models._timm_facts import PREFIX, timm_facts
+from collateral.results import layout
+from collateral.results.address import FoundRun, check_has_model, find_run
+from collateral.results.chain import INPUTS, checked, content_hash, read_sealed
+from collateral.results.dataset import Dataset
+from collateral.results.files import atomic
+from collateral.results.record import NAMES_IN_FILE
+
+SUFFIX = ".safetensors"
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the command line."""
+    parser.add_argument("cell", metavar="BENCHMARK/CELL", help="as digits/digit_3-50")
+    parser.add_argument("run", metavar="RUN", help="as ltd; retrain; original is the base model")
+    parser.add_argument("--seed", type=int, help="the run's first if left out")
+    parser.add_argument("--out", type=Path, required=True, help=f"the {SUFFIX} file to write")
+
+
+def run(args: Namespace) -> None:
+    """Write the file; print which run it is, its hash, and how to load it."""
+    found = find_run(args.cell, args.run, args.seed)
+    check_has_model(found)
+    _check_out(args.out, found.benchmark.parent)
+    model = checked(found.folder / layout.MODEL, found.benchmark)
+    data = Dataset.load(checked(found.benchmark / layout.DATA, found.benchmark))
+    weights, name = load_file(model), str(found.record["model"])
+    names = own_names(weights, name, data.info)
+    renamed = _names_in_file(found)
+    names = {ours: renamed.get(own, renamed.get(ours, own)) for ours, own in names.items()}
+    content = save({names[ours]: value for ours, value in weights.items()}, _about(found, data))
+    with atomic(args.out) as temporary:
+        temporary.write_bytes(content)
+    kind = "" if renamed else name
+    print("\n".join([*_told(found, args.out, model), *how_to_load(kind, args.out, data.info)]))
+
+
+def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, str]:
+    """Return the names of weights in the model itself, by their names in our file."""
+    if model in NAMES:  # one of ours, which has no other names
+        return {name: name for name in names}
+    if not (model.startswith(PREFIX) or MODEL.is_plugged_in(model)):
+        raise ValueError(f"model {model}: of a plug-in; name its folder: --plugins FOLDER")
+    # By name, so that torch is imported only where a model must be built.
+    built = import_module("collateral.models._build").build_model(model, info)
+    return {name: built.own_names(name) for name in names}
+
+
+def how_to_load(model: str, out: Path, info: ImageInfo) -> list[str]:
+    """Return the lines that load the file; `model` is empty where names are those of a file."""
+    load = f"    model.load_state_dict(safetensors.torch.load_file({json.dumps(str(out))}))"
+    mean, std = (", ".join(f"{value:.6g}" for value in of) for of in (info.mean, info.std))
+    normalised = f"Give it images (x - mean) / std, x in [0, 1]: mean {mean}; std {std}."
+    if not model:
+        return ["Its names are those of your own file, before `rename`: load it alike.", normalised]
+    if model.startswith(PREFIX):
+        return ["Load it with timm:", f"    model = {_create_model(model, info)}", load, normalised]
+    if model in NAMES:
+        taken = f"`model: {model}` and `base: {{weights: {out}}}` in a config take it"
+        return [f"{taken}; Collateral's {model} normalises images itself: mean {mean}; std {std}."]
+    return [f"Load it into what `build` of the plug-in {model} returns:", load, normalised]
+
+
+def _create_model(model: str, info: ImageInfo) -> str:
+    height, width, channels = info.shape
+    size = f", img_size=({height}, {width})" if timm_facts(model).is_sized else ""
+    name = model.removeprefix(PREFIX)
+    classes = f"num_classes={info.num_classes}, in_chans={channels}"
+    return f'timm.create_model("{name}", {classes}{size})'
+
+
+def _check_out(out: Path, results: Path) -> None:
+    if out.suffix != SUFFIX:
+        raise ValueError(f"--out: {out}: should end with {SUFFIX}")
+    if out.resolve().is_relative_to(results.resolve()):
+        raise ValueError(f"--out: {out}: lies in the results; choose a place outside of {results}")
+
+
+def _names_in_file(found: FoundRun) -> Mapping[str, str]:
+    """Return the names that `rename` replaced in the user's file of the run, or of its base."""
+    inputs = [Path(place).parent for place in found.record[INPUTS]]
+    bases = [place for place in inputs if place.match(layout.BASE.format(seed="*"))]
+    others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))  # Retrain reads no base
+    for folder in (found.folder, *(found.benchmark / base for base in bases), *others):
+        record = read_sealed(folder / layout.RECORD, found.benchmark)
+        if NAMES_IN_FILE in record:
+            names: Mapping[str, str] = record[NAMES_IN_FILE]
+            return names
+    return {}
+
+
+def _about(found: FoundRun, data: Dataset) -> dict[str, str]:
+    """Return what the file says of itself: under one key, as several would be in any order."""
+    about: dict[str, Any] = {
+        "benchmark": found.benchmark.name,
+        "cell": found.cell,
+        "run": found.run,
+        "seed": found.seed,
+        "model": found.record["model"],
+        "classes": data.labels.class_names,
+        "mean": data.mean,
+        "std": data.std,
+    }
+    return {"collateral": json.dumps(about)}
+
+
+def _told(found: FoundRun, out: Path, model: Path) -> list[str]:
+    seeds = ", ".join(map(str, found.seeds))
+    status = found.record["status"]
+    told = f" It {status}: it is near guessing on the train set." if status != "ok" else ""
+    return [
+        f"{out}: {found} (it has seeds {seeds}).{told}",
+        f"SHA-256 {content_hash(out)}, from {model}",
+    ]

@@ -1,0 +1,1 @@
+"""One paper, "Forgetting Has Neighbors": its claims, its theory and its printed numbers."""

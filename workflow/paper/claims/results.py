@@ -1,0 +1,190 @@
+"""The results that claims are about: read from folders, and sorted into cases by scope.
+
+A claim of the paper on couch is tested on couch where there is one, else on every cell with the
+same share of one class forgotten.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from collateral.results import layout
+from collateral.results.chain import check_folder, checked
+from collateral.results.files import read_rows
+from collateral.results.plan import BenchmarkPlan
+from collateral.results.table import BenchmarkTable, CellTable, read
+from paper.claims.claim import Missing
+
+LABELS = {
+    **{run: run.upper() for run in ("rl", "ft", "ga", "iu", "amun", "ltd")},
+    **{"retrain": "Retrain", "salun": "SalUn", "neighbor": "Neighbor"},
+}
+FIVE = ("oak_tree", "apple", "hamster", "road", "shark")
+TOLERANCE = 0.02  # of a share: small classes cannot be halved exactly
+
+
+@dataclass(frozen=True)
+class Theory:
+    """The findings of the propositions, and which of their identities hold."""
+
+    findings: dict[tuple[str, str], float]  # by panel and finding
+    checks: dict[str, bool]  # by identity
+
+    def number(self, panel: str, finding: str) -> float:
+        """Return a finding."""
+        found = self.findings.get((panel, finding), math.nan)
+        if math.isnan(found):
+            raise Missing(f"no “{finding}” of {panel}")
+        return found
+
+
+Results = BenchmarkTable | Theory
+Cases = Mapping[str, tuple[CellTable | Theory, ...]]  # the results of each case, by its name
+
+
+def read_all(folder: Path) -> dict[str, Results]:
+    """Return the results below a folder, or in the folder of one benchmark, by name."""
+    folders = [folder] if _has_results(folder) else sorted(filter(_has_results, folder.glob("*/")))
+    if not folders:
+        raise ValueError(f"{folder}: no results: there is no {layout.METRICS} in it; run first")
+    return {inner.name: _read(inner) for inner in folders}
+
+
+def _has_results(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (layout.METRICS, layout.THEORY_FINDINGS))
+
+
+def _read(folder: Path) -> Results:
+    if (folder / layout.THEORY_FINDINGS).is_file():
+        return _read_theory(folder)
+    paths = list(_long_tables(folder))
+    plan = folder / layout.PLAN
+    return read(BenchmarkPlan.load(plan) if plan.is_file() else plan_from_runs(paths[0]), *paths)
+
+
+def _long_tables(folder: Path) -> Iterator[Path]:
+    """Yield the long tables, checked where they have records: those in docs/data have none."""
+    for path in (folder / layout.METRICS, folder / layout.COSTS):
+        if path.is_file():
+            yield checked(path, folder) if layout.record_of(path).is_file() else path
+
+
+def plan_from_runs(metrics: Path) -> BenchmarkPlan:
+    """Return a plan that has the runs of a long table."""
+    runs = dict.fromkeys(row["run"] for row in read_rows(metrics) if row["run"] != layout.RETRAIN)
+    return BenchmarkPlan({run: LABELS.get(run, run) for run in runs})
+
+
+def _read_theory(folder: Path) -> Theory:
+    if (folder / layout.RECORD).is_file():
+        check_folder(folder)
+    rows, checks = read_rows(folder / layout.THEORY_FINDINGS), folder / layout.THEORY_CHECKS
+    return Theory(
+        {(row["panel"], row["finding"]): float(row["value"] or "nan") for row in rows},
+        {row["identity"]: row["holds"] == "True" for row in read_rows(checks)},
+    )
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The cases that a claim is about, and the text where there is none."""
+
+    cases: Callable[[Results], Cases]
+    missing: str
+    is_each: bool = False  # a case has several cells, and tests are run on each of them
+    classes: tuple[str, ...] = ()  # that such a case must have
+
+
+def share(cell: CellTable) -> tuple[str, float] | None:
+    """Return the one class that is forgotten, and the share of it."""
+    if len(cell.forgotten) != 1:
+        return None
+    ((name, (count, size)),) = cell.forgotten.items()
+    return name, count / size
+
+
+def cells_at(results: Results, fraction: float) -> Iterator[tuple[str, CellTable]]:
+    """Yield the cells with this share of one class forgotten, by class."""
+    for cell in results.cells if isinstance(results, BenchmarkTable) else ():
+        found = share(cell)
+        if found and abs(found[1] - fraction) < TOLERANCE:
+            yield found[0], cell
+
+
+def is_svhn(results: Results) -> bool:
+    """Tell whether a benchmark is of SVHN."""
+    return isinstance(results, BenchmarkTable) and results.plan.data.get("name") == "svhn"
+
+
+def _separate(cells: Iterable[CellTable]) -> Cases:
+    return {cell.name: (cell,) for cell in cells}
+
+
+def _together(cells: Iterable[CellTable]) -> Cases:
+    found = tuple(cells)
+    return {", ".join(cell.name for cell in found): found} if found else {}
+
+
+def _couch(fraction: float, results: Results) -> Cases:
+    cells = [] if is_svhn(results) else list(cells_at(results, fraction))
+    couch = [cell for name, cell in cells if name == "couch"]
+    return _separate(couch or [cell for _, cell in cells])
+
+
+def _svhn(fractions: tuple[float, ...], results: Results) -> Cases:
+    found = (cell for fraction in fractions for _, cell in cells_at(results, fraction))
+    return _separate(found if is_svhn(results) else ())
+
+
+def _all(fractions: tuple[float, ...], results: Results) -> Cases:
+    found = (cell for fraction in fractions for _, cell in cells_at(results, fraction))
+    return _together(() if is_svhn(results) else found)
+
+
+def _half_of(classes: tuple[str, ...], results: Results) -> Cases:
+    return _together(cell for name, cell in cells_at(results, 0.5) if name in classes)
+
+
+def _whole(results: Results) -> Cases:
+    return _separate(cell for _, cell in cells_at(results, 1.0))
+
+
+def _pairs(results: Results) -> Cases:
+    """Return half and 90 % of the same class."""
+    most = {} if is_svhn(results) else dict(cells_at(results, 0.9))
+    halves = [(half, most[name]) for name, half in cells_at(results, 0.5) if name in most]
+    return {f"{half.name}, {other.name}": (half, other) for half, other in halves}
+
+
+def _theory(results: Results) -> Cases:
+    return {"": (results,)} if isinstance(results, Theory) else {}
+
+
+NO_HALF = "no cell with half of a class forgotten"
+NO_PART = "no cell with a part of a class forgotten"
+SCOPES = {
+    "half": Scope(partial(_couch, 0.5), NO_HALF),
+    "90 %": Scope(partial(_couch, 0.9), "no cell with 90 % of a class forgotten"),
+    "half and 90 %": Scope(_pairs, "no class of which half and, apart, 90 % are forgotten"),
+    "all halves": Scope(partial(_all, (0.5,)), NO_HALF),
+    "each half": Scope(partial(_all, (0.5,)), NO_HALF, is_each=True),
+    "each half and 90 %": Scope(partial(_all, (0.5, 0.9)), NO_PART, is_each=True),
+    "whole class": Scope(_whole, "no cell with a whole class forgotten"),
+    "SVHN, half": Scope(partial(_svhn, (0.5,)), "no SVHN with half of a class forgotten"),
+    "SVHN, 90 %": Scope(partial(_svhn, (0.9,)), "no SVHN with 90 % of a class forgotten"),
+    "SVHN": Scope(partial(_svhn, (0.5, 0.9)), "no SVHN"),
+    "theory": Scope(_theory, "no theory"),
+    "each of five classes": Scope(
+        partial(_half_of, FIVE), f"no cell of {', '.join(FIVE)}", is_each=True, classes=FIVE
+    ),
+    **{
+        f"half of {name}": Scope(
+            partial(_half_of, (name,)), f"no cell with half of {name} forgotten"
+        )
+        for name in FIVE
+    },
+}

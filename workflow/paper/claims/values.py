@@ -1,0 +1,264 @@
+"""Numbers of runs as claims need them, and tests on them: lowest, nearest to Retrain, how far off.
+
+A test is given a cell, or several, then the arguments of its row in claims.toml.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import ge, gt, le, lt
+from typing import Any
+
+from collateral.contract.rows import At
+from collateral.findings.catalogue import metric_of
+from collateral.results.table import REFERENCE, CellTable, mean
+from paper.claims.claim import Found, Missing, join
+from paper.claims.results import LABELS, share
+
+BASELINES = ("rl", "ft", "ga", "iu", "salun", "amun")
+METHODS = (*BASELINES, "ltd")
+GAPS = ("avg_gap", "avg_gap_affected")
+
+LIMITS = {"above": gt, "below": lt, "least": ge, "most": le}
+
+Limits = Mapping[str, float]
+Measure = Callable[..., float]  # of a cell, a run and a metric
+
+
+def run_name(cell: CellTable, run: str) -> str:
+    """Return the printed name of a run."""
+    return LABELS.get(run) or cell.benchmark.labels.get(run, run)
+
+
+def number(cell: CellTable, run: str, metric: str, subset: str = "", at: At = None) -> float:
+    """Return the mean over seeds, or the number that is defined over all seeds."""
+    found = mean(cell.values(run, metric, subset, at))
+    found = cell.number(run, metric, subset, at) if math.isnan(found) else found
+    if math.isnan(found):
+        raise Missing(f"no {metric_of(metric).label or metric} of {run_name(cell, run)}")
+    return found
+
+
+def from_retrain(cell: CellTable, run: str, metric: str) -> float:
+    """Return how far a run's mean is above Retrain's."""
+    return number(cell, run, metric) - number(cell, REFERENCE, metric)
+
+
+def distance(cell: CellTable, run: str, metric: str) -> float:
+    """Return how far a run's mean is from Retrain's, above or below."""
+    return abs(from_retrain(cell, run, metric))
+
+
+def available(
+    cell: CellTable, runs: Iterable[str], measure: Measure, of: Any
+) -> tuple[dict[str, float], list[str]]:
+    """Return the measure of each run that has it, and the names of those that do not."""
+    found, missing = {}, []
+    for run in runs:
+        try:
+            found[run] = measure(cell, run, of)
+        except Missing:
+            missing.append(run_name(cell, run))
+    return found, missing
+
+
+def floor(cell: CellTable, metric: str) -> float:
+    """Return the noise floor of a metric; 0 where one seed cannot tell it."""
+    found = cell.number(REFERENCE, "floor", at=metric)
+    return 0.0 if math.isnan(found) else found
+
+
+def floor_text(cell: CellTable, metric: str, ties: str = "") -> str:
+    """Return the noise floor in parentheses; nothing where there is none."""
+    size = floor(cell, metric)
+    return f" (floor {shown(metric, size)}{ties})" if size else ""
+
+
+def is_lower(one: float, other: float, size: float) -> bool | None:
+    """Compare two numbers; None where they differ by no more than the noise floor."""
+    return None if size and abs(one - other) <= size else one < other
+
+
+def possible_places(found: Mapping[str, float], run: str, size: float) -> tuple[int, int]:
+    """Return the first and the last place, from the lowest, that the noise floor allows a run."""
+    lower = [is_lower(value, found[run], size) for other, value in found.items() if other != run]
+    return 1 + lower.count(True), 1 + lower.count(True) + lower.count(None)
+
+
+def shown(metric: str, value: float, *, sign: bool = False) -> str:
+    """Return a number as tables print it."""
+    return metric_of(metric).text(value, sign=sign)
+
+
+def listing(metric: str, found: Mapping[str, float], *, sign: bool = False) -> str:
+    """Return names with their numbers: "LTD 2.4, IU 6.6"."""
+    return ", ".join(f"{name} {shown(metric, value, sign=sign)}" for name, value in found.items())
+
+
+def listed_runs(
+    cell: CellTable, found: Mapping[str, float], metric: str, *, sign: bool = False
+) -> str:
+    """Return runs with their numbers."""
+    return listing(metric, {run_name(cell, r): value for r, value in found.items()}, sign=sign)
+
+
+def ascending(found: Mapping[str, float]) -> dict[str, float]:
+    """Return runs from the lowest number to the highest."""
+    return dict(sorted(found.items(), key=lambda one: one[1]))
+
+
+def if_complete(holds: bool, text: str, missing: Sequence[str]) -> Found:
+    """Return a finding that missing runs leave open, unless it is already decided against."""
+    if holds and missing:
+        return Found(None, f"{text}; not here: {', '.join(missing)}")
+    return Found(holds, text)
+
+
+def place(cell: CellTable, run: str, metric: str, wanted: int) -> Found:
+    """Test whether a run has the lowest (1), second or third lowest number of all methods."""
+    return _placed(cell, run, metric, wanted, number, "lowest")
+
+
+def lowest(cell: CellTable, run: str, metric: str) -> Found:
+    """Test whether a run has the lowest number of all methods."""
+    return place(cell, run, metric, 1)
+
+
+def place_by_class(cell: CellTable, run: str, metric: str, **places: int) -> Found:
+    """Test whether a run has the place that is given for the class; else, the first."""
+    found = share(cell)
+    return place(cell, run, metric, places.get(found[0], 1) if found else 1)
+
+
+def nearest(cell: CellTable, run: str, metric: str) -> Found:
+    """Test whether a run is nearer to Retrain than all other methods."""
+    return _placed(cell, run, metric, 1, distance, "nearest in")
+
+
+def not_nearest(cell: CellTable, run: str, metric: str) -> Found:
+    """Test whether another method is nearer to Retrain."""
+    found = nearest(cell, run, metric)
+    return Found(None if found.holds is None else not found.holds, found.text)
+
+
+def _placed(
+    cell: CellTable, run: str, metric: str, wanted: int, measure: Measure, words: str
+) -> Found:
+    found, missing = available(cell, METHODS, measure, metric)
+    label = metric_of(metric).label
+    if run not in found:
+        raise Missing(f"no {label} of {run_name(cell, run)}")
+    size = floor(cell, metric)
+    first, last = possible_places(found, run, size)
+    tied = [r for r, v in found.items() if r != run and abs(v - found[run]) <= size]
+    names = ", ".join(run_name(cell, other) for other in tied)
+    ties = f": {run_name(cell, run)} ties with {names}" if tied else ""
+    text = f"{words} {label}: {listed_runs(cell, ascending(found), metric)}"
+    text += floor_text(cell, metric, ties)
+    if first > wanted:
+        return Found(False, text)
+    if missing:
+        return if_complete(True, text, missing)
+    # A tie that decides the place is no finding.
+    return Found(None if first < last and wanted <= last else last == wanted, text)
+
+
+def value(cell: CellTable, runs: Sequence[str], metric: str, **limits: float) -> Found:
+    """Test whether every run's number is within limits."""
+    return _within(cell, runs, metric, number, limits)
+
+
+def deviation(cell: CellTable, runs: Sequence[str], metric: str, **limits: float) -> Found:
+    """Test whether every run's difference from Retrain is within limits."""
+    return _within(cell, runs, metric, from_retrain, limits)
+
+
+def _within(
+    cell: CellTable, runs: Sequence[str], metric: str, measure: Measure, limits: Limits
+) -> Found:
+    found, missing = available(cell, runs, measure, metric)
+    sign = measure is from_retrain
+    label = f"{'Δ ' * sign}{metric_of(metric).label}"
+    text = f"{label}: {listed_runs(cell, found, metric, sign=sign)}"
+    parts = [Found(are_within(found.values(), limits), text)] if found else []
+    parts += [Found(None, f"not here: {', '.join(missing)}")] if missing else []
+    return join(parts)
+
+
+def are_within(values: Iterable[float], limits: Limits) -> bool:
+    """Tell whether all values are within limits: `above` and `below`, or `least` and `most`."""
+    return all(LIMITS[name](value, limit) for value in values for name, limit in limits.items())
+
+
+def less(cell: CellTable, run: str, other: str, metric: str, times: float = 1.0) -> Found:
+    """Test whether a run's number is below another's, or below `times` it."""
+    found = {which: number(cell, which, metric) for which in (run, other)}
+    text = f"{metric_of(metric).label}: {listed_runs(cell, found, metric)}"
+    return Found(found[run] < times * found[other], text)
+
+
+def better_on_average(cell: CellTable, run: str) -> Found:
+    """Test whether a run has a better place by Avg. Gap than by the gap of the affected class."""
+    average, affected = (_gap_places(cell, run, gap) for gap in GAPS)
+    places = [f"{a} to {b}" if a < b else f"{a}" for a, b in (average, affected)]
+    name = run_name(cell, run)
+    text = f"{name} is number {places[0]} by the average and {places[1]} on the affected class"
+    is_open = average[0] < affected[1] and average[1] >= affected[0]  # the noise floor decides
+    return Found(None if is_open else average[1] < affected[0], text)
+
+
+def _gap_places(cell: CellTable, run: str, gap: str) -> tuple[int, int]:
+    found, missing = available(cell, METHODS, number, gap)
+    if missing:
+        raise Missing(f"not here: {', '.join(missing)}")
+    return possible_places(found, run, floor(cell, gap))
+
+
+def hidden_by_average(cell: CellTable, run: str, within: float, loss: float) -> Found:
+    """Test whether a run's RA is near Retrain's while its RA of the affected class is far below."""
+    ra, affected = (number(cell, run, metric) for metric in ("ra", "ra_affected"))
+    shown_ra, shown_affected = shown("ra", ra), shown("ra_affected", affected)
+    text = f"{run_name(cell, run)}'s RA {shown_ra}, of the affected class {shown_affected}"
+    return Found(ra - affected > loss and abs(from_retrain(cell, run, "ra")) < within, text)
+
+
+def retrain_knows_the_rest(half: CellTable, most: CellTable, least: float) -> Found:
+    """Test whether Retrain without 90 % still knows the rest of the class, and less of the gone."""
+    kept, gone = (
+        [number(cell, REFERENCE, metric) for cell in (half, most)]
+        for metric in ("ra_affected", "ua")
+    )
+    ras, uas = ([shown("ua", value) for value in values] for values in (kept, gone))
+    text = f"Retrain's affected RA {ras[0]} and at 90 % {ras[1]}, UA {uas[0]} and {uas[1]}"
+    return Found(kept[1] >= least and kept[1] - gone[1] > kept[0] - gone[0], text)
+
+
+def differs_between_classes(*arguments: Any, above: float) -> Found:
+    """Test whether a run's number differs between cells by more than `above`."""
+    *cells, run, metric = arguments
+    if len(cells) < 2:
+        raise Missing("one class")
+    found = {cell.name: number(cell, run, metric) for cell in cells}
+    text = f"{LABELS[run]}'s {metric_of(metric).label}: {listing(metric, found)}"
+    return Found(max(found.values()) - min(found.values()) > above, text)
+
+
+def gap_mostly_by(cell: CellTable, run: str, term: str) -> Found:
+    """Test whether the largest term of a run's Avg. Gap is this one, above Retrain's."""
+    terms = {name: from_retrain(cell, run, name) for name in ("ua", "ra", "ta", "mia")}
+    largest = max(terms, key=lambda name: abs(terms[name]))
+    parts = [f"{name.upper()} {shown(name, value, sign=True)}" for name, value in terms.items()]
+    text = f"{run_name(cell, run)}: {', '.join(parts)}"
+    return Found(largest == term and terms[term] > 0, text)
+
+
+def nearer_and_farther(cell: CellTable, run: str, other: str, nearer: str, farther: str) -> Found:
+    """Test whether a run is nearer to Retrain than another by one metric, farther by a second."""
+    found = {
+        metric: {which: from_retrain(cell, which, metric) for which in (run, other)}
+        for metric in (nearer, farther)
+    }
+    near, far = ({which: abs(v) for which, v in found[m].items()} for m in (nearer, farther))
+    texts = [f"Δ {m}: {listed_runs(cell, of, m, sign=True)}" for m, of in found.items()]
+    return Found(near[run] < near[other] and far[run] > far[other], "; ".join(texts))

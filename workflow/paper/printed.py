@@ -1,0 +1,98 @@
+"""The numbers that the paper's tables print, and how far our numbers are from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from collateral.results.files import read_rows
+
+FILE = Path(__file__).parent / "printed.csv"
+PERCENT = 100.0
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A printed number: a rate in [0, 1], or seconds."""
+
+    table: int
+    run: str
+    metric: str
+    mean: float
+    std: float
+    runs: int | None  # None: the paper does not state it
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of the mean; the paper's deviations are population ones (ddof=0)."""
+        return self.std / math.sqrt(self.runs - 1) if self.runs else math.nan
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Data set, model, class and forgotten share of a table."""
+
+    data: str
+    model: str
+    class_name: str
+    fraction: float
+
+
+def printed(setting: Setting) -> list[Printed]:
+    """Return the printed numbers of a setting; none where the paper does not have it.
+
+    Where several tables print the same number, the first counts.
+    """
+    found: dict[tuple[str, str], Printed] = {}
+    for one in _by_setting().get(setting, []):
+        found.setdefault((one.run, one.metric), one)
+    return list(found.values())
+
+
+def settings() -> list[Setting]:
+    """Return all settings of the paper's tables."""
+    return list(_by_setting())
+
+
+def num_cells() -> int:
+    """Return the number of cells of the paper's tables."""
+    return sum(map(len, _by_setting().values()))
+
+
+@cache
+def _by_setting() -> Mapping[Setting, list[Printed]]:
+    found: dict[Setting, list[Printed]] = {}
+    for row in read_rows(FILE):
+        setting = Setting(row["data"], row["model"], row["class"], float(row["fraction"]))
+        found.setdefault(setting, []).append(_printed(row))
+    return found
+
+
+def _printed(row: Mapping[str, str]) -> Printed:
+    factor = 1.0 if row["metric"] == "rte" else PERCENT
+    mean, std = (float(row[key] or "nan") / factor for key in ("mean", "std"))
+    runs = int(row["runs"]) if row["runs"] else None
+    return Printed(int(row["table"]), row["run"], row["metric"], mean, std, runs)
+
+
+def cell_setting(
+    data: Mapping[str, Any], model: str, forgotten: Mapping[str, Any]
+) -> Setting | None:
+    """Return the setting of a cell in which a part of one class of a whole data set is forgotten.
+
+    `forgotten` has the number of forgotten examples by class, and the size of the class.
+    """
+    if data.keys() != {"name"} or len(forgotten) != 1:  # other options cut the data set
+        return None
+    ((name, (count, size)),) = forgotten.items()
+    return Setting(data["name"], model, name, round(count / size, 2))
+
+
+def in_standard_errors(ours: float, error: float, theirs: Printed) -> float:
+    """Return the difference of two means over its standard error; NaN where one is unknown."""
+    total = math.hypot(error, theirs.standard_error)
+    return (ours - theirs.mean) / total if total > 0 else math.nan

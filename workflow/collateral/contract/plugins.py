@@ -163,7 +163,7 @@ FINDING = Kind("finding", "collateral.findings", "*/__init__.py", "findings")
 KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
 # Not in KINDS: stages come with the package and the plug-in that ships, not from `plugins:`.
 STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
-PARTS = ("numbers", "table", "figure", "words", "chart")  # that a finding may have
+PARTS = ("numbers", "table", "plots", "words")  # that a finding may have
 
 
 @cache

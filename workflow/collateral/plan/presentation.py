@@ -23,8 +23,8 @@ PARTS = {
     "metrics": ["numbers"],
     "gather": ["numbers"],
     "tables": ["table"],
-    "figures": ["figure"],
-    "report": ["table", "words", "chart"],
+    "figures": ["plots"],
+    "report": ["table", "words", "plots"],
 }
 
 

@@ -19,6 +19,7 @@ Mark = Literal["line", "bar", "point"]
 Limits = tuple[float, float]
 
 UNKNOWN = "–"
+WIDTH = 6.75  # inches: the text width of a two-column paper
 ROOM = 0.05  # of an axis, left free at either end
 LEAST_HEIGHT = 5.0  # points that an axis of rates covers at least, so that noise does not fill it
 GROUP_WIDTH = 0.84  # of the bars of one place together, of the distance between places
@@ -120,8 +121,8 @@ class Plot:
     columns: int = 1
     reading: str = ""  # how to read it, below the printed figure
     notes: Sequence[str] = ()
-    width: float = 6.75  # inches: the text width of a two-column paper
-    row_height: float = 2.1  # inches
+    width: float = WIDTH  # inches
+    row_height: float = 2.1
 
     @property
     def rows(self) -> list[Sequence[Panel]]:

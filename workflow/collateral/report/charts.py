@@ -8,7 +8,7 @@ from typing import Any
 
 import vl_convert
 
-from collateral.contract.charts import Chart
+from collateral.plots.page import Chart
 
 PLACE = '<script id="library"></script>'  # in the template; no name can write it, all are escaped
 

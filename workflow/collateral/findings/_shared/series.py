@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from collateral.findings._shared.compare import chance
-from collateral.findings._shared.scale import sets_scale
 from collateral.findings._shared.statistics import Floats, half_width
 from collateral.findings.catalogue import metric_of
 from collateral.plots.plot import Band, Level, Series
@@ -17,6 +16,7 @@ from collateral.plots.style import Look, control_look, method_look
 from collateral.results.table import CellTable, mean
 
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
+COLLAPSED = 0.0  # the first of the verdicts, as the long table has it
 LEAST_SEEDS = 3  # of an interval that is drawn: one of two values would hide everything else
 
 
@@ -53,6 +53,11 @@ def average_seeds(
     }
     low, high = ([m + sign * h for m, h in zip(means, halves, strict=True)] for sign in (-1, 1))
     return Series(x=list(x), y=means, low=low, high=high, **options)
+
+
+def sets_scale(cell: CellTable, run: str) -> bool:
+    """Tell whether a run is sound; the scale of one that collapsed would squeeze all others."""
+    return not cell.trouble(run) and cell.number(run, "verdict") != COLLAPSED
 
 
 def find_level(cell: CellTable, metric: str) -> tuple[float, float]:

@@ -9,13 +9,13 @@ import numpy as np
 
 from collateral.findings._shared.captions import joined
 from collateral.findings._shared.compare import chance_by_sd
-from collateral.findings._shared.scale import sets_scale
 from collateral.findings._shared.series import (
     NOISE_LABEL,
     average_seeds,
     describe_failures,
     describe_seeds,
     find_looks,
+    sets_scale,
 )
 from collateral.findings.catalogue import metric_of
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_differences

@@ -21,7 +21,7 @@ from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.findings.sweeps.noise import NAME, SEED, Noise, noises
-from collateral.plots.plot import Axis, Panel, Plot, Series, fit_rates, fit_y
+from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_rates, fit_y
 from collateral.plots.style import PLAIN
 from collateral.results.plan import Sweep
 from collateral.results.table import CellTable
@@ -76,7 +76,7 @@ def _sweep_plot(cell: CellTable, sweep: Sweep, kind: str, metrics: Sequence[str]
         panels,
         columns=len(panels),
         notes=[f"{reading} {describe_seeds(cell)}".strip(), *describe_failures(cell)],
-        width=6.75 if len(panels) > 1 else 4.7,
+        width=WIDTH if len(panels) > 1 else 4.7,
     )
 
 

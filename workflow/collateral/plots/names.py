@@ -16,7 +16,9 @@ from matplotlib.text import Text
 from collateral.plots.plot import Panel, Series, fit_x, fit_y
 
 HALO = [withStroke(linewidth=1.5, foreground="white")]
-LETTERS = 7  # size of the letters in points
+LETTERS = 7.0  # size of the letters in points
+AREA = 16.0  # of a mark that states none, in square points
+STEPS = 300  # of moving names apart: a count, so that equal plots are equal files
 FAR = 12  # pixels from a mark from which on a line ties the name to it
 
 
@@ -35,35 +37,38 @@ def escape(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def place_names(axes: Axes, panel: Panel) -> list[Name]:
+def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name]:
     """Write the names of a panel, move them apart, and tie those that moved far to their marks."""
     named = list(_named(axes, panel))
     texts = [
-        axes.text(*mark, escape(name), color=one.look.colour, fontsize=LETTERS, zorder=7)
+        axes.text(*mark, escape(name), color=one.look.colour, fontsize=letters, zorder=7)
         for one, mark, name in named
     ]
     for text in texts:
         text.set(path_effects=HALO, in_layout=False)
     if texts:
-        marks = np.array([mark for mark in _marks(panel)])
+        x, y, areas = np.array(list(_marks(panel))).T
+        marks = axes.scatter(x, y, areas, alpha=0)  # the places that names must not cover
         tie = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.5}
-        adjust_text(
-            texts, marks[:, 0], marks[:, 1], ax=axes, arrowprops=tie, min_arrow_len=FAR, time_lim=5
-        )
+        options = {"arrowprops": tie, "min_arrow_len": FAR, "iter_lim": STEPS}
+        adjust_text(texts, x, y, objects=marks, ax=axes, **options)
+        marks.remove()
     return [
         Name(one, name, mark, _centre(axes, text))
         for (one, mark, name), text in zip(named, texts, strict=True)
     ]
 
 
-def find_name_places(panel: Panel, width: float, height: float) -> list[Name]:
-    """Return where names go in a panel of this size in inches."""
+def find_name_places(
+    panel: Panel, width: float, height: float, letters: float = LETTERS
+) -> list[Name]:
+    """Return where names go in a panel of this size in inches, with letters of a size in points."""
     if not any(any(one.names) for one in panel.series):
         return []
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=fit_x(panel), ylim=fit_y(panel))
-    return place_names(axes, panel)
+    return place_names(axes, panel, letters)
 
 
 def _named(axes: Axes, panel: Panel) -> Iterator[tuple[Series, tuple[float, float], str]]:
@@ -75,11 +80,13 @@ def _named(axes: Axes, panel: Panel) -> Iterator[tuple[Series, tuple[float, floa
                 yield one, (min(max(x, left), right), min(max(y, low), high)), name
 
 
-def _marks(panel: Panel) -> Iterator[tuple[float, float]]:
+def _marks(panel: Panel) -> Iterator[tuple[float, float, float]]:
+    """Yield the places of all marks, and their areas."""
     for one in panel.series:
-        for x, y in zip(one.x, one.y, strict=True):
+        areas = one.areas if len(one.areas) else [AREA] * len(one.x)
+        for x, y, area in zip(one.x, one.y, areas, strict=True):
             if math.isfinite(x) and math.isfinite(y):
-                yield x, y
+                yield x, y, area
 
 
 def _centre(axes: Axes, text: Text) -> tuple[float, float]:

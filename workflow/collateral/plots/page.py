@@ -8,28 +8,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from collateral.plots.names import find_name_places
+from collateral.plots.names import AREA, find_name_places
 from collateral.plots.plot import (
+    BAR_SHARE,
     UNKNOWN,
     Band,
     Level,
     Panel,
     Plot,
     Series,
-    bar_width,
+    bar_step,
     fit_x,
     fit_y,
     format_number,
     spread_series,
 )
+from collateral.plots.style import DARK
 
 Spec = dict[str, Any]
 
 ROWS = {"name": "rows"}
-NEUTRAL = "#888"
+NEUTRAL = "#888"  # seen on light and on dark pages
 WIDTH = 720  # of all panels side by side, in pixels
 AXIS_WIDTH = 50  # of that, for the numbers beside a panel
 PIXELS_PER_INCH = 88
+PIXELS_PER_POINT = PIXELS_PER_INCH / 72
+LETTERS = 10  # size of names, in pixels
 DIGITS = 5  # significant, of a number on the page
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
 SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
@@ -85,8 +89,10 @@ def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
     layers += [layer for level in panel.levels for layer in _draw_level(panel, level)]
     for mark in dict.fromkeys(series.mark for series in panel.series):
         of_mark = [_keep(f"datum.panel == {place} && datum.kind == '{mark}'"), _keep(IS_SHOWN)]
-        layers += [{"transform": of_mark, **layer} for layer in _draw_series(panel, mark)]
+        for layer in _draw_series(panel, mark):
+            layers.append({**layer, "transform": [*of_mark, *layer.get("transform", [])]})
     layers += _draw_names(panel, size)
+    layers += _draw_texts(panel, size)
     return {"title": panel.title, "layer": layers, "width": size[0], "height": size[1]}
 
 
@@ -121,7 +127,7 @@ def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
         beside = {"x": {"value": 2}} if level.axis == "y" else {"y": {"value": -4}}
         align = "left" if level.axis == "y" else "center"
         shift = -5 if level.axis == "y" else 0
-        mark = {"type": "text", "align": align, "dy": shift, "fontSize": 9, **look}
+        mark = {"type": "text", "align": align, "dy": shift, "fontSize": 9, **look, "opacity": 1}
         text = {"text": {"field": "text"}}
         yield {"data": data, "mark": mark, "encoding": {**at, **beside, **text}}
 
@@ -133,6 +139,8 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
     faint = {"condition": {"test": "datum.is_faint", "value": 0.3}, "value": 1.0}
     if any(len(one.low) for one in panel.series if one.mark == mark):
         yield _draw_intervals(panel, mark)
+        if not _has_area(panel, mark):
+            yield from _draw_cuts(panel, mark)
     if mark == "bar":
         left, base = _place(panel, "x", "left"), {"datum": _base(panel)}
         sides = {"x": left, "x2": {"field": "right"}, "y": y, "y2": base}
@@ -167,18 +175,36 @@ def _draw_intervals(panel: Panel, mark: str) -> Spec:
     else:
         ends = {"x": _place(panel, "x", "x"), "y2": {"field": "high"}}
         ends |= {"y": _place(panel, "y", "low")}
-    is_area = panel.interval == "area" and mark == "line"
-    shape = {"type": "area", "opacity": 0.13} if is_area else {"type": "rule"}
-    colour = {"value": NEUTRAL} if mark == "bar" else _by_label(panel, "colour")
+    shape = {"type": "area", "opacity": 0.13} if _has_area(panel, mark) else {"type": "rule"}
     return {
         "mark": {**shape, "aria": False, "clip": True},
-        "encoding": {**ends, "color": colour},
+        "encoding": {**ends, "color": _interval_colour(panel, mark)},
     }
+
+
+def _draw_cuts(panel: Panel, mark: str) -> Iterator[Spec]:
+    """Yield an arrow at the edge for every interval that goes on beyond it."""
+    for end, shape in (("low", "triangle-down"), ("high", "triangle-up")):
+        ends = {"x": _place(panel, "x", "x"), "y": _place(panel, "y", end)}
+        yield {
+            "transform": [_keep(f"datum.is_{end}_cut")],
+            "mark": {"type": "point", "filled": True, "size": 14, "shape": shape, "aria": False},
+            "encoding": {**ends, "color": _interval_colour(panel, mark)},
+        }
+
+
+def _has_area(panel: Panel, mark: str) -> bool:
+    return panel.interval == "area" and mark == "line"
+
+
+def _interval_colour(panel: Panel, mark: str) -> Spec:
+    return {"value": NEUTRAL} if mark == "bar" else _by_label(panel, "colour")
 
 
 def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
     """Yield names beside their marks, and the lines that tie far ones to them."""
-    names = find_name_places(panel, *(pixels / PIXELS_PER_INCH for pixels in size))
+    width, height = (pixels / PIXELS_PER_INCH for pixels in size)
+    names = find_name_places(panel, width, height, LETTERS / PIXELS_PER_POINT)
     if not names:
         return
     values = [
@@ -195,7 +221,23 @@ def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
     tie = {"type": "rule", "strokeWidth": 0.5, "aria": False}
     yield {**common, "mark": tie, "encoding": {"x": x, "y": y, **ends, "color": colour}}
     text = {"x": x, "y": y, "text": {"field": "text"}, "color": colour}
-    yield {**common, "mark": {"type": "text", "fontSize": 10, "aria": False}, "encoding": text}
+    yield {**common, "mark": {"type": "text", "fontSize": LETTERS, "aria": False}, "encoding": text}
+
+
+def _draw_texts(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
+    """Yield the text in the upper left corner, the message in the middle, and the ticks above."""
+    middle = {"x": size[0] / 2, "y": size[1] / 2, "align": "center"}
+    for text, place in ((panel.text, {"x": 4, "y": 8, "align": "left"}), (panel.message, middle)):
+        if text:
+            mark = {"type": "text", "fontSize": LETTERS, "color": NEUTRAL, "aria": False, **place}
+            yield {"data": {"values": [{}]}, "mark": {**mark, "text": text.split("\n")}}
+    ticks = [{"at": at, "text": text} for at, text in panel.x.top_ticks.items()]
+    if ticks:
+        above = {"type": "text", "fontSize": LETTERS, "color": NEUTRAL, "aria": False}
+        at = {"x": _place(panel, "x", "at"), "text": {"field": "text"}}
+        yield {"data": {"values": ticks}, "mark": {**above, "y": -8}, "encoding": at}
+        title = {**above, "x": size[0] / 2, "y": -22, "text": panel.x.top_title}
+        yield {"data": {"values": [{}]}, "mark": title}
 
 
 def _band_row(panel: Panel, band: Band) -> dict[str, Any]:
@@ -220,13 +262,15 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         "y": min(max(y, bottom), top),
         "low": min(max(low, limits[0]), limits[1]),
         "high": min(max(high, limits[0]), limits[1]),
-        "area": 5 * _at(series.areas, index, 10.0),
+        "area": PIXELS_PER_POINT**2 * _at(series.areas, index, AREA),
     }
     if series.mark == "bar":
-        half = 0.43 * bar_width(panel)
+        half = BAR_SHARE * bar_step(panel) / 2
         numbers |= {"left": drawn_x - half, "right": drawn_x + half}
     flags = {
         "is_ring": x == series.ring_at,
+        "is_low_cut": low < limits[0] and not series.is_across,
+        "is_high_cut": high > limits[1] and not series.is_across,
         "is_hollow": series.is_hollow,
         "is_faint": bool(_at(series.is_faint, index, 0.0)),
         "has_marker": bool(series.look.marker) or not series.look.is_control,
@@ -271,7 +315,7 @@ def _by_label(panel: Panel, what: str) -> Spec:
     """Encode colour, dash or shape by the label of a series; the page's switches are the legend."""
     looks = {one.label: one.look for one in panel.series}
     ranges: dict[str, list[Any]] = {
-        "colour": [look.colour for look in looks.values()],
+        "colour": [NEUTRAL if look.colour == DARK else look.colour for look in looks.values()],
         "dash": [DASHES[look.dash] for look in looks.values()],
         "shape": [SHAPES.get(look.marker, "circle") for look in looks.values()],
     }
@@ -286,7 +330,7 @@ def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
     ticks: Spec = {"tickCount": 5, "grid": name == "y" and axis.scale != "log"}
     if axis.ticks:
         cases = [f"datum.value == {at:g} ? {json.dumps(text)}" for at, text in axis.ticks.items()]
-        ticks |= {"values": list(axis.ticks)}
+        ticks |= {"values": list(axis.ticks), "labelOverlap": False}
         ticks |= {"labelExpr": f"split({' : '.join(cases)} : '', '\\n')"}
     if axis.is_whole:
         ticks |= {"tickMinStep": 1, "format": "d"}

@@ -23,7 +23,8 @@ WIDTH = 6.75  # inches: the text width of a two-column paper
 ROOM = 0.05  # of an axis, left free at either end
 LEAST_HEIGHT = 5.0  # points that an axis of rates covers at least, so that noise does not fill it
 GROUP_WIDTH = 0.84  # of the bars of one place together, of the distance between places
-MOST_INTERVAL = 1.0  # an interval may widen an axis by the range of the means; beyond, it is cut
+BAR_SHARE = 0.9  # of the distance between two bars, filled by a bar
+MOST_INTERVAL = 0.1  # of the range of the means: intervals widen an axis by no more; they are cut
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,8 @@ def fit_rates(panel: Panel) -> Limits:
     """Return the axis ends of a panel of percentages: within 0 to 100, and not too narrow."""
     low, high = fit_y(panel)
     missing = max(LEAST_HEIGHT - (high - low), 0.0)
-    low, high = max(low - missing / 2, 0.0), min(high + missing / 2, 100.0)
+    low, high = low - missing / 2, high + missing / 2
+    low, high = max(low - max(high - 100.0, 0.0), 0.0), min(high, 100.0)
     edge = 0.03 * (high - low)  # so that a marker at 0 or 100 is whole
     return low - edge, high + edge
 
@@ -200,20 +202,28 @@ def format_number(value: float, form: str, unit: str = "") -> str:
     return f"{value:{form}}{unit}".replace("-", "−") if math.isfinite(value) else UNKNOWN
 
 
-def bar_width(panel: Panel) -> float:
-    """Return the width of one bar: a share of the distance between two places."""
+def bar_step(panel: Panel) -> float:
+    """Return the distance between neighbouring bars."""
     bars = [one for one in panel.series if one.mark == "bar"]
     places = sorted({x for one in bars for x in one.x})
     step = min((b - a for a, b in pairwise(places)), default=1.0)
-    return GROUP_WIDTH * step / len(bars)
+    return GROUP_WIDTH * step / len(bars) if len(bars) > 1 else step
 
 
 def spread_series(panel: Panel) -> list[float]:
     """Return the shift of each series, so that the series of one place stand side by side."""
     count = len(panel.series)
     is_grouped = sum(one.mark == "bar" for one in panel.series) > 1
-    step = bar_width(panel) if is_grouped else panel.dodge / max(count - 1, 1)
+    step = bar_step(panel) if is_grouped else panel.dodge / max(count - 1, 1)
     return [(place - (count - 1) / 2) * step for place in range(count)]
+
+
+def shares_x(panel: Panel, other: Panel) -> bool:
+    """Tell whether two panels have the same horizontal axis."""
+    return fit_x(panel) == fit_x(other) and (panel.x.scale, panel.x.ticks) == (
+        other.x.scale,
+        other.x.ticks,
+    )
 
 
 def _with_room(low: float, high: float, scale: Scale) -> Limits:

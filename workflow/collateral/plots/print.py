@@ -19,17 +19,19 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
-from collateral.plots.names import escape, place_names
+from collateral.plots.names import AREA, escape, place_names
 from collateral.plots.plot import (
+    BAR_SHARE,
     Axis,
     Band,
     Level,
     Panel,
     Plot,
     Series,
-    bar_width,
+    bar_step,
     fit_x,
     fit_y,
+    shares_x,
     spread_series,
 )
 from collateral.plots.style import DARK, PALE, Look
@@ -40,6 +42,7 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 CHARACTERS = 20  # of the note below a figure, per inch
 THIN = 0.6
+ENTRY, LETTER = 0.55, 0.066  # inches of a legend: beside a name, and for each of its letters
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 RC: dict[Any, Any] = {
     **sns.axes_style("ticks"),
@@ -77,8 +80,14 @@ def draw(plot: Plot) -> Figure:
         draw_panel(axes, panel)
     for axes in grid.flat[len(plot.panels) :]:
         axes.set_visible(False)
+    for axes, panel, below in zip(
+        grid.flat, plot.panels, plot.panels[plot.columns :], strict=False
+    ):
+        if shares_x(panel, below):
+            axes.tick_params(labelbottom=False)
+            axes.set_xlabel("")
     figure.align_ylabels()
-    put_legend(figure, list(grid.flat)[: len(plot.panels)], plot.title)
+    put_legend(figure, list(grid.flat)[: len(plot.panels)], plot)
     put_notes(figure, plot.reading, *plot.notes)
     write_names(figure, list(zip(grid.flat, plot.panels, strict=False)))
     return figure
@@ -181,7 +190,8 @@ def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float
     if series.is_across:
         axes.hlines(series.y, low, high, color=colour, linewidth=0.8)
     elif panel.interval == "area" and series.mark == "line":
-        axes.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
+        ends = np.clip([low, high], *axes.get_ylim())
+        axes.fill_between(x, *ends, color=colour, alpha=0.13, linewidth=0)
     else:
         axes.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7, zorder=2.5)
         bottom, top = axes.get_ylim()
@@ -192,14 +202,29 @@ def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float
 def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
     """Draw bars; where there are several series, their whole numbers are written at them."""
     group = [one for one in panel.series if one.mark == "bar"]
-    width = bar_width(panel)
     keywords: dict[str, Any] = {"facecolor": series.look.colour, "linewidth": 0}
     if series.look.is_control and len(group) > 1:
         keywords = {"facecolor": "none", "edgecolor": series.look.colour, "hatch": "////"}
-    bars = axes.bar(x, series.y, 0.86 * width, label=escape(series.label), zorder=2, **keywords)
+    width = BAR_SHARE * bar_step(panel)
+    axes.bar(x, series.y, width, label=escape(series.label), zorder=2, **keywords)
     if len(group) > 1:
-        texts = [f"{value:+.0f}".replace("-", "−") for value in series.y]
-        axes.bar_label(bars, texts, padding=2, fontsize=6)
+        write_numbers(axes, series, x)
+
+
+def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64]) -> None:
+    """Write the rounded value of each bar beyond its interval."""
+    low, high = (ends if len(ends) else series.y for ends in (series.low, series.high))
+    for at, y, *ends in zip(x, series.y, low, high, strict=True):
+        if not math.isfinite(y):
+            continue
+        is_up = y >= 0
+        end = np.clip(
+            np.nanmax([y, ends[1]]) if is_up else np.nanmin([y, ends[0]]), *axes.get_ylim()
+        )
+        text = f"{y:+.0f}".replace("-", "−") if round(y) else "0"
+        style: dict[str, Any] = {"ha": "center", "va": "bottom" if is_up else "top", "fontsize": 6}
+        shift = (0, 1 if is_up else -1)
+        axes.annotate(text, (at, end), shift, textcoords="offset points", **style)
 
 
 def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -210,14 +235,14 @@ def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[n
         "edgecolors": series.look.colour if series.is_hollow else "white",
         "linewidths": 1.0 if series.is_hollow else 0.4,
     }
-    areas = np.asarray(series.areas if len(series.areas) else [16.0] * len(x))
+    areas = np.asarray(series.areas if len(series.areas) else [AREA] * len(x))
     axes.scatter(x, y, areas, zorder=3, clip_on=False, **look)
     axes.scatter([], [], 30.0, label=escape(series.label), **look)  # one size in the legend
 
 
 def set_ticks(axes: Axes, panel: Panel) -> None:
     """Place the ticks of both axes, and those above the panel."""
-    for one, axis in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
+    for one, axis, most in ((axes.xaxis, panel.x, 7), (axes.yaxis, panel.y, 5)):
         if axis.ticks:
             one.set_ticks(list(axis.ticks), [escape(text) for text in axis.ticks.values()])
             one.set_minor_locator(NullLocator())
@@ -225,7 +250,7 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
             one.set_major_formatter(StrMethodFormatter("{x:g}"))
             one.set_minor_formatter(NullFormatter())
         else:
-            one.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=axis.is_whole))
+            one.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=axis.is_whole))
         if axis.is_reversed:
             one.set_inverted(True)
     if panel.x.top_ticks:
@@ -235,22 +260,34 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
         top.set_xlabel(panel.x.top_title)
 
 
-def put_legend(figure: Figure, grid: Sequence[Axes], title: str) -> None:
-    """Put the title and one legend of all panels above the figure."""
+def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
+    """Put the title and one legend of all panels above the figure: series, levels, bands."""
     entries: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     entries.pop("", None)
+    series = {escape(one.label) for panel in plot.panels for one in panel.series}
+    order = sorted(entries, key=lambda name: (name not in series, type(entries[name]) is Rectangle))
     figure.legend(
-        list(entries.values()),
-        list(entries),
+        [entries[name] for name in order],
+        order,
         loc="outside upper left",
-        ncols=5 if figure.get_figwidth() >= 6 else 3,
-        title=escape(title),
+        ncols=count_columns(order, figure.get_figwidth()),
+        title=escape(plot.title),
         alignment="left",
         title_fontproperties={"weight": "bold", "size": 9},
     )
+
+
+def count_columns(names: Sequence[str], width: float) -> int:
+    """Return how many columns of a legend fit a width in inches, at most five."""
+    for count in (5, 4, 3, 2):
+        columns = np.array_split(np.array([len(name) for name in names]), count)
+        inches = [ENTRY + LETTER * max(column) for column in columns if len(column)]
+        if sum(inches) <= width:
+            return count
+    return 1
 
 
 def put_notes(figure: Figure, *notes: str) -> None:

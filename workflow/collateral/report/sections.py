@@ -81,9 +81,7 @@ class Findings:
         ]
         return [section for section in sections if section]
 
-    def _pictures(
-        self, given: Any, function: str, cell: str = ""
-    ) -> dict[str, list[Illustration]]:
+    def _pictures(self, given: Any, function: str, cell: str = "") -> dict[str, list[Illustration]]:
         """Return the plots of a cell, or over all, by finding: those that were drawn for print."""
         folder = self.root / layout.FIGURES / cell
         drawn = _drawn(folder)

@@ -11,8 +11,8 @@ import numpy as np
 from collateral.findings._shared.compare import chance
 from collateral.findings._shared.statistics import Floats, half_width
 from collateral.findings.catalogue import metric_of
-from collateral.plots.plot import Band, Level, Series
-from collateral.plots.style import Look, control_look, method_look
+from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Series
+from collateral.plots.style import GREY, Look, control_look, method_look
 from collateral.results.table import CellTable, mean
 
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
@@ -87,5 +87,23 @@ def describe_failures(cell: CellTable) -> Iterator[str]:
 
 def describe_seeds(cell: CellTable) -> str:
     """Return how many seeds the intervals of a plot are over."""
-    seeds = len(cell.seeds)
-    return f"Intervals: 95 %, over {seeds} seeds." if seeds > 1 else "One seed."
+    return describe_intervals(len(cell.seeds), "seeds") if len(cell.seeds) > 1 else "One seed."
+
+
+def describe_intervals(count: int, what: str) -> str:
+    """Return what the intervals of a plot are over, if there are enough to draw them."""
+    if count < LEAST_SEEDS:
+        return f"Means over {count} {what}; intervals are drawn from {LEAST_SEEDS} {what} on."
+    return f"Intervals: 95 %, over {count} {what}."
+
+
+def count_examples(
+    centres: Sequence[float], counts: Sequence[float], ends: Limits, least: float, title: str
+) -> Panel:
+    """Return a low panel: the number of examples in each bin of similarity, as bars."""
+    most = max(counts)
+    ticks = {10.0**power: f"{10**power:g}" for power in range(5) if 10**power <= 2 * most}
+    y = Axis(title, "log", limits=(least, 2 * most), ticks=ticks)
+    bars = Series("", Look(GREY), centres, counts, mark="bar")
+    x = Axis("Similarity to the forget set", limits=ends)
+    return Panel([bars], x=x, y=y, height=0.28, value_name="examples", number_format=".0f")

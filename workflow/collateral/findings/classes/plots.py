@@ -73,10 +73,11 @@ def _panel(cell: CellTable, run: str) -> Panel:
         number_format="+.1f",
         unit=" points",
     )
+    panel = replace(panel, bands=_noise(panel, points))
     low, high = fit_y(panel)
     low, high = max(low, -MOST), min(high, MOST)
     high += 0.3 * (high - low) if panel.text else 0.0  # room for the slope
-    return replace(panel, y=Axis(limits=(low, high)), bands=_noise(panel, points))
+    return replace(panel, y=Axis(limits=(low, high)))
 
 
 def _classes(cell: CellTable, run: str, points: Points) -> Series:

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from collateral.findings._shared.series import find_look
+from collateral.findings._shared.series import count_examples, find_look
 from collateral.findings.exposure.table import COVERAGE, attacked, models
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series
-from collateral.plots.style import GREY, Look
 from collateral.results.table import CellTable
 
 CAPTION = (
@@ -92,14 +91,12 @@ def _forgotten_panel(cell: CellTable, runs: list[str]) -> Panel:
 
 
 def _count_panel(cell: CellTable) -> Panel:
-    """Return the number of examples in each bin, as bars on a logarithmic scale."""
+    """Return the number of examples in each bin."""
     edges = _edges(cell)
     bins = cell.indices(cell.reference, "bin_low", "retain")
     counts = [cell.number(cell.reference, "exposure_count", "retain", b) for b in bins]
-    bars = Series("", Look(GREY), ((edges[1:] + edges[:-1]) / 2).tolist(), counts, mark="bar")
-    x = Axis("Similarity to the forget set", limits=(edges[0], edges[-1]))
-    y = Axis("Examples", "log", limits=(0.5, 2 * max(counts)))
-    return Panel([bars], x=x, y=y, height=0.25, value_name="examples", number_format=".0f")
+    centres = ((edges[1:] + edges[:-1]) / 2).tolist()
+    return count_examples(centres, counts, (edges[0], edges[-1]), 0.5, "Examples")
 
 
 def _edges(cell: CellTable) -> np.ndarray:

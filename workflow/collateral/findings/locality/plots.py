@@ -12,14 +12,14 @@ from collateral.findings._shared.compare import chance_by_sd
 from collateral.findings._shared.series import (
     NOISE_LABEL,
     average_seeds,
+    count_examples,
     describe_failures,
     describe_seeds,
     find_looks,
     sets_scale,
 )
 from collateral.findings.catalogue import metric_of
-from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_differences
-from collateral.plots.style import GREY, Look
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, fit_differences
 from collateral.results.table import CellTable, mean
 
 SETS = {"retain": "Retained examples", "test": "Test examples"}
@@ -45,8 +45,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         panels = [_difference_panel(cell, metric, one) for one in SETS]
         limits = fit_differences(panels)
         title = cell.said(f"{name}:\nRetrain − unlearned (points)")
-        rows += [replace(panels[0], y=Axis(title, limits=limits), title=SETS["retain"])]
-        rows += [replace(panels[1], y=Axis(limits=limits), title=SETS["test"])]
+        rows += [replace(panels[0], y=Axis(title, limits=limits))]
+        rows += [replace(panels[1], y=Axis(limits=limits))]
     rows += [
         _count_panel(cell, one, title) for one, title in zip(SETS, ("Examples", ""), strict=True)
     ]
@@ -80,6 +80,7 @@ def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
     ]
     return Panel(
         series,
+        SETS[name] if metric == next(iter(MEASURES)) else "",
         x=Axis(limits=(lows[0], highs[-1])),
         levels=[Level(0.0)],
         bands=bands,
@@ -91,14 +92,11 @@ def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
 
 
 def _count_panel(cell: CellTable, name: str, title: str) -> Panel:
-    """Return the number of examples in each bin, as bars on a logarithmic scale."""
+    """Return the number of examples in each bin; one example in one seed is a visible bar."""
     bins, (lows, highs) = cell.indices(cell.reference, "bin_low", name), _edges(cell, name)
     counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
-    bars = Series("", Look(GREY), (lows + highs) / 2, counts, mark="bar")
-    top = 2 * max(counts)
-    y = Axis(title, "log", limits=(0.5 / len(cell.seeds), top))  # one example in one seed is seen
-    x = Axis("Similarity to the forget set", limits=(lows[0], highs[-1]))
-    return Panel([bars], x=x, y=y, height=0.28, value_name="examples", number_format=".0f")
+    ends, least = (lows[0], highs[-1]), 0.5 / len(cell.seeds)
+    return count_examples(((lows + highs) / 2).tolist(), counts, ends, least, title)
 
 
 def _edges(cell: CellTable, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from collateral.findings._shared.against import NEXT_SEED
-from collateral.findings._shared.series import average_seeds, find_look
+from collateral.findings._shared.series import (
+    average_seeds,
+    describe_intervals,
+    describe_seeds,
+    find_look,
+)
 from collateral.findings.catalogue import metric_of
 from collateral.findings.localization import NEAREST, SETS
 from collateral.findings.localization.numbers import sound_cells
@@ -39,8 +44,10 @@ def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
     panels = [replace(panel, y=axis) for panel, axis in zip(panels, axes, strict=True)]
     several = len(table.cells) > 1
     title = f"All {len(table.cells)} cells" if several else table.cells[0].title
-    over = "cells" if several else "seeds"
-    notes = [f"{READING} Bars: 95 % intervals over {over}."]
+    over = (
+        describe_intervals(len(table.cells), "cells") if several else describe_seeds(table.cells[0])
+    )
+    notes = [f"{READING} {over}"]
     yield Plot("localization", title, CAPTION, panels, 2, notes=notes, row_height=2.4)
 
 

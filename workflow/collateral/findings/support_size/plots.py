@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from collateral.findings._shared.series import (
     average_seeds,
+    count_examples,
     describe_failures,
     describe_seeds,
     find_level,
@@ -24,6 +25,7 @@ from collateral.plots.style import GREY, Look
 from collateral.results.table import CellTable, mean
 
 SIZE = "Support size k"
+LIGHT = "#bfbfbf"  # of bars behind points
 TINT = 0.1  # opacity of what one seed takes
 FREE = "support size, without Retrain"
 AFTER_THE_FACT = "support size after the fact: uses Retrain"
@@ -126,7 +128,7 @@ def _drop_panels(supports: Supports) -> list[Panel]:
         centres.tolist(),
         list(drop),
         mark="bar",
-        look=Look(GREY),
+        look=Look(LIGHT),
         label="Mean over seeds",
         details={"examples": [f"{count:.0f}" for count in counts]},
     )
@@ -137,7 +139,7 @@ def _drop_panels(supports: Supports) -> list[Panel]:
         drop.ravel().tolist(),
         run=supports.run,
         mark="point",
-        areas=[8.0] * drop.size,
+        areas=[12.0] * drop.size,
         details={"examples": [""] * drop.size},
     )
     taken = [
@@ -149,11 +151,9 @@ def _drop_panels(supports: Supports) -> list[Panel]:
     y = Axis("Accuracy lost by one step\n(points)")
     upper = Panel([bars, single], x=x, y=y, levels=[Level(0.0)], bands=taken, value_name="loss")
     upper = replace(upper, number_format="+.1f", unit=" points")
-    sizes = Series("", Look(GREY), centres.tolist(), counts.tolist(), mark="bar")
     least = 0.5 / len(supports.cell.seeds)  # one example in one seed is a visible bar
-    y = Axis("Examples", "log", limits=(least, 2 * float(counts.max())))
-    lower = Panel([sizes], x=x, y=y, height=0.3, value_name="examples", number_format=".0f")
-    return [upper, lower]
+    lower = count_examples(centres.tolist(), counts.tolist(), ends, least, "Examples")
+    return [upper, replace(lower, bands=taken)]
 
 
 def _teacher(supports: Supports, name: str) -> Series:

@@ -22,7 +22,7 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
 HOSTILE = "<script>alert(1)</script>"
 PHONE = {"width": 390, "height": 800}
-CHARTED = presented("chart")  # the findings that have charts
+CHARTED = presented("plots")  # the findings that have plots
 SERIOUS = ("serious", "critical")
 PATIENCE = 120_000  # milliseconds: the machine may have other work
 
@@ -68,9 +68,8 @@ def many_charts(tmp_path_factory):
     folder = write_unlike(tmp_path_factory.mktemp("page") / "unlike")
     long = Long(folder)
     for place, source in (("", long.table), *((cell.name, cell.table) for cell in long.cells)):
-        function = "charts" if place else "charts_across"
-        names = {finding: long.drawn_by(finding, "chart", function, source) for finding in CHARTED}
-        draw(folder, place, *((f, name) for f, found in names.items() for name in found))
+        found = {finding: long.plots_by(finding, source) for finding in CHARTED}
+        draw(folder, place, *((f, plot.name) for f, plots in found.items() for plot in plots))
     (folder / layout.TABLES).mkdir(exist_ok=True)
     page = folder / layout.REPORT
     page.write_text(render(benchmark_part(seal(folder))), encoding="utf-8")

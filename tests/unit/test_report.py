@@ -150,7 +150,7 @@ def test_the_page_has_every_field_of_every_table(benchmark_of):
 def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_of):
     [cell] = gathered(benchmark_of(supports_cell())).cells
     names = [section.finding for section in cell.sections]
-    order = presented("words", "table", "figure")
+    order = presented("words", "table", "plots")
     assert names == sorted(names, key=order.index)
     assert [one.finding for one in cell.of("main")][:2] == ["locality", "gap"]
     assert [one.finding for one in cell.of("ablations")] == ["support_size"]
@@ -509,7 +509,7 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
 
 
 def test_every_finding_that_is_shown_says_where():
-    for name in presented("words", "table", "figure"):
+    for name in presented("words", "table", "plots"):
         assert getattr(FINDING.load(name), "PLACE", "main") in (
             *("top", "main", "ablations", "details"),
         )

@@ -79,7 +79,7 @@ CHANGED = {
     "training/execution.py": {"tune", "unlearn", "support_size"},
     "findings/classes/numbers.py": {"metrics"},
     "findings/classes/table.py": {"tables"},
-    "findings/classes/figure.py": {"figures"},
+    "findings/classes/plots.py": {"figures"},
     "findings/locality/words.py": {"report"},
     "findings/classes/__init__.py": {"metrics"},
     "findings/membership/__init__.py": {"metrics"},

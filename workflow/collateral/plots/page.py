@@ -334,6 +334,8 @@ def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
         ticks |= {"labelExpr": f"split({' : '.join(cases)} : '', '\\n')"}
     if axis.is_whole:
         ticks |= {"tickMinStep": 1, "format": "d"}
+    if panel.message and name == "y":
+        ticks |= {"labels": False, "ticks": False}
     title = axis.title.split("\n") if axis.title else None
     return {
         "field": field,

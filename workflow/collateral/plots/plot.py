@@ -122,6 +122,7 @@ class Plot:
     columns: int = 1
     reading: str = ""  # how to read it, below the printed figure
     notes: Sequence[str] = ()
+    names_are_legend: bool = False  # the names beside the marks stand for a legend of series
     width: float = WIDTH  # inches
     row_height: float = 2.1
 
@@ -164,10 +165,14 @@ def fit_y(panel: Panel) -> Limits:
 
 
 def means_range(panel: Panel) -> Limits:
-    """Return the lowest and highest of what the axis must hold: means, levels and bands."""
+    """Return the lowest and highest of what the axis must hold: means, levels and wide bands.
+
+    A band of a single place may be huge where there are few examples, and is cut.
+    """
     values = [value for one in scale_series(panel) for value in one.y]
     values += [level.value for level in panel.levels if level.axis == "y"]
-    values += [end for band in panel.bands for end in (band.low, band.high)]
+    wide = [band for band in panel.bands if math.isinf(band.left)]
+    values += [end for band in wide for end in (band.low, band.high)]
     if any(series.mark == "bar" for series in panel.series) and panel.y.scale == "linear":
         values.append(0.0)
     known = [value for value in values if math.isfinite(value)]

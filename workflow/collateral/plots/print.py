@@ -42,6 +42,7 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 CHARACTERS = 20  # of the note below a figure, per inch
 THIN = 0.6
+OWN_VALUE = "own value"  # of the ring, in the legend
 ENTRY, LETTER = 0.55, 0.066  # inches of a legend: beside a name, and for each of its letters
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 RC: dict[Any, Any] = {
@@ -178,7 +179,7 @@ def draw_series(axes: Axes, panel: Panel, series: Series, shift: float) -> None:
     if series.ring_at in series.x:
         at = list(series.x).index(series.ring_at)
         ring: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none", "clip_on": False}
-        axes.plot(x[at], y[at], "o", markeredgecolor=series.look.colour, label="own value", **ring)
+        axes.plot(x[at], y[at], "o", markeredgecolor=series.look.colour, label=OWN_VALUE, **ring)
 
 
 def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
@@ -253,6 +254,8 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
             one.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=axis.is_whole))
         if axis.is_reversed:
             one.set_inverted(True)
+    if panel.message:
+        axes.set_yticks([])
     if panel.x.top_ticks:
         top = axes.secondary_xaxis("top")
         top.set_xticks(list(panel.x.top_ticks), list(panel.x.top_ticks.values()))
@@ -266,9 +269,12 @@ def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    entries.pop("", None)
-    series = {escape(one.label) for panel in plot.panels for one in panel.series}
-    order = sorted(entries, key=lambda name: (name not in series, type(entries[name]) is Rectangle))
+    drawn = [one for panel in plot.panels for one in panel.series if np.isfinite(one.y).any()]
+    levels = [one for panel in plot.panels for one in panel.levels]
+    bands = [one for panel in plot.panels for one in panel.bands]
+    series = [] if plot.names_are_legend else [one.label for one in drawn]
+    names = (*series, OWN_VALUE, *(one.label for one in (*levels, *bands)))
+    order = [name for name in dict.fromkeys(map(escape, names)) if name in entries]
     figure.legend(
         [entries[name] for name in order],
         order,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +16,11 @@ from collateral.findings._shared.series import (
     describe_seeds,
     find_looks,
 )
+from collateral.findings._shared.statistics import Floats
 from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
-from collateral.plots.plot import Axis, Band, Level, Panel, Plot, fit_differences
-from collateral.results.table import CellTable
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_differences
+from collateral.results.table import CellTable, mean
 
 RATES = TERMS["avg_gap_affected"]
 CAPTION = (
@@ -49,18 +50,7 @@ def _panel(cell: CellTable) -> Panel:
         for place, (metric, values) in enumerate(retrained.items())
     }
     noise = [metric_of(metric).factor * chance(cell, metric) for metric in RATES]
-    series = [
-        average_seeds(
-            cell,
-            run,
-            range(len(RATES)),
-            [metric_of(m).factor * (cell.values(run, m) - retrained[m]) for m in RATES],
-            mark="bar",
-            noise=noise,
-            details={"of": [metric_of(metric).label for metric in RATES]},
-        )
-        for run in find_looks(cell)
-    ]
+    series = [_bars(cell, run, retrained, noise) for run in find_looks(cell)]
     bands = [
         Band(place - 0.48, place + 0.48, -half, half, NOISE_LABEL)
         for place, half in enumerate(noise)
@@ -75,3 +65,25 @@ def _panel(cell: CellTable) -> Panel:
         number_format="+.1f",
         unit=" points",
     )
+
+
+def _bars(
+    cell: CellTable, run: str, retrained: Mapping[str, Floats], noise: Sequence[float]
+) -> Series:
+    """Return the deviations of a run as tables print them: differences of the two means.
+
+    The intervals are those of the differences seed by seed.
+    """
+    values = {metric: cell.values(run, metric) for metric in RATES}
+    paired = [metric_of(m).factor * (values[m] - retrained[m]) for m in RATES]
+    heights = [metric_of(m).factor * (mean(values[m]) - mean(retrained[m])) for m in RATES]
+    details = {"of": [metric_of(metric).label for metric in RATES]}
+    bars = average_seeds(
+        cell, run, range(len(RATES)), paired, mark="bar", noise=noise, details=details
+    )
+    shifts = [height - own for height, own in zip(heights, bars.y, strict=True)]
+    low, high = (
+        [end + shift for end, shift in zip(ends, shifts, strict=True)]
+        for ends in (bars.low, bars.high)
+    )
+    return replace(bars, y=heights, low=low, high=high)

@@ -74,8 +74,9 @@ def _panel(cell: CellTable, run: str) -> Panel:
         unit=" points",
     )
     panel = replace(panel, bands=_noise(panel, points))
+    reach = max((noise for noise in points.noise if math.isfinite(noise)), default=0.0)
     low, high = fit_y(panel)
-    low, high = max(low, -MOST), min(high, MOST)
+    low, high = max(min(low, -reach), -MOST), min(max(high, reach), MOST)
     high += 0.3 * (high - low) if panel.text else 0.0  # room for the slope
     return replace(panel, y=Axis(limits=(low, high)))
 

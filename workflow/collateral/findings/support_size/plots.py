@@ -95,14 +95,11 @@ def _accuracy_panels(supports: Supports) -> list[Panel]:
 
 def _retrain_panels(supports: Supports) -> list[Panel]:
     cell = supports.cell
-    divergence = _size_panel(
-        supports,
-        [_teacher(supports, "kl_retrain")],
-        "KL of the teacher to Retrain (nats)",
-        " nats",
-    )
-    divergence = _logarithmic(divergence)
     between = cell.number(supports.run, "support_kl_retrains")
+    teacher = _teacher(supports, "kl_retrain")
+    teacher = replace(teacher, noise=[between] * len(teacher.x))
+    title = "KL of the teacher to Retrain (nats)"
+    divergence = _logarithmic(_size_panel(supports, [teacher], title, " nats"))
     if math.isfinite(between):
         bands = [*divergence.bands, Band(high=between)]
         divergence = replace(divergence, bands=bands)

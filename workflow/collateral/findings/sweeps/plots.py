@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -83,7 +84,7 @@ def _sweep_plot(cell: CellTable, sweep: Sweep, kind: str, metrics: Sequence[str]
 def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
     shown, runs = metric_of(metric), _drawn_runs(cell, sweep)
     x = [sweep.numbers[run] for run in runs]
-    is_log = min(x) > 0 and max(x) >= DECADE * min(x)
+    is_log = bool(x) and min(x) > 0 and max(x) >= DECADE * min(x)
     is_rate, counterpart = shown.unit == "%", COUNTERPARTS.get(metric, metric)
     levels, bands = mark_level(cell, counterpart) if is_rate else ([], [])
     noise = [find_level(cell, counterpart)[1]] * len(x) if is_rate else []
@@ -102,6 +103,8 @@ def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
     axis = Axis(sweep.key, "log" if is_log else "linear")
     panel = Panel([series], shown.heading, axis, levels=levels, bands=bands)
     panel = replace(panel, value_name="mean", x_name=sweep.key, unit=f" {shown.unit}".rstrip())
+    if is_rate and math.isnan(levels[0].value):
+        panel = replace(panel, message="undefined")
     limits = fit_rates(panel) if is_rate else (0.0, fit_y(panel)[1])
     return replace(panel, y=Axis(limits=limits))
 
@@ -147,7 +150,7 @@ def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
 
 def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
     """Return what there is to draw, by kind of plot; nothing for fewer than two numbers."""
-    if len(sweep.numbers) < 2 or not _drawn_runs(cell, sweep):
+    if len(sweep.numbers) < 2:
         return {}
     reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]
     # A parameter that changes nothing of what the method reports leaves its teacher as it is.

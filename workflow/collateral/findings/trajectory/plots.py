@@ -80,7 +80,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         notes = [_describe_paths(paths), *describe_failures(cell)]
         panels = [_error_panel(paths), _cost_panel(paths)]
         title = f"{cell.title}: towards Retrain"
-        yield Plot("trajectory", title, CAPTION, panels, 2, notes=notes, row_height=2.9)
+        plot = Plot("trajectory", title, CAPTION, panels, 2, notes=notes, row_height=2.9)
+        yield replace(plot, names_are_legend=True)
 
 
 def _error_panel(paths: Paths) -> Panel:
@@ -145,6 +146,8 @@ def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Se
     line = replace(look, marker="", dash="dashed" if leg.is_paced else "solid", is_control=True)
     yield Series(label, line, across, up, run=run, sets_scale=is_near)
     count = len(across)
+    is_gap = y == "gap"
+    noise = chance(paths.cell, "avg_gap") if is_gap else chance_by_sd(paths.cell, "damage", DAMAGED)
     yield Series(
         label,
         replace(look, marker=look.marker or "o"),
@@ -153,7 +156,7 @@ def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Se
         run=run,
         mark="point",
         n=[len(paths.cell.seeds)] * count,
-        noise=[POINTS * chance(paths.cell, "avg_gap")] * count if y == "gap" else (),
+        noise=[POINTS * noise] * count,
         details=_details(leg, first),
         areas=[*[AREA] * (count - 1), LAST_AREA],
         names=[*[""] * (count - 1), label],

@@ -55,7 +55,7 @@ HEAVY_OF = {
     "methods": TORCH | COMPUTING,
     "controls": TORCH | COMPUTING,
     "plots": COMPUTING | DRAWING,
-    "report": {"numpy", "pandas"},
+    "report": COMPUTING | {"pandas"},
     "warm": set(),
     "doctor": set(),
 }

@@ -17,7 +17,7 @@ from fake_results import (
     tracked_cell,
     whole_class_cell,
 )
-from test_finding_verdict import ALIKE, AWAY, ENDS
+from test_finding_verdict import ALIKE, ENDS
 
 from collateral.contract.plugins import FINDING
 from collateral.findings._shared.series import NOISE_LABEL, find_looks, mark_level
@@ -26,6 +26,7 @@ from collateral.plots.plot import Panel, Series, fit_rates, fit_x, fit_y
 from collateral.plots.style import PLAIN, method_look
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
+AWAY = replace(ALIKE, forget=(50,) * 5, near=(40,) * 5, test=(90,) * 5)
 FAKES = {"locality": full_cell, "accuracy": full_cell, "classes": whole_class_cell}
 
 

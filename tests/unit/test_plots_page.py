@@ -135,8 +135,9 @@ def test_tooltips(charts):
             row |= {panel.x_name: f"{float(one.x[index]):g}"} if panel.x_name else {}
             ends = (find(one.low, index), find(one.high, index))
             row[panel.value_name] = said(one.y[index], *ends, form, unit)
-            noise = find(one.noise, index)
-            row["noise floor, ±"] = said(noise, math.nan, math.nan, form.lstrip("+"), unit)
+            if len(one.noise):
+                noise = one.noise[index]
+                row["noise floor, ±"] = said(noise, math.nan, math.nan, form.lstrip("+"), unit)
             row["seeds"] = find(one.n, index, None)
             expected.append({title: text for title, text in row.items() if text is not None})
         found = [m for m in series_marks(marks, *SHOWN.values()) if m.hover and "y" in m.datum]
@@ -253,7 +254,12 @@ def test_a_chart_is_json_and_its_page_can_be_packed(charts):
         assert (chart.name, chart.caption) == (plot.name, plot.caption)
         assert chart.spec["description"] == plot.title
         json.dumps({"spec": chart.spec, "rows": chart.rows}, allow_nan=False)
-        columns = packed(chart)["columns"]
+        whole = packed(chart)
+        columns, channels = whole["columns"], whole["channels"]
+        for panel, drawn in zip(chart.spec["concat"], whole["spec"]["concat"], strict=True):
+            for layer, one in zip(panel["layer"], drawn["layer"], strict=True):
+                encoding = {name: channels[at] for name, at in one["encoding"].items()}
+                assert encoding == json.loads(json.dumps(layer.get("encoding", {})))
         for name, column in columns.items():
             values = column.get("is") or [column["of"][place] for place in column["at"]]
             assert values == [row.get(name) for row in chart.rows]

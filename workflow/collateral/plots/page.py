@@ -71,21 +71,18 @@ def draw(plot: Plot) -> Chart:
 
 
 def panel_rows(panel: Panel, place: int) -> Iterator[dict[str, Any]]:
-    """Yield one row per band and per value of a series, with the texts of its tooltip."""
-    for band in panel.bands:
-        yield {"panel": place, "kind": "band", **_band_row(panel, band)}
+    """Yield one row per value of a series, with the texts of its tooltip."""
     for series, shift in zip(panel.series, spread_series(panel), strict=True):
         for index in range(len(series.x)):
             row = _value_row(panel, series, index, shift)
-            if row:
-                yield {"panel": place, "kind": series.mark, **row}
+            yield {"panel": place, "kind": series.mark, **row}
 
 
 def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
     """Return a panel: bands, levels, intervals, marks and names, from back to front."""
     layers: list[Spec] = []
     if panel.bands:
-        layers.append(_draw_bands(panel, place))
+        layers.append(_draw_bands(panel))
     layers += [layer for level in panel.levels for layer in _draw_level(panel, level)]
     for mark in dict.fromkeys(series.mark for series in panel.series):
         of_mark = [_keep(f"datum.panel == {place} && datum.kind == '{mark}'"), _keep(IS_SHOWN)]
@@ -96,9 +93,9 @@ def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
     return {"title": panel.title, "layer": layers, "width": size[0], "height": size[1]}
 
 
-def _draw_bands(panel: Panel, place: int) -> Spec:
+def _draw_bands(panel: Panel) -> Spec:
     return {
-        "transform": [_keep(f"datum.panel == {place} && datum.kind == 'band'")],
+        "data": {"values": [_band_row(panel, band) for band in panel.bands]},
         "mark": {"type": "rect", "clip": True, "aria": False},
         "encoding": {
             "x": _place(panel, "x", "left"),
@@ -262,8 +259,9 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         "y": min(max(y, bottom), top),
         "low": min(max(low, limits[0]), limits[1]),
         "high": min(max(high, limits[0]), limits[1]),
-        "area": PIXELS_PER_POINT**2 * _at(series.areas, index, AREA),
     }
+    if series.mark == "point":
+        numbers["area"] = PIXELS_PER_POINT**2 * _at(series.areas, index, AREA)
     if series.mark == "bar":
         half = BAR_SHARE * bar_step(panel) / 2
         numbers |= {"left": drawn_x - half, "right": drawn_x + half}
@@ -273,20 +271,31 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         "is_high_cut": high > limits[1] and not series.is_across,
         "is_hollow": series.is_hollow,
         "is_faint": bool(_at(series.is_faint, index, 0.0)),
-        "has_marker": bool(series.look.marker) or not series.look.is_control,
+        "has_marker": series.mark == "line" and not series.look.is_control,
     }
     texts = {f"d{place}": many[index] for place, many in enumerate(series.details.values())}
     return {
-        **{"run": series.run, "label": series.label, "order": index},
+        **{"run": series.run, "label": series.label},
+        **({"order": index} if series.mark == "line" else {}),
         **{name: _rounded(value) for name, value in numbers.items() if math.isfinite(value)},
         **{name: True for name, value in flags.items() if value},
         **texts,
-        "at": f"{x:g}",
         "text": describe_value(panel, y, low, high),
-        "noise": format_number(
-            _at(series.noise, index), panel.number_format.lstrip("+"), panel.unit
-        ),
+        **_more_texts(panel, series, index),
+    }
+
+
+def _more_texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
+    """Return the texts of a tooltip that not every panel has: x, noise floor and seeds."""
+    form = panel.number_format.lstrip("+")
+    return {
+        **({"at": f"{float(series.x[index]):g}"} if panel.x_name else {}),
         **({"n": series.n[index]} if len(series.n) else {}),
+        **(
+            {"noise": format_number(_at(series.noise, index), form, panel.unit)}
+            if len(series.noise)
+            else {}
+        ),
     }
 
 

@@ -270,10 +270,10 @@ def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     drawn = [one for panel in plot.panels for one in panel.series if np.isfinite(one.y).any()]
-    levels = [one for panel in plot.panels for one in panel.levels]
-    bands = [one for panel in plot.panels for one in panel.bands]
+    levels = [one.label for panel in plot.panels for one in panel.levels]
+    bands = [one.label for panel in plot.panels for one in panel.bands]
     series = [] if plot.names_are_legend else [one.label for one in drawn]
-    names = (*series, OWN_VALUE, *(one.label for one in (*levels, *bands)))
+    names = (*series, OWN_VALUE, *levels, *bands)
     order = [name for name in dict.fromkeys(map(escape, names)) if name in entries]
     figure.legend(
         [entries[name] for name in order],

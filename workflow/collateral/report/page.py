@@ -189,4 +189,5 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"packed": packed, "as_order": as_order}
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

@@ -242,7 +242,7 @@ def test_the_picture_that_decides_is_drawn_and_its_verdict_tells_its_numbers(bro
     marks = top.locator("figure.chart svg path[aria-label*='forgetting error:']")
     assert marks.count() == 2
     said = marks.first.get_attribute("aria-label")
-    for word in ("method: FT", "damage: ", "[", "chance, ±: ", "seeds: 5"):
+    for word in ("method: FT", "damage: ", "[", "noise floor, ±: ", "seeds: 5"):
         assert word in said
     top.locator("button[data-source='ga|verdict||']").click()
     assert "line" in opened.tab.locator("#provenance dd").first.inner_text()

@@ -426,7 +426,7 @@ def test_a_run_has_one_colour_by_its_place_in_the_config(long, plots):
     for (_, name), plot in plots.items():
         for panel in plot.panels:
             for series in panel.series:
-                if series.run in methods and series.label not in ("Linear fit", "Mean over seeds"):
+                if series.run in methods and series.label not in ("Linear fit", "LTD, mean over seeds"):
                     kinds = {cell.kind(series.run) for cell in long.cells} - {""}
                     place = methods.index(series.run)
                     colour = COLOURS[place % len(COLOURS)] if kinds == {"method"} else "#8c8c8c"

@@ -335,7 +335,8 @@ def _by_label(panel: Panel, what: str) -> Spec:
 def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
     """Encode a field on the horizontal or the vertical axis."""
     axis, limits = (panel.x, fit_x(panel)) if name == "x" else (panel.y, fit_y(panel))
-    scale = {"type": axis.scale, "domain": list(limits), "nice": False, "zero": False}
+    scale: Spec = {"type": axis.scale, "domain": list(limits), "nice": False}
+    scale |= {"zero": False} if axis.scale != "log" else {}
     ticks: Spec = {"tickCount": 5, "grid": name == "y" and axis.scale != "log"}
     if axis.ticks:
         cases = [f"datum.value == {at:g} ? {json.dumps(text)}" for at, text in axis.ticks.items()]

@@ -126,11 +126,11 @@ def _drop_panels(supports: Supports) -> list[Panel]:
         list(drop),
         mark="bar",
         look=Look(LIGHT),
-        label="Mean over seeds",
+        label=f"{supports.label}, mean over seeds",
         details={"examples": [f"{count:.0f}" for count in counts]},
     )
     single = Series(
-        "Single seeds",
+        f"{supports.label}, single seeds",
         replace(own, marker="o"),
         ((low + high) / 2).ravel().tolist(),
         drop.ravel().tolist(),

@@ -340,7 +340,12 @@ def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
     ticks: Spec = {"tickCount": 5, "grid": name == "y" and axis.scale != "log"}
     if axis.ticks:
         cases = [f"datum.value == {at:g} ? {json.dumps(text)}" for at, text in axis.ticks.items()]
-        ticks |= {"values": list(axis.ticks), "labelOverlap": False}
+        # A count would drop some of these on a logarithmic axis.
+        ticks |= {
+            "values": list(axis.ticks),
+            "labelOverlap": "greedy",
+            "tickCount": len(axis.ticks) * 10,
+        }
         ticks |= {"labelExpr": f"split({' : '.join(cases)} : '', '\\n')"}
     if axis.is_whole:
         ticks |= {"tickMinStep": 1, "format": "d"}

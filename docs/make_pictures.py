@@ -16,13 +16,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from collateral.findings._shared.style import COLOURS, NOISE, as_text, looks, style
-from collateral.findings.locality.prepared import ends, prepared
+from collateral.findings.locality.plots import plots
+from collateral.plots.names import escape
+from collateral.plots.plot import Panel, Series, fit_y
+from collateral.plots.print import draw_band, print_style
+from collateral.plots.style import COLOURS
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import CellTable, read
 
 IMAGES = Path(__file__).parent / "images"
-MEASURE, SET = "delta_conf", "retain"
+PANEL = 2  # of the plot by similarity: confidence of retained examples
 COLUMNS = 6
 LINEAR, TICKS = 5, (-5, 0, 5, 50)  # points: the scale is logarithmic beyond
 THUMBNAIL = 420  # pixels across
@@ -56,37 +59,35 @@ def first_cell(results: Path) -> CellTable:
     return read(plan, results / "metrics.csv", results / "costs.csv").cells[0]
 
 
-@style()
+@print_style()
 def draw_methods(cell: CellTable) -> Figure:
-    """Draw the difference from Retrain by similarity, a panel a run."""
-    runs = list(looks(cell))
-    rows = -(-len(runs) // COLUMNS)
+    """Draw the difference from Retrain by similarity, a panel for each run."""
+    [plot] = plots(cell)
+    panel = plot.panels[PANEL]
+    rows = -(-len(panel.series) // COLUMNS)
     fig = Figure(figsize=(7.2, 0.35 + 1.05 * rows), layout="constrained")
     panels = fig.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
-    for axes in panels.flat[len(runs) :]:
+    for axes in panels.flat[len(panel.series) :]:
         axes.set_axis_off()
-    for axes, run in zip(panels.flat, runs, strict=False):
-        draw_method(axes, cell, run)
+    for axes, series in zip(panels.flat, panel.series, strict=False):
+        draw_method(axes, panel, series)
     fig.supxlabel("Similarity to the forget set", fontsize=8)
     fig.supylabel("Retrain − unlearned (points)", fontsize=8)
     return fig
 
 
-def draw_method(axes: Axes, cell: CellTable, run: str) -> None:
-    """Draw one run, over what two retrained models differ by."""
-    found = prepared(cell)
-    limits = ends(cell, found)[MEASURE]
-    rows = found[(found["metric"] == MEASURE) & (found["set"] == SET) & (found["run"] == run)]
-    means = rows.groupby("bin")[["low", "high", "chance", "value"]].mean()
-    middle, width = (means["low"] + means["high"]) / 2, means["high"] - means["low"]
-    axes.bar(middle, 2 * means["chance"], width, -means["chance"], **NOISE)
-    axes.axhline(0, color="0.4", linewidth=0.6)
-    axes.plot(middle, means["value"], color=COLOURS[0], marker="o", markersize=2)
+def draw_method(axes: Axes, panel: Panel, series: Series) -> None:
+    """Draw one run in front of the differences between two retrained models."""
+    low, high = fit_y(panel)
     axes.set_yscale("symlog", linthresh=LINEAR)
     axes.set_yticks(TICKS, [f"{tick:+d}".replace("-", "−") if tick else "0" for tick in TICKS])
     axes.set_yticks([], minor=True)
-    axes.set_ylim(min(limits[0], TICKS[0]), max(limits[1], TICKS[-1]))
-    axes.set_title(as_text(cell.labels[run]), fontsize=8, pad=2)
+    axes.set(xlim=panel.x.limits, ylim=(min(low, TICKS[0]), max(high, TICKS[-1])))
+    for band in panel.bands:
+        draw_band(axes, band)
+    axes.axhline(0, color="0.4", linewidth=0.6)
+    axes.plot(series.x, series.y, color=COLOURS[0], marker="o", markersize=2)
+    axes.set_title(escape(series.label), fontsize=8, pad=2)
 
 
 def write(fig: Figure, path: Path) -> None:

@@ -27,13 +27,15 @@ from collateral.contract.plugins import FINDING, add_plugins
 from collateral.contract.rows import Row
 from collateral.findings.compute import cell_numbers
 from collateral.findings.near import near_by_seed, near_in_the_mean
+from collateral.plots import page
+from collateral.plots import print as printed
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 
 FINDINGS = FINDING.names()
-PARTS = {"numbers", "views", "figure"}
+PARTS = {"numbers", "views", "plots"}
 PLACES = {"top", "main", "ablations", "details"}
 N, SEEDS = 60, (0, 1, 2)
 RNG = np.random.default_rng(0)
@@ -189,26 +191,21 @@ def test_tables_fit_their_headings(tables, module, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)
-@pytest.mark.parametrize("module", FINDING.parts("figure"))
-def test_figures_have_a_name_and_a_caption(tables, module, kind):
-    figures = getattr(import_module(module), "figures", None)
+@pytest.mark.parametrize("module", FINDING.parts("plots"))
+def test_plots_have_a_name_and_a_caption_and_can_be_drawn_in_print_and_on_the_page(
+    tables, module, kind
+):
+    make = getattr(import_module(module), "plots", None)
     names = []
-    for picture in figures(tables[kind]) if figures else ():
-        assert picture.name and picture.caption, "a picture has a name and a caption"
-        assert picture.figure.get_axes(), f"figure {picture.name} has no axes: yield none then"
-        names.append(picture.name)
-    assert len({*names}) == len(names), f"two figures of one name, and so of one file: {names}"
-
-
-@pytest.mark.parametrize("kind", KINDS_OF_CELL)
-@pytest.mark.parametrize("module", FINDING.parts("chart"))
-def test_charts_can_be_written_and_leave_out_what_is_switched_off(tables, module, kind):
-    make = getattr(import_module(module), "charts", None)
-    for chart in make(tables[kind]) if make else ():
-        assert chart.name and chart.caption and chart.spec["description"]
-        assert chart.spec["transform"][0] == {"filter": "indexof(hidden, datum.run) < 0"}
-        assert {row["run"] for row in chart.rows if "run" in row} <= {*tables[kind].kinds}
+    for plot in make(tables[kind]) if make else ():
+        assert plot.name and plot.caption and plot.title, "a plot has a name, a title, a caption"
+        assert plot.panels, f"plot {plot.name} has no panels: yield none then"
+        names.append(plot.name)
+        assert printed.draw(plot).get_axes()
+        chart = page.draw(plot)
+        assert {row["run"] for row in chart.rows if row.get("run")} <= {*tables[kind].kinds}
         json.dumps({"spec": chart.spec, "rows": chart.rows}, allow_nan=False)
+    assert len({*names}) == len(names), f"two plots of one name, and so of one file: {names}"
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)

@@ -17,6 +17,7 @@ from collateral.contract.metrics import DIGITS
 from collateral.contract.plugins import FINDING
 from collateral.findings.catalogue import metric_of
 from collateral.findings.compute import presented
+from collateral.plots.plot import Plot
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, Sweep
 from collateral.results.table import BenchmarkTable, CellTable, read
@@ -151,18 +152,21 @@ class Long:
             Cell(self, name, table) for name, table in zip(names, self.table.cells, strict=True)
         ]
 
-    def drawn(self, part: str, function: str, source: CellTable | BenchmarkTable) -> dict:
-        """Return the pictures of all findings, by name."""
-        findings = presented(part, reference=self.plan.reference)
-        found = (self.drawn_by(finding, part, function, source) for finding in findings)
-        return {name: picture for pictures in found for name, picture in pictures.items()}
+    def plots(self) -> dict[tuple[str | None, str], Plot]:
+        """Return all plots by cell and name; the cell of those over all cells is None."""
+        sources = [(None, self.table), *((cell.name, cell.table) for cell in self.cells)]
+        return {
+            (place, plot.name): plot
+            for place, source in sources
+            for finding in presented("plots", reference=self.plan.reference)
+            for plot in self.plots_by(finding, source)
+        }
 
-    def drawn_by(
-        self, finding: str, part: str, function: str, source: CellTable | BenchmarkTable
-    ) -> dict:
-        """Return the pictures of a finding, by name."""
-        make: Callable | None = getattr(FINDING.load(finding, part), function, None)
-        return {picture.name: picture for picture in (make(source) if make else ())}
+    def plots_by(self, finding: str, source: CellTable | BenchmarkTable) -> list[Plot]:
+        """Return the plots of a finding, of a cell or over all."""
+        function = "plots" if isinstance(source, CellTable) else "plots_across"
+        make: Callable | None = getattr(FINDING.load(finding, "plots"), function, None)
+        return list(make(source)) if make else []
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
 HOSTILE = "<script>alert(1)</script>"
 PHONE = {"width": 390, "height": 800}
-CHARTED = presented("chart")  # the findings that have charts
+CHARTED = presented("plots")  # the findings that have plots
 SERIOUS = ("serious", "critical")
 PATIENCE = 120_000  # milliseconds: the machine may have other work
 
@@ -71,9 +71,8 @@ def many_charts(tmp_path_factory):
     folder = write_unlike(tmp_path_factory.mktemp("page") / "unlike")
     long = Long(folder)
     for place, source in (("", long.table), *((cell.name, cell.table) for cell in long.cells)):
-        function = "charts" if place else "charts_across"
-        names = {finding: long.drawn_by(finding, "chart", function, source) for finding in CHARTED}
-        draw(folder, place, *((f, name) for f, found in names.items() for name in found))
+        found = {finding: long.plots_by(finding, source) for finding in CHARTED}
+        draw(folder, place, *((f, plot.name) for f, plots in found.items() for plot in plots))
     (folder / layout.TABLES).mkdir(exist_ok=True)
     page = folder / layout.REPORT
     page.write_text(render(benchmark_part(seal(folder))), encoding="utf-8")
@@ -246,7 +245,7 @@ def test_the_picture_that_decides_is_drawn_and_its_verdict_tells_its_numbers(bro
     marks = top.locator("figure.chart svg path[aria-label*='forgetting error:']")
     assert marks.count() == 4  # all runs but RL, which diverged in a seed
     said = marks.first.get_attribute("aria-label")
-    for word in ("method: FT", "damage: ", "[", "chance, ±: ", "seeds: 3"):
+    for word in ("method: FT", "damage: ", "[", "noise floor, ±: ", "seeds: 3"):
         assert word in said
     top.locator("button[data-source='ga|verdict||']").click()
     assert "line" in opened.tab.locator("#provenance dd").first.inner_text()

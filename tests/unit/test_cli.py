@@ -271,7 +271,7 @@ def test_a_broken_file_is_named_in_one_line(tmp_path):
 
 
 def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, capsys):
-    broken = Problem("mine", "figure", "couch-50", "KeyError: 'x'\nand more")
+    broken = Problem("mine", "plots", "couch-50", "KeyError: 'x'\nand more")
     lost = Problem("summary", "across", "", "it needs gap")
     write_problems(tmp_path / "one.json", [broken])
     write_problems(tmp_path / "two.json", [lost])

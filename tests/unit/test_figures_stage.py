@@ -4,11 +4,11 @@ import json
 
 import pytest
 from fake_results import RUNS, FakeCell, full_cell, supports_cell
-from matplotlib.figure import Figure
+from plug_ins import forgotten_after
 
 from collateral.cli import main
-from collateral.contract.pictures import Picture
-from collateral.contract.plugins import FINDING
+from collateral.contract.plugins import FINDING, add_plugins
+from collateral.plots.plot import Panel, Plot
 from collateral.results.chain import read_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
@@ -43,8 +43,8 @@ def problems_in(folder):
     return json.loads((folder / "problems.json").read_text())["problems"]
 
 
-def replace_figures(monkeypatch, finding, figures):
-    monkeypatch.setattr(FINDING.load(finding, "figure"), "figures", figures)
+def replace_plots(monkeypatch, finding, plots):
+    monkeypatch.setattr(FINDING.load(finding, "plots"), "plots", plots)
 
 
 def test_every_cell_has_its_figures_and_captions_in_the_pages_order(stage):
@@ -89,16 +89,16 @@ def test_a_second_run_writes_the_same_bytes(stage):
 
 
 def test_a_finding_that_raises_is_named_and_the_others_are_drawn(stage, monkeypatch):
-    def figures(cell):
-        yield Picture("before", Figure(), "A figure.")
+    def plots(cell):
+        yield Plot("before", "A title", "A figure.", [Panel([])])
         raise ZeroDivisionError("no width")
 
-    replace_figures(monkeypatch, "locality", figures)
+    replace_plots(monkeypatch, "locality", plots)
     folder = stage(full_cell(runs=("ga",)))
     assert problems_in(folder) == [
         {
             "finding": "locality",
-            "part": "figure",
+            "part": "plots",
             "cell": CELL,
             "error": "ZeroDivisionError: no width",
         }
@@ -107,14 +107,14 @@ def test_a_finding_that_raises_is_named_and_the_others_are_drawn(stage, monkeypa
 
 
 def test_two_findings_with_a_figure_of_one_name_are_a_problem(stage, monkeypatch):
-    def figures(cell):
-        yield Picture("similarity", Figure(), "Another's name.")
+    def plots(cell):
+        yield Plot("similarity", "A title", "Another's name.", [Panel([])])
 
-    replace_figures(monkeypatch, "accuracy", figures)
+    replace_plots(monkeypatch, "accuracy", plots)
     folder = stage(full_cell(runs=("ga",)))
     [problem] = problems_in(folder)
     assert problem["finding"] == "accuracy"
-    assert "finding locality has a figure 'similarity' too" in problem["error"]
+    assert "finding locality has a plot 'similarity' too" in problem["error"]
     assert [caption["finding"] for caption in captions_in(folder)] == ["locality"]
 
 
@@ -124,3 +124,15 @@ def test_a_cell_without_figures_has_an_empty_list_of_captions(stage):
     folder = stage(fake)
     assert captions_in(folder) == []
     assert problems_in(folder) == []
+
+
+def test_a_plug_in_that_draws_in_the_old_way_is_told_what_to_do(stage, tmp_path):
+    finding = tmp_path / "plugins/findings/old"
+    finding.mkdir(parents=True)
+    (finding / "__init__.py").write_text('"""Is it old?"""\n')
+    (finding / "figure.py").write_text("def figures(cell): return iter(())\n")
+    with forgotten_after():
+        add_plugins([tmp_path / "plugins"])
+        problems = problems_in(stage(full_cell(runs=("ga",))))
+    assert {problem["finding"] for problem in problems} == {"old"}
+    assert all("plots.py (docs/add-a-finding.md)" in problem["error"] for problem in problems)

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from fake_cell import FakeCell, FakeRun
 from fake_results import full_cell, read_cell
-from figure_reading import note_of
 from scipy.stats import norm
 from sealing import seal
 from table_reading import texts_of
 
-from collateral.findings.exposure.figure import figures
 from collateral.findings.exposure.numbers import (
     POOLED,
     Law,
@@ -23,8 +21,10 @@ from collateral.findings.exposure.numbers import (
     pooled_tpr,
     sure,
 )
+from collateral.findings.exposure.plots import plots
 from collateral.findings.exposure.views import tables, words
 from collateral.findings.locality.numbers import numbers as locality
+from collateral.plots.plot import fit_x
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.experiments import Exposure
@@ -315,7 +315,7 @@ def test_without_retrain_there_are_rows_to_write_and_a_table_figure_and_words(tm
     (shown,) = read_table(plan, tmp_path / "metrics.csv").cells
     (table,) = tables(shown)
     assert table.grids[0].headings[:2] == ["Forgotten (60)", "Near (40)"]
-    assert [picture.name for picture in figures(shown)] == ["exposure"]
+    assert [plot.name for plot in plots(shown)] == ["exposure"]
     assert "The 40 retained examples nearest" in words(shown)
 
 
@@ -389,8 +389,8 @@ def test_words_name_who_exposes_and_who_hides_the_neighbours(tmp_path):
 def test_a_method_that_was_skipped_keeps_its_row_and_is_not_spoken_of(tmp_path):
     cell = shown(tmp_path, ga=0.1, rl=math.nan)
     assert {line.label for line in next(tables(cell)).grids[0].groups[0]} == {"GA", "RL"}
-    (picture,) = figures(cell)
-    assert [t.get_text() for t in picture.figure.axes[2].get_yticklabels()] == ["GA"]
+    (plot,) = plots(cell)
+    assert [*plot.panels[1].y.ticks.values()] == ["GA"]
     assert "RL" not in words(cell)
     assert "more," not in words(cell)
 
@@ -414,18 +414,16 @@ def test_what_has_no_auc_is_not_spoken_of(tmp_path):
 def test_without_a_pool_nothing_is_said_or_shown(tmp_path):
     cell = read_cell(tmp_path, full_cell())
     assert words(cell) == ""
-    assert [*tables(cell), *figures(cell)] == []
+    assert [*tables(cell), *plots(cell)] == []
 
 
-def test_the_figure_has_a_line_a_method_and_the_forgotten_beside_it(tmp_path):
-    (picture,) = figures(shown(tmp_path, ga=0.1, ft=0.0))
-    changes, counts, forgotten = picture.figure.axes
-    heights = {
-        one.get_label(): one.lines[0].get_ydata() for one in changes.containers if one.get_label()
-    }
+def test_the_plot_has_a_line_for_each_method_and_the_forgotten_beside_it(tmp_path):
+    (plot,) = plots(shown(tmp_path, ga=0.1, ft=0.0))
+    changes, forgotten, counts = plot.panels
+    heights = {one.label: one.y for one in changes.series}
     assert heights.keys() == {"FT", "GA"}
     assert heights["GA"][9] == pytest.approx(0.1)
-    assert counts.get_ylabel() == "Examples"
-    assert [label.get_text() for label in forgotten.get_yticklabels()] == ["GA", "FT"]
-    assert forgotten.get_xlim()[0] < 0.5
-    assert "made for 95 %, intervals over 16 cover 83 to 91 %" in note_of(picture.figure)
+    assert counts.y.title == "Examples"
+    assert {*forgotten.y.ticks.values()} == {"GA", "FT"}
+    assert fit_x(forgotten)[0] < 0.5
+    assert "made for 95 %, intervals over 16 cover 83 to 91 %" in plot.notes[0]

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from counted_cell import FORGET, Wrong, counted
 from fake_results import FakeCell, full_cell, read_cell
-from figure_reading import legend_of, note_of, points_of, title_of
 from scipy.spatial.distance import jensenshannon
 from table_reading import texts_of
 
-from collateral.findings.probe.figure import figures
 from collateral.findings.probe.numbers import as_kept, even_by, randomness
+from collateral.findings.probe.plots import plots
 from collateral.findings.probe.views import chance, tables, words
 from collateral.results import layout
 from collateral.results.experiments import Probe
@@ -204,12 +203,12 @@ def test_of_one_probe_the_table_has_its_columns_alone(tmp_path):
     table_cell = read_cell(tmp_path, cell)
     [table] = tables(table_cell)
     assert table.grids[0].headings == ["ZRF"]
-    assert not list(figures(table_cell))
+    assert not list(plots(table_cell))
 
 
 def test_without_probes_there_is_no_table_no_figure_and_no_word(tmp_path):
     cell = read_cell(tmp_path, full_cell())
-    assert not list(tables(cell)) and not list(figures(cell))
+    assert not list(tables(cell)) and not list(plots(cell))
     assert words(cell) == ""
 
 
@@ -291,15 +290,14 @@ def test_of_one_seed_words_claim_nothing(tmp_path):
     assert "retraining again" not in said
 
 
-def test_the_figure_has_all_curves_and_their_distance_from_retrains(tmp_path):
-    [picture] = figures(read_cell(tmp_path, probed_cell()))
-    left, right = picture.figure.axes
-    assert picture.name == "relearn"
-    assert legend_of(picture.figure) == ["FT", "GA", "RL", "Original", "Retrain"]
-    x, y = points_of(left, "Original")
-    assert x.tolist() == [0, 1, 2, 3]
-    assert y == pytest.approx([91, 93, 95, 97])
-    assert points_of(left, "Retrain")[1] == pytest.approx([51, 53, 55, 57])
-    assert points_of(right, "GA")[1] == pytest.approx([10] * 4)
-    assert title_of(picture.figure).endswith("relearning")
-    assert "standard error over 3 seeds" in note_of(picture.figure)
+def test_the_plot_has_all_curves_and_their_distance_from_retrains(tmp_path):
+    [plot] = plots(read_cell(tmp_path, probed_cell()))
+    left, right = ({one.label: one for one in panel.series} for panel in plot.panels)
+    assert plot.name == "relearn"
+    assert list(left) == ["FT", "GA", "RL", "Original", "Retrain"]
+    assert list(left["Original"].x) == [0, 1, 2, 3]
+    assert left["Original"].y == pytest.approx([91, 93, 95, 97])
+    assert left["Retrain"].y == pytest.approx([51, 53, 55, 57])
+    assert right["GA"].y == pytest.approx([10] * 4)
+    assert plot.title.endswith("relearning")
+    assert "95 %, over 3 seeds" in plot.notes[0]

@@ -285,10 +285,8 @@ def test_algorithms_of_the_contract_count():
     counted = {
         "attacks",
         "batches",
-        "charts",
         "classes",
         "metrics",
-        "pictures",
         "rows",
         "seeds",
         "selection",

@@ -32,13 +32,14 @@ LAYERS = {
     "training": {"contract", "models", "results"},
     "methods": {"contract", "models", "training"},
     "controls": {"contract", "methods", "models", "training"},
-    "findings": {"contract", "results"},
-    "report": {"contract", "findings", "results"},
+    "findings": {"contract", "plots", "results"},
+    "plots": {"results"},
+    "report": {"contract", "findings", "plots", "results"},
     "warm": {"cli", "results"},
 }
 # What is slow to import, or not there on a machine that only draws figures.
 TORCH = {"safetensors", "timm", "torch", "torchvision"}
-DRAWING = {"altair", "matplotlib", "pandas", "seaborn"}
+DRAWING = {"adjustText", "altair", "matplotlib", "pandas", "seaborn"}
 COMPUTING = {"numpy", "scipy", "sklearn"}
 HEAVY = TORCH | DRAWING | COMPUTING
 HEAVY_OF = {
@@ -52,7 +53,8 @@ HEAVY_OF = {
     "training": TORCH | COMPUTING,
     "methods": TORCH | COMPUTING,
     "controls": TORCH | COMPUTING,
-    "report": COMPUTING | DRAWING,
+    "plots": COMPUTING | DRAWING,
+    "report": COMPUTING | {"pandas"},
     "warm": set(),
 }
 # Of the plug-in: what its folders import of the package, and which libraries.
@@ -60,22 +62,20 @@ PAPER_LAYERS = {
     "__init__": (set(), set()),
     "printed": ({"results"}, set()),
     "claims": ({"contract", "findings", "results"}, COMPUTING),
-    "theory": ({"findings", "results"}, COMPUTING | DRAWING),
+    "theory": ({"plots", "results"}, COMPUTING | DRAWING),
     "findings": ({"contract", "findings", "results"}, {"numpy", "pandas"}),
     "commands": (set(), set()),
-    "stages": ({"contract", "findings", "results"}, {"numpy", "pandas"}),
+    "stages": ({"contract", "findings", "plots", "results"}, {"numpy", "pandas"}),
 }
 # In findings the name of the file tells; those that a finding names otherwise are numbers.
 HEAVY_OF_FINDINGS = {
     "__init__": set(),
     "numbers": COMPUTING,
     "views": {"numpy", "pandas"},
-    "prepared": {"numpy", "pandas"},
-    "figure": {"numpy", "pandas", "matplotlib", "seaborn"},
-    "chart": {"numpy", "pandas", "altair"},
-    "picture": {"numpy", "pandas"},  # what figure and page draw
+    "plots": {"numpy", "pandas"},
+    "picture": {"numpy", "pandas"},  # what the plot and the CSV file show
 }
-DRAWING_TOGETHER = {"labels", "style", "panels", "charts", "line_charts"}  # of findings/_shared
+PLOTS_AS_DATA = ("plot", "style")  # of plots/: what findings import
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),
@@ -226,15 +226,25 @@ def findings_files():
 def libraries_of(path):
     """Return what a file of findings may import, by its name."""
     if path.parent.name == "_shared":
-        return COMPUTING | DRAWING if path.stem in DRAWING_TOGETHER else COMPUTING | {"pandas"}
+        return COMPUTING | {"pandas"}
     return HEAVY_OF_FINDINGS.get(path.stem, COMPUTING)
 
 
 def test_a_part_of_a_finding_imports_only_its_own_libraries():
     found = {path.stem for path in findings_files()}
-    assert {*HEAVY_OF_FINDINGS, *DRAWING_TOGETHER} <= found
+    assert {*HEAVY_OF_FINDINGS} <= found
     wrong = {name_of(path): heavy(imports(path)) - libraries_of(path) for path in findings_files()}
     assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_findings_draw_nothing_themselves():
+    """They return plots as data, which import no library of drawing either."""
+    drawing = DRAWING - {"pandas"}
+    data = [PACKAGE / f"plots/{name}.py" for name in PLOTS_AS_DATA]
+    assert [name_of(p) for p in (*findings_files(), *data) if heavy(imports(p)) & drawing] == []
+    allowed = tuple(f"collateral.plots.{name}." for name in PLOTS_AS_DATA)
+    found = {m for p in findings_files() for m in imports(p) if m.startswith("collateral.plots")}
+    assert found and all(module.startswith(allowed) for module in found)
 
 
 def test_findings_read_one_another_from_the_long_table():

@@ -25,6 +25,7 @@ from collateral.contract.columns import FILE
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.views import words
+from collateral.plots.plot import Panel, Plot
 from collateral.report.charts import _library
 from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render
@@ -150,7 +151,7 @@ def test_the_page_has_every_field_of_every_table(benchmark_of):
 def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_of):
     [cell] = gathered(benchmark_of(supports_cell())).cells
     names = [section.finding for section in cell.sections]
-    order = presented("views", "figure")
+    order = presented("views", "plots")
     assert names == sorted(names, key=order.index)
     assert [one.finding for one in cell.of("main")][:2] == ["locality", "gap"]
     assert [one.finding for one in cell.of("ablations")] == ["support_size"]
@@ -195,26 +196,26 @@ def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):
 
 def test_figures_stand_in_their_findings_with_their_captions(benchmark_of):
     folder = benchmark_of(full_cell())
-    drawn = [("locality", "similarity"), ("accuracy", "affected"), ("accuracy", "other")]
+    drawn = [("locality", "similarity"), ("accuracy", "affected")]
     draw(folder, "digit_3-50", *drawn)
     [cell] = gathered(folder).cells
     assert [
         (one.finding, [p.name for p in one.pictures]) for one in cell.sections if one.pictures
     ] == [
         ("locality", ["similarity"]),
-        ("accuracy", ["affected", "other"]),
+        ("accuracy", ["affected"]),
     ]
-    # Charts in place of pictures, where there are some.
-    assert re.findall(r'width="832" alt="(\w+): About', page_of(folder)) == ["other"]
     assert page_of(folder).count('<figure class="chart">') == 2
 
 
-def test_a_figure_follows_the_table_that_it_is_called_after(benchmark_of):
+def test_a_figure_follows_the_table_that_it_is_called_after(benchmark_of, monkeypatch):
     labels = {"ft": "1", "ga": "2"}
     sweeps = [Sweep(name, "FT", name, "ft", {"ft": 1, "ga": 2}, labels) for name in ("k", "k-each")]
     folder = benchmark_of(full_cell(), plan=CellPlan(tuple(sweeps)))
     names = ("sweep-k-each-main", "sweep-k-main", "sweep-k", "sweep-other")
     draw(folder, "digit_3-50", *(("sweeps", name) for name in names))
+    plots = [Plot(name, "A title", "A caption.", [Panel([])]) for name in names]
+    monkeypatch.setattr(FINDING.load("sweeps", "plots"), "plots", lambda cell: plots)
     [cell] = gathered(folder).cells
     [section] = [one for one in cell.sections if one.finding == "sweeps"]
     blocks = {block.table.name: [p.name for p in block.pictures] for block in section.blocks}
@@ -509,7 +510,7 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
 
 
 def test_every_finding_that_is_shown_says_where():
-    for name in presented("views", "figure"):
+    for name in presented("views", "plots"):
         assert getattr(FINDING.load(name), "PLACE", "main") in (
             *("top", "main", "ablations", "details"),
         )

@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 from counted_cell import table_of
 from fake_results import FakeCell, read_cell, read_cells
-from figure_reading import labels_of, legend_of, note_of, points_of
-from matplotlib.collections import LineCollection
 from table_reading import lines_of, texts_of
 from test_finding_verdict import ALIKE, ENDS
 
 from collateral.cli import main
 from collateral.contract.rows import Row
 from collateral.findings.localization import CONTROLS, MEASURES, NEAREST, SETS
-from collateral.findings.localization.figure import draw, figures_across
 from collateral.findings.localization.numbers import across, excesses
+from collateral.findings.localization.plots import plots_across
 from collateral.findings.localization.views import tables, tables_across
 
 NAMES = ("digit_3-50", "digit_8-50")
@@ -105,33 +103,34 @@ def test_a_cell_where_a_run_collapsed_is_left_out_as_in_the_figure(tmp_path):
     assert over(table)["GA"][0] == "2.01"
     assert over(table)["GA"][-1] == "1 of 1"
     assert over(table)["FT"][-1] == "0 of 2"
-    shares, heights = points_of(draw(table).axes[0], "GA")
-    assert heights[list(shares).index(1)] == pytest.approx(100 * (0.2 + 0.001))
+    assert nearest(table)[0] == pytest.approx(100 * (0.2 + 0.001))
+
+
+def nearest(table) -> list[float]:
+    """Return GA's difference on the nearest share, of retained and of test examples."""
+    [plot] = plots_across(table)
+    lines = [next(one for one in panel.series if one.label == "GA") for panel in plot.panels]
+    return [line.y[list(line.x).index(1)] for line in lines]
 
 
 def test_one_cell_has_no_table_over_cells(tmp_path):
     assert list(tables_across(read_cells(tmp_path, localized()))) == []
 
 
-def test_lines_go_from_far_to_near_in_points_and_are_means_over_cells(both):
-    figure = draw(both)
-    for axes in figure.axes:
-        assert labels_of(axes) == ["FT", "GA", "Retrain, next seed"]
-        shares, heights = points_of(axes, "GA")
-        assert sorted(shares) == sorted(NEAREST)
-        nearest = heights[list(shares).index(1)]
-        assert nearest == pytest.approx(100 * (0.2 * 0.75 + 0.001))
-        left, right = axes.get_xlim()
-        assert left > right
-    assert legend_of(figure) == ["FT", "GA", "Retrain, next seed"]
-    assert "standard error over cells" in note_of(figure)
+def test_lines_are_means_over_cells(both):
+    [plot] = plots_across(both)
+    for panel in plot.panels:
+        assert [one.label for one in panel.series] == ["FT", "GA", "Retrain, next seed"]
+        assert all(sorted(one.x) == sorted(NEAREST) for one in panel.series)
+    assert nearest(both) == pytest.approx([100 * (0.2 * 0.75 + 0.001)] * 2)
+    assert "Means over 2 cells; intervals are drawn from 3 cells on." in plot.notes[0]
 
 
 def test_a_single_cell_is_drawn_with_its_seeds(tmp_path):
-    [picture] = figures_across(read_cells(tmp_path, localized()))
-    assert "standard error over seeds" in note_of(picture.figure)
-    bars = [c for c in picture.figure.axes[0].collections if isinstance(c, LineCollection)]
-    assert len(bars) == 2  # FT's and GA's: pairs of retrainings are no sample
+    [plot] = plots_across(read_cells(tmp_path, localized()))
+    assert "Intervals: 95 %, over 3 seeds." in plot.notes[0]
+    for panel in plot.panels:  # pairs of retrainings are no sample
+        assert [bool(len(one.low)) for one in panel.series] == [True, True, False]
 
 
 def test_without_numbers_nothing_is_shown(tmp_path):
@@ -139,7 +138,7 @@ def test_without_numbers_nothing_is_shown(tmp_path):
     cell.add("retrain", "ua", 0.5, 0.6)
     cell.add("ga", "ua", 0.5, 0.6)
     table = read_cells(tmp_path, cell)
-    assert list(figures_across(table)) == list(tables(table.cells[0])) == []
+    assert list(plots_across(table)) == list(tables(table.cells[0])) == []
 
 
 def test_the_stage_draws_over_cells_beside_the_cells_folders(tmp_path, both):

@@ -79,7 +79,7 @@ CHANGED = {
     "training/execution.py": {"tune", "unlearn", "support_size"},
     "findings/classes/numbers.py": {"metrics"},
     "findings/classes/views.py": {"tables"},
-    "findings/classes/figure.py": {"figures"},
+    "findings/classes/plots.py": {"figures"},
     "findings/classes/__init__.py": {"metrics"},
     "findings/membership/__init__.py": {"metrics"},
     "contract/metrics.py": {"metrics", "theory"},  # whose figures are drawn in the same style

@@ -164,7 +164,7 @@ KINDS = (METHOD, CONTROL, DATA, FORGET, MODEL, FINDING)
 # Not in KINDS: these come with the package and the plug-in that ships, not from `plugins:`.
 STAGE = Kind("stage", "collateral.stages", "*.py", "stages")
 COMMAND = Kind("command", "collateral.commands", "*.py", "commands")
-PARTS = ("numbers", "views", "figure", "chart")  # that a finding may have
+PARTS = ("numbers", "views", "plots")  # that a finding may have
 
 
 @cache

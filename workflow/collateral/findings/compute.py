@@ -32,7 +32,7 @@ class Problem:
     """A part of a finding that raised."""
 
     finding: str
-    part: str  # numbers, across, colours, table, figure, words or chart
+    part: str  # numbers, across, colours, table, plots or words
     cell: str  # empty: all of them
     error: str
 

@@ -23,8 +23,8 @@ PARTS = {
     "metrics": ["numbers"],
     "gather": ["numbers"],
     "tables": ["views"],
-    "figures": ["figure"],
-    "report": ["views", "chart"],
+    "figures": ["plots"],
+    "report": ["views", "plots"],
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import vl_convert
 
-from collateral.contract.charts import Chart
+from collateral.plots.page import Chart
 
 PLACE = (
     '<script id="library"></script>'  # in the template; names cannot contain it: they are escaped
@@ -28,8 +29,24 @@ def _library() -> str:
 
 
 def encode_chart(chart: Chart) -> dict[str, Any]:
-    """Return a chart as JSON; data is stored by column, so that names are written once."""
-    return {"spec": chart.spec, "columns": _columns(chart.rows)}
+    """Return a chart as the page has it: rows by columns, and equal channels of layers once."""
+    channels: dict[str, int] = {}
+    panels = [
+        {**panel, "layer": [_number(layer, channels) for layer in panel["layer"]]}
+        for panel in chart.spec["concat"]
+    ]
+    spec = {**chart.spec, "concat": panels}
+    found = [json.loads(text) for text in channels]
+    return {"spec": spec, "channels": found, "columns": _columns(chart.rows)}
+
+
+def _number(layer: Mapping[str, Any], channels: dict[str, int]) -> dict[str, Any]:
+    """Return a layer with the numbers of its channels; a new channel is added to `channels`."""
+    numbers = {
+        name: channels.setdefault(json.dumps(channel), len(channels))
+        for name, channel in layer.get("encoding", {}).items()
+    }
+    return {**layer, "encoding": numbers}
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

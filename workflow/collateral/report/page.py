@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from matplotlib.colors import to_hex
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.style import looks
+from collateral.findings._shared.series import find_looks
 from collateral.findings.compute import Problem, left_out, read_problems
 from collateral.report.charts import encode_chart, insert_library
 from collateral.report.forgotten import Forgotten, describe_forget_set
@@ -156,9 +155,9 @@ def _cell(
 def _switches(table: BenchmarkTable) -> list[Switch]:
     """Return a switch for every run in the charts of any cell."""
     found = {
-        run: Switch(run, cell.labels[run], to_hex(look.colour))
+        run: Switch(run, cell.labels[run], look.colour)
         for cell in table.cells
-        for run, look in looks(cell).items()
+        for run, look in find_looks(cell).items()
     }
     return list(found.values())
 
@@ -191,4 +190,5 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters |= {"encode_chart": encode_chart, "as_order": as_order}
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

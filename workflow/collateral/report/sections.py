@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,10 +11,11 @@ from urllib.parse import quote
 
 from PIL import Image
 
-from collateral.contract.charts import Chart
 from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Table
 from collateral.findings.compute import Problem, attempt, having, make_tables, presented
+from collateral.plots import page
+from collateral.plots.plot import Plot
 from collateral.report.images import as_png
 from collateral.results import layout
 from collateral.results.files import read_json
@@ -34,8 +35,8 @@ class Illustration:
     caption: str
     place: str = ""  # path of its files from the page, without suffix
     image: str = ""  # a data URI
-    width: int = 0  # in pixels on the page; all images have letters of one size
-    chart: Chart | None = None
+    width: int = 0  # as shown, in pixels: letters of all pictures are of one size
+    chart: page.Chart | None = None
 
 
 @dataclass(frozen=True)
@@ -71,30 +72,35 @@ class Findings:
     problems: list[Problem] = field(default_factory=list)
 
     def of_cell(self, cell: CellTable) -> list[Section]:
-        """Return the sections of a cell."""
-        folder = self.root / layout.FIGURES / cell.name
-        charts = self._charts(cell, "charts", folder, cell.name)
-        pictures = _pictures(self.root, folder, charts)
+        """Return what they say of a cell."""
+        pictures = self._pictures(cell, "plots", cell.name)
         sections = [
             self._section(name, cell, "tables", cell.name, pictures.get(name, []))
             for name in self._order
         ]
         return [section for section in sections if section]
 
-    def _charts(self, given: Any, function: str, folder: Path, cell: str = "") -> dict[str, Chart]:
-        """Return the charts of a cell, or over all cells, by the name of the printed figure."""
-        found: list[Chart] = []
-        drawn = {one["finding"] for one in _captions(folder)}  # a chart replaces a printed figure
-        for name in (name for name in self._having["chart"] if name in drawn):
-            found += self._ask(name, "chart", function, cell, lambda ask: [*ask(given)])
-        return {chart.name: chart for chart in found}
+    def _pictures(self, given: Any, function: str, cell: str = "") -> dict[str, list[Illustration]]:
+        """Return the plots of a cell, or over all, by finding: those that were drawn for print."""
+        folder = self.root / layout.FIGURES / cell
+        drawn = _drawn(folder)
+        found: dict[str, list[Illustration]] = {}
+        for finding in dict.fromkeys(drawn.values()):
+            plots = self._ask(finding, "plots", function, cell, lambda ask: [*ask(given)])
+            own = [plot for plot in plots if drawn.get(plot.name) == finding]
+            found[finding] = [self._illustrate(plot, folder) for plot in own]
+        return found
+
+    def _illustrate(self, plot: Plot, folder: Path) -> Illustration:
+        """Return a plot as a chart, beside the place of the figure in print."""
+        place = quote((folder / plot.name).relative_to(self.root).as_posix())
+        return Illustration(plot.name, plot.caption, place, chart=page.draw(plot))
 
     def over_cells(self, table: BenchmarkTable) -> list[Section]:
         """Return the sections over all cells; none for a single cell."""
         if len(table.cells) < 2:
             return []
-        folder = self.root / layout.FIGURES
-        pictures = _pictures(self.root, folder, self._charts(table, "charts_across", folder))
+        pictures = self._pictures(table, "plots_across")
         sections = [
             self._section(name, table, "tables_across", "", pictures.get(name, []))
             for name in self._order
@@ -103,11 +109,11 @@ class Findings:
 
     @cached_property
     def _order(self) -> list[str]:
-        return presented("views", "figure", reference=self.reference)
+        return presented("views", "plots", reference=self.reference)
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:
-        return {part: having(part, self.reference) for part in ("views", "chart")}
+        return {part: having(part, self.reference) for part in ("views", "plots")}
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
@@ -128,7 +134,7 @@ class Findings:
         self, name: str, part: str, function: str, cell: str, ask: Callable[[Any], list[T]]
     ) -> list[T]:
         """Return the tables, words or charts of a finding; none if it has none, or if it raises."""
-        file = "chart" if part == "chart" else "views"
+        file = "plots" if part == "plots" else "views"
 
         def answer() -> list[T]:
             has_file = name in self._having[file]
@@ -148,26 +154,10 @@ def _owner(picture: Illustration, tables: Sequence[Table]) -> Table | None:
     return max(owners, key=lambda table: len(table.name), default=None)
 
 
-def _pictures(root: Path, folder: Path, charts: dict[str, Chart]) -> dict[str, list[Illustration]]:
-    """Return the figures in a folder by finding; empty without figures."""
-    found: dict[str, list[Illustration]] = {}
-    for one in _captions(folder):
-        name, chart = one["name"], charts.get(one["name"])
-        shown = (
-            Illustration(name, chart.caption, chart=chart)
-            if chart
-            else illustration(folder, name, one["caption"])
-        )
-        place = quote((folder / name).relative_to(root).as_posix())
-        found.setdefault(one["finding"], []).append(replace(shown, place=place))
-    return found
-
-
-def _captions(folder: Path) -> list[dict[str, str]]:
-    """Return finding, name and caption of each figure that was drawn."""
+def _drawn(folder: Path) -> dict[str, str]:
+    """Return the finding of each figure that was drawn, by the figure's name."""
     captions = folder / layout.CAPTIONS
-    drawn: list[dict[str, str]] = read_json(captions) if captions.exists() else []
-    return drawn
+    return {one["name"]: one["finding"] for one in read_json(captions)} if captions.exists() else {}
 
 
 def illustration(folder: Path, name: str, caption: str) -> Illustration:

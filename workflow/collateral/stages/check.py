@@ -13,9 +13,8 @@ RULES = {
     "across": "gather",
     "colours": "gather",
     "table": "tables",
-    "figure": "figures",
+    "plots": "figures",
     "words": "report",
-    "chart": "report",
 }
 
 

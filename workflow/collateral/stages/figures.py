@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 from collateral.contract.plugins import FINDING
-from collateral.findings._shared.style import save
-from collateral.findings.compute import Problem, attempt, presented, write_problems
+from collateral.findings.compute import Problem, attempt, having, presented, write_problems
+from collateral.plots.print import draw, save
 from collateral.results import layout
 from collateral.results.chain import checked, seal_folder
 from collateral.results.files import write_json
@@ -14,6 +14,7 @@ from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import BenchmarkTable, CellTable, read
 
 Source = BenchmarkTable | CellTable
+OLD_PART = "figure.py is not read any more: return `Plot`s from plots.py (docs/add-a-finding.md)"
 
 
 def figures(
@@ -40,21 +41,27 @@ def draw_all(source: Source, folder: Path) -> list[Problem]:
     problems = []
     cell = source.name if isinstance(source, CellTable) else ""
     reference = (source.benchmark if isinstance(source, CellTable) else source.plan).reference
-    for finding in presented("figure", reference=reference):
-        draw = partial(_draw, finding, source, folder, captions)
-        problems.append(attempt(draw, finding, "figure", cell)[1])
+    for finding in presented("plots", reference=reference):
+        write = partial(_write, finding, source, folder, captions)
+        problems.append(attempt(write, finding, "plots", cell)[1])
     if cell or captions:
         write_json(folder / layout.CAPTIONS, captions)
+    problems += [Problem(name, "plots", cell, OLD_PART) for name in _old_findings(reference)]
     return list(filter(None, problems))
 
 
-def _draw(finding: str, source: Source, folder: Path, captions: list[dict[str, str]]) -> None:
-    """Write the figures of a finding, and append their captions to `captions`."""
-    taken = {known["name"]: known["finding"] for known in captions}
-    function = "figures" if isinstance(source, CellTable) else "figures_across"
-    make = getattr(FINDING.load(finding, "figure"), function, None)
-    for picture in make(source) if make else ():
-        if other := taken.get(picture.name):
-            raise ValueError(f"finding {other} has a figure '{picture.name}' too; rename")
-        save(picture.figure, folder / picture.name)
-        captions.append({"finding": finding, "name": picture.name, "caption": picture.caption})
+def _old_findings(reference: str) -> list[str]:
+    """Return the plug-ins that draw in the way of earlier versions."""
+    return [name for name in having("figure", reference) if name not in having("plots", reference)]
+
+
+def _write(finding: str, source: Source, folder: Path, captions: list[dict[str, str]]) -> None:
+    """Write the figures of a finding, and add their captions to `captions`."""
+    names = {known["name"]: known["finding"] for known in captions}
+    function = "plots" if isinstance(source, CellTable) else "plots_across"
+    make = getattr(FINDING.load(finding, "plots"), function, None)
+    for plot in make(source) if make else ():
+        if other := names.get(plot.name):
+            raise ValueError(f"finding {other} has a plot '{plot.name}' too; rename")
+        save(draw(plot), folder / plot.name)
+        captions.append({"finding": finding, "name": plot.name, "caption": plot.caption})

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from collateral.contract.seeds import seed_of
-from collateral.findings._shared.style import save
+from collateral.plots.print import save
 from collateral.results import layout
 from collateral.results.chain import seal_folder
 from collateral.results.files import atomic, write_json

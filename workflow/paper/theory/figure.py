@@ -8,7 +8,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from collateral.findings._shared.style import COLOURS, WIDTH, style
+from collateral.plots.plot import WIDTH
+from collateral.plots.print import print_style
+from collateral.plots.style import COLOURS
 
 BLUE, ORANGE, GREEN = COLOURS[:3]
 LINE: dict[str, Any] = {"color": "0.35", "linewidth": 1.2}
@@ -31,7 +33,7 @@ class Plot(NamedTuple):
 
 def render(plot: Plot, points: pd.DataFrame) -> Figure:
     """Draw one figure."""
-    with style():
+    with print_style():
         fig = Figure(figsize=(WIDTH, plot.height), layout="constrained")
         axes = fig.subplots(1, 2)
         for ax in axes:

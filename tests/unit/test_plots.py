@@ -1,0 +1,470 @@
+"""Every plot shows the numbers of the long table: means, 95 % intervals, levels, bands and names.
+
+The expected numbers are computed from the rows of metrics.csv and costs.csv alone
+(expected_pictures.py). Whether print and page draw these plots is in test_plots_print.py and
+test_plots_page.py.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import seaborn as sns
+from expected_pictures import (
+    AFFECTED,
+    MEASURES,
+    SETS,
+    SHARES,
+    Cell,
+    Long,
+    Panel,
+    Point,
+    localization,
+    mean,
+    points_said,
+    span,
+)
+from unlike_benchmark import write_unlike
+
+from collateral.findings.compute import presented
+from collateral.plots import plot as data
+from collateral.plots.plot import fit_x, fit_y
+
+KEPT = Path(__file__).parents[2] / "docs" / "data"
+NOISE_LABEL = "Retrain vs. Retrain (95 %)"
+PALETTE = sns.color_palette("colorblind").as_hex()
+COLOURS = [*(PALETTE[i] for i in (0, 1, 2, 3, 4, 9)), "#882255", *(PALETTE[i] for i in (5, 6, 8))]
+Plots = dict[tuple[str | None, str], data.Plot]
+
+
+@pytest.fixture(scope="module", params=("unlike", "cifar-small", "cifar-more", "cifar-teacher"))
+def long(request, tmp_path_factory) -> Long:
+    """A benchmark of numbers that all differ, and the results that docs keep."""
+    if request.param != "unlike":
+        return Long(KEPT / request.param)
+    return Long(write_unlike(tmp_path_factory.mktemp("benchmark") / "unlike"))
+
+
+@pytest.fixture(scope="module")
+def plots(long) -> Plots:
+    """All plots by cell and name; the cell of those over all cells is None."""
+    return long.plots()
+
+
+def cells_with(long: Long, plots: Plots, name: str) -> Iterator[tuple[Cell, data.Plot]]:
+    """Yield every cell that has a plot of this name, with the plot."""
+    for cell in long.cells:
+        if (cell.name, name) in plots:
+            yield cell, plots[cell.name, name]
+
+
+def same(found, expected) -> None:
+    """Compare rows of numbers in their order; NaN equals NaN."""
+    found, expected = (np.array([list(row) for row in rows], float) for rows in (found, expected))
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def filled(values, count: int) -> list:
+    """Return the values, or NaN for each place if there are none."""
+    return list(values) if len(values) else [math.nan] * count
+
+
+def check_series(series: data.Series, points: list[Point], has_noise: bool = True) -> None:
+    """Compare places, means, interval ends, seeds and the noise floor of a series."""
+    count = len(points)
+    parts = (series.x, series.y, filled(series.low, count), filled(series.high, count))
+    same(zip(*parts, strict=True), [(p.x, p.y, *interval(p)) for p in points])
+    assert list(series.n) == [len(p.known) for p in points]
+    if has_noise:
+        same([filled(series.noise, count)], [[p.chance for p in points]])
+
+
+def interval(point: Point) -> tuple[float, float]:
+    """Return the ends of the 95 % interval; it is drawn from three seeds on."""
+    half = point.half if len(point.known) > 2 else math.nan
+    return point.y - half, point.y + half
+
+
+def check_panel(drawn: data.Panel, panel: Panel) -> None:
+    """Compare all series of a panel, Retrain's level, the band around it, unit and runs."""
+    series = {one.label: one for one in drawn.series if one.label in panel.lines}
+    known = {label: p for label, p in panel.lines.items() if any(not math.isnan(q.y) for q in p)}
+    assert known.keys() <= series.keys()
+    for label, one in series.items():
+        check_series(one, panel.lines[label])
+        assert one.run == panel.runs.get(label, one.run)
+    assert drawn.unit.strip() == (panel.unit if panel.unit != "classes" else "")
+    level = [[one.value] for one in drawn.levels if one.axis == "y" and one.dash == "dashed"]
+    same(level or [[math.nan]], [[panel.level if panel.level else math.nan]])
+    bands = [(one.low, one.high) for one in drawn.bands if math.isinf(one.left)]
+    assert len(bands) == (not math.isnan(panel.chance))
+    for low, high in bands:
+        assert (max(low, 0.0), high) == pytest.approx(panel.band)
+
+
+def check_counts(panel: data.Panel, edges, counts) -> None:
+    """Compare the bars of the examples in each bin."""
+    [bars] = panel.series
+    assert bars.mark == "bar" and panel.y.scale == "log"
+    middles = [sum(edge) / 2 for edge in edges]
+    same(zip(bars.x, bars.y, strict=True), zip(middles, counts, strict=True))
+    assert fit_x(panel) == pytest.approx((edges[0][0], edges[-1][1]))
+    assert 0 < fit_y(panel)[0] < min(c for c in counts if c) <= max(counts) <= fit_y(panel)[1]
+
+
+def test_similarity(long, plots):
+    for cell, plot in cells_with(long, plots, "similarity"):
+        names = itertools.product(MEASURES, SETS)
+        for drawn, panel, (metric, name) in zip(
+            plot.panels, cell.similarity(), names, strict=False
+        ):
+            check_panel(drawn, panel)
+            edges, points = cell.edges(name), next(iter(panel.lines.values()))
+            noise = [(*e, -p.chance, p.chance) for e, p in zip(edges, points, strict=True)]
+            noise = [row for row in noise if not math.isnan(row[2])]
+            same([(b.left, b.right, b.low, b.high) for b in drawn.bands], noise)
+            assert {b.label for b in drawn.bands} <= {NOISE_LABEL}
+            assert [level.value for level in drawn.levels] == [0]
+            counts = counts_in(cell, name)
+            for series in drawn.series:
+                assert list(series.details["examples"]) == [f"{count:.0f}" for count in counts]
+                assert list(series.is_faint) == [count < 5 for count in counts]
+            width = min(high - low for low, high in edges)
+            assert drawn.dodge == pytest.approx(width / 3)
+            assert MEASURES[metric] in plot.panels[0 if metric == "delta_acc" else 2].y.title
+        for panel, name in zip(plot.panels[4:], SETS, strict=True):
+            check_counts(panel, cell.edges(name), counts_in(cell, name))
+        assert [panel.title for panel in plot.panels[:2]] == list(SETS.values())
+        for first, second in (plot.panels[:2], plot.panels[2:4]):
+            assert fit_y(first) == fit_y(second)
+
+
+def counts_in(cell: Cell, name: str) -> list[float]:
+    bins = cell.places("retrain", "bin_count", name)
+    return [mean(cell.values("retrain", "bin_count", name, b)) for b in bins]
+
+
+def test_epochs(long, plots):
+    for cell, plot in cells_with(long, plots, "epochs"):
+        for drawn, panel in zip(plot.panels, cell.epochs(), strict=True):
+            assert drawn.title == panel.title and drawn.interval == "area"
+            check_panel(drawn, panel)
+
+
+def test_sweeps(long, plots):
+    for cell in long.cells:
+        expected = [s for sweep in cell.table.plan.sweeps for s in cell.swept(sweep).items()]
+        names = {name for where, name in plots if where == cell.name and name[:6] == "sweep-"}
+        assert names == {name for name, _ in expected}
+        for name, panels in expected:
+            for drawn, panel in zip(plots[cell.name, name].panels, panels, strict=True):
+                assert drawn.title == panel.title
+                check_panel(drawn, panel)
+                [series], own = drawn.series, [p.x for _, p in panel.points() if p.is_own]
+                assert [series.ring_at] == own or math.isnan(series.ring_at)
+                sizes = [p.x for p in next(iter(panel.lines.values()))]
+                is_log = min(sizes) > 0 and max(sizes) >= 10 * min(sizes)
+                assert (drawn.x.scale == "log") == is_log
+
+
+def test_localization(long, plots):
+    for drawn, panel in zip(plots[None, "localization"].panels, localization(long), strict=True):
+        assert drawn.title == panel.title
+        assert drawn.x.is_reversed and drawn.x.scale == "log"
+        check_panel(drawn, panel)
+
+
+def test_relearning(long, plots):
+    for cell, plot in cells_with(long, plots, "relearn"):
+        for drawn, panel in zip(plot.panels, cell.relearning(), strict=True):
+            check_panel(drawn, panel)
+
+
+def test_supports(long, plots):
+    for cell in long.cells:
+        if (cell.name, "support-kl") not in plots:
+            continue
+        for name, panels in cell.supports().items():
+            plot = plots[cell.name, name]
+            for drawn, panel in zip(plot.panels, panels, strict=True):
+                check_panel(drawn, panel)
+                check_sizes(drawn, cell)
+            if name != "support-retrain":
+                check_similarities(plot.panels[0], cell)
+        [panel] = plots[cell.name, "support-kl"].panels
+        [floors] = [one for one in panel.series if not one.run]
+        [points] = cell.supports()["support-kl"][0].lines.values()
+        same(zip(floors.x, floors.y, strict=True), [(p.x, p.chance) for p in points])
+
+
+def check_sizes(panel: data.Panel, cell: Cell) -> None:
+    """Compare the k of the runs, that of `k: auto`, and its range over seeds."""
+    own, auto = (cell.values("ltd", f"support_{name}") for name in ("size", "auto"))
+    levels = {one.dash: (one.value, one.label) for one in panel.levels if one.axis == "x"}
+    assert levels["solid"] == (pytest.approx(mean(own)), f"k of the runs: {span(own)}")
+    assert levels["dotted"] == (pytest.approx(mean(auto)), f"k: auto: {span(auto)}")
+    ranges = [(one.left, one.right) for one in panel.bands if not math.isinf(one.left)]
+    assert ranges == [pytest.approx((auto.min(), auto.max()))]
+
+
+def check_similarities(panel: data.Panel, cell: Cell) -> None:
+    """Compare the texts above some sizes."""
+    name, ticks = "support_least_similarity", panel.x.top_ticks
+    known = {int(k): mean(cell.values("ltd", name, at=k)) for k in cell.places("ltd", name)}
+    assert ticks == {k: f"{known[int(k)]:.2f}" for k in ticks}
+    assert len(ticks) >= min(len(known), 5)
+
+
+def test_the_cost_of_one_step(long, plots):
+    for cell, plot in cells_with(long, plots, "support-drop"):
+        upper, lower = plot.panels
+        low, high, drop = (cell.step(name) for name in ("bin_low", "bin_high", "drop"))
+        means, single = upper.series
+        centres = ((low + high) / 2).mean(axis=1)
+        check_series(means, [Point(x, 100 * d) for x, d in zip(centres, drop, strict=True)])
+        assert means.mark == "bar" and single.mark == "point"
+        pairs = zip(((low + high) / 2).ravel(), 100 * drop.ravel(), strict=True)
+        same(zip(single.x, single.y, strict=True), pairs)
+        counts = cell.step("bin_count").mean(axis=1)
+        assert list(means.details["examples"]) == [f"{count:.0f}" for count in counts]
+        [bars] = lower.series
+        same(zip(bars.x, bars.y, strict=True), zip(centres, counts, strict=True))
+        for panel in (upper, lower):
+            same([(band.left, band.right) for band in panel.bands], list(cell.taken()))
+            assert {band.colour for band in panel.bands} == {single.look.colour}
+
+
+def test_affected_classes(long, plots):
+    for cell, plot in cells_with(long, plots, "affected"):
+        [panel] = plot.panels
+        assert [one.label for one in panel.series] == list(cell.labels.values())
+        for series, run in zip(panel.series, cell.labels, strict=True):
+            heights = [cell.affected_mean(run, metric) for metric in AFFECTED]
+            points = cell.affected(run)
+            ends = [np.subtract(interval(p), p.y) for p in points]
+            rows = [
+                (p.x, h, h + e[0], h + e[1], p.chance)
+                for p, h, e in zip(points, heights, ends, strict=True)
+            ]
+            parts = (series.x, series.y, series.low, series.high, series.noise)
+            same(zip(*parts, strict=True), rows)
+            assert series.mark == "bar" and series.run == run
+            assert list(series.n) == [len(p.known) for p in points]
+            assert list(series.details["of"]) == ["RA affected", "UA affected", "TA affected"]
+        bounds = [(k, cell.chance(m)) for k, m in enumerate(AFFECTED)]
+        grey = [(b.left, b.right, b.low, b.high) for b in panel.bands]
+        same(grey, [(k - 0.48, k + 0.48, -c, c) for k, c in bounds if not math.isnan(c)])
+        lost = [np.isnan(cell.values("retrain", metric)).all() for metric in AFFECTED]
+        assert [text.endswith("\n(undefined)") for text in panel.x.ticks.values()] == lost
+
+
+def test_classes(long, plots):
+    for cell, plot in cells_with(long, plots, "classes"):
+        assert [panel.title for panel in plot.panels] == list(cell.labels.values())
+        for panel, run in zip(plot.panels, cell.labels, strict=True):
+            every = sorted(cell.classes(run).items(), key=lambda item: item[1].x)
+            points = {name: p for name, p in every if not math.isnan(p.x + p.y)}
+            *fits, series = panel.series
+            parts = (series.x, series.y, series.low, series.high, series.noise)
+            rows = [(p.x, p.y, p.y - p.half, p.y + p.half, p.chance) for p in points.values()]
+            same(zip(*parts, strict=True), rows)
+            assert list(series.details["class"]) == list(points)
+            written = [n.rpartition("_")[2] for n in points]
+            assert len(points) > 12 or list(series.names) == written
+            at = np.array([p.x for p in points.values()])
+            for fit in fits:
+                same(zip(fit.x, fit.y, strict=True), zip(at, cell.fit(run)(at), strict=True))
+            assert panel.text.splitlines()[0] == f"slope {cell.slope(run)}"
+            known = [p for p in points.values() if not math.isnan(p.chance)]
+            grey = [((b.left + b.right) / 2, b.low, b.high) for b in panel.bands]
+            same(grey, [(p.x, -p.chance, p.chance) for p in known])
+
+
+def test_teachers_of_other_seeds(long, plots):
+    for cell, plot in cells_with(long, plots, "teacher-noise"):
+        [panel] = plot.panels
+        diagonal, *series = panel.series
+        assert list(diagonal.x) == list(diagonal.y)
+        chance, level = cell.chance("ua"), mean(cell.rate("retrain", "ua"))
+        sweeps = [s for s in cell.table.plan.sweeps if s.key == "teacher_seed"]
+        for one, sweep in zip(series, sweeps, strict=True):
+            rates = [(cell.rate(r, "teacher_ua"), cell.rate(r, "ua")) for r in sweep.values]
+            pairs = [pair for teacher, own in rates for pair in zip(teacher, own, strict=True)]
+            same(zip(one.x, one.y, strict=True), pairs)
+            same([one.noise], [[chance] * len(pairs)])
+            assert list(one.details["seed"]) == cell.seeds * len(rates)
+        assert [one.value for one in panel.levels] == pytest.approx([level])
+        band = [] if math.isnan(chance) else [(max(level - chance, 0), min(level + chance, 100))]
+        assert [(b.low, b.high) for b in panel.bands] == [pytest.approx(row) for row in band]
+
+
+def test_trajectory(long, plots):
+    for cell, plot in cells_with(long, plots, "trajectory"):
+        plane, course = plot.panels
+        floor, limit = cell.chance("avg_gap"), cell.chance_by_sd("damage", "retain")
+        expected = {"plane": [], "course": []}
+        for run, label in cell.tracked.items():
+            names = ("forgetting_error", "damage", "avg_gap")
+            error, damage, gap = (cell.course(run, part) for part in names)
+            seconds, count = cell.seconds(run), len(gap)
+            expected["plane"] += [(label, run, error, damage, range(count))]
+            expected["course"] += [(label, run, seconds[1:], gap[1:], range(1, count))]
+            for panel in (plane, course):
+                for one in (s for s in panel.series if s.run == run and s.mark == "point"):
+                    first = count - len(one.x)
+                    texts = {
+                        "epoch": [str(epoch) for epoch in range(first, count)],
+                        "time": [f"{s:.3g} s" for s in seconds[first:]],
+                        "forgetting error": [points_said(v) for v in error[first:]],
+                        "damage": [points_said(v) for v in damage[first:]],
+                        "average gap": [points_said(v) for v in gap[first:]],
+                    }
+                    assert {name: list(many) for name, many in one.details.items()} == texts
+                    assert list(one.names) == [*[""] * (len(one.x) - 1), label]
+                    noise = floor if panel is course else limit
+                    same([one.noise], [[noise] * len(one.x)])
+        check_paths(plane, cell, expected["plane"])
+        check_paths(course, cell, [row for row in expected["course"] if len(row[2])])
+        marks = {one.label: (one.x[0], one.y[0]) for one in plane.series if not one.run}
+        parts = ("forgetting_error", "damage", "avg_gap")
+        start = [np.mean([cell.course(run, part)[0] for run in cell.tracked]) for part in parts]
+        assert marks == {"Original": pytest.approx(tuple(start[:2])), "Retrain": (0, 0)}
+        gap = 100 * cell.number("retrain", "floor", at="avg_gap")
+        for panel, low, high in ((plane, -limit, limit), (course, 0, gap)):
+            known = [] if math.isnan(high) else [(low, high)]
+            assert [(b.low, b.high) for b in panel.bands] == [pytest.approx(row) for row in known]
+        check_budgets(course, mean(cell.values("retrain", "rte")), start[2])
+
+
+def check_paths(panel: data.Panel, cell: Cell, expected) -> None:
+    """Compare the line and the dots of every tracked run, and which lines are dashed."""
+    for mark in ("line", "point"):
+        drawn = [one for one in panel.series if one.mark == mark and one.run]
+        assert [(one.label, one.run) for one in drawn] == [row[:2] for row in expected]
+        for one, (_, run, x, y, _) in zip(drawn, expected, strict=True):
+            same([one.x, one.y], [x, y])
+            if mark == "line":
+                assert (one.look.dash == "dashed") == (run in cell.table.plan.paced)
+
+
+def check_budgets(course: data.Panel, cost: float, start: float) -> None:
+    least = fit_x(course)[0]
+    shares = {f"{s} %": s / 100 * cost for s in SHARES if s / 100 * cost > least}
+    levels = {one.text: one.value for one in course.levels if one.axis == "x"}
+    assert levels == pytest.approx({**shares, "Retrain": cost})
+    assert [one.value for one in course.levels if one.axis == "y"] == pytest.approx([start])
+
+
+def test_verdict(long, plots):
+    for cell, plot in cells_with(long, plots, "verdict"):
+        [panel], expected = plot.panels, cell.verdicts()
+        assert {one.label for one in panel.series} == {one.label for one in expected}
+        drawn = {one.label: one for one in panel.series}
+        floor = cell.chance_by_sd("damage", "retain")
+        for one in expected:
+            series = drawn[one.label]
+            ends = (math.nan, math.nan) if one.is_edge else one.ends
+            parts = (series.x, series.y, series.low, series.high, series.areas, series.noise)
+            same([[part[0] for part in parts]], [(one.error, one.damage, *ends, one.area, floor)])
+            assert list(series.n) == [np.count_nonzero(~np.isnan(one.damages))]
+            assert list(series.names) == [one.label]
+            assert series.sets_scale != one.is_edge
+            is_control = cell.kind(series.run) == "control"
+            assert series.is_hollow == (one.is_edge or is_control)
+            time = "–" if math.isnan(one.price) else f"{one.price:.1%} of Retrain's"
+            texts = {"forgetting error": points_said(one.error), "time": time}
+            assert texts.items() <= {name: many[0] for name, many in series.details.items()}.items()
+        right, (low, high) = fit_x(panel)[1] / 1.03, fit_y(panel)
+        corner = cell.corner(right, (high - low) / 1.06)
+        known = [corner] if not math.isnan(sum(corner)) else []
+        same([(b.left, b.right, b.low, b.high) for b in panel.bands], known)
+
+
+def test_exposure(long, plots):
+    for cell, plot in cells_with(long, plots, "exposure"):
+        changes, forgotten, counts = plot.panels
+        runs = [r for r in cell.table.labels if cell.number(r, "exposure_models") > 0]
+        edges, labels = cell.edges("retain"), [cell.long.plan.labels[r] for r in runs]
+        ends = ("", "_low", "_high")
+        assert [one.label for one in changes.series] == labels
+        for place, run in enumerate(runs):
+            series = changes.series[place]
+            bins = range(len(edges))
+            rows = [
+                [cell.number(run, f"exposure_change{e}", "retain", b) for e in ends] for b in bins
+            ]
+            middles = [sum(edge) / 2 for edge in edges]
+            parts = (series.x, series.y, series.low, series.high)
+            same(
+                zip(*parts, strict=True), [(x, *row) for x, row in zip(middles, rows, strict=True)]
+            )
+            one = forgotten.series[place]
+            row = [cell.number(run, f"ulira_auc{e}", "forget") for e in ends]
+            same([[one.x[0], one.low[0], one.high[0]]], [row])
+            assert one.is_across and forgotten.y.ticks[one.y[0]] == one.label == labels[place]
+        values = [cell.number("retrain", "exposure_count", "retain", b) for b in range(len(edges))]
+        check_counts(counts, edges, values)
+        before = cell.number("retrain", "lira_auc", "forget")
+        levels = {one.dash: one.value for one in forgotten.levels}
+        assert levels == {"solid": 0.5, "dashed": pytest.approx(before)}
+
+
+def test_every_plot_is_compared(plots):
+    compared = {"similarity", "epochs", "localization", "relearn", "affected", "classes"}
+    compared |= {"exposure", "teacher-noise", "trajectory", "verdict", "support-kl"}
+    compared |= {"support-accuracy", "support-retrain", "support-drop"}
+    assert {name for _, name in plots if name[:6] != "sweep-"} <= compared
+    assert presented("plots")
+
+
+def test_a_run_has_one_colour_by_its_place_in_the_config(long, plots):
+    methods = [run for run in long.plan.labels if "@" not in run]
+    for (_, name), plot in plots.items():
+        for panel in plot.panels:
+            for series in panel.series:
+                if series.run in methods and not is_shared_look(series):
+                    kinds = {cell.kind(series.run) for cell in long.cells} - {""}
+                    place = methods.index(series.run)
+                    colour = COLOURS[place % len(COLOURS)] if kinds == {"method"} else "#8c8c8c"
+                    assert series.look.colour == colour, (name, series.label)
+
+
+def is_shared_look(series: data.Series) -> bool:
+    """Tell whether a series is grey or dark in every plot: a fit, or bars behind points."""
+    return series.label == "Linear fit" or series.label.endswith("mean over seeds")
+
+
+def test_the_axes_hold_all_means_of_sound_runs(long, plots):
+    for (where, name), plot in plots.items():
+        lost = {
+            run
+            for cell in long.cells
+            if cell.name == where
+            for run in cell.labels
+            if cell.lost.get(run) or cell.number(run, "verdict") == 0
+        }
+        for panel in plot.panels:
+            (left, right), (low, high) = fit_x(panel), fit_y(panel)
+            for series in panel.series:
+                is_swept = name.startswith(("sweep", "support", "localization", "exposure"))
+                if series.mark == "line" and name not in ("trajectory", "classes") and not is_swept:
+                    assert series.sets_scale == (series.run not in lost), (name, series.run)
+                if series.sets_scale:
+                    assert all(left <= x <= right for x in series.x if math.isfinite(x)), name
+                    known = [y for y in series.y if math.isfinite(y)]
+                    assert all(low <= y <= high or y <= 0 for y in known), (name, series.label)
+
+
+def test_captions_are_sentences_and_notes_name_every_failure(long, plots):
+    for (where, name), plot in plots.items():
+        assert plot.caption.endswith(".") and plot.title and plot.name == name
+        assert not any("standard error" in text for text in (plot.caption, *plot.notes))
+        for cell in (cell for cell in long.cells if cell.name == where):
+            for run in cell.lost.keys() & cell.labels.keys():
+                if name not in ("exposure",) and not name.startswith("sweep"):
+                    label = long.plan.labels[run]
+                    assert any(label in note for note in plot.notes), (name, label)

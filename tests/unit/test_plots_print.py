@@ -1,0 +1,347 @@
+"""What matplotlib draws of every plot is what the plot has."""
+
+import itertools
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from expected_pictures import Long
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
+from matplotlib.patches import Rectangle
+from unlike_benchmark import write_unlike
+
+from collateral.plots import print as printed
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_x, fit_y
+from collateral.plots.style import DARK, Look, control_look, method_look
+
+KEPT = Path(__file__).parents[2] / "docs" / "data"
+DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
+GREY = "#e0e0e0"
+
+
+@pytest.fixture(scope="module", params=("unlike", "cifar-small", "cifar-teacher"))
+def figures(request, tmp_path_factory):
+    """Every plot of a benchmark with its figure."""
+    folder = KEPT / request.param
+    if request.param == "unlike":
+        folder = write_unlike(tmp_path_factory.mktemp("benchmark") / "unlike")
+    return [(plot, printed.draw(plot)) for plot in Long(folder).plots().values()]
+
+
+def panels_of(figures):
+    """Yield every panel with its axes."""
+    for plot, figure in figures:
+        axes = [one for one in figure.axes if one.get_visible()]
+        yield from zip(plot.panels, axes, strict=True)
+
+
+def same(found, expected) -> None:
+    """Compare rows of numbers, whatever their order; a row with a NaN is not drawn."""
+    found, expected = (
+        sorted(tuple(map(float, row)) for row in rows if np.isfinite(list(row)).all())
+        for rows in (found, expected)
+    )
+    assert len(found) == len(expected)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def shifts_of(panel: Panel) -> np.ndarray:
+    """Return how far the series of one place are moved apart."""
+    count = len(panel.series)
+    bars = [one for one in panel.series if one.mark == "bar"]
+    if len(bars) > 1:
+        step = 0.84 / count  # bars stand at whole numbers
+        return (np.arange(count) - (count - 1) / 2) * step
+    return np.linspace(-panel.dodge / 2, panel.dodge / 2, count) if count > 1 else np.zeros(count)
+
+
+def drawn_places(panel: Panel, mark: str, *, is_clipped=True):
+    """Yield every series of a kind of mark, and where its values are drawn."""
+    for one, shift in zip(panel.series, shifts_of(panel), strict=True):
+        if one.mark == mark:
+            x, y = np.array(one.x, float) + shift, np.array(one.y, float)
+            if not one.sets_scale and not one.is_across:
+                x = np.clip(x, *fit_x(panel))
+            yield one, x, np.clip(y, *fit_y(panel)) if is_clipped else y
+
+
+def is_data(axes, artist) -> bool:
+    return artist.get_transform() == axes.transData
+
+
+def test_lines(figures):
+    for panel, axes in panels_of(figures):
+        lines = [one for one in axes.lines if is_data(axes, one) and one.get_linestyle() != "None"]
+        expected = list(drawn_places(panel, "line"))
+        assert len(lines) == len(expected)
+        for line, (series, x, y) in zip(lines, expected, strict=True):
+            np.testing.assert_allclose(line.get_xydata(), np.column_stack([x, y]))
+            look = to_hex(line.get_color()), line.get_linestyle(), line.get_marker()
+            assert look == (series.look.colour, DASHES[series.look.dash], series.look.marker)
+            assert not series.label or line.get_label() == series.label.replace("$", r"\$")
+
+
+def test_points(figures):
+    for panel, axes in panels_of(figures):
+        clouds = [c for c in axes.collections if isinstance(c, PathCollection)]
+        clouds = [c for c in clouds if len(c.get_offsets())]
+        expected = list(drawn_places(panel, "point"))
+        for cloud, (series, x, y) in zip(clouds, expected, strict=True):
+            np.testing.assert_allclose(cloud.get_offsets(), np.column_stack([x, y]))
+            if len(series.areas):
+                assert list(cloud.get_sizes()) == pytest.approx(list(series.areas))
+            assert (len(cloud.get_facecolor()) == 0) == series.is_hollow
+            colour = cloud.get_edgecolor() if series.is_hollow else cloud.get_facecolor()
+            assert to_hex(colour[0]) == series.look.colour
+
+
+def test_bars(figures):
+    for panel, axes in panels_of(figures):
+        groups = [c for c in axes.containers if isinstance(c, BarContainer)]
+        expected = list(drawn_places(panel, "bar", is_clipped=False))
+        for group, (series, x, y) in zip(groups, expected, strict=True):
+            boxes = [(b.get_x() + b.get_width() / 2, b.get_height()) for b in group.patches]
+            np.testing.assert_allclose(boxes, np.column_stack([x, y]))
+            is_hatched = series.look.is_control and len(expected) > 1
+            assert all(bool(b.get_hatch()) == is_hatched for b in group.patches)
+        lefts = sorted((b.get_x(), b.get_width()) for g in groups for b in g.patches)
+        pairs = itertools.pairwise(lefts)
+        assert all(a + width <= b + 1e-9 for (a, width), (b, _) in pairs), "bars overlap"
+
+
+def test_numbers_stand_beyond_the_intervals_of_bars(figures):
+    for panel, axes in panels_of(figures):
+        bars = [one for one in panel.series if one.mark == "bar"]
+        if len(bars) < 2:
+            continue
+        expected = []
+        for one in bars:
+            for y, low, high in zip(one.y, one.low, one.high, strict=True):
+                if math.isfinite(y):
+                    ends = [e for e in (low, high, y) if math.isfinite(e)]
+                    end = np.clip(max(ends) if y >= 0 else min(ends), *fit_y(panel))
+                    text = f"{y:+.0f}".replace("-", "−") if round(y) else "0"
+                    expected.append((text, pytest.approx(end)))
+        texts = [text for text in axes.texts if hasattr(text, "xy")]
+        assert [(text.get_text(), text.xy[1]) for text in texts] == expected
+
+
+def test_intervals(figures):
+    for panel, axes in panels_of(figures):
+        across, upright = [], []
+        for mark in ("line", "point", "bar"):
+            for one, x, _ in drawn_places(panel, mark):
+                ends = list(zip(one.low, one.high, strict=True))
+                if one.is_across:
+                    across += [(y, *end) for y, end in zip(one.y, ends, strict=True)]
+                elif panel.interval == "bars" or mark != "line":
+                    upright += [(at, *end) for at, end in zip(x, ends, strict=False)]
+        segments = [
+            s
+            for c in axes.collections
+            if isinstance(c, LineCollection)
+            for s in c.get_segments()
+            if len(s)
+        ]
+        is_flat = [s[0][1] == s[1][1] and s[0][0] != s[1][0] for s in segments]
+        flat = [(s[0][1], s[0][0], s[1][0]) for s, f in zip(segments, is_flat, strict=True) if f]
+        same(flat, across)
+        others = [s for s, f in zip(segments, is_flat, strict=True) if not f]
+        same([(s[0][0], s[0][1], s[1][1]) for s in others], upright)
+
+
+def test_areas(figures):
+    for panel, axes in panels_of(figures):
+        areas = [c for c in axes.collections if isinstance(c, PolyCollection)]
+        lines = [row for row in drawn_places(panel, "line") if len(row[0].low)]
+        if panel.interval == "bars":
+            assert not areas
+            continue
+        for area, (series, x, _) in zip(areas, lines, strict=True):
+            assert to_hex(area.get_facecolor()[0]) == series.look.colour
+            vertices = [tuple(v) for path in area.get_paths() for v in path.vertices]
+            for at, low, high in zip(x, series.low, series.high, strict=True):
+                if math.isfinite(low + high):
+                    for end in np.clip([low, high], *fit_y(panel)):
+                        assert any(np.allclose(v, (at, end), rtol=1e-9) for v in vertices)
+
+
+def test_arrows_where_the_axis_cuts_an_interval(figures):
+    for panel, axes in panels_of(figures):
+        bottom, top = fit_y(panel)
+        expected = []
+        for mark in ("line", "point", "bar"):
+            for one, x, _ in drawn_places(panel, mark):
+                if (
+                    len(one.low)
+                    and not one.is_across
+                    and (panel.interval, mark) != ("area", "line")
+                ):
+                    expected += [
+                        (at, bottom) for at, e in zip(x, one.low, strict=True) if e < bottom
+                    ]
+                    expected += [(at, top) for at, e in zip(x, one.high, strict=True) if e > top]
+        arrows = [
+            one for one in axes.lines if one.get_marker() in "v^" and one.get_markersize() == 2
+        ]
+        same([xy for one in arrows for xy in one.get_xydata()], expected)
+
+
+def test_levels(figures):
+    for panel, axes in panels_of(figures):
+        lines = [one for one in axes.lines if not is_data(axes, one)]
+        levels = [one for one in panel.levels if math.isfinite(one.value)]
+        for line, level in zip(lines, levels, strict=True):
+            data = line.get_ydata() if level.axis == "y" else line.get_xdata()
+            assert list(data) == [level.value, level.value]
+            assert line.get_linestyle() == DASHES[level.dash]
+            assert not level.label or line.get_label() == level.label
+            assert not level.text or level.text in {text.get_text() for text in axes.texts}
+
+
+def test_bands(figures):
+    for panel, axes in panels_of(figures):
+        bars = [bar for c in axes.containers if isinstance(c, BarContainer) for bar in c.patches]
+        boxes = [p for p in axes.patches if isinstance(p, Rectangle) and p not in bars]
+        limits = (*fit_x(panel), *fit_y(panel))
+        for box, band in zip(boxes, panel.bands, strict=True):
+            x, y = box.get_xy()
+            sides = (x, x + box.get_width(), y, y + box.get_height())
+            left, right = np.clip([band.left, band.right], *limits[:2])
+            low, high = np.clip([band.low, band.high], *limits[2:])
+            assert sides == pytest.approx((left, right, low, high))
+            assert to_hex(box.get_facecolor()) == (band.colour or GREY)
+            assert box.get_alpha() == band.opacity
+
+
+def test_axes(figures):
+    for panel, axes in panels_of(figures):
+        is_reversed = panel.x.is_reversed
+        assert axes.get_xlim() == pytest.approx(fit_x(panel)[:: -1 if is_reversed else 1])
+        assert axes.get_ylim() == pytest.approx(fit_y(panel))
+        scales = {"linear": "linear", "log": "log", "sqrt": "function"}
+        assert axes.get_xscale() == scales[panel.x.scale]
+        assert axes.get_yscale() == scales[panel.y.scale]
+        assert axes.get_ylabel() == panel.y.title and axes.get_title() == panel.title
+        for one, axis in ((axes.xaxis, panel.x), (axes.yaxis, panel.y)):
+            if axis.ticks:
+                texts = [text.get_text() for text in one.get_ticklabels()]
+                assert texts == list(axis.ticks.values())
+                assert list(one.get_ticklocs()) == list(axis.ticks)
+        for top in axes.child_axes:
+            ticks = zip(top.get_xticks(), top.get_xticklabels(), strict=True)
+            assert {x: label.get_text() for x, label in ticks} == panel.x.top_ticks
+        assert bool(axes.child_axes) == bool(panel.x.top_ticks)
+        texts = {text.get_text() for text in axes.texts}
+        assert {panel.text, panel.message} - {""} <= texts
+
+
+def test_the_lowest_panel_of_a_column_names_the_horizontal_axis(figures):
+    for plot, figure in figures:
+        axes = [one for one in figure.axes if one.get_visible()]
+        for place, (panel, one) in enumerate(zip(plot.panels, axes, strict=True)):
+            if place + plot.columns >= len(plot.panels):
+                assert one.get_xlabel() == panel.x.title
+
+
+def test_names_are_written_in_their_colours(figures):
+    for panel, axes in panels_of(figures):
+        expected = {
+            (name, one.look.colour)
+            for one in panel.series
+            for name, x, y in zip(one.names, one.x, one.y, strict=False)
+            if name and math.isfinite(x + y)
+        }
+        written = {(text.get_text(), to_hex(text.get_color())) for text in axes.texts}
+        assert expected <= written
+
+
+def test_rings(figures):
+    for panel, axes in panels_of(figures):
+        rings = [one for one in axes.lines if one.get_label() == "own value"]
+        expected = [
+            (one.ring_at, one.y[list(one.x).index(one.ring_at)])
+            for one in panel.series
+            if one.ring_at in one.x
+        ]
+        same([tuple(ring.get_xydata()[0]) for ring in rings], expected)
+
+
+def test_the_legend_has_series_then_levels_then_bands(figures):
+    for plot, figure in figures:
+        [legend] = figure.legends
+        names = [text.get_text() for text in legend.get_texts()]
+        assert legend.get_title().get_text() == plot.title
+        known = [s for p in plot.panels for s in p.series if s.label and np.isfinite(s.y).any()]
+        series = [] if plot.names_are_legend else list(dict.fromkeys(s.label for s in known))
+        bands = list(dict.fromkeys(b.label for p in plot.panels for b in p.bands if b.label))
+        levels = {one.label for p in plot.panels for one in p.levels if one.label}
+        assert names[: len(series)] == series
+        assert names[len(names) - len(bands) :] == bands
+        assert {*names} == {*series, *levels, *bands} | ({"own value"} & {*names})
+
+
+def test_notes_are_written_below(figures):
+    for plot, figure in figures:
+        below = " ".join(figure.get_supxlabel().split())
+        assert all(" ".join(note.split()) in below for note in plot.notes)
+
+
+def small_plot(names=("a", "b")) -> Plot:
+    """Return a plot with everything that can be drawn."""
+    series = Series("A $x$ and $y$", method_look(0), [1, 2], [3, 4], "a", "point", [2, 3], [4, 5])
+    panel = Panel([replace(series, names=names)], levels=[Level(3.0, label="level")])
+    bands = [Band(low=2, high=3, label="band")]
+    return Plot("small", "A $x$ title $y$", "A caption.", [replace(panel, bands=bands)])
+
+
+def test_a_dollar_is_a_dollar():
+    figure = printed.draw(small_plot(["1 $x$", "2 $y$"]))
+    figure.draw_without_rendering()
+    texts = {text.get_text() for text in figure.axes[0].texts}
+    assert {r"1 \$x\$", r"2 \$y\$"} <= texts
+    assert figure.legends[0].get_texts()[0].get_text() == r"A \$x\$ and \$y\$"
+
+
+def test_equal_plots_are_equal_files(tmp_path):
+    for name in ("one", "two"):
+        printed.save(printed.draw(small_plot()), tmp_path / name)
+    for suffix in (".pdf", ".png"):
+        one, two = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("one", "two"))
+        assert one == two
+
+
+def test_names_cover_neither_one_another_nor_a_mark():
+    places = [1.0, 1.02, 1.04, 3.0, 5.0]
+    one = Series("A", method_look(0), places, [1.0, 1.01, 1.0, 2.0, 3.0], mark="point")
+    one = replace(one, names=["first", "second", "third", "fourth", "fifth"], areas=[60.0] * 5)
+    figure = printed.draw(Plot("crowd", "Crowd", "A caption.", [Panel([one])], row_height=3.0))
+    [axes] = figure.axes
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_text()]
+    assert len(boxes) == 5
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    marks = axes.transData.transform(np.column_stack([one.x, one.y]))
+    assert not any(box.contains(*mark) for box in boxes for mark in marks)
+
+
+def test_the_eleventh_method_has_the_first_colour_and_another_look():
+    first, eleventh = method_look(0), method_look(10)
+    assert first.colour == eleventh.colour
+    assert (first.marker, first.dash) != (eleventh.marker, eleventh.dash)
+    assert len({method_look(place) for place in range(30)}) == 30
+    assert len({control_look(place) for place in range(3)}) == 3
+    assert control_look(0).colour not in {method_look(place).colour for place in range(10)}
+
+
+def test_an_interval_widens_an_axis_a_little_and_is_then_cut():
+    look = Look(DARK)
+    one = Series("A", look, [0, 1], [0.0, 10.0], low=[-50, 9], high=[1, 11])
+    low, high = fit_y(Panel([one]))
+    assert -5 < low < -1 and 11 <= high < 13
+    collapsed = Series("B", look, [0, 1], [500.0, 500.0], sets_scale=False)
+    assert fit_y(Panel([one, collapsed])) == (low, high)
+    assert fit_y(Panel([collapsed], y=Axis(limits=(0, 1)))) == (0, 1)

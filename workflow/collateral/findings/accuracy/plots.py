@@ -1,0 +1,89 @@
+"""The affected classes: each run's accuracies minus Retrain's, as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from collateral.findings._shared.captions import joined
+from collateral.findings._shared.compare import chance
+from collateral.findings._shared.series import (
+    NOISE_LABEL,
+    average_seeds,
+    describe_failures,
+    describe_seeds,
+    find_looks,
+)
+from collateral.findings._shared.statistics import Floats
+from collateral.findings.catalogue import metric_of
+from collateral.findings.gap import TERMS
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_differences
+from collateral.results.table import CellTable, mean
+
+RATES = TERMS["avg_gap_affected"]
+CAPTION = (
+    "Accuracy on the affected classes, those that have a forgotten example, minus Retrain's: on "
+    "their retained (RA), forgotten (UA) and test examples (TA). RA is undefined where all of them "
+    "is forgotten. Bars: 95 % intervals over seeds. A collapsed run does not set the scale."
+)
+NOISE_CAPTION = "Grey: where 95 % of differences between retrainings lie."
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the bars of the affected classes, if there are runs."""
+    if not find_looks(cell) or set(RATES).isdisjoint(cell.metrics(cell.reference)):
+        return
+    panel = _panel(cell)
+    axis = Axis(cell.said("Unlearned − Retrain (points)"), limits=fit_differences([panel]))
+    caption = joined(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else "")
+    reading = f"{cell.said('Below zero: less accurate than Retrain.')} {describe_seeds(cell)}"
+    notes = [reading, *describe_failures(cell)]
+    yield Plot("affected", cell.title, caption, [replace(panel, y=axis)], notes=notes)
+
+
+def _panel(cell: CellTable) -> Panel:
+    retrained = {metric: cell.values(cell.reference, metric) for metric in RATES}
+    names = {
+        float(place): metric_of(metric).label + "\n(undefined)" * bool(np.isnan(values).all())
+        for place, (metric, values) in enumerate(retrained.items())
+    }
+    noise = [metric_of(metric).factor * chance(cell, metric) for metric in RATES]
+    series = [_bars(cell, run, retrained, noise) for run in find_looks(cell)]
+    bands = [
+        Band(place - 0.48, place + 0.48, -half, half, NOISE_LABEL)
+        for place, half in enumerate(noise)
+        if np.isfinite(half)
+    ]
+    return Panel(
+        series,
+        x=Axis(ticks=names, limits=(-0.55, len(RATES) - 0.45)),
+        levels=[Level(0.0)],
+        bands=bands,
+        value_name="difference",
+        number_format="+.1f",
+        unit=" points",
+    )
+
+
+def _bars(
+    cell: CellTable, run: str, retrained: Mapping[str, Floats], noise: Sequence[float]
+) -> Series:
+    """Return the deviations of a run as tables print them: differences of the two means.
+
+    The intervals are those of the differences seed by seed.
+    """
+    values = {metric: cell.values(run, metric) for metric in RATES}
+    paired = [metric_of(m).factor * (values[m] - retrained[m]) for m in RATES]
+    heights = [metric_of(m).factor * (mean(values[m]) - mean(retrained[m])) for m in RATES]
+    details = {"of": [metric_of(metric).label for metric in RATES]}
+    bars = average_seeds(
+        cell, run, range(len(RATES)), paired, mark="bar", noise=noise, details=details
+    )
+    shifts = [height - own for height, own in zip(heights, bars.y, strict=True)]
+    low, high = (
+        [end + shift for end, shift in zip(ends, shifts, strict=True)]
+        for ends in (bars.low, bars.high)
+    )
+    return replace(bars, y=heights, low=low, high=high)

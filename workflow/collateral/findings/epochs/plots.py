@@ -1,0 +1,71 @@
+"""Accuracies after every epoch of the tracked runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from collateral.contract.tracking import TRACKED
+from collateral.findings._shared.captions import joined
+from collateral.findings._shared.series import (
+    average_seeds,
+    describe_failures,
+    describe_seeds,
+    find_level,
+    find_looks,
+    mark_level,
+)
+from collateral.findings.catalogue import metric_of
+from collateral.findings.gap import TERMS
+from collateral.plots.plot import Axis, Panel, Plot, fit_rates
+from collateral.results.table import CellTable
+
+METRICS = ("ra", "ua", "ta", *TERMS["avg_gap_affected"])
+CAPTION = (
+    "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
+    "classes below. Epoch 0: the base model. Dashed: Retrain. Bands: 95 % intervals over seeds. "
+    "The panels' scales differ."
+)
+NOISE_CAPTION = "Grey: where 95 % of other retrainings' means lie."
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield accuracies by epoch, if a run is tracked."""
+    runs = [run for run in find_looks(cell) if cell.indices(run, f"{TRACKED}ua")]
+    if not runs:
+        return
+    panels = [_panel(cell, runs, metric) for metric in METRICS]
+    reading = f"{cell.said('Epoch 0: the base model. Dashed: Retrain.')} {describe_seeds(cell)}"
+    yield Plot(
+        "epochs",
+        f"{cell.title}: by epoch",
+        joined(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else ""),
+        [replace(panel, y=Axis(limits=fit_rates(panel))) for panel in panels],
+        columns=3,
+        notes=[reading, *describe_failures(cell)],
+        row_height=1.7,
+    )
+
+
+def _panel(cell: CellTable, runs: list[str], metric: str) -> Panel:
+    shown, tracked = metric_of(metric), f"{TRACKED}{metric}"
+    _, noise = find_level(cell, metric)
+    series = []
+    for run in runs:
+        epochs = cell.indices(run, tracked)
+        values = [shown.factor * cell.values(run, tracked, at=epoch) for epoch in epochs]
+        more = {"noise": [noise] * len(epochs), "details": {"of": [shown.label] * len(epochs)}}
+        series.append(average_seeds(cell, run, [int(e) for e in epochs], values, **more))
+    levels, bands = mark_level(cell, metric)
+    return Panel(
+        series,
+        shown.heading,
+        x=Axis("Epoch", is_whole=True),
+        levels=levels,
+        bands=bands,
+        interval="area",
+        value_name="mean",
+        x_name="epoch",
+        unit=" %",
+        message="" if levels[0].value == levels[0].value else "undefined",
+    )

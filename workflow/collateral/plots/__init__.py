@@ -1,0 +1,1 @@
+"""Plots as data, and the two renderers that draw them: in print and on the page."""

@@ -1,0 +1,383 @@
+"""Draw a plot for the page, as Vega-Lite: with tooltips, and runs that can be switched off."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from collateral.plots.names import AREA, find_name_places
+from collateral.plots.plot import (
+    BAR_SHARE,
+    UNKNOWN,
+    Band,
+    Level,
+    Panel,
+    Plot,
+    Series,
+    bar_step,
+    fit_x,
+    fit_y,
+    format_number,
+    spread_series,
+)
+from collateral.plots.style import DARK
+
+Spec = dict[str, Any]
+
+ROWS = {"name": "rows"}
+NEUTRAL = "#888"  # seen on light and on dark pages
+WIDTH = 720  # of all panels side by side, in pixels
+AXIS_WIDTH = 50  # of that, for the numbers beside a panel
+PIXELS_PER_INCH = 88
+PIXELS_PER_POINT = PIXELS_PER_INCH / 72
+LETTERS = 10  # size of names, in pixels
+DIGITS = 5  # significant, of a number on the page
+DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
+SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
+SHAPES |= {"P": "cross", "X": "cross", "<": "triangle-left", ">": "triangle-right", "*": "wedge"}
+CHANNELS = ("color", "shape", "stroke", "strokeDash")
+IS_SHOWN = "indexof(hidden, datum.run) < 0"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A plot as Vega-Lite, and its rows."""
+
+    name: str
+    spec: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]  # a row that belongs to a run names it in `run`
+    caption: str
+
+
+def draw(plot: Plot) -> Chart:
+    """Return the plot as a chart; runs that the parameter `hidden` names are not drawn."""
+    panels = [
+        draw_panel(panel, place, _find_size(plot, panel)) for place, panel in enumerate(plot.panels)
+    ]
+    rows = [row for place, panel in enumerate(plot.panels) for row in panel_rows(panel, place)]
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "description": plot.title,
+        "data": ROWS,
+        "params": [{"name": "hidden", "value": []}],
+        "concat": panels,
+        "columns": plot.columns,
+        "resolve": {"scale": dict.fromkeys(CHANNELS, "independent")},
+    }
+    return Chart(plot.name, spec, rows, plot.caption)
+
+
+def panel_rows(panel: Panel, place: int) -> Iterator[dict[str, Any]]:
+    """Yield one row per value of a series, with the texts of its tooltip."""
+    for series, shift in zip(panel.series, spread_series(panel), strict=True):
+        for index in range(len(series.x)):
+            row = _value_row(panel, series, index, shift)
+            yield {"panel": place, "kind": series.mark, **row}
+
+
+def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
+    """Return a panel: bands, levels, intervals, marks and names, from back to front."""
+    layers: list[Spec] = []
+    if panel.bands:
+        layers.append(_draw_bands(panel))
+    layers += [layer for level in panel.levels for layer in _draw_level(panel, level)]
+    for mark in dict.fromkeys(series.mark for series in panel.series):
+        of_mark = [_keep(f"datum.panel == {place} && datum.kind == '{mark}'"), _keep(IS_SHOWN)]
+        for layer in _draw_series(panel, mark):
+            layers.append({**layer, "transform": [*of_mark, *layer.get("transform", [])]})
+    layers += _draw_names(panel, size)
+    layers += _draw_texts(panel, size)
+    return {"title": panel.title, "layer": layers, "width": size[0], "height": size[1]}
+
+
+def _draw_bands(panel: Panel) -> Spec:
+    return {
+        "data": {"values": [_band_row(panel, band) for band in panel.bands]},
+        "mark": {"type": "rect", "clip": True, "aria": False},
+        "encoding": {
+            "x": _place(panel, "x", "left"),
+            "x2": {"field": "right"},
+            "y": _place(panel, "y", "bottom"),
+            "y2": {"field": "top"},
+            "color": {"field": "colour", "type": "nominal", "scale": None},
+            "opacity": {"field": "opacity", "type": "quantitative", "scale": None},
+        },
+    }
+
+
+def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
+    """Yield a line across the panel, and its text."""
+    if not math.isfinite(level.value):
+        return
+    data = {"values": [{"at": level.value, "text": level.text}]}
+    look = {"color": NEUTRAL, "opacity": 0.4 if level.is_faint else 1.0, "aria": False}
+    at = {level.axis: _place(panel, level.axis, "at")}
+    yield {
+        "data": data,
+        "mark": {"type": "rule", "strokeDash": DASHES[level.dash], **look},
+        "encoding": at,
+    }
+    if level.text:
+        beside = {"x": {"value": 2}} if level.axis == "y" else {"y": {"value": -4}}
+        align = "left" if level.axis == "y" else "center"
+        shift = -5 if level.axis == "y" else 0
+        mark = {"type": "text", "align": align, "dy": shift, "fontSize": 9, **look, "opacity": 1}
+        text = {"text": {"field": "text"}}
+        yield {"data": data, "mark": mark, "encoding": {**at, **beside, **text}}
+
+
+def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
+    """Yield the layers of all series of one kind of mark, without their filter."""
+    x, y = _place(panel, "x", "x"), _place(panel, "y", "y")
+    look = {"color": _by_label(panel, "colour"), "tooltip": _tooltip(panel)}
+    faint = {"condition": {"test": "datum.is_faint", "value": 0.3}, "value": 1.0}
+    if any(len(one.low) for one in panel.series if one.mark == mark):
+        yield _draw_intervals(panel, mark)
+        if not _has_area(panel, mark):
+            yield from _draw_cuts(panel, mark)
+    if mark == "bar":
+        left, base = _place(panel, "x", "left"), {"datum": _base(panel)}
+        sides = {"x": left, "x2": {"field": "right"}, "y": y, "y2": base}
+        yield {"mark": {"type": "bar", "clip": True}, "encoding": {**sides, **look}}
+    elif mark == "line":
+        dash = {"strokeDash": _by_label(panel, "dash"), "order": {"field": "order"}}
+        line = {"color": look["color"], "x": x, "y": y, **dash}
+        yield {"mark": {"type": "line", "aria": False, "clip": True}, "encoding": line}
+        ring = {"type": "point", "size": 160, "filled": False, "aria": False}
+        ring_size = {"condition": {"test": "datum.is_ring", "value": 160}, "value": 0}
+        if any(math.isfinite(one.ring_at) for one in panel.series):
+            yield {
+                "mark": ring,
+                "encoding": {"x": x, "y": y, "color": look["color"], "size": ring_size},
+            }
+        dot_size = {"condition": {"test": "datum.has_marker", "value": 36}, "value": 8}
+        dots = {"x": x, "y": y, "opacity": faint, "size": dot_size, **look}
+        yield {"mark": {"type": "circle"}, "encoding": dots}
+    else:
+        fill = {"condition": {"test": "datum.is_hollow", "value": 0.0}, "value": 0.9}
+        shape = {"shape": _by_label(panel, "shape"), "stroke": look["color"], "fillOpacity": fill}
+        size = {"field": "area", "type": "quantitative", "scale": None}
+        points = {"x": x, "y": y, "opacity": faint, "size": size, **shape, **look}
+        yield {"mark": {"type": "point", "filled": True, "strokeWidth": 1.5}, "encoding": points}
+
+
+def _draw_intervals(panel: Panel, mark: str) -> Spec:
+    """Return the 95 % intervals, as an area behind lines or as bars."""
+    if any(one.is_across for one in panel.series):
+        ends = {"x": _place(panel, "x", "low"), "x2": {"field": "high"}}
+        ends |= {"y": _place(panel, "y", "y")}
+    else:
+        ends = {"x": _place(panel, "x", "x"), "y2": {"field": "high"}}
+        ends |= {"y": _place(panel, "y", "low")}
+    shape = {"type": "area", "opacity": 0.13} if _has_area(panel, mark) else {"type": "rule"}
+    return {
+        "mark": {**shape, "aria": False, "clip": True},
+        "encoding": {**ends, "color": _interval_colour(panel, mark)},
+    }
+
+
+def _draw_cuts(panel: Panel, mark: str) -> Iterator[Spec]:
+    """Yield an arrow at the edge for every interval that goes on beyond it."""
+    for end, shape in (("low", "triangle-down"), ("high", "triangle-up")):
+        ends = {"x": _place(panel, "x", "x"), "y": _place(panel, "y", end)}
+        yield {
+            "transform": [_keep(f"datum.is_{end}_cut")],
+            "mark": {"type": "point", "filled": True, "size": 14, "shape": shape, "aria": False},
+            "encoding": {**ends, "color": _interval_colour(panel, mark)},
+        }
+
+
+def _has_area(panel: Panel, mark: str) -> bool:
+    return panel.interval == "area" and mark == "line"
+
+
+def _interval_colour(panel: Panel, mark: str) -> Spec:
+    return {"value": NEUTRAL} if mark == "bar" else _by_label(panel, "colour")
+
+
+def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
+    """Yield names beside their marks, and the lines that tie far ones to them."""
+    width, height = (pixels / PIXELS_PER_INCH for pixels in size)
+    names = find_name_places(panel, width, height, LETTERS / PIXELS_PER_POINT)
+    if not names:
+        return
+    values = [
+        {
+            **{"run": name.series.run, "label": name.series.label, "text": name.text},
+            **dict(zip(("x", "y"), map(_rounded, name.place), strict=True)),
+            **dict(zip(("mark_x", "mark_y"), map(_rounded, name.mark), strict=True)),
+        }
+        for name in names
+    ]
+    x, y, colour = _place(panel, "x", "x"), _place(panel, "y", "y"), _by_label(panel, "colour")
+    common = {"data": {"values": values}, "transform": [_keep(IS_SHOWN)]}
+    ends = {"x2": {"field": "mark_x"}, "y2": {"field": "mark_y"}}
+    tie = {"type": "rule", "strokeWidth": 0.5, "aria": False}
+    yield {**common, "mark": tie, "encoding": {"x": x, "y": y, **ends, "color": colour}}
+    text = {"x": x, "y": y, "text": {"field": "text"}, "color": colour}
+    yield {**common, "mark": {"type": "text", "fontSize": LETTERS, "aria": False}, "encoding": text}
+
+
+def _draw_texts(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
+    """Yield the text in the upper left corner, the message in the middle, and the ticks above."""
+    middle = {"x": size[0] / 2, "y": size[1] / 2, "align": "center"}
+    for text, place in ((panel.text, {"x": 4, "y": 8, "align": "left"}), (panel.message, middle)):
+        if text:
+            mark = {"type": "text", "fontSize": LETTERS, "color": NEUTRAL, "aria": False, **place}
+            yield {"data": {"values": [{}]}, "mark": {**mark, "text": text.split("\n")}}
+    ticks = [{"at": at, "text": text} for at, text in panel.x.top_ticks.items()]
+    if ticks:
+        above = {"type": "text", "fontSize": LETTERS, "color": NEUTRAL, "aria": False}
+        at = {"x": _place(panel, "x", "at"), "text": {"field": "text"}}
+        yield {"data": {"values": ticks}, "mark": {**above, "y": -8}, "encoding": at}
+        title = {**above, "x": size[0] / 2, "y": -22, "text": panel.x.top_title}
+        yield {"data": {"values": [{}]}, "mark": title}
+
+
+def _band_row(panel: Panel, band: Band) -> dict[str, Any]:
+    """Return the sides of a band; infinite ones are the edges of the panel."""
+    (left, right), (low, high) = fit_x(panel), fit_y(panel)
+    sides = {"left": max(band.left, left), "right": min(band.right, right)}
+    sides |= {"bottom": max(band.low, low), "top": min(band.high, high)}
+    opacity = 0.22 if not band.colour else band.opacity
+    rounded = {name: _rounded(value) for name, value in sides.items()}
+    return {**rounded, "colour": band.colour or NEUTRAL, "opacity": opacity}
+
+
+def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[str, Any]:
+    """Return one value of a series: where it is drawn, and the texts of its tooltip."""
+    x, y = float(series.x[index]), float(series.y[index])
+    (left, right), (bottom, top) = fit_x(panel), fit_y(panel)
+    low, high = (_at(ends, index) for ends in (series.low, series.high))
+    limits = (left, right) if series.is_across else (bottom, top)
+    drawn_x = min(max(x + shift, left), right)
+    numbers = {
+        "x": drawn_x,
+        "y": min(max(y, bottom), top),
+        "low": min(max(low, limits[0]), limits[1]),
+        "high": min(max(high, limits[0]), limits[1]),
+    }
+    if series.mark == "point":
+        numbers["area"] = PIXELS_PER_POINT**2 * _at(series.areas, index, AREA)
+    if series.mark == "bar":
+        half = BAR_SHARE * bar_step(panel) / 2
+        numbers |= {"left": drawn_x - half, "right": drawn_x + half}
+    flags = {
+        "is_ring": x == series.ring_at,
+        "is_low_cut": low < limits[0] and not series.is_across,
+        "is_high_cut": high > limits[1] and not series.is_across,
+        "is_hollow": series.is_hollow,
+        "is_faint": bool(_at(series.is_faint, index, 0.0)),
+        "has_marker": series.mark == "line" and not series.look.is_control,
+    }
+    texts = {f"d{place}": many[index] for place, many in enumerate(series.details.values())}
+    return {
+        **{"run": series.run, "label": series.label},
+        **({"order": index} if series.mark == "line" else {}),
+        **{name: _rounded(value) for name, value in numbers.items() if math.isfinite(value)},
+        **{name: True for name, value in flags.items() if value},
+        **texts,
+        "text": describe_value(panel, y, low, high),
+        **_more_texts(panel, series, index),
+    }
+
+
+def _more_texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
+    """Return the texts of a tooltip that not every panel has: x, noise floor and seeds."""
+    form = panel.number_format.lstrip("+")
+    return {
+        **({"at": f"{float(series.x[index]):g}"} if panel.x_name else {}),
+        **({"n": series.n[index]} if len(series.n) else {}),
+        **(
+            {"noise": format_number(_at(series.noise, index), form, panel.unit)}
+            if len(series.noise)
+            else {}
+        ),
+    }
+
+
+def describe_value(panel: Panel, mean: float, low: float, high: float) -> str:
+    """Return a value with its interval: "+1.0 [-0.1, +2.1] points"."""
+    form = panel.number_format
+    if not math.isfinite(mean):
+        return UNKNOWN
+    ends = f" [{format_number(low, form)}, {format_number(high, form)}]"
+    return f"{format_number(mean, form)}{ends if math.isfinite(low + high) else ''}{panel.unit}"
+
+
+def _tooltip(panel: Panel) -> list[Spec]:
+    """Return the fields that hovering shows: method, details, value, noise floor, seeds."""
+    titles = {"label": "method"}
+    details = next((one.details for one in panel.series if one.details), {})
+    titles |= {f"d{place}": title for place, title in enumerate(details)}
+    titles |= {"at": panel.x_name} if panel.x_name else {}
+    titles |= {"text": panel.value_name}
+    titles |= {"noise": "noise floor, ±"} if any(len(one.noise) for one in panel.series) else {}
+    titles |= {"n": "seeds"} if any(len(one.n) for one in panel.series) else {}
+    return [{"field": name, "type": "nominal", "title": title} for name, title in titles.items()]
+
+
+def _by_label(panel: Panel, what: str) -> Spec:
+    """Encode colour, dash or shape by the label of a series; the page's switches are the legend."""
+    looks = {one.label: one.look for one in panel.series}
+    ranges: dict[str, list[Any]] = {
+        "colour": [NEUTRAL if look.colour == DARK else look.colour for look in looks.values()],
+        "dash": [DASHES[look.dash] for look in looks.values()],
+        "shape": [SHAPES.get(look.marker, "circle") for look in looks.values()],
+    }
+    scale = {"domain": list(looks), "range": ranges[what]}
+    return {"field": "label", "type": "nominal", "scale": scale, "legend": None}
+
+
+def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
+    """Encode a field on the horizontal or the vertical axis."""
+    axis, limits = (panel.x, fit_x(panel)) if name == "x" else (panel.y, fit_y(panel))
+    scale: Spec = {"type": axis.scale, "domain": list(limits), "nice": False}
+    scale |= {"zero": False} if axis.scale != "log" else {}
+    ticks: Spec = {"tickCount": 5, "grid": name == "y" and axis.scale != "log"}
+    if axis.ticks:
+        cases = [f"datum.value == {at:g} ? {json.dumps(text)}" for at, text in axis.ticks.items()]
+        # A count would drop some of these on a logarithmic axis.
+        ticks |= {
+            "values": list(axis.ticks),
+            "labelOverlap": "greedy",
+            "tickCount": len(axis.ticks) * 10,
+        }
+        ticks |= {"labelExpr": f"split({' : '.join(cases)} : '', '\\n')"}
+    if axis.is_whole:
+        ticks |= {"tickMinStep": 1, "format": "d"}
+    if panel.message and name == "y":
+        ticks |= {"labels": False, "ticks": False}
+    title = axis.title.split("\n") if axis.title else None
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {**scale, "reverse": axis.is_reversed},
+        "axis": {"title": title, "labelAngle": 0, **ticks},
+    }
+
+
+def _keep(test: str) -> Spec:
+    return {"filter": test}
+
+
+def _find_size(plot: Plot, panel: Panel) -> tuple[int, int]:
+    """Return width and height of a panel in pixels."""
+    width = WIDTH // plot.columns - AXIS_WIDTH if plot.columns > 1 else 620
+    return width, round(PIXELS_PER_INCH * plot.row_height * panel.height)
+
+
+def _base(panel: Panel) -> float:
+    """Return where bars begin: at zero, or at the bottom of a logarithmic axis."""
+    return fit_y(panel)[0] if panel.y.scale == "log" else 0.0
+
+
+def _at(values: Sequence[float], index: int, default: float = math.nan) -> float:
+    return float(values[index]) if len(values) else default
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

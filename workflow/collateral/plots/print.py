@@ -1,0 +1,332 @@
+"""Draw a plot for print, with matplotlib and seaborn's look: the same bytes on every rerun."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
+from numpy.typing import NDArray
+
+from collateral.plots.names import AREA, escape, place_names
+from collateral.plots.plot import (
+    BAR_SHARE,
+    Axis,
+    Band,
+    Level,
+    Panel,
+    Plot,
+    Series,
+    bar_step,
+    fit_x,
+    fit_y,
+    shares_x,
+    spread_series,
+)
+from collateral.plots.style import DARK, PALE, Look
+from collateral.results.files import atomic
+
+# fontTools logs every glyph that a PDF embeds.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
+
+CHARACTERS = 20  # of the note below a figure, per inch
+THIN = 0.6
+OWN_VALUE = "own value"  # of the ring, in the legend
+ENTRY, LETTER = 0.55, 0.066  # inches of a legend: beside a name, and for each of its letters
+DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
+RC: dict[Any, Any] = {
+    **sns.axes_style("ticks"),
+    **sns.plotting_context("paper", font_scale=8 / 9.6),  # letters of 8 points
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same on every machine
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "grid.color": "0.9",
+    **{f"{part}.linewidth": THIN for part in ("axes", "grid")},
+    **{f"{x}tick.{kind}.width": THIN for x in "xy" for kind in ("major", "minor")},
+    **{f"{x}tick.{kind}.size": size for x in "xy" for kind, size in (("major", 3.5), ("minor", 2))},
+    "lines.linewidth": 1.4,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def print_style() -> Iterator[None]:
+    """Draw and save inside this block."""
+    with mpl.rc_context(RC):
+        yield
+
+
+@print_style()
+def draw(plot: Plot) -> Figure:
+    """Draw all panels in a grid, the legend above and the notes below."""
+    heights = [max(panel.height for panel in row) for row in plot.rows]
+    size = (plot.width, 0.8 + plot.row_height * sum(heights))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(heights), plot.columns, squeeze=False, height_ratios=heights)
+    for axes, panel in zip(grid.flat, plot.panels, strict=False):
+        draw_panel(axes, panel)
+    for axes in grid.flat[len(plot.panels) :]:
+        axes.set_visible(False)
+    for axes, panel, below in zip(
+        grid.flat, plot.panels, plot.panels[plot.columns :], strict=False
+    ):
+        if shares_x(panel, below):
+            axes.tick_params(labelbottom=False)
+            axes.set_xlabel("")
+    figure.align_ylabels()
+    put_legend(figure, list(grid.flat)[: len(plot.panels)], plot)
+    put_notes(figure, plot.reading, *plot.notes)
+    write_names(figure, list(zip(grid.flat, plot.panels, strict=False)))
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write `path`.pdf and `path`.png without dates: equal figures are equal files."""
+    metadata: dict[str, dict[str, None]] = {
+        ".pdf": {"CreationDate": None},
+        ".png": {"Software": None},
+    }
+    with print_style():
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # the layout is solved once, which halves the time
+        for suffix, without in metadata.items():
+            with atomic(path.with_name(path.name + suffix)) as temporary:
+                figure.savefig(temporary, dpi=200, metadata=without)
+
+
+def draw_panel(axes: Axes, panel: Panel) -> None:
+    """Draw bands, levels and every series of a panel."""
+    axes.set(xscale=_scale(panel.x), xlim=fit_x(panel))
+    axes.set(yscale=_scale(panel.y), ylim=fit_y(panel))
+    if panel.y.scale == "sqrt":
+        axes.set_yscale("function", functions=(_root, np.square))
+    axes.grid(axis="both" if all(one.mark == "point" for one in panel.series) else "y")
+    for band in panel.bands:
+        draw_band(axes, band)
+    for level in panel.levels:
+        draw_level(axes, level)
+    shifts = spread_series(panel)
+    for series, shift in zip(panel.series, shifts, strict=True):
+        draw_series(axes, panel, series, shift)
+    axes.set_title(escape(panel.title))
+    axes.set(xlabel=escape(panel.x.title), ylabel=escape(panel.y.title))
+    set_ticks(axes, panel)
+    for text, place in ((panel.text, (0.03, 0.99)), (panel.message, (0.5, 0.5))):
+        alignment: dict[str, Any] = {"va": "top"} if text is panel.text else {"ha": "center"}
+        axes.text(*place, escape(text), transform=axes.transAxes, fontsize=7, **alignment)
+
+
+def draw_band(axes: Axes, band: Band) -> None:
+    """Draw a rectangle; infinite sides end at the edges of the panel."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    left, right = (_within(end, left, right) for end in (band.left, band.right))
+    low, high = (_within(end, low, high) for end in (band.low, band.high))
+    box = Rectangle((left, low), right - left, high - low, label=band.label or "_nolegend_")
+    box.set(facecolor=band.colour or PALE, alpha=band.opacity, linewidth=0, zorder=0.5)
+    axes.add_patch(box)
+
+
+def draw_level(axes: Axes, level: Level) -> None:
+    """Draw a line across the panel."""
+    if not math.isfinite(level.value):
+        return
+    look: dict[str, Any] = {
+        "color": "0.85" if level.is_faint else DARK,
+        "linestyle": DASHES[level.dash],
+    }
+    draw_line = axes.axhline if level.axis == "y" else axes.axvline
+    label = level.label or "_nolegend_"
+    draw_line(level.value, linewidth=0.8, label=label, zorder=0.9, **look)
+    if not level.text:
+        return
+    along: dict[str, Any] = {"fontsize": 6, "color": "0.3", "va": "bottom"}
+    if level.axis == "y":
+        place = (0.02, level.value, axes.get_yaxis_transform(), "left")
+    else:
+        place = (level.value, 1.01, axes.get_xaxis_transform(), "center")
+    x, y, transform, alignment = place
+    axes.text(x, y, escape(level.text), transform=transform, ha=alignment, **along)
+
+
+def draw_series(axes: Axes, panel: Panel, series: Series, shift: float) -> None:
+    """Draw a series and its intervals; what lies beyond an axis is drawn at its edge."""
+    x = np.asarray(series.x, dtype=float) + shift
+    y = np.clip(np.asarray(series.y, dtype=float), *axes.get_ylim())
+    if not series.is_across and not series.sets_scale:
+        x = np.clip(x, *axes.get_xlim())
+    draw_intervals(axes, panel, series, x)
+    if series.mark == "bar":
+        draw_bars(axes, panel, series, x)
+    elif series.mark == "point":
+        draw_points(axes, series, x, y)
+    else:
+        line = _line_keywords(series.look)
+        axes.plot(x, y, label=escape(series.label), clip_on=series.sets_scale, **line)
+    if series.ring_at in series.x:
+        at = list(series.x).index(series.ring_at)
+        ring: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none", "clip_on": False}
+        axes.plot(x[at], y[at], "o", markeredgecolor=series.look.colour, label=OWN_VALUE, **ring)
+
+
+def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
+    """Draw 95 % intervals as bars or as an area, with an arrow where the axis cuts one."""
+    if not len(series.low):
+        return
+    low, high = (np.asarray(end, dtype=float) for end in (series.low, series.high))
+    colour = "0.2" if series.mark == "bar" else series.look.colour
+    if series.is_across:
+        axes.hlines(series.y, low, high, color=colour, linewidth=0.8)
+    elif panel.interval == "area" and series.mark == "line":
+        ends = np.clip([low, high], *axes.get_ylim())
+        axes.fill_between(x, *ends, color=colour, alpha=0.13, linewidth=0)
+    else:
+        axes.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7, zorder=2.5)
+        bottom, top = axes.get_ylim()
+        for at, is_cut, marker in ((bottom, low < bottom, "v"), (top, high > top, "^")):
+            axes.plot(x[is_cut], np.full(is_cut.sum(), at), marker, color=colour, markersize=2)
+
+
+def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
+    """Draw bars; where there are several series, their whole numbers are written at them."""
+    group = [one for one in panel.series if one.mark == "bar"]
+    keywords: dict[str, Any] = {"facecolor": series.look.colour, "linewidth": 0}
+    if series.look.is_control and len(group) > 1:
+        keywords = {"facecolor": "none", "edgecolor": series.look.colour, "hatch": "////"}
+    width = BAR_SHARE * bar_step(panel)
+    axes.bar(x, series.y, width, label=escape(series.label), zorder=2, **keywords)
+    if len(group) > 1:
+        write_numbers(axes, series, x)
+
+
+def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64]) -> None:
+    """Write the rounded value of each bar beyond its interval."""
+    low, high = (ends if len(ends) else series.y for ends in (series.low, series.high))
+    for at, y, *ends in zip(x, series.y, low, high, strict=True):
+        if not math.isfinite(y):
+            continue
+        is_up = y >= 0
+        end = np.clip(
+            np.nanmax([y, ends[1]]) if is_up else np.nanmin([y, ends[0]]), *axes.get_ylim()
+        )
+        text = f"{y:+.0f}".replace("-", "−") if round(y) else "0"
+        style: dict[str, Any] = {"ha": "center", "va": "bottom" if is_up else "top", "fontsize": 6}
+        shift = (0, 1 if is_up else -1)
+        axes.annotate(text, (at, end), shift, textcoords="offset points", **style)
+
+
+def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Draw points of given areas; hollow ones have an outline alone."""
+    look: dict[str, Any] = {
+        "marker": series.look.marker or "o",
+        "facecolors": "none" if series.is_hollow else series.look.colour,
+        "edgecolors": series.look.colour if series.is_hollow else "white",
+        "linewidths": 1.0 if series.is_hollow else 0.4,
+    }
+    areas = np.asarray(series.areas if len(series.areas) else [AREA] * len(x))
+    axes.scatter(x, y, areas, zorder=3, clip_on=False, **look)
+    axes.scatter([], [], 30.0, label=escape(series.label), **look)  # one size in the legend
+
+
+def set_ticks(axes: Axes, panel: Panel) -> None:
+    """Place the ticks of both axes, and those above the panel."""
+    for one, axis, most in ((axes.xaxis, panel.x, 7), (axes.yaxis, panel.y, 5)):
+        if axis.ticks:
+            one.set_ticks(list(axis.ticks), [escape(text) for text in axis.ticks.values()])
+            one.set_minor_locator(NullLocator())
+        elif axis.scale == "log":
+            one.set_major_formatter(StrMethodFormatter("{x:g}"))
+            one.set_minor_formatter(NullFormatter())
+        else:
+            one.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10], integer=axis.is_whole))
+        if axis.is_reversed:
+            one.set_inverted(True)
+    if panel.message:
+        axes.set_yticks([])
+    if panel.x.top_ticks:
+        top = axes.secondary_xaxis("top")
+        top.set_xticks(list(panel.x.top_ticks), list(panel.x.top_ticks.values()))
+        top.xaxis.set_minor_formatter(NullFormatter())
+        top.set_xlabel(panel.x.top_title)
+
+
+def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
+    """Put the title and one legend of all panels above the figure: series, levels, bands."""
+    entries: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    drawn = [one for panel in plot.panels for one in panel.series if np.isfinite(one.y).any()]
+    levels = [one.label for panel in plot.panels for one in panel.levels]
+    bands = [one.label for panel in plot.panels for one in panel.bands]
+    series = [] if plot.names_are_legend else [one.label for one in drawn]
+    names = (*series, OWN_VALUE, *levels, *bands)
+    order = [name for name in dict.fromkeys(map(escape, names)) if name in entries]
+    figure.legend(
+        [entries[name] for name in order],
+        order,
+        loc="outside upper left",
+        ncols=count_columns(order, figure.get_figwidth()),
+        title=escape(plot.title),
+        alignment="left",
+        title_fontproperties={"weight": "bold", "size": 9},
+    )
+
+
+def count_columns(names: Sequence[str], width: float) -> int:
+    """Return how many columns of a legend fit a width in inches, at most five."""
+    for count in (5, 4, 3, 2):
+        columns = np.array_split(np.array([len(name) for name in names]), count)
+        inches = [ENTRY + LETTER * max(column) for column in columns if len(column)]
+        if sum(inches) <= width:
+            return count
+    return 1
+
+
+def put_notes(figure: Figure, *notes: str) -> None:
+    """Put notes below the figure, each wrapped to its width."""
+    width = round(CHARACTERS * figure.get_figwidth())
+    lines = [line for note in notes if note for line in wrap(note, width)]
+    if lines:
+        text = escape("\n".join(lines))
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="0.3")
+
+
+def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:
+    """Write names beside their places, where they hide neither a mark nor one another."""
+    if not any(any(one.names) for _, panel in panels for one in panel.series):
+        return
+    figure.draw_without_rendering()  # names are placed where the layout has put the marks
+    figure.set_layout_engine("none")
+    for axes, panel in panels:
+        place_names(axes, panel)
+
+
+def _scale(axis: Axis) -> str:
+    return "log" if axis.scale == "log" else "linear"
+
+
+def _root(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.sqrt(np.maximum(values, 0))
+
+
+def _within(value: float, low: float, high: float) -> float:
+    return min(max(value, min(low, high)), max(low, high))
+
+
+def _line_keywords(look: Look) -> dict[str, Any]:
+    line = {"color": look.colour, "linestyle": DASHES[look.dash], "marker": look.marker}
+    return {**line, "markersize": 5, "markeredgewidth": 0.3}

@@ -279,7 +279,7 @@ def test_check_names_every_problem_in_a_line_and_the_remedy_and_fails(tmp_path, 
     write_record(tmp_path / layout.RECORD, {}, root=tmp_path, files=files)
     assert leave("check", "--problems", tmp_path / "one.json", tmp_path / "two.json") == 1
     assert capsys.readouterr().out.splitlines() == [
-        "finding mine: its figure in couch-50 could not be made: KeyError: 'x' and more",
+        "finding mine: its plots in couch-50 could not be made: KeyError: 'x' and more",
         "finding summary: its across could not be made: it needs gap",
         "Mend it; or, if the cause has passed: snakemake --forcerun figures gather",
     ]

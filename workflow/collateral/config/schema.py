@@ -71,8 +71,8 @@ class SweepConfig(Strict):
         for other, others in self.along.items():
             if other == key or len(others) != len(values):
                 raise ValueError(
-                    f"along.{printable(other)}: {quoted(others)}: should be another parameter with a "
-                    f"value for each of the {len(values)} of {printable(key)}"
+                    f"along.{printable(other)}: {quoted(others)}: should be another parameter with "
+                    f"a value for each of the {len(values)} of {printable(key)}"
                 )
         return self
 
@@ -120,7 +120,8 @@ class ShadowsConfig(Strict):
         if not LEAST_SHADOWS <= seeing <= self.count - LEAST_SHADOWS:
             raise ValueError(
                 f"share: {quoted(self.share)}: {seeing} of {self.count} models would see an "
-                f"example and {self.count - seeing} would not; {LEAST_SHADOWS} at least should do either"
+                f"example and {self.count - seeing} would not; {LEAST_SHADOWS} at least should do "
+                "either"
             )
         return self
 

@@ -144,8 +144,9 @@ class GroupDraw:
 
 def _no_test_example(name: str, by: str) -> str:
     return (
-        f"data.test_by: no test example of class {printable(name)!r}: every value of {printable(by)} "
-        "with one stays in the train set, or has all examples of a class; give a test set of your own"
+        f"data.test_by: no test example of class {printable(name)!r}: every value of "
+        f"{printable(by)} with one stays in the train set, or has all examples of a class; give a "
+        "test set of your own"
     )
 
 

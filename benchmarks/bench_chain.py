@@ -1,4 +1,4 @@
-"""What hashes and records cost: the share of the jobs' CPU seconds that results/chain.py takes.
+"""The cost of hashes and records: the share of the jobs' CPU seconds in results/provenance.py.
 
     python benchmarks/bench_chain.py [--quick]
 
@@ -23,7 +23,7 @@ from bench_cell import config_of
 from measure import Row, run
 
 from collateral import cli
-from collateral.results import chain
+from collateral.results import provenance
 from collateral.warm import ADDRESS, OFF
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,9 +63,9 @@ class Timer:
 def job(out: str) -> None:
     """Run a stage, as `collateral` does; add its CPU seconds and the chain's to a file."""
     timer, stage = Timer(), sys.argv[1]
-    for name, function in inspect.getmembers(chain, inspect.isfunction):
-        if function.__module__ == chain.__name__ and not name.startswith("_"):
-            setattr(chain, name, timer.of(function))
+    for name, function in inspect.getmembers(provenance, inspect.isfunction):
+        if function.__module__ == provenance.__name__ and not name.startswith("_"):
+            setattr(provenance, name, timer.of(function))
     import_module(f"collateral.stages.{stage}")
     start = process_time()
     cli.main()

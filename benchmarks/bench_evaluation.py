@@ -24,19 +24,19 @@ from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral
-from collateral.contract.attacks import ATTACKS
+from collateral.contract.metrics import ATTACKS
 from collateral.findings.accuracy import numbers as accuracy
 from collateral.findings.locality import numbers as locality
 from collateral.findings.membership import numbers as membership
 from collateral.models._build import build_model
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.chain import write_record
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.outputs import Embeddings, ModelOutputs
+from collateral.results.provenance import write_record
 from collateral.results.split import Split
 from collateral.training.examples import test_examples, train_examples
-from collateral.training.inference import outputs_of
+from collateral.training.inference import compute_outputs
 
 CPU = torch.device("cpu")
 NUM_CLASSES = 10
@@ -53,7 +53,7 @@ class Scene:
 
     def look(self, model: nn.Module) -> tuple[ModelOutputs, Embeddings]:
         """Run a model over the data set, once."""
-        return outputs_of(model, train_examples(self.data, CPU), test_examples(self.data, CPU))
+        return compute_outputs(model, train_examples(self.data, CPU), test_examples(self.data, CPU))
 
     def write(self, model: nn.Module, name: str) -> None:
         """Write what a model says as the run `name`."""

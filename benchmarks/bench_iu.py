@@ -22,7 +22,7 @@ from collateral.methods.iu.method import prepare, unlearn
 from collateral.methods.iu.params import Params
 from collateral.methods.iu.products import BATCH_SIZE, _backward
 from collateral.models._build import build_model
-from collateral.models._evaluating import evaluating
+from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
@@ -40,7 +40,7 @@ def stepped(model: nn.Module, task: Task, params: Params, alphas: tuple[float, .
 
 def arithmetic(model: nn.Module, examples: Examples) -> None:
     """Do what the products cannot do without: a pass there and back, and one for each direction."""
-    with evaluating(model):
+    with eval_mode(model):
         for batch in examples.in_order(BATCH_SIZE):
             _backward(model, *batch)
             for _ in range(2):

@@ -26,8 +26,8 @@ from collateral.data.cifar100 import CLASS_NAMES
 from collateral.plan.estimate import estimate
 from collateral.plan.throughput import SHIPPED
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.dataset import Dataset, Labels
+from collateral.results.provenance import write_record
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARK = "cifar100"

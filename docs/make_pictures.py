@@ -22,7 +22,7 @@ from collateral.plots.plot import Panel, Series, fit_y
 from collateral.plots.print import draw_band, print_style
 from collateral.plots.style import COLOURS
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import CellTable, read
+from collateral.results.table import CellTable, read_tables
 
 IMAGES = Path(__file__).parent / "images"
 PANEL = 2  # of the plot by similarity: confidence of retained examples
@@ -56,7 +56,7 @@ def main() -> None:
 def first_cell(results: Path) -> CellTable:
     """Return the numbers of a benchmark's first cell."""
     plan = BenchmarkPlan.load(results / "plan.json")
-    return read(plan, results / "metrics.csv", results / "costs.csv").cells[0]
+    return read_tables(plan, results / "metrics.csv", results / "costs.csv").cells[0]
 
 
 @print_style()

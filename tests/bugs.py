@@ -80,7 +80,7 @@ BUGS = (
     Bug(
         "numbers",
         "Retrain's tug of war is against the previous seed",
-        "findings/tow/numbers.py",
+        "findings/tug_of_war/numbers.py",
         "np.roll(values, -1)",
         "np.roll(values, 1)",
         (NUMBERS, "unit/test_finding_tow"),
@@ -145,7 +145,7 @@ BUGS = (
     Bug(
         "results",
         "kept numbers are used again after the attacks have changed",
-        "results/kept.py",
+        "results/row_cache.py",
         "[*map(file_hash, paths), self.cell.attacks, versions()]",
         "[*map(file_hash, paths), versions()]",
         ("unit/test_results_kept",),
@@ -235,7 +235,7 @@ BUGS = (
     Bug(
         "data",
         "a cut keeps the last examples of each class, not the first",
-        "data/_cut.py",
+        "data/_subset.py",
         "keep[members[limit:]] = False",
         "keep[members[: len(members) - limit]] = False",
         ("unit/test_cut",),
@@ -243,7 +243,7 @@ BUGS = (
     Bug(
         "data",
         "classes are numbered in the data set's order, not as listed",
-        "data/_cut.py",
+        "data/_subset.py",
         "new[kept] = np.arange(len(kept))",
         "new[sorted(kept)] = np.arange(len(kept))",
         ("unit/test_cut",),
@@ -251,7 +251,7 @@ BUGS = (
     Bug(
         "data",
         "the seed of a drawn test set does nothing",
-        "data/_reading/share.py",
+        "data/_readers/share.py",
         'seed_of("test", seed, place)',
         'seed_of("test", place)',
         ("unit/test_draws_of_data", "unit/test_parquet", "contract/test_torchvision_sets"),
@@ -259,7 +259,7 @@ BUGS = (
     Bug(
         "data",
         "floats become bytes by cutting off, not by rounding",
-        "data/_reading/pixels.py",
+        "data/_readers/pixels.py",
         "np.rint(images.astype(np.float32) * 255)",
         "(images.astype(np.float32) * 255)",
         ("contract/test_data_arrays",),

@@ -14,9 +14,9 @@ from collateral.models._build import build_model
 from collateral.results.dataset import Dataset
 from collateral.results.split import Split
 from collateral.training.examples import Task, test_examples, train_examples
-from collateral.training.execution import Method
 from collateral.training.fit import fit
 from collateral.training.run import Run
+from collateral.training.run_method import Method
 
 CPU = torch.device("cpu")
 torch.set_num_threads(1)

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from collateral.training.examples import Examples
-from collateral.training.execution import Method
+from collateral.training.run_method import Method
 
 GPU = torch.device("cuda", 0)
 NAME = "a pretended GPU"

@@ -6,8 +6,7 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F
 
-from collateral.contract.distillation import StudentParams
-from collateral.contract.params import TrainingParams
+from collateral.contract.params import StudentParams, TrainingParams
 from collateral.controls.ideal.params import Params
 from collateral.methods.ltd.params import Params as LtdParams
 from collateral.models._build import build_model

@@ -8,7 +8,7 @@ import pytest
 from tiny_sets import arrays_content, pixels
 
 from collateral.contract.plugins import DATA
-from collateral.data._facts import size_of
+from collateral.data._metadata import find_size
 
 
 def one_wrong(shape, place, value):
@@ -234,11 +234,11 @@ def test_the_size_of_two_files_of_grey_images_is_known(tmp_path):
     np.savez(tmp_path / "train.npz", X=pixels(5, 4, 6), y=np.array([0, 1, 1, 0, 1]))
     np.savez(tmp_path / "test.npz", X=pixels(2, 4, 6), y=np.array([1, 1]))
     options = {"path": tmp_path / "train.npz", "test_path": tmp_path / "test.npz"}
-    size = size_of("arrays", DATA.load("arrays").Options(**options))
+    size = find_size("arrays", DATA.load("arrays").Options(**options))
     assert (size.train, size.test, size.shape) == ((2, 3), (0, 2), (4, 6, 1))
 
 
 def test_the_size_of_a_missing_file_is_asked_in_vain(tmp_path):
     options = DATA.load("arrays").Options(path=tmp_path / "no.npz")
     with pytest.raises(ValueError, match=r"data\.path: there is no file .*no\.npz"):
-        size_of("arrays", options)
+        find_size("arrays", options)

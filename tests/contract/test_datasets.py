@@ -18,9 +18,9 @@ from tiny_sets import TINY_LABELS, WRITERS, md5, pixels
 
 from collateral.cli import run
 from collateral.contract.plugins import DATA, FORGET
-from collateral.data._cut import cut
-from collateral.data._facts import known_classes, size_of
-from collateral.data._reading.examples import statistics, to_uint8
+from collateral.data._metadata import find_class_names, find_size
+from collateral.data._readers.examples import statistics, to_uint8
+from collateral.data._subset import take_subset
 from collateral.results.dataset import Dataset, Labels
 
 DOCS = Path(__file__).parents[2] / "docs" / "add-a-dataset.md"
@@ -108,7 +108,7 @@ def test_the_data_sets_on_disk_are_those_we_know():
 @pytest.mark.parametrize("name", DATA.names())
 def test_every_data_set_keeps_the_contract(name, options_of):
     options = options_of(name)
-    check_contract(DATA.load(name).load(options), known_classes(name, options))
+    check_contract(DATA.load(name).load(options), find_class_names(name, options))
 
 
 @pytest.mark.parametrize("name", DATA.names())
@@ -136,7 +136,7 @@ def test_every_data_set_refuses_unknown_options(name):
 
 @pytest.mark.parametrize(
     "module",
-    ["collateral.data._facts"]
+    ["collateral.data._metadata"]
     + [f"collateral.data.{name}" for name in DATA.names()]
     + [f"collateral.data.forget.{name}" for name in FORGET.names()],
 )
@@ -170,17 +170,17 @@ def test_a_servant_of_the_data_sets_is_none():
 
 def test_known_classes_are_those_that_are_kept():
     options = DATA.load("digits").Options(classes=("digit_7", 2))
-    assert known_classes("digits", options) == ("digit_7", "digit_2")
+    assert find_class_names("digits", options) == ("digit_7", "digit_2")
 
 
 def test_known_classes_of_the_users_arrays_are_unknown():
-    assert known_classes("arrays", DATA.load("arrays").Options(path="own.npz")) is None
+    assert find_class_names("arrays", DATA.load("arrays").Options(path="own.npz")) is None
 
 
 def test_known_classes_name_an_unknown_one():
     options = DATA.load("cifar100").Options(classes=("couch", "bycicle"))
     with pytest.raises(ValueError, match=r"no class 'bycicle'; .*did you mean bicycle\?"):
-        known_classes("cifar100", options)
+        find_class_names("cifar100", options)
 
 
 def run_stage(folder, name, options, *more):
@@ -416,7 +416,7 @@ def test_the_real_files_are_read(name, train_counts, test_count):
     module = DATA.load(name)
     options = module.Options(root=REAL, download=False)
     dataset = module.load(options)
-    check_contract(dataset, known_classes(name, options))
+    check_contract(dataset, find_class_names(name, options))
     assert np.bincount(dataset.labels.train).tolist() == train_counts
     assert len(dataset.labels.test) == test_count
 
@@ -500,7 +500,7 @@ def check_size(size, dataset):
 @pytest.mark.parametrize("name", [name for name in DATA.names() if name not in OF_WHOLE_FILES])
 def test_the_size_is_known_without_the_images(name, options_of):
     options = options_of(name)
-    check_size(size_of(name, options), DATA.load(name).load(options))
+    check_size(find_size(name, options), DATA.load(name).load(options))
 
 
 @pytest.mark.parametrize(
@@ -510,14 +510,14 @@ def test_the_size_is_known_without_the_images(name, options_of):
 def test_the_size_of_a_cut_is_known(cuts):
     module = DATA.load("digits")
     options = module.Options(**cuts)
-    check_size(size_of("digits", options), cut(module.load(options), options))
+    check_size(find_size("digits", options), take_subset(module.load(options), options))
 
 
 @needs_real_files
 @pytest.mark.parametrize("name", ["cifar100", "mnist"])
 def test_the_size_of_the_real_files_is_known(name):
     options = DATA.load(name).Options(root=REAL, download=False)
-    check_size(size_of(name, options), DATA.load(name).load(options))
+    check_size(find_size(name, options), DATA.load(name).load(options))
 
 
 def test_the_sizes_of_what_is_not_here_are_the_published_ones():

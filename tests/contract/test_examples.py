@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from collateral.contract.work import cycled_images
+from collateral.contract.work import count_cycled_images
 from collateral.results.dataset import Dataset, Labels
 from collateral.training.examples import (
     Examples,
@@ -19,7 +19,7 @@ from collateral.training.examples import (
     train_examples,
 )
 from collateral.training.examples import test_examples as held_out_examples
-from collateral.training.optimizers import num_batches
+from collateral.training.optimizers import count_batches
 
 CPU = torch.device("cpu")
 COUNT, HEIGHT, WIDTH, CHANNELS = 11, 5, 7, 3
@@ -171,8 +171,8 @@ def test_a_rest_of_fewer_than_eight_joins_the_batch_before_it(count, size, expec
     some, twice = many(count), 2 * len(expected)
     assert [len(y) for _, y in some.batches(size, seeded())] == expected
     assert [len(y) for _, y in islice(some.cycle(size, seeded()), twice)] == 2 * expected
-    assert num_batches(some, size) == len(expected)
-    assert cycled_images(twice + 1, count, size) == 2 * count + expected[0]
+    assert count_batches(some, size) == len(expected)
+    assert count_cycled_images(twice + 1, count, size) == 2 * count + expected[0]
 
 
 @pytest.mark.parametrize("augment", [True, False])

@@ -17,8 +17,8 @@ from workshop import call
 
 from collateral.cli import main
 from collateral.contract.plugins import MODEL, add_plugins
-from collateral.results.chain import content_hash
 from collateral.results.dataset import Dataset
+from collateral.results.provenance import content_hash
 
 DATA = {"families": 2, "classes_per_family": 2, "num_train": 16, "channels": 3, "size": 32}
 SIZE = {"num_classes": 4, "in_chans": 3}

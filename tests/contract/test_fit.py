@@ -24,8 +24,8 @@ from collateral.models._classifier import Classifier
 from collateral.training import fit as engine
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples, Images, train_examples
-from collateral.training.inference import accuracy, infer, outputs_of
-from collateral.training.optimizers import cosine, make_optimizer
+from collateral.training.inference import accuracy, compute_outputs, infer
+from collateral.training.optimizers import cosine_rate, make_optimizer
 from collateral.training.run import Run
 
 CPU = torch.device("cpu")
@@ -142,7 +142,7 @@ def test_a_rest_of_two_does_not_ruin_a_network_whose_last_maps_are_one_pixel(mon
 
 
 def test_cosine_falls_from_one_towards_zero():
-    factors = [cosine(epoch, 4) for epoch in range(5)]
+    factors = [cosine_rate(epoch, 4) for epoch in range(5)]
     assert factors == pytest.approx([1, 0.8535533905932737, 0.5, 0.1464466094067262, 0])
 
 
@@ -438,7 +438,7 @@ def test_accuracy_is_the_share_of_right_predictions_and_undefined_without_exampl
 
 def test_outputs_hold_what_the_float32_pass_says(small):
     train_set = small.task([0]).retain
-    outputs, embeddings = outputs_of(small.base, train_set, small.test())
+    outputs, embeddings = compute_outputs(small.base, train_set, small.test())
     features, logits = infer(small.base, train_set)
     p = F.softmax(logits, dim=1)[torch.arange(len(logits)), train_set.labels]
     assert torch.equal(torch.from_numpy(outputs.train.confidence), p)
@@ -452,5 +452,5 @@ def test_logits_beyond_float16_stay_finite(small):
     model = copy.deepcopy(small.base)
     with torch.no_grad():
         model.head.bias[0] = 1e6
-    outputs, _ = outputs_of(model, small.test(), small.test())
+    outputs, _ = compute_outputs(model, small.test(), small.test())
     assert outputs.test.logits.max() == 60000

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from collateral.cli import run
-from collateral.contract.columns import FILE
-from collateral.contract.data import DatasetSize
+from collateral.contract.data import FILE, DatasetSize
 from collateral.contract.plugins import FORGET
 from collateral.data.forget import classes_part, index_file, random_part
 from collateral.data.forget.class_part import Params, select
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.dataset import Labels
+from collateral.results.provenance import write_record
 from collateral.results.split import Split
 
 # 101 cats, at the even places below 200 and at 201, and 101 dogs.

@@ -27,8 +27,8 @@ from collateral.models import NAMES as MODELS
 from collateral.models._build import build_model
 from collateral.training import checkpoints as checkpointing
 from collateral.training import fit as engine
+from collateral.training import job_io as sessions
 from collateral.training import precision as precisions
-from collateral.training import session as sessions
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import test_examples as held_out_examples
 from collateral.training.examples import train_examples
@@ -392,7 +392,7 @@ import os, sys
 from pathlib import Path
 import torch
 from collateral.contract.params import TrainingParams
-from collateral.training import session
+from collateral.training import job_io
 from collateral.training.fit import fit
 from collateral.training.numerics import device_name, numerics_of
 from collateral.training.run import Run
@@ -401,9 +401,9 @@ def device():
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"  # before CUDA can have started
     return torch.device("cpu")
 
-session.choose_device = device
+job_io.choose_device = device
 torch.backends.cudnn.benchmark = True
-this = session.open_session(Path(sys.argv[1]), 1)
+this = job_io.open_session(Path(sys.argv[1]), 1)
 assert torch.get_deterministic_debug_mode() == 2  # errors
 assert not torch.backends.cudnn.benchmark
 facts = numerics_of([device_name(this.device)])

@@ -19,7 +19,7 @@ from collateral.methods._shared.batches import draw_labels
 from collateral.training.examples import Examples, Task
 from collateral.training.inference import infer
 from collateral.training.optimizers import (
-    num_batches,
+    count_batches,
     steps_by_epoch,
 )
 
@@ -160,7 +160,7 @@ def test_a_budget_in_steps_replaces_the_epochs_and_may_end_within_one(
 
 @pytest.mark.parametrize(("count", "batches"), [(1, 1), (32, 1), (39, 1), (40, 2), (64, 2)])
 def test_an_epoch_has_a_batch_for_a_rest_of_eight_or_more(count, batches):
-    assert num_batches(range(count), 32) == batches
+    assert count_batches(range(count), 32) == batches
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -13,8 +13,8 @@ from collateral.methods.iu.fisher import gram_and_products, solve
 from collateral.methods.iu.method import prepare, removal_gradient, unlearn
 from collateral.methods.iu.params import Params, Prepare
 from collateral.models._classifier import Classifier
-from collateral.training.execution import Prepared
 from collateral.training.run import Run
+from collateral.training.run_method import Prepared
 
 CPU = torch.device("cpu")
 MODES = pytest.mark.parametrize("mode", ["exact", "public"])

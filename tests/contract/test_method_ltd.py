@@ -16,7 +16,7 @@ from torch.optim import SGD
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from collateral.contract.data import ImageInfo
-from collateral.contract.distillation import StudentParams
+from collateral.contract.params import StudentParams
 from collateral.contract.plugins import prepared_name
 from collateral.findings.locality.numbers import NUM_BINS as METRICS_BINS
 from collateral.findings.locality.similarity import similarity as metrics_similarity

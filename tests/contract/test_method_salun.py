@@ -13,7 +13,7 @@ from collateral.contract.plugins import prepare_values
 from collateral.methods._shared.gradients import per_sample_gradients
 from collateral.methods.salun.method import most_salient
 from collateral.methods.salun.params import Params
-from collateral.training.execution import Prepared
+from collateral.training.run_method import Prepared
 
 # Strong enough to move every weight that is not held: one that does not move was held.
 STRONG = {"epochs": 2, "batch_size": 64, "lr": 0.05, "momentum": 0.9, "weight_decay": 0.1}

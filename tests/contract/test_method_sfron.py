@@ -13,7 +13,7 @@ from collateral.methods._shared.gradients import (
 from collateral.methods._shared.steps import clip
 from collateral.methods.sfron.method import AscentMask, importance, weighted_mean
 from collateral.methods.sfron.params import Params
-from collateral.training.optimizers import cosine
+from collateral.training.optimizers import cosine_rate
 
 # Nothing moves but by gradients of their own step.
 PLAIN = {"momentum": 0.0, "weight_decay": 0.0, "batchnorm": "frozen", "augment": False}
@@ -30,7 +30,7 @@ def test_losses_weigh_their_inverse_root():
 
 
 def test_the_climb_has_half_its_strength_in_the_middle():
-    assert 25 * cosine(750, 1500) == pytest.approx(12.5)
+    assert 25 * cosine_rate(750, 1500) == pytest.approx(12.5)
 
 
 def test_clipping_shortens_all_gradients_together_and_stretches_none():

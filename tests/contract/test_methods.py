@@ -35,17 +35,17 @@ from collateral.contract.params import TOUCHABLE, MethodParams
 from collateral.contract.plugins import (
     CONTROL,
     METHOD,
-    kind_of,
+    find_plugin_kinds,
+    method_kind,
     params_class,
-    plugged_in,
     prepare_class,
 )
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples, Task
-from collateral.training.execution import Method, Prepared
-from collateral.training.inference import outputs_of
+from collateral.training.inference import compute_outputs
+from collateral.training.job_io import status_of
 from collateral.training.run import Run
-from collateral.training.session import status_of
+from collateral.training.run_method import Method, Prepared
 
 CPU = torch.device("cpu")
 MOST = 40  # of any whole number among the parameters
@@ -79,7 +79,7 @@ WITHOUT_REASON = (
 
 def has_code(name: str) -> bool:
     """Tell whether a control is run by the rule `unlearn`; `original` needs no code."""
-    return Path(kind_of(name).load(name, "params").__file__).with_name("method.py").exists()
+    return Path(method_kind(name).load(name, "params").__file__).with_name("method.py").exists()
 
 
 def fields_of(name: str):
@@ -260,7 +260,9 @@ def reference(small):
 
 def test_every_folder_on_disk_is_a_method_or_control_that_is_tested(pytestconfig):
     folders = pytestconfig.getoption("plugin_folders")
-    plugged = [found for folder in folders for found in plugged_in(folder) if found[0] is METHOD]
+    plugged = [
+        found for folder in folders for found in find_plugin_kinds(folder) if found[0] is METHOD
+    ]
     roots = [Path(collateral.__file__).parent / kind for kind in ("methods", "controls")]
     roots += [inner for _, inner in plugged]
     folders = {file.parent.name for root in roots for file in root.glob("*/method.py")}
@@ -360,7 +362,7 @@ def test_a_run_that_explodes_is_a_result_called_diverged(small, name, length):
     model, _ = method.unlearn(params, *inputs_of(method, params))
     train, test = small.task([0]).retain, small.test()
     everything = Examples(train.images, torch.arange(len(train.images.pixels)), labels(small))
-    outputs, _ = outputs_of(model, everything, test)
+    outputs, _ = compute_outputs(model, everything, test)
     status = status_of(outputs, small.data.labels)
     assert status == "diverged", (
         f"with {length}: {ABSURD} the run is called {status}: its outputs should be infinite or "

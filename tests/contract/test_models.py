@@ -17,7 +17,7 @@ from collateral.contract.data import ImageInfo
 from collateral.contract.plugins import MODEL
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
-from collateral.models._facts import facts_of
+from collateral.models._metadata import find_metadata
 
 DIGITS = ImageInfo(10, (8, 8, 1), (0.3,), (0.4,))
 MNIST = ImageInfo(10, (28, 28, 1), (0.13,), (0.31,))
@@ -218,7 +218,7 @@ def test_vit_refuses_images_that_are_not_whole_patches():
 @pytest.mark.parametrize("name", NUM_FEATURES)
 @pytest.mark.parametrize("info", [DIGITS, MNIST, CIFAR100], ids=["digits", "mnist", "cifar100"])
 def test_the_facts_are_those_of_the_model(name, info):
-    facts, model = facts_of(name, info.shape), model_of(name, info)
+    facts, model = find_metadata(name, info.shape), model_of(name, info)
     state = {key: value for key, value in model.state_dict().items() if value.is_floating_point()}
     assert facts.features == model.head.in_features
     assert facts.bytes(info.num_classes) == 4 * sum(value.numel() for value in state.values())

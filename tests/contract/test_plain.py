@@ -17,7 +17,7 @@ from collateral.findings.membership.numbers import non_member_rate
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Prepare
 from collateral.training.examples import train_examples
-from collateral.training.inference import outputs_of
+from collateral.training.inference import compute_outputs
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from bench_cell import config_of
@@ -51,7 +51,7 @@ def test_every_method_moves_the_weights(name, small, task):
 
 
 def test_accuracies_are_ours(small, task):
-    outputs, _ = outputs_of(small.base, train_examples(small.data, CPU), small.test())
+    outputs, _ = compute_outputs(small.base, train_examples(small.data, CPU), small.test())
     split = small.split(small.half_a_class())
     ours = accuracies(outputs.train.prediction, outputs.test.prediction, small.data.labels, split)
     plain = evaluation.accuracies(small.base, task)

@@ -18,7 +18,7 @@ from collateral.models._build import build_model
 from collateral.training.checkpoints import WARNINGS, Checkpoints
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy, infer
-from collateral.training.numerics import numerics_of
+from collateral.training.numerics import describe_numerics
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Clock, Run
 
@@ -189,7 +189,7 @@ def test_a_run_begun_on_another_device_says_so(base, examples, tmp_path, caplog)
     Program(base, examples)(run)
     assert run.devices == ["one", "other"]
     assert "begun on one" in caplog.text
-    assert numerics_of(run.devices)["device"] == "one, then other"
+    assert describe_numerics(run.devices)["device"] == "one, then other"
 
 
 def test_checkpoints_do_not_show_in_the_weights(base, examples, undisturbed, tmp_path):

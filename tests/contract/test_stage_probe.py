@@ -16,12 +16,12 @@ from workshop import Workshop, command
 from collateral.cli import main
 from collateral.contract.probes import Probes, Relearn, Residual
 from collateral.results.experiments import Probe
-from collateral.results.files import Unsound
+from collateral.results.files import InvalidResultError
 from collateral.results.split import Split
 from collateral.stages import probe as stage
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy
-from collateral.training.probes import relearned, residual_share, split_in_half
+from collateral.training.probes import residual_share, run_relearning, split_in_half
 
 ASKED = {
     "relearn": {"steps": 4, "lr": 0.05, "batch_size": 2},
@@ -92,7 +92,7 @@ def test_the_forget_set_is_parted_in_two_and_the_first_half_has_the_odd_one():
 def test_the_curve_is_that_of_gradient_descent_on_the_first_half():
     examples = pixels([*range(0, 100, 10), *range(160, 260, 10)], [1] * 10 + [0] * 10)
     params = Relearn(steps=40, lr=1, batch_size=99, momentum=0)
-    found = relearned(Threshold(), examples, params, generator())
+    found = run_relearning(Threshold(), examples, params, generator())
     model = Threshold()
     learnt, measured = split_in_half(examples, generator())
     expected = [accuracy(model, measured)]
@@ -109,12 +109,12 @@ def test_the_curve_is_that_of_gradient_descent_on_the_first_half():
 
 def test_at_rate_zero_nothing_is_relearned():
     examples = pixels([0, 255, 0, 255], [0, 0, 1, 1])
-    found = relearned(Threshold(), examples, Relearn(steps=3, lr=0), generator())
+    found = run_relearning(Threshold(), examples, Relearn(steps=3, lr=0), generator())
     assert len(set(found)) == 1
 
 
 def test_one_forgotten_example_has_no_second_half():
-    found = relearned(Threshold(), pixels([0], [0]), Relearn(steps=2), generator())
+    found = run_relearning(Threshold(), pixels([0], [0]), Relearn(steps=2), generator())
     assert np.isnan(found).all() and len(found) == 3
 
 
@@ -128,7 +128,9 @@ def test_batch_norm_keeps_its_statistics():
             return self.norm(x).flatten(1)
 
     model = Normed().train()
-    relearned(model, pixels([0, 255, 9, 80], [0, 1, 0, 1]), Relearn(steps=3, lr=0.1), generator())
+    run_relearning(
+        model, pixels([0, 255, 9, 80], [0, 1, 0, 1]), Relearn(steps=3, lr=0.1), generator()
+    )
     assert model.norm.running_mean.item() == 0
     assert model.norm.weight.item() != 1
 
@@ -238,7 +240,7 @@ def test_a_model_that_is_not_what_its_record_says_is_refused(workshop, done):
     before = workshop.base.read_bytes()
     try:
         save_file({name: value + 1 for name, value in weights.items()}, workshop.base)
-        with pytest.raises((SystemExit, Unsound), match="its content is not the one"):
+        with pytest.raises((SystemExit, InvalidResultError), match="its content is not the one"):
             main(words(workshop, "refused"))
     finally:
         workshop.base.write_bytes(before)

@@ -10,16 +10,16 @@ torch = pytest.importorskip("torch")
 from workshop import MODEL, Workshop, command
 
 from collateral.cli import main, make_parser
-from collateral.contract.skipping import Skipped
+from collateral.contract.params import Skipped
 from collateral.methods.ft import method as ft
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.results.files import write_json
+from collateral.results.provenance import write_record
 from collateral.stages import expose
 from collateral.training import fit as fitting
 from collateral.training.exposure import UnlearnedShadow, summarize_status
-from collateral.training.shadows import margins_of, membership
+from collateral.training.shadows import compute_margins, draw_membership
 
 COUNT, SHARE = 6, 0.5
 POOL = {"count": COUNT, "share": SHARE}
@@ -73,16 +73,16 @@ def forgotten(workshop: Workshop) -> np.ndarray:
 
 
 def test_every_example_is_seen_by_its_share_of_the_models_and_every_model_sees_about_as_much():
-    is_in = membership(1000, 16, 0.5)
+    is_in = draw_membership(1000, 16, 0.5)
     assert is_in.shape == (16, 1000)
     assert (is_in.sum(axis=0) == 8).all()
     assert (abs(is_in.mean(axis=1) - 0.5) < 0.08).all()
-    assert (membership(1000, 10, 0.3).sum(axis=0) == 3).all()
+    assert (draw_membership(1000, 10, 0.3).sum(axis=0) == 3).all()
 
 
 def test_who_sees_what_is_chance_and_the_same_each_time():
-    is_in = membership(1000, 16, 0.5)
-    assert np.array_equal(is_in, membership(1000, 16, 0.5))
+    is_in = draw_membership(1000, 16, 0.5)
+    assert np.array_equal(is_in, draw_membership(1000, 16, 0.5))
     assert len(np.unique(is_in.T, axis=0)) > 900  # of 12,870 ways
     together = (is_in[0] == is_in[1]).mean()
     assert abs(together - 7 / 15) < 0.05
@@ -98,7 +98,7 @@ def test_a_member_is_trained_on_its_share_alone(workshop, monkeypatch):
 
     monkeypatch.setattr(fitting, "_epoch", spy)
     main(shadow(workshop, "watched", 2, epochs=1))
-    is_in = membership(64, COUNT, SHARE)[2]
+    is_in = draw_membership(64, COUNT, SHARE)[2]
     assert seen == [is_in.sum()]
     assert np.array_equal(margins(workshop, "watched").is_in, is_in)
 
@@ -125,7 +125,7 @@ class OneBatch:
 
 def test_a_margin_is_the_logit_of_the_confidence_also_where_that_rounds_to_one():
     logits = torch.tensor([[2.0, 1.0, -1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 40.0]])
-    found = margins_of(OfLogits(logits), OneBatch())
+    found = compute_margins(OfLogits(logits), OneBatch())
     p = logits[0].softmax(0)[0].item()
     assert found[0] == pytest.approx(np.log(p) - np.log1p(-p), abs=1e-6)
     assert found[1] == pytest.approx(-np.log(2), abs=1e-6)
@@ -197,7 +197,7 @@ def test_the_record_of_a_member_says_what_it_was_trained_on(workshop):
 def test_before_is_the_pool_and_after_is_every_member_unlearned(workshop, exposed):
     pool = [margins(workshop, member(number)) for number in range(COUNT)]
     assert np.array_equal(exposed.before, np.stack([one.margin for one in pool]))
-    assert np.array_equal(exposed.is_in, membership(64, COUNT, SHARE))
+    assert np.array_equal(exposed.is_in, draw_membership(64, COUNT, SHARE))
     assert np.isfinite(exposed.after).all()
     assert (exposed.after != exposed.before).any(axis=1).all()
 

@@ -15,9 +15,9 @@ from collateral.findings.locality.numbers import bin_of
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
+from collateral.results.provenance import write_record
 
 SIZES = ["8", "16", "40"]
 TEACHER = {"teacher_epochs": 3, "teacher_batch_size": 16, "threshold": 1.0}

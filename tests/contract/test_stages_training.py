@@ -11,28 +11,28 @@ torch = pytest.importorskip("torch")
 from workshop import Workshop, call
 
 from collateral.cli import main, make_parser
+from collateral.contract.params import Skipped
 from collateral.contract.plugins import (
     METHOD,
     params_class,
     prepare_class,
     prepared_name,
 )
-from collateral.contract.skipping import Skipped
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.methods.ft import method as ft
 from collateral.methods.ltd.params import Prepare
-from collateral.results.chain import file_hash, hashes
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
 from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
+from collateral.results.provenance import file_hash, hash_files
 from collateral.results.split import Split, ids_hash
 from collateral.stages import train, tune, unlearn
-from collateral.training import execution
 from collateral.training import fit as engine
+from collateral.training import run_method
 from collateral.training.examples import Examples
-from collateral.training.execution import Method
+from collateral.training.job_io import status_of
 from collateral.training.run import Run
-from collateral.training.session import status_of
+from collateral.training.run_method import Method
 
 FT = {"epochs": 2, "batch_size": 16, "lr": 0.003}
 GRID = [{"lr": 0.001}, {"lr": 0.02}]
@@ -137,7 +137,7 @@ def test_the_record_says_what_the_run_is(workshop):
         "params": params_class("ft").model_validate(FT).model_dump(),
         "seed": 0,
         "code": "",
-        "inputs": hashes(inputs, workshop.folder),
+        "inputs": hash_files(inputs, workshop.folder),
         "status": "ok",
         "extra": {},
     }
@@ -350,7 +350,7 @@ def seeds(monkeypatch) -> list[int]:
             seen.append(seed)
             super().__init__(device, seed, **options)
 
-    for module in (execution, train):
+    for module in (run_method, train):
         monkeypatch.setattr(module, "Run", Seeded)
     return seen
 

@@ -15,12 +15,12 @@ from collateral.contract.data import ImageInfo
 from collateral.contract.plugins import MODEL, params_class
 from collateral.data import synthetic
 from collateral.models._build import build_model
-from collateral.models._facts import facts_of
+from collateral.models._metadata import find_metadata
 from collateral.models._timm import embed, head_path
-from collateral.models._timm_facts import COLUMNS, FILE, TimmFacts, known
+from collateral.models._timm_metadata import COLUMNS, FILE, TimmMetadata, known
 from collateral.results.split import Split
 from collateral.training.examples import Task, train_examples
-from collateral.training.execution import Method
+from collateral.training.run_method import Method
 
 CPU = torch.device("cpu")
 SOME = [
@@ -55,7 +55,7 @@ def images(info=INFO, count=3):
 # What is known of them.
 
 
-def measured(name: str) -> TimmFacts | None:
+def measured(name: str) -> TimmMetadata | None:
     """Return the facts of a model at its own size of images; None where its head will not do."""
     for is_sized in (True, False):
         try:
@@ -66,7 +66,7 @@ def measured(name: str) -> TimmFacts | None:
 
 
 @torch.no_grad()
-def measured_as(name: str, is_sized: bool) -> TimmFacts:
+def measured_as(name: str, is_sized: bool) -> TimmMetadata:
     """Build a model without memory for its weights, told the size of images or not."""
     channels, height, width = timm.get_pretrained_cfg(name).input_size
     size = {"img_size": (height, width)} if is_sized else {}
@@ -79,10 +79,10 @@ def measured_as(name: str, is_sized: bool) -> TimmFacts:
     numbers = sum(value.numel() for value in state)
     numbers -= sum(value.numel() for value in head.parameters())
     work = counter.get_total_flops() // 2
-    return TimmFacts(numbers, head.in_features, work, height * width, is_sized)
+    return TimmMetadata(numbers, head.in_features, work, height * width, is_sized)
 
 
-def written(found: dict[str, TimmFacts | None]) -> None:
+def written(found: dict[str, TimmMetadata | None]) -> None:
     """Write the file anew."""
     with FILE.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -107,7 +107,7 @@ def test_the_file_has_the_facts(name):
 
 @EVERY
 def test_the_facts_at_another_size_are_within_a_factor_of_two(name):
-    facts, model = facts_of(name, INFO.shape), model_of(name)
+    facts, model = find_metadata(name, INFO.shape), model_of(name)
     state = [value for value in model.state_dict().values() if value.is_floating_point()]
     assert facts.features == model.head.in_features
     # The places of a ViT are embedded one by one, and smaller images have fewer.

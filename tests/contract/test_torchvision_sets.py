@@ -13,8 +13,8 @@ from PIL import Image
 from tiny_sets import idx, md5
 
 from collateral.contract.plugins import DATA
-from collateral.data._facts import known_classes, size_of
-from collateral.data._reading.torchvision_sets import EMNIST, SETS
+from collateral.data._metadata import find_class_names, find_size
+from collateral.data._readers.torchvision_sets import EMNIST, SETS
 
 datasets = pytest.importorskip("torchvision").datasets
 torchvision = DATA.load("torchvision")
@@ -115,11 +115,11 @@ def options(name, root, **more):
 def test_a_set_is_read_by_its_own_name(tmp_path, monkeypatch, name):
     train, test, second = WRITERS[name](tmp_path, monkeypatch)
     given = options(name, tmp_path)
-    data, size = torchvision.load(given), size_of("torchvision", given)
+    data, size = torchvision.load(given), find_size("torchvision", given)
     assert (data.labels.train.tolist(), data.labels.test.tolist()) == (train, test)
     assert data.train_images.shape[1:] == size.shape
     assert len(data.labels.class_names) == size.num_classes
-    assert known_classes("torchvision", given) in (None, data.labels.class_names)
+    assert find_class_names("torchvision", given) in (None, data.labels.class_names)
     if second is not None:
         assert (data.train_images[1] == second).all()
 
@@ -127,7 +127,7 @@ def test_a_set_is_read_by_its_own_name(tmp_path, monkeypatch, name):
 def test_names_are_the_files_own_where_nobody_knows_them_before(tmp_path, monkeypatch):
     write_food(tmp_path, monkeypatch)
     given = options("Food101", tmp_path)
-    assert known_classes("torchvision", given) is None
+    assert find_class_names("torchvision", given) is None
     assert torchvision.load(given).labels.class_names[:2] == ("dish_000", "dish_001")
 
 

@@ -17,10 +17,10 @@ from collateral.cli import main
 from collateral.contract.data import ImageInfo
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
-from collateral.models._taken_apart import classifier_of
+from collateral.models._wrap import wrap_model
 from collateral.results import layout
-from collateral.results.chain import content_hash, read_sealed
-from collateral.training.weights import read_weights, start_from, take_over
+from collateral.results.provenance import content_hash, read_signed
+from collateral.training.weights import load_initial, load_trained, read_weights
 
 INFO = ImageInfo(3, (8, 8, 1), (0.5,), (0.25,))
 MORE_CLASSES = ImageInfo(5, (8, 8, 1), (0.5,), (0.25,))
@@ -39,7 +39,7 @@ def whole() -> nn.Sequential:
 
 def taken_apart(seed=0) -> Classifier:
     torch.manual_seed(seed)
-    return classifier_of(whole(), "4", lambda inner, x: inner(x), INFO)
+    return wrap_model(whole(), "4", lambda inner, x: inner(x), INFO)
 
 
 def same_weights(one, other) -> bool:
@@ -156,14 +156,14 @@ def saved(tmp_path, weights) -> Path:
 
 def test_a_model_takes_the_weights_over(tmp_path):
     model = small(seed=1)
-    take_over(model, saved(tmp_path, small().state_dict()), {})
+    load_trained(model, saved(tmp_path, small().state_dict()), {})
     assert same(model, small())
 
 
 def test_the_names_of_the_whole_model_do_for_one_that_was_taken_apart(tmp_path):
     torch.manual_seed(5)
     inner, model, x = whole().eval(), taken_apart().eval(), torch.rand(2, 1, 8, 8)
-    take_over(model, saved(tmp_path, inner.state_dict()), {})
+    load_trained(model, saved(tmp_path, inner.state_dict()), {})
     assert torch.equal(model(x), inner((x - 0.5) / 0.25))
 
 
@@ -172,14 +172,14 @@ def test_names_are_renamed_by_how_they_begin(tmp_path):
     weights["other.weight"] = weights.pop("module.net.head.weight")
     model = small(seed=1)
     rename = {"module.": "never.", "module.net.": "", "other.": "head."}
-    take_over(model, saved(tmp_path, weights), rename)
+    load_trained(model, saved(tmp_path, weights), rename)
     assert same(model, small())
 
 
 def test_old_files_without_batch_norms_counter_do(tmp_path):
     weights = {k: v for k, v in small().state_dict().items() if "num_batches" not in k}
     model = small(seed=1)
-    take_over(model, saved(tmp_path, weights), {})
+    load_trained(model, saved(tmp_path, weights), {})
     assert same(model, small())
 
 
@@ -202,7 +202,7 @@ def test_what_does_not_fit_is_named_by_key_and_shape(tmp_path, change, said):
     weights, model = small().state_dict(), small(seed=1)
     change(weights)
     with pytest.raises(ValueError, match="does not fit the model; ") as error:
-        take_over(model, saved(tmp_path, weights), {})
+        load_trained(model, saved(tmp_path, weights), {})
     assert said in str(error.value) and "\n" not in str(error.value)
     assert same(model, small(seed=1))
 
@@ -217,7 +217,7 @@ def test_what_does_not_fit_is_named_by_key_and_shape(tmp_path, change, said):
 )
 def test_a_rename_without_effect_or_of_two_names_to_one_is_refused(tmp_path, rename, said):
     model = small(seed=1)
-    for load in (take_over, start_from):
+    for load in (load_trained, load_initial):
         with pytest.raises(ValueError, match=re.escape(said)):
             load(model, saved(tmp_path, small().state_dict()), rename)
     assert same(model, small(seed=1))
@@ -229,7 +229,7 @@ def test_a_rename_without_effect_or_of_two_names_to_one_is_refused(tmp_path, ren
 def test_a_head_of_another_size_is_left_out_and_the_log_says_so(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     model, given = small(seed=1), small(MORE_CLASSES)
-    start_from(model, saved(tmp_path, given.state_dict()), {})
+    load_initial(model, saved(tmp_path, given.state_dict()), {})
     assert torch.equal(model.head.weight, small(seed=1).head.weight)
     assert same(model.body, given.body)
     assert "its head (5x128, 5) is left out" in caplog.text
@@ -239,7 +239,7 @@ def test_a_file_without_a_head_gives_all_but_the_head(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     weights = {k: v for k, v in small().state_dict().items() if not k.startswith("head.")}
     model = small(seed=1)
-    start_from(model, saved(tmp_path, weights), {})
+    load_initial(model, saved(tmp_path, weights), {})
     assert same(model.body, small().body)
     assert "its head (none) is left out" in caplog.text
 
@@ -247,14 +247,14 @@ def test_a_file_without_a_head_gives_all_but_the_head(tmp_path, caplog):
 def test_a_head_that_fits_is_taken(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     model = small(seed=1)
-    start_from(model, saved(tmp_path, small().state_dict()), {})
+    load_initial(model, saved(tmp_path, small().state_dict()), {})
     assert same(model, small())
     assert "left out" not in caplog.text
 
 
 def test_a_body_that_does_not_fit_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"of another shape: body\.0\.weight 32x3x3x3"):
-        start_from(
+        load_initial(
             small(),
             saved(tmp_path, small(ImageInfo(3, (8, 8, 3), (0,) * 3, (1,) * 3)).state_dict()),
             {},
@@ -272,7 +272,7 @@ def workshop(tmp_path_factory) -> Workshop:
 
 
 def record(workshop, name):
-    return read_sealed(workshop.folder / name / "record.json", workshop.folder)
+    return read_signed(workshop.folder / name / "record.json", workshop.folder)
 
 
 def test_base_and_retrain_start_from_the_same_weights(workshop):
@@ -310,7 +310,7 @@ def test_a_retrained_model_of_ones_own_is_the_reference_and_costs_what_is_stated
 
 
 def cost(workshop, name):
-    return read_sealed(workshop.folder / name / "cost.json", workshop.folder)
+    return read_signed(workshop.folder / name / "cost.json", workshop.folder)
 
 
 def given(workshop, name, file, **options) -> list[str]:

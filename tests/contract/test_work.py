@@ -14,7 +14,7 @@ from collateral.contract.params import MethodParams
 from collateral.contract.plugins import METHOD
 from collateral.contract.work import Sizes
 from collateral.models._classifier import Classifier
-from collateral.training.execution import Method
+from collateral.training.run_method import Method
 
 # Parameters, besides the small defaults, that make a difference to the work.
 OTHERS = {

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.cli import main
-from collateral.results.chain import read_sealed
+from collateral.results.provenance import read_signed
 
 OPTIONS = {"families": 2, "classes_per_family": 2, "num_train": 16, "channels": 3}
 FORGET = {"class": "family_0_class_0", "fraction": 0.5}
@@ -75,6 +75,6 @@ class Workshop:
 
 def described(path: Path) -> dict[str, Any]:
     """Return what a record says, but for where it lies, and who prepared."""
-    content = read_sealed(path)
+    content = read_signed(path)
     inputs = content["inputs"].items()
     return content | {"inputs": {name: h for name, h in inputs if "prepared" not in name}}

@@ -8,13 +8,13 @@ import numpy as np
 from fake_cell import FakeCell, FakeRun
 from sealing import seal
 
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.split import Split
-from collateral.results.table import COLUMNS, COST_COLUMNS, CellTable, read, write_cell
+from collateral.results.table import COLUMNS, COST_COLUMNS, CellTable, read_tables, write_cell
 
 FORGET, NEAR, FAR, TEST = 50, 40, 160, 100
 NUM_TRAIN = FORGET + NEAR + FAR
@@ -64,12 +64,12 @@ def table_of(folder: Path, runs: Mapping[str, Wrong]) -> CellTable:
     results, rows = cell.write(folder), cell.rows(folder)
     names = {"metrics": COLUMNS, "costs": COST_COLUMNS}
     for name, columns in names.items():
-        own = [row for row in rows if metric_of(row.metric).is_cost == (name == "costs")]
+        own = [row for row in rows if find_metric(row.metric).is_cost == (name == "costs")]
         write_cell(folder / f"{name}.csv", results, own, columns)
     seal(folder)
     labels = {run: run.upper() for run in runs if run != "retrain"}
     paths = [folder / f"{name}.csv" for name in names]
-    return read(BenchmarkPlan(labels), *paths).cells[0]
+    return read_tables(BenchmarkPlan(labels), *paths).cells[0]
 
 
 def _is_wrong(of: int, count: int) -> np.ndarray:

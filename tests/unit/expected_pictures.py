@@ -15,12 +15,12 @@ from scipy.stats import t
 
 from collateral.contract.metrics import DIGITS
 from collateral.contract.plugins import FINDING
-from collateral.findings.catalogue import metric_of
-from collateral.findings.compute import presented
+from collateral.findings.metric_index import find_metric
+from collateral.findings.registry import in_page_order
 from collateral.plots.plot import Plot
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, Sweep
-from collateral.results.table import BenchmarkTable, CellTable, read
+from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Floats = NDArray[np.float64]
 SETS = {"retain": "Retained examples", "test": "Test examples"}
@@ -142,7 +142,7 @@ class Long:
     def table(self) -> BenchmarkTable:
         """What pictures are drawn from."""
         paths = [self.folder / name for name in (layout.METRICS, layout.COSTS)]
-        return read(self.plan, *paths)
+        return read_tables(self.plan, *paths)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -158,7 +158,7 @@ class Long:
         return {
             (place, plot.name): plot
             for place, source in sources
-            for finding in presented("plots", reference=self.plan.reference)
+            for finding in in_page_order("plots", reference=self.plan.reference)
             for plot in self.plots_by(finding, source)
         }
 
@@ -240,7 +240,7 @@ class Cell:
 
     def rate(self, run: str, metric: str, set: str = "", at: object = "") -> Floats:
         """Return a number by seed in percent or points."""
-        return metric_of(metric).factor * self.values(run, metric, set, at)
+        return find_metric(metric).factor * self.values(run, metric, set, at)
 
     # Panels of lines, by picture.
 
@@ -300,7 +300,7 @@ class Cell:
             if self.places(run, "epoch_ua")
         }
         level = mean(self.rate("retrain", metric))
-        heading = metric_of(metric).heading
+        heading = find_metric(metric).heading
         return Panel(heading, "%", lines, level, bound, self._by_label)
 
     def swept(self, sweep: Sweep) -> dict[str, list[Panel]]:
@@ -324,7 +324,10 @@ class Cell:
         return np.array([of_run for of_run in values if not np.isnan(of_run).any()])
 
     def _swept(self, sweep: Sweep, metric: str) -> Panel:
-        shown, held = metric_of(metric), {"teacher_ua": "ua", "target_ua": "ua"}.get(metric, metric)
+        shown, held = (
+            find_metric(metric),
+            {"teacher_ua": "ua", "target_ua": "ua"}.get(metric, metric),
+        )
         is_rate = shown.unit == "%"
         level = mean(self.rate("retrain", held)) if is_rate else math.nan
         bound = self.chance(held) if is_rate else math.nan
@@ -343,7 +346,7 @@ class Cell:
         floors = [self.number(run, "support_kl_seeds", at=k) for k in sizes]
 
         def panel(title: str, name: str, unit: str, *held: float) -> Panel:
-            factor, bound = metric_of(f"support_{name}").factor, [*held, math.nan, math.nan][1]
+            factor, bound = find_metric(f"support_{name}").factor, [*held, math.nan, math.nan][1]
             points = [
                 Point(int(k), factor * self.values(run, f"support_{name}", at=k), bound)
                 for k in sizes
@@ -352,7 +355,7 @@ class Cell:
 
         changes = panel("KL to the next smaller support's", "kl_previous", "nats")
         points = [replace(p, chance=f) for p, f in zip(changes.lines[label], floors, strict=True)]
-        accuracy = metric_of("support_teacher_ua").unit
+        accuracy = find_metric("support_teacher_ua").unit
         two = self.number(run, "support_kl_retrains")
         held = mean(self.rate("retrain", "ua")), self.chance("ua")
         return {

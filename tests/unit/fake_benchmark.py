@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from collateral.results import layout
-from collateral.results.chain import INPUTS, hashes, seal_folder, write_record, write_sealed
 from collateral.results.metadata import write_metadata
+from collateral.results.provenance import (
+    INPUTS,
+    hash_files,
+    sign_folder,
+    write_record,
+    write_signed,
+)
 
 BEGIN = 1_700_000_000_123_456_789  # nanoseconds
 # What is made in which order, by what stands in a path.
@@ -66,7 +72,7 @@ class FakeBenchmark:
 
     def _write_cell(self, root: Path) -> None:
         split, records, embeddings = f"{self.cell}/split.json", [], []
-        write_sealed(root / split, {INPUTS: hashes([root / layout.LABELS], root)}, root)
+        write_signed(root / split, {INPUTS: hash_files([root / layout.LABELS], root)}, root)
         for seed in self.seeds:
             base = layout.BASE.format(seed=seed)
             embeddings.append(f"{base}/{layout.EMBEDDINGS}")
@@ -85,7 +91,7 @@ class FakeBenchmark:
         self._job(root, f"{self.cell}/{layout.COSTS}", seconds=self.seconds)
 
     def _present(self, root: Path) -> None:
-        write_sealed(root / layout.PLAN, {"labels": list(self.methods)}, root)
+        write_signed(root / layout.PLAN, {"labels": list(self.methods)}, root)
         inputs, costs = [f"{self.cell}/{layout.METRICS}"], [f"{self.cell}/{layout.COSTS}"]
         self._job(root, layout.METRICS, layout.PROBLEMS, inputs=inputs)
         self._job(root, layout.COSTS, inputs=costs)
@@ -93,7 +99,7 @@ class FakeBenchmark:
         tables.mkdir(parents=True)
         for name in ("main.csv", "costs.csv"):
             (tables / name).write_text(f"{name} {self}")
-        seal_folder(root / layout.TABLES, [root / layout.PLAN, root / layout.METRICS])
+        sign_folder(root / layout.TABLES, [root / layout.PLAN, root / layout.METRICS])
         (root / layout.TABLES / ".snakemake_timestamp").touch()
         self._job(root, layout.REPORT, layout.REPORT_PROBLEMS, seeds=list(self.seeds))
         (root / "check.done").touch()
@@ -102,7 +108,7 @@ class FakeBenchmark:
         self, root: Path, folder: str, names: Iterable[str], inputs: list[str], **about: Any
     ) -> None:
         self._job(root, *(f"{folder}/{name}" for name in names), inputs=inputs, **about)
-        write_sealed(root / folder / layout.COST, {"total_seconds": self.seconds}, root)
+        write_signed(root / folder / layout.COST, {"total_seconds": self.seconds}, root)
 
     def _job(self, root: Path, *names: str, inputs: Iterable[str] = (), **about: Any) -> None:
         """Write files that say what they are, and the record of all of them."""
@@ -110,5 +116,5 @@ class FakeBenchmark:
         for path in files:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{path.name} {about}")
-        about = {**about, INPUTS: hashes([root / name for name in inputs], root)}
+        about = {**about, INPUTS: hash_files([root / name for name in inputs], root)}
         write_record(layout.record_path(files[0]), about, root=root, files=files)

@@ -7,13 +7,12 @@ from typing import Any
 
 from sealing import seal
 
-from collateral.contract.attacks import ATTACKS
-from collateral.contract.rows import Row
-from collateral.findings.compute import cell_numbers
+from collateral.contract.metrics import ATTACKS, Row
+from collateral.findings.registry import cell_numbers
 from collateral.results import layout
 from collateral.results.cell import CellResults
 from collateral.results.dataset import Labels
-from collateral.results.epochs import Epochs, answers_in
+from collateral.results.epochs import Epochs, keep_outputs
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
@@ -89,7 +88,7 @@ class FakeCell:
 
 def write_epochs(place: Path, models: Sequence[ModelOutputs]) -> None:
     """Write what a tracked run keeps of its models, and a history without numbers."""
-    kept = [answers_in(model) for model in models]
+    kept = [keep_outputs(model) for model in models]
     Epochs.from_arrays({name: [one[name] for one in kept] for name in kept[0]}).save(
         place / layout.EPOCHS
     )

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sealing import seal
 
-from collateral.contract.rows import At
-from collateral.findings.catalogue import metric_of
-from collateral.findings.compute import write_problems
+from collateral.contract.metrics import At
+from collateral.findings.metric_index import find_metric
+from collateral.findings.registry import write_problems
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
@@ -19,7 +19,7 @@ from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split
-from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read
+from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read_tables
 
 RUNS = {"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}
 KINDS = {"retrain": "reference", "original": "control"}
@@ -47,7 +47,7 @@ class FakeCell:
         at: At = None,
     ) -> None:
         """Add one value a seed, counted from 0; None: the run diverged on that seed."""
-        rows = self.costs if metric_of(metric).is_cost else self.metrics
+        rows = self.costs if find_metric(metric).is_cost else self.metrics
         for seed, value in enumerate(values):
             said = "diverged" if value is None else status
             rows.append(self._row(run, metric, value, str(seed), set, at) | {"status": said})
@@ -56,7 +56,7 @@ class FakeCell:
         self, run: str, metric: str, value: float, set: str = "", at: At = None
     ) -> None:
         """Add a number over all seeds."""
-        rows = self.costs if metric_of(metric).is_cost else self.metrics
+        rows = self.costs if find_metric(metric).is_cost else self.metrics
         rows.append(self._row(run, metric, value, "", set, at) | {"status": "ok"})
 
     def _row(
@@ -97,7 +97,7 @@ def read_cells(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None
         joined.costs += cell.costs
     joined.write(folder)
     plan = plan or BenchmarkPlan(RUNS, "matched", {cell.name: CellPlan() for cell in cells})
-    return read(plan, folder / "metrics.csv", folder / "costs.csv")
+    return read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
 
 
 def read_cell(folder: Path, cell: FakeCell, plan: BenchmarkPlan | None = None) -> CellTable:

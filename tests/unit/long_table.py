@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import t as student
 
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 
 FACTORS = {"%": 100, "points": 100, "points per 0.1": 10}  # of what is stored as a rate
 NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -120,7 +120,7 @@ def t95(count: int) -> float:
 
 def factor_of(metric: str) -> float:
     """Return what a stored number is multiplied by where it is shown."""
-    return FACTORS.get(metric_of(metric).unit, 1)
+    return FACTORS.get(find_metric(metric).unit, 1)
 
 
 def numbers_in(text: str) -> list[str]:

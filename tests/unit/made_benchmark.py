@@ -23,18 +23,18 @@ from scipy.special import softmax
 from sealing import seal
 
 from collateral.cli import main
-from collateral.contract.attacks import ATTACKS
+from collateral.contract.metrics import ATTACKS
 from collateral.findings.gates.copies import EXACT
 from collateral.results import layout
-from collateral.results.chain import INPUTS, hashes, seal_folder
 from collateral.results.dataset import Labels
-from collateral.results.epochs import Epochs, answers_in
+from collateral.results.epochs import Epochs, keep_outputs
 from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
 from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+from collateral.results.provenance import INPUTS, hash_files, sign_folder
 from collateral.results.split import Split
 
 SEEDS = (2, 5, 11)  # neither their own places, nor in the order of their texts
@@ -290,7 +290,7 @@ class Made:
             "versions": {"numpy": f"2.{len(run)}", "torch": "2.14"},
             "code": rng_of("code", run).bytes(8).hex(),
             "extra": teacher | {"support_size": 50.0} if method == "ltd" else {},
-            INPUTS: hashes([root / layout.LABELS], root),
+            INPUTS: hash_files([root / layout.LABELS], root),
         }
         return about | (
             {"trained_on": self.split(cell).retain_hash} if run == layout.RETRAIN else {}
@@ -316,7 +316,7 @@ class Made:
 
     def _write_epochs(self, place: Path, cell: str, run: str, seed: int) -> None:
         course = self.course(cell, run, seed)
-        kept = [answers_in(model) for model in course]
+        kept = [keep_outputs(model) for model in course]
         Epochs.from_arrays({name: [one[name] for one in kept] for name in kept[0]}).save(
             place / layout.EPOCHS
         )
@@ -492,7 +492,7 @@ def present(root: Path, *stages: str, stage: Callable[[str], Any] = lambda name:
             stage(name)
             main([name, *_options(root, files | {"--out": name})])
         else:
-            seal_folder(root / name)
+            sign_folder(root / name)
     stage("report")
     files = {"--out": layout.REPORT, "--glance": layout.GLANCE}
     files |= {"--problems": layout.REPORT_PROBLEMS}

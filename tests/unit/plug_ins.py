@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from collateral.contract.plugins import CONTROL, KINDS, is_shipped
-from collateral.findings import catalogue
+from collateral.findings import metric_index
 
 HEAD = """
 from typing import ClassVar, Literal
@@ -112,7 +112,7 @@ from collateral.contract.metrics import Metric
 METRICS = {"right": Metric("Right", "test examples that a model is right about", "examples")}
 '''
 NUMBERS = """
-from collateral.contract.rows import Row
+from collateral.contract.metrics import Row
 
 
 def numbers(cell):
@@ -161,4 +161,4 @@ def forgotten_after() -> Iterator[None]:
         file = getattr(module, "__file__", None)
         if name.startswith("collateral.") and file and not is_shipped(Path(file)):
             del sys.modules[name]
-    catalogue._catalogue.cache_clear()
+    metric_index._catalogue.cache_clear()

@@ -29,11 +29,11 @@ from collateral.contract.plugins import (
     DATA,
     METHOD,
     MODEL,
-    kind_of,
+    method_kind,
     params_class,
     prepare_class,
 )
-from collateral.models._facts import facts_of
+from collateral.models._metadata import find_metadata
 
 FORMULA = "Formula: "  # begins the last paragraph of the docstring of `Params`
 OF_THE_METHOD = "the method's"  # the default of a key for which each method has one
@@ -179,7 +179,7 @@ def _own_keys(name: str) -> str:
 
 
 def _folder(name: str) -> Path:
-    kind = kind_of(name)
+    kind = method_kind(name)
     return Path(kind.paths[0]) / name
 
 
@@ -294,7 +294,7 @@ def sizes_of_models() -> str:
     head = ["model", "features", "numbers", *("x".join(map(str, s)) for s in SHAPES)]
     rows = []
     for name in MODEL.names():
-        facts = [facts_of(name, shape) for shape in SHAPES]
+        facts = [find_metadata(name, shape) for shape in SHAPES]
         work = [f"{fact.multiply_adds / 1e6:,.2f}" for fact in facts]
         weights = facts[-1].bytes(10) // 4
         link = f"[`{name}`](#{MODEL.own[name]})"

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from collateral.results import layout
-from collateral.results.chain import SEAL, seal_folder, write_record, write_sealed
 from collateral.results.files import read_json, write_json
+from collateral.results.provenance import SEAL, sign_folder, write_record, write_signed
 
 OF_JOBS = (
     *(layout.MODEL, layout.OUTPUTS, layout.HISTORY, layout.EPOCHS, layout.EMBEDDINGS),
@@ -25,12 +25,12 @@ def seal(root: Path) -> Path:
             write_json(root / f"{name}.json", {name: []})
     for name in (layout.TABLES, layout.FIGURES):
         if (root / name).is_dir():
-            seal_folder(root / name)
+            sign_folder(root / name)
     for record, made in _by_record(root).items():
         known = _plain(record) if record.exists() else {}
         write_record(record, known, root=root, files=made)
     for path in root.rglob(layout.COST):
-        write_sealed(path, _plain(path), root)
+        write_signed(path, _plain(path), root)
     return root
 
 

@@ -13,7 +13,7 @@ from page_reading import CHARTS, draw
 from sealing import seal
 from unlike_benchmark import METHODS, write_unlike
 
-from collateral.findings.compute import presented
+from collateral.findings.registry import in_page_order
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan
@@ -22,7 +22,7 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
 HOSTILE = "<script>alert(1)</script>"
 PHONE = {"width": 390, "height": 800}
-CHARTED = presented("plots")  # the findings that have plots
+CHARTED = in_page_order("plots")  # the findings that have plots
 SERIOUS = ("serious", "critical")
 PATIENCE = 120_000  # milliseconds: the machine may have other work
 

@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from collateral.results import chain, layout
-from collateral.results.chain import (
+from collateral.results import layout, provenance
+from collateral.results.files import InvalidResultError
+from collateral.results.provenance import (
     INPUTS,
     check_folder,
-    checked,
     content_hash,
     file_hash,
-    hashes,
+    hash_files,
     read_cost,
     read_page,
-    read_sealed,
-    seal_folder,
-    sealed_page,
+    read_signed,
+    sign_folder,
+    sign_page,
+    verify,
     write_cost,
     write_record,
-    write_sealed,
+    write_signed,
 )
-from collateral.results.files import Unsound
 
 SELECTED, SPLIT = "cell/tune/ga/selected.json", "cell/split.json"
 
@@ -32,7 +32,7 @@ SELECTED, SPLIT = "cell/tune/ga/selected.json", "cell/split.json"
 def run(tmp_path):
     """Return the outputs of a run that was made from a data set, a split and a choice."""
     inputs = [write_job(tmp_path / name, tmp_path) for name in (layout.DATA, SELECTED)]
-    write_sealed(tmp_path / SPLIT, {"forget": [1]}, tmp_path)
+    write_signed(tmp_path / SPLIT, {"forget": [1]}, tmp_path)
     folder = tmp_path / "cell" / "seed-0" / "ga"
     return write_job(folder / layout.OUTPUTS, tmp_path, inputs=[*inputs, tmp_path / SPLIT])
 
@@ -40,7 +40,7 @@ def run(tmp_path):
 def write_job(path, root, content=b"content", inputs=()):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    about = {INPUTS: hashes(inputs, root)}
+    about = {INPUTS: hash_files(inputs, root)}
     write_record(layout.record_path(path), about, root=root, files=[path])
     return path
 
@@ -50,24 +50,24 @@ def write_job(path, root, content=b"content", inputs=()):
 
 def test_what_is_sealed_is_read_as_it_was_written(tmp_path):
     path = tmp_path / "cell" / "record.json"
-    write_sealed(path, {"b": [1, None], "a": 0.1}, tmp_path)
-    assert read_sealed(path) == {"b": [1, None], "a": 0.1}
+    write_signed(path, {"b": [1, None], "a": 0.1}, tmp_path)
+    assert read_signed(path) == {"b": [1, None], "a": 0.1}
     assert list(json.loads(path.read_text())) == ["a", "b", "place", "sha256"]
 
 
 def test_the_order_of_keys_may_be_kept(tmp_path):
     path = tmp_path / "plan.json"
-    write_sealed(path, {"b": 1, "a": 2}, tmp_path, sort_keys=False)
-    assert list(read_sealed(path)) == ["b", "a"]
+    write_signed(path, {"b": 1, "a": 2}, tmp_path, sort_keys=False)
+    assert list(read_signed(path)) == ["b", "a"]
 
 
 @pytest.mark.parametrize("change", [{"status": "diverged"}, {"more": 1}, {"place": "cell/x"}])
 def test_a_changed_seal_is_refused(tmp_path, change):
     path = tmp_path / "record.json"
-    write_sealed(path, {"status": "ok"}, tmp_path)
+    write_signed(path, {"status": "ok"}, tmp_path)
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(Unsound, match=r"record\.json: does not fit its own hash"):
-        read_sealed(path)
+    with pytest.raises(InvalidResultError, match=r"record\.json: does not fit its own hash"):
+        read_signed(path)
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_changed_seal_is_refused(tmp_path, change):
 def test_what_is_no_sealed_file_is_named(tmp_path, content, reason):
     path = tmp_path / "record.json"
     path.write_bytes(content)
-    with pytest.raises(Unsound, match=rf"record\.json: .*{reason}"):
-        read_sealed(path)
+    with pytest.raises(InvalidResultError, match=rf"record\.json: .*{reason}"):
+        read_signed(path)
 
 
 @pytest.mark.parametrize(
@@ -93,42 +93,42 @@ def test_what_is_no_sealed_file_is_named(tmp_path, content, reason):
 )
 def test_a_file_in_the_place_of_another_is_refused(tmp_path, own, other):
     for name in (own, other):
-        write_sealed(tmp_path / name, {"x": name}, tmp_path)
+        write_signed(tmp_path / name, {"x": name}, tmp_path)
     shutil.copy(tmp_path / other, tmp_path / own)
-    with pytest.raises(Unsound, match=rf"{own}: its place is {other}"):
-        read_sealed(tmp_path / own)
+    with pytest.raises(InvalidResultError, match=rf"{own}: its place is {other}"):
+        read_signed(tmp_path / own)
 
 
 def test_a_benchmarks_file_in_a_cell_is_refused_where_the_benchmark_is_known(tmp_path):
-    write_sealed(tmp_path / "metrics.json", {"x": 1}, tmp_path)
+    write_signed(tmp_path / "metrics.json", {"x": 1}, tmp_path)
     (tmp_path / "cell").mkdir()
     moved = shutil.copy(tmp_path / "metrics.json", tmp_path / "cell")
-    with pytest.raises(Unsound, match=rf"its place is {tmp_path}/metrics\.json;"):
-        read_sealed(Path(moved), tmp_path)
+    with pytest.raises(InvalidResultError, match=rf"its place is {tmp_path}/metrics\.json;"):
+        read_signed(Path(moved), tmp_path)
 
 
 def test_a_place_may_be_behind_a_link(run, tmp_path):
     elsewhere = shutil.move(run.parents[1], tmp_path.parent / f"{tmp_path.name}-disk")
     run.parents[1].symlink_to(elsewhere)
-    assert checked(run, tmp_path)
+    assert verify(run, tmp_path)
 
 
 def test_keys_that_are_numbers_are_sealed_as_text(tmp_path):
-    write_sealed(tmp_path / "record.json", {"by_size": {9: "a", 10: "b"}}, tmp_path)
-    assert read_sealed(tmp_path / "record.json") == {"by_size": {"9": "a", "10": "b"}}
+    write_signed(tmp_path / "record.json", {"by_size": {9: "a", 10: "b"}}, tmp_path)
+    assert read_signed(tmp_path / "record.json") == {"by_size": {"9": "a", "10": "b"}}
 
 
 def test_a_benchmark_may_be_moved_as_a_whole(run, tmp_path):
     other = tmp_path.parent / f"{tmp_path.name}-moved"
     shutil.move(tmp_path, other)
-    assert checked(other / run.relative_to(tmp_path), other).exists()
+    assert verify(other / run.relative_to(tmp_path), other).exists()
 
 
 # Files and their records.
 
 
 def test_a_sound_file_is_returned(run, tmp_path):
-    assert checked(run, tmp_path) == run
+    assert verify(run, tmp_path) == run
 
 
 DAMAGES = {
@@ -168,8 +168,8 @@ def other_run(run, root):
 def test_a_damaged_run_is_refused_in_one_line(run, tmp_path, name):
     damage, reason = DAMAGES[name]
     damage(run, tmp_path)
-    with pytest.raises(Unsound, match=reason) as error:
-        checked(run, tmp_path)
+    with pytest.raises(InvalidResultError, match=reason) as error:
+        verify(run, tmp_path)
     assert str(error.value).startswith(f"{error.value.path}: ")
     assert "\n" not in str(error.value)
     remedy = f"; delete and run again: rm -r {error.value.path}"
@@ -180,15 +180,15 @@ def test_a_cost_is_refused_beside_another_record(run, tmp_path):
     write_cost(run.parent, {"seconds": 1}, root=tmp_path)
     assert read_cost(run.parent, tmp_path)["seconds"] == 1
     write_job(run, tmp_path, b"another run of the same job")
-    with pytest.raises(Unsound, match=r"cost\.json: its job used another version of"):
+    with pytest.raises(InvalidResultError, match=r"cost\.json: its job used another version of"):
         read_cost(run.parent, tmp_path)
 
 
 def test_an_input_that_is_not_here_is_known_by_its_record(run, tmp_path):
     (tmp_path / layout.DATA).unlink()
-    assert checked(run, tmp_path)
+    assert verify(run, tmp_path)
     layout.record_path(tmp_path / layout.DATA).unlink()
-    assert checked(run, tmp_path)
+    assert verify(run, tmp_path)
 
 
 # What to delete.
@@ -215,8 +215,8 @@ def test_what_was_prepared_is_prepared_again_by_who_needs_it(tmp_path):
 
 def test_a_page_ends_with_what_it_was_made_from(run, tmp_path):
     page = tmp_path / "report.html"
-    page.write_text(sealed_page("<p>a -- b</p>\n", [layout.record_path(run)], tmp_path))
-    inputs = hashes([layout.record_path(run)], tmp_path)
+    page.write_text(sign_page("<p>a -- b</p>\n", [layout.record_path(run)], tmp_path))
+    inputs = hash_files([layout.record_path(run)], tmp_path)
     assert read_page(page) == {INPUTS: inputs}
     assert page.read_text().startswith("<p>a -- b</p>\n<!-- ")
 
@@ -234,8 +234,8 @@ def test_a_page_ends_with_what_it_was_made_from(run, tmp_path):
 )
 def test_a_changed_page_is_refused(tmp_path, damage, reason):
     page = tmp_path / "report.html"
-    page.write_text(damage(sealed_page("<p>GA: 9 points</p>\n", [], tmp_path)))
-    with pytest.raises(Unsound, match=rf"report\.html: {reason}"):
+    page.write_text(damage(sign_page("<p>GA: 9 points</p>\n", [], tmp_path)))
+    with pytest.raises(InvalidResultError, match=rf"report\.html: {reason}"):
         read_page(page)
 
 
@@ -246,13 +246,15 @@ def test_a_folder_is_sound_until_one_of_its_files_is_not(tmp_path):
     folder = tmp_path / "figures"
     (folder / "cell").mkdir(parents=True)
     (folder / "cell" / "a.png").write_bytes(b"picture")
-    seal_folder(folder)
+    sign_folder(folder)
     check_folder(folder)
     (folder / "cell" / "a.png").write_bytes(b"another")
-    with pytest.raises(Unsound, match=r"a\.png: its content is not the one that record\.json"):
+    with pytest.raises(
+        InvalidResultError, match=r"a\.png: its content is not the one that record\.json"
+    ):
         check_folder(folder)
     (folder / "cell" / "a.png").unlink()
-    with pytest.raises(Unsound, match=r"a\.png: is missing"):
+    with pytest.raises(InvalidResultError, match=r"a\.png: is missing"):
         check_folder(folder)
 
 
@@ -261,7 +263,7 @@ def test_a_folder_is_sound_until_one_of_its_files_is_not(tmp_path):
 
 def test_a_process_hashes_a_file_once_for_each_size_time_and_inode(tmp_path, monkeypatch):
     hashed = []
-    monkeypatch.setattr(chain, "content_hash", lambda p: hashed.append(p) or content_hash(p))
+    monkeypatch.setattr(provenance, "content_hash", lambda p: hashed.append(p) or content_hash(p))
     path = tmp_path / "model.safetensors"
     path.write_bytes(b"weights")
     assert file_hash(path) == file_hash(path) == content_hash(path)

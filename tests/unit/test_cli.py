@@ -16,9 +16,9 @@ import pytest
 from collateral import __version__
 from collateral.cli import commands, main, stages
 from collateral.contract.plugins import PACKAGE, PARTS
-from collateral.findings.compute import Problem, write_problems
+from collateral.findings.registry import Problem, write_problems
 from collateral.results import layout
-from collateral.results.chain import write_record
+from collateral.results.provenance import write_record
 from collateral.stages import check
 
 COMMAND = "from collateral.cli import main; main()"

@@ -17,8 +17,8 @@ from collateral.plan.jobs.split import SplitJob
 from collateral.plan.jobs.teacher import TeacherJob
 from collateral.plan.jobs.tune import TuneJob
 from collateral.plan.jobs.unlearn import UnlearnJob
-from collateral.results.chain import content_hash, read_sealed, write_record, write_sealed
 from collateral.results.files import write_json
+from collateral.results.provenance import content_hash, read_signed, write_record, write_signed
 
 CELL = "digit_3-50"
 NOT_TRAINING = {"sharing", "weights", "rename"}  # of `base:`
@@ -44,7 +44,7 @@ def finished(tmp_path):
     about = {"name": "digits", "options": {}, "code": data.code, "seen": data.name}
     write(tmp_path, "data.json", about)
     split = {"chosen": chosen, "code": SplitJob(benchmark, cell).code}
-    write_sealed(
+    write_signed(
         tmp_path / CELL / "split.json", {**split, "num_train": 90, "num_forget": 10}, tmp_path
     )
     about = {"seeds": [3], "code": NeighboursJob(benchmark, cell).code}
@@ -72,8 +72,8 @@ def write(root, name, about, inputs=()):
 def changed(root, name, **fields):
     """Write a record again with other fields."""
     path = root / name
-    content = {**read_sealed(path), **fields}
-    write_sealed(path, content, root)
+    content = {**read_signed(path), **fields}
+    write_signed(path, content, root)
 
 
 def test_what_was_run_as_planned_does_not_differ(finished):
@@ -237,8 +237,8 @@ def test_another_list_of_what_to_forget_is_named(finished):
 def test_a_record_without_values_is_of_another_version(finished):
     name = f"{CELL}/seed-3/ft/record.json"
     path = finished / name
-    content = {key: value for key, value in read_sealed(path).items() if key != "params"}
-    write_sealed(path, content, finished)
+    content = {key: value for key, value in read_signed(path).items() if key != "params"}
+    write_signed(path, content, finished)
     found = compare(grid(**TUNED), finished).different
     assert found == {name: ["it cannot be compared: another version wrote it"]}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collateral.config.names import RESERVED, format_varied, is_slug, short, slug
+from collateral.config.names import RESERVED, format_value, format_varied, is_slug, slug
 from collateral.plan import paths
 
 
@@ -63,7 +63,7 @@ def test_every_name_becomes_a_slug_that_stays(name):
     ],
 )
 def test_a_value_is_short_in_a_runs_name(value, text):
-    assert short(value) == text
+    assert format_value(value) == text
 
 
 def test_a_runs_name_tells_what_is_varied_part_by_part():

@@ -2,9 +2,9 @@
 
 import pytest
 
+from collateral.contract.messages import did_you_mean, unknown_name
 from collateral.contract.params import MethodParams
-from collateral.contract.seeds import seed_of
-from collateral.contract.spelling import nearest, unknown
+from collateral.contract.seeds import derive_seed
 
 # Whether an epoch depends on how many there are.
 
@@ -39,23 +39,23 @@ def test_a_schedule_and_a_warm_up_make_a_run_paced(values, is_paced):
     ],
 )
 def test_seeds_never_change(names, seed):
-    assert seed_of(*names) == seed
+    assert derive_seed(*names) == seed
 
 
 def test_a_seed_depends_on_all_names_and_on_their_order():
     seeds = {
-        seed_of("a", "b"),
-        seed_of("b", "a"),
-        seed_of("a"),
-        seed_of("ab"),
-        seed_of("a", "b", 0),
-        seed_of("a", "b", 1),
+        derive_seed("a", "b"),
+        derive_seed("b", "a"),
+        derive_seed("a"),
+        derive_seed("ab"),
+        derive_seed("a", "b", 0),
+        derive_seed("a", "b", 1),
     }
     assert len(seeds) == 6
 
 
 def test_a_seed_fits_numpy_and_torch():
-    seeds = [seed_of("some", index) for index in range(1000)]
+    seeds = [derive_seed("some", index) for index in range(1000)]
     assert all(0 <= seed < 2**63 for seed in seeds)
     assert len(set(seeds)) == 1000
 
@@ -64,18 +64,18 @@ def test_a_seed_fits_numpy_and_torch():
 
 
 def test_the_nearest_spelling_is_offered_whatever_its_case():
-    assert nearest("SalUm", ["ft", "salun"]) == "; did you mean salun?"
-    assert nearest("zzz", ["ft", "salun"]) == ""
-    assert nearest(3, ["digit_3", "30"]) == "; did you mean 30?"
+    assert did_you_mean("SalUm", ["ft", "salun"]) == "; did you mean salun?"
+    assert did_you_mean("zzz", ["ft", "salun"]) == ""
+    assert did_you_mean(3, ["digit_3", "30"]) == "; did you mean 30?"
 
 
 def test_what_is_unknown_is_told_what_is_known():
-    assert unknown("method", "sdd", ["scrub", "ssd"]) == (
+    assert unknown_name("method", "sdd", ["scrub", "ssd"]) == (
         "no method 'sdd'; known: scrub, ssd; did you mean ssd?"
     )
 
 
 def test_a_long_list_is_cut_but_the_nearest_is_found_in_all_of_it():
     known = [f"class_{index}" for index in range(100)]
-    said = unknown("class", "class-99", known)
+    said = unknown_name("class", "class-99", known)
     assert "class_19, ...; did you mean class_99?" in said

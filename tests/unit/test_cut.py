@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from collateral.contract.data import DataOptions
-from collateral.data._cut import cut
+from collateral.data._subset import take_subset
 from collateral.results.dataset import Dataset, Labels
 
 # Every image is one pixel, its position: train 0..7, test 100..103.
@@ -26,14 +26,14 @@ def pixels(images):
 
 
 def test_no_option_keeps_everything():
-    result = cut(SMALL, DataOptions())
+    result = take_subset(SMALL, DataOptions())
     assert pixels(result.train_images) == list(range(8))
     assert result.labels.train.tolist() == TRAIN.tolist()
     assert result.labels.class_names == ("cat", "dog", "owl")
 
 
 def test_classes_are_numbered_in_the_order_in_which_they_are_listed():
-    result = cut(SMALL, DataOptions(classes=("owl", "cat")))
+    result = take_subset(SMALL, DataOptions(classes=("owl", "cat")))
     assert result.labels.class_names == ("owl", "cat")
     assert pixels(result.train_images) == [0, 2, 3, 5, 6, 7]
     assert result.labels.train.tolist() == [1, 0, 0, 1, 0, 1]
@@ -42,39 +42,39 @@ def test_classes_are_numbered_in_the_order_in_which_they_are_listed():
 
 
 def test_a_class_may_be_given_by_its_index():
-    by_index = cut(SMALL, DataOptions(classes=(2, "cat")))
+    by_index = take_subset(SMALL, DataOptions(classes=(2, "cat")))
     assert by_index.labels.class_names == ("owl", "cat")
 
 
 def test_per_class_keeps_the_first_train_examples_in_their_order():
-    result = cut(SMALL, DataOptions(per_class=2))
+    result = take_subset(SMALL, DataOptions(per_class=2))
     assert pixels(result.train_images) == [0, 1, 2, 3, 4, 5]
     assert pixels(result.test_images) == [100, 101, 102, 103]
 
 
 def test_test_per_class_keeps_the_first_test_examples():
-    result = cut(SMALL, DataOptions(test_per_class=1))
+    result = take_subset(SMALL, DataOptions(test_per_class=1))
     assert pixels(result.train_images) == list(range(8))
     assert pixels(result.test_images) == [100, 101, 102]
 
 
 def test_per_class_counts_only_the_classes_that_stay():
-    result = cut(SMALL, DataOptions(classes=("owl", "cat"), per_class=3))
+    result = take_subset(SMALL, DataOptions(classes=("owl", "cat"), per_class=3))
     assert pixels(result.train_images) == [0, 2, 3, 5, 6, 7]
 
 
 def test_a_normalisation_of_ones_own_replaces_the_data_sets():
-    result = cut(SMALL, DataOptions(mean=(0.5,), std=(0.125,)))
+    result = take_subset(SMALL, DataOptions(mean=(0.5,), std=(0.125,)))
     assert (result.mean, result.std) == ((0.5,), (0.125,))
 
 
 def test_a_normalisation_has_a_number_for_each_channel():
     with pytest.raises(ValueError, match=r"data\.mean: 3 numbers for 1 channels"):
-        cut(SMALL, DataOptions(mean=(0.5,) * 3, std=(0.5,) * 3))
+        take_subset(SMALL, DataOptions(mean=(0.5,) * 3, std=(0.5,) * 3))
 
 
 def test_statistics_and_augmentation_stay():
-    result = cut(SMALL, DataOptions(classes=("owl", "cat"), per_class=1))
+    result = take_subset(SMALL, DataOptions(classes=("owl", "cat"), per_class=1))
     assert (result.mean, result.std, result.padding, result.flip) == ((0.25,), (0.5,), 2, True)
 
 
@@ -91,14 +91,14 @@ def test_statistics_and_augmentation_stay():
 )
 def test_what_cannot_be_kept_is_named(options, message):
     with pytest.raises(ValueError, match=message):
-        cut(SMALL, DataOptions.model_validate(options))
+        take_subset(SMALL, DataOptions.model_validate(options))
 
 
 def test_classes_without_any_test_example_are_refused():
     untested = Labels(TRAIN, np.zeros(4, dtype=np.int64), ("cat", "dog", "owl"))
     dataset = Dataset(SMALL.train_images, SMALL.test_images, untested, (0.0,), (1.0,))
     with pytest.raises(ValueError, match=r"data.classes: .*no test example"):
-        cut(dataset, DataOptions(classes=("dog", "owl")))
+        take_subset(dataset, DataOptions(classes=("dog", "owl")))
 
 
 def test_yaml_booleans_are_not_taken_for_classes():

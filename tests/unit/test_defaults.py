@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from collateral.contract.plugins import METHOD, params_class
-from collateral.contract.published import Between, in_words
+from collateral.contract.published import Between, format_values
 from collateral.contract.tried import tried
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +98,7 @@ def published() -> Iterator[list[str]]:
     of: dict[tuple[str, str], list[str]] = {}
     for name in METHOD.names():
         for source, said in params_class(name).published.items():
-            of.setdefault((source, in_words(said)), []).append(f"`{name}`")
+            of.setdefault((source, format_values(said)), []).append(f"`{name}`")
     for (source, said), names in of.items():
         yield [", ".join(names), source, said]
 
@@ -106,7 +106,7 @@ def published() -> Iterator[list[str]]:
 def ours() -> Iterator[list[str]]:
     for name, fields in OURS.items():
         shown = {field: "null" if value is None else value for field, value in fields.items()}
-        yield [f"`{name}`", in_words(shown)]
+        yield [f"`{name}`", format_values(shown)]
 
 
 def audited() -> Iterator[list[str]]:

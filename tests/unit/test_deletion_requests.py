@@ -12,14 +12,13 @@ from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
-from collateral.contract.columns import FILE
-from collateral.contract.data import DatasetSize
+from collateral.contract.data import FILE, DatasetSize
 from collateral.contract.plugins import DATA
 from collateral.data import arrays, folder
-from collateral.data._cut import cut
-from collateral.data._facts import size_of
-from collateral.data._forget import choose
-from collateral.data._reading.listing import known_tree
+from collateral.data._forget import choose_forget_set
+from collateral.data._metadata import find_size
+from collateral.data._readers.image_folder import known_tree
+from collateral.data._subset import take_subset
 from collateral.data.forget import files, where
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.preflight import check_plan
@@ -177,7 +176,7 @@ def test_a_column_and_a_value_that_are_not_there_are_named(given, key, said):
 
 def test_forgetting_everything_is_refused():
     with pytest.raises(ValueError, match="all 6 train examples, none is retained"):
-        choose(LABELS, "where", {"column": "subject", "is": [5, 17, 23]})
+        choose_forget_set(LABELS, "where", {"column": "subject", "is": [5, 17, 23]})
 
 
 def write_arrays(path, **more):
@@ -207,15 +206,15 @@ def test_further_arrays_of_an_npz_are_columns(tmp_path):
         "subject": LABELS.columns["subject"].tolist(),
         "site": list("aabbcc"),
     }
-    assert size_of("arrays", given).columns() == {n: c.tolist() for n, c in columns.items()}
+    assert find_size("arrays", given).columns() == {n: c.tolist() for n, c in columns.items()}
 
 
 def test_columns_are_cut_with_the_examples(tmp_path):
     given = write_arrays(tmp_path / "own.npz", subject=LABELS.columns["subject"])
     given = given.model_copy(update={"classes": (1, 0), "per_class": 2})
-    kept = cut(arrays.load(given), given).labels
+    kept = take_subset(arrays.load(given), given).labels
     assert kept.columns["subject"].tolist() == [17, 23, 17, 5]
-    assert size_of("arrays", given).columns() == {"subject": [17, 23, 17, 5]}
+    assert find_size("arrays", given).columns() == {"subject": [17, 23, 17, 5]}
 
 
 # Before any job.
@@ -368,4 +367,6 @@ def test_a_data_set_outside_the_repository_tells_as_much_before_any_job(tmp_path
         assert job.user_files == ["own.txt"]
         assert job.code.endswith(" as it is")
         labels = DATA.load("squares").load(DATA.load("squares").Options()).labels
-        assert choose(labels, "where", {"column": "subject", "is": [17]})[0].tolist() == [0, 1]
+        assert choose_forget_set(labels, "where", {"column": "subject", "is": [17]})[
+            0
+        ].tolist() == [0, 1]

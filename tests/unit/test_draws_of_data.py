@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from collateral.data._reading.share import drawn
+from collateral.data._readers.share import drawn
 from image_files import write_image
 
-from collateral.data._reading.listing import tree_of
+from collateral.data._readers.image_folder import index_folder
 from collateral.data.forget import class_part, classes_part, random_part
 from collateral.results.dataset import Labels
 
@@ -21,7 +21,7 @@ def draw_test_files(folder, seed):
     for label in "ab":
         for place in range(12):
             write_image(folder / label / f"{place}.png")
-    return [file.path for file in tree_of(folder, 0.4, seed).test]
+    return [file.path for file in index_folder(folder, 0.4, seed).test]
 
 
 def forgotten(kind, **params):

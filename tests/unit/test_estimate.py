@@ -14,8 +14,8 @@ from collateral.cli import main
 from collateral.config.load import load, read
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import MODEL, add_plugins
-from collateral.contract.work import Sizes, Work, training
-from collateral.models._facts import facts_of
+from collateral.contract.work import Sizes, Work, training_work
+from collateral.models._metadata import find_metadata
 from collateral.plan.estimate import (
     PRESENTING_SECONDS,
     SHARED_SECONDS,
@@ -157,9 +157,9 @@ def test_a_method_of_ones_own_is_taken_to_pass_over_all_that_it_touches():
         touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
 
     sizes = Sizes(retain=70, forget=30, classes=10, pixels=64, weights=1000)
-    assert Params().unlearn_work(sizes) == training(3 * 70)
-    assert Both().unlearn_work(sizes) == training(3 * 100)
-    assert Both().prepare_work(sizes) == training(100)
+    assert Params().unlearn_work(sizes) == training_work(3 * 70)
+    assert Both().unlearn_work(sizes) == training_work(3 * 100)
+    assert Both().prepare_work(sizes) == training_work(100)
     assert Both().prepared_numbers(sizes) == 1000
 
 
@@ -349,7 +349,7 @@ def test_a_model_of_ones_own_is_taken_for_a_large_one(tmp_path):
     (tmp_path / "models/resnet_wide.py").write_text("def build(name, info): ...")
     with forgotten_after():
         add_plugins([tmp_path])
-        assert facts_of("resnet_wide", IMAGES) == facts_of("resnet56", IMAGES)
+        assert find_metadata("resnet_wide", IMAGES) == find_metadata("resnet56", IMAGES)
         assert A100.of("resnet_wide", IMAGES).training == A100.of("resnet56", IMAGES).training
 
 
@@ -360,12 +360,14 @@ def test_a_model_of_ones_own_may_say_its_work(tmp_path):
     )
     with forgotten_after():
         add_plugins([tmp_path])
-        assert facts_of("says_work", IMAGES).multiply_adds == 1_000
-        assert facts_of("says_work", IMAGES).numbers == facts_of("resnet56", IMAGES).numbers
+        assert find_metadata("says_work", IMAGES).multiply_adds == 1_000
+        assert (
+            find_metadata("says_work", IMAGES).numbers == find_metadata("resnet56", IMAGES).numbers
+        )
 
 
 def test_the_work_of_a_model_of_timm_grows_with_its_images():
-    small, large = (facts_of("timm/resnet18", (side, side, 3)) for side in (32, 64))
+    small, large = (find_metadata("timm/resnet18", (side, side, 3)) for side in (32, 64))
     assert large.multiply_adds == pytest.approx(4 * small.multiply_adds, rel=1e-6)
     rates = Rates("a", False, "", (Rate("resnet56", IMAGES, 100.0, 400.0),))
     few, many = (rates.of("timm/resnet18", (side, side, 3)).training for side in (64, 32))

@@ -9,8 +9,8 @@ from plug_ins import forgotten_after
 from collateral.cli import main
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.plots.plot import Panel, Plot
-from collateral.results.chain import read_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+from collateral.results.provenance import read_signed
 
 CELL = "digit_3-50"
 PLAN = BenchmarkPlan(RUNS)
@@ -81,9 +81,9 @@ def test_the_sweeps_of_the_plan_and_tracked_epochs_are_drawn_in_their_cell(stage
 
 def test_a_second_run_writes_the_same_bytes(stage):
     one, two = (stage(full_cell(runs=("ga", "original")), out=out) for out in ("one", "two"))
-    names = read_sealed(one / "record.json")["files"]
+    names = read_signed(one / "record.json")["files"]
     assert len(names) == 6
-    assert read_sealed(one / "record.json") == read_sealed(two / "record.json")
+    assert read_signed(one / "record.json") == read_signed(two / "record.json")
     for name in names:
         assert (one / name).read_bytes() == (two / name).read_bytes()
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from fake_cell import FakeCell, FakeRun
 
-from collateral.findings._shared.statistics import half_width
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.statistics import interval_half_width
 from collateral.findings.classes.numbers import class_accuracy, kept_classes, slope
+from collateral.findings.metric_index import find_metric
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -104,9 +104,11 @@ def test_without_two_places_there_is_no_slope(x, y):
 def test_the_interval_is_students():
     # t of 2 degrees of freedom: 4.302653.
     expected = 4.302653 / math.sqrt(3)
-    assert half_width(np.array([1.0, 2.0, 3.0])) == pytest.approx(expected, rel=1e-6)
-    assert half_width(np.array([1.0, math.nan, 2.0, 3.0])) == half_width(np.array([1.0, 2.0, 3.0]))
-    assert math.isnan(half_width(np.array([1.0, math.nan])))
+    assert interval_half_width(np.array([1.0, 2.0, 3.0])) == pytest.approx(expected, rel=1e-6)
+    assert interval_half_width(np.array([1.0, math.nan, 2.0, 3.0])) == interval_half_width(
+        np.array([1.0, 2.0, 3.0])
+    )
+    assert math.isnan(interval_half_width(np.array([1.0, math.nan])))
 
 
 def test_each_kept_class_has_its_similarity_to_the_deleted_one(found):
@@ -178,7 +180,7 @@ def test_the_catalogue_knows_the_numbers_by_class(found):
     names = [key[2] for key in found if key[2].startswith("class")]
     # By seed two similarities and three drops; of three classes the noise; the slope and its ends.
     assert len(names) == 2 * (2 + 3) + 3 + 3
-    assert {metric_of(name).unit for name in names} == {"points", "cosine", "points per 0.1"}
+    assert {find_metric(name).unit for name in names} == {"points", "cosine", "points per 0.1"}
 
 
 def test_where_several_classes_are_deleted_the_rest_is_compared(tmp_path):

@@ -12,7 +12,7 @@ from fake_cell import FakeCell, FakeRun, Numbers
 from plug_ins import forgotten_after
 
 from collateral.contract.plugins import FINDING, add_plugins
-from collateral.findings.compute import cell_numbers, in_order, read_problems, write_problems
+from collateral.findings.registry import cell_numbers, in_order, read_problems, write_problems
 from collateral.findings.verdict import VERDICTS
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
@@ -301,7 +301,7 @@ def write_finding(folder: Path, name: str, numbers: str, after: tuple[str, ...] 
     place = folder / "findings" / name
     place.mkdir(parents=True)
     (place / "__init__.py").write_text(QUESTION.format(name=name, after=after))
-    head = "from collateral.contract.rows import Row\n"
+    head = "from collateral.contract.metrics import Row\n"
     (place / "numbers.py").write_text(f"{head}def numbers(cell):\n    {numbers}\n")
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from fake_epochs import BASE, FIRST, LOST, SECOND, cell
 
-from collateral.findings.compute import cell_numbers, having
 from collateral.findings.membership import numbers as module
-from collateral.results.kept import Kept
+from collateral.findings.registry import cell_numbers, with_part
+from collateral.results.row_cache import RowCache
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_an_epoch_that_diverged_is_undefined_and_those_before_are_not(tmp_path):
 def test_scores_of_epochs_are_kept_until_the_run_changes(tmp_path, monkeypatch):
     """Numbers of single runs are not computed again."""
     made = cell(BASE, FIRST).write(tmp_path, tracked=("ft",))
-    kept = Kept(made, dict.fromkeys(having("numbers"), "code"))
+    kept = RowCache(made, dict.fromkeys(with_part("numbers"), "code"))
     first, _ = cell_numbers(made, kept)
     monkeypatch.setattr(module, "mia", lambda *_: pytest.fail("computed again"))
     again, problems = cell_numbers(cell(BASE, FIRST).write(tmp_path, tracked=("ft",)), kept)

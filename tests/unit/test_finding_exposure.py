@@ -10,7 +10,8 @@ from scipy.stats import norm
 from sealing import seal
 from table_reading import texts_of
 
-from collateral.findings.exposure.numbers import (
+from collateral.findings.locality.numbers import numbers as locality
+from collateral.findings.ulira.numbers import (
     POOLED,
     Law,
     auc,
@@ -21,9 +22,8 @@ from collateral.findings.exposure.numbers import (
     pooled_tpr,
     sure,
 )
-from collateral.findings.exposure.plots import plots
-from collateral.findings.exposure.views import tables, words
-from collateral.findings.locality.numbers import numbers as locality
+from collateral.findings.ulira.plots import plots
+from collateral.findings.ulira.views import tables, words
 from collateral.plots.plot import fit_x
 from collateral.results import layout
 from collateral.results.dataset import Labels
@@ -34,7 +34,7 @@ from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split
 from collateral.results.table import COLUMNS, write_cell
-from collateral.results.table import read as read_table
+from collateral.results.table import read_tables as read_table
 
 MODELS, EXAMPLES = 16, 400
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import linregress, spearmanr
 
 from collateral.findings._shared.inference.examples import Resamples, percentiles
-from collateral.findings.localization.numbers import nearest_means
-from collateral.findings.localization.strength import (
+from collateral.findings.localization.association import (
     NUM_SUMS,
     STATISTICS,
     Ground,
@@ -17,6 +16,7 @@ from collateral.findings.localization.strength import (
     over_seeds,
     tenths_of,
 )
+from collateral.findings.localization.numbers import nearest_means
 from collateral.findings.near import most_similar
 
 RNG = np.random.default_rng(0)

@@ -9,8 +9,8 @@ from fake_results import FakeCell as FakeTable
 from fake_results import read_cell
 from table_reading import texts_of
 
-from collateral.findings.margins.numbers import Margins, divergence, halves, margins
-from collateral.findings.margins.views import tables
+from collateral.findings.klom.numbers import Margins, divergence, halves, margins
+from collateral.findings.klom.views import tables
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from collateral.contract.attacks import ATTACKS, MIA, score_of
+from collateral.contract.metrics import ATTACKS, MIA, score_name
 from collateral.findings.membership import LOOKS_AT, SCORES
 from collateral.findings.membership.numbers import (
     FEATURES,
@@ -73,8 +73,8 @@ def test_features_come_from_the_right_part_of_the_outputs():
 
 def test_every_attack_looks_at_something_and_says_at_what():
     assert [*FEATURES] == [*LOOKS_AT] == [*ATTACKS]
-    assert [*SCORES] == [score_of(attack) for attack in ATTACKS]
-    assert SCORES[score_of(MIA)].label == "MIA"
+    assert [*SCORES] == [score_name(attack) for attack in ATTACKS]
+    assert SCORES[score_name(MIA)].label == "MIA"
 
 
 def test_the_boundary_of_mirrored_groups_is_in_their_middle():

@@ -15,7 +15,7 @@ from collateral.findings.probe.plots import plots
 from collateral.findings.probe.views import chance, tables, words
 from collateral.results import layout
 from collateral.results.experiments import Probe
-from collateral.results.files import Unsound
+from collateral.results.files import InvalidResultError
 
 ALL = ("relearn", "residual", "zrf")
 PLAIN = Wrong(forget=(0, 0), near=(0, 0), far=(0, 0), test=(0, 0))
@@ -140,7 +140,7 @@ def test_a_file_that_is_not_what_its_record_says_is_refused(tmp_path):
     assert cell.probe(1).row("ft") == 1
     assert {path.parent.parent.name for path in cell.records()} >= {"probe"}
     write_probes(tmp_path, residual_share=np.zeros((2, FORGET), np.float32))
-    with pytest.raises(Unsound, match=r"probe\.npz: its content is not the one"):
+    with pytest.raises(InvalidResultError, match=r"probe\.npz: its content is not the one"):
         cell.probe(1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from fake_epochs import BASE, FIRST, LOST, SECOND, cell, model
 from sealing import seal
 
-from collateral.findings.compute import cell_numbers
+from collateral.findings.registry import cell_numbers
 from collateral.findings.trajectory.numbers import Course, place
 from collateral.results.files import read_json, write_json
 

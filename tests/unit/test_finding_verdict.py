@@ -9,13 +9,13 @@ import pytest
 from counted_cell import FORGET, NEAR, Wrong, counted, table_of
 from scipy.stats import ttest_1samp
 
-from collateral.contract.rows import Row
-from collateral.findings._shared.compare import chance
+from collateral.contract.metrics import Row
+from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.inference.equivalence import margin_of
 from collateral.findings.verdict import VERDICTS
-from collateral.findings.verdict.deciding import decide
 from collateral.findings.verdict.numbers import MEASURES, Held
 from collateral.findings.verdict.picture import AREA, LEAST_AREA, limits, points
+from collateral.findings.verdict.rule import decide
 from collateral.findings.verdict.sentences import SENTENCES, find_verdict, find_verdicts
 from collateral.findings.verdict.views import tables, words
 
@@ -85,7 +85,7 @@ def test_a_skipped_method_has_no_numbers_no_verdict_and_no_part_in_the_family(tm
     alone = table_of(tmp_path / "without", others)
     assert (find_verdict(made, "msg"), find_verdict(made, "ft")) == ("", "unlike Retrain")
     assert np.isnan(made.values("msg", "ua")).all()
-    assert made.trouble("msg") == "skipped (5 of 5 seeds)"
+    assert made.failure_summary("msg") == "skipped (5 of 5 seeds)"
     p = "difference_p"
     assert made.number("ft", p, at="ua") == alone.number("ft", p, at="ua") > 0
     assert "msg" in made.labels and len(list(find_verdicts(made))) == 1
@@ -319,7 +319,7 @@ def test_the_box_is_of_ua_alone_where_mia_is_not_known(cell):
     key = ("retrain", "floor", "", "mia")
     floors = {name: value for name, value in cell._overall.items() if name != key}
     found = points(replace(cell, _overall=floors))["floor_error"].iloc[0]
-    assert found == pytest.approx(100 * chance(cell, "ua"))
+    assert found == pytest.approx(100 * noise_floor(cell, "ua"))
 
 
 def test_a_box_of_no_size_has_sides_that_can_be_seen(tmp_path):

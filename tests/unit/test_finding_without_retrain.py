@@ -14,7 +14,13 @@ from sealing import seal
 
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.checks import GATES, NEED_RETRAIN, gates_of
-from collateral.findings.compute import WITHOUT_RETRAIN, cell_numbers, having, left_out, make_tables
+from collateral.findings.registry import (
+    WITHOUT_RETRAIN,
+    cell_numbers,
+    excluded_findings,
+    make_tables,
+    with_part,
+)
 from collateral.findings.without_retrain.numbers import class_means, divergence
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
@@ -76,13 +82,13 @@ def test_what_would_need_retrain_is_not_computed_and_the_log_says_so(tmp_path, c
 
 
 def test_findings_are_left_out_for_one_of_both_references_alone():
-    assert left_out("retrain") == []
-    assert {*left_out("original")} >= NEEDING
-    assert "without_retrain" not in having("numbers")
-    assert "without_retrain" in having("numbers", "original")
+    assert excluded_findings("retrain") == []
+    assert {*excluded_findings("original")} >= NEEDING
+    assert "without_retrain" not in with_part("numbers")
+    assert "without_retrain" in with_part("numbers", "original")
     both = {"accuracy", "membership", "locality", "costs", "forget_set", "gates", "reported"}
     for reference in ("retrain", "original"):
-        assert both <= {*having("numbers", reference)}
+        assert both <= {*with_part("numbers", reference)}
 
 
 def test_a_finding_after_one_that_is_left_out_is_left_out_too(tmp_path):
@@ -91,8 +97,10 @@ def test_a_finding_after_one_that_is_left_out_is_left_out_too(tmp_path):
         files = {"__init__.py": init, "numbers.py": "def numbers(cell):\n    return ()\n"}
         write_files(tmp_path, {f"findings/later/{name}": text for name, text in files.items()})
         add_plugins([tmp_path])
-        assert "later" in having("numbers")
-        assert "later" in left_out("original") and "later" not in having("numbers", "original")
+        assert "later" in with_part("numbers")
+        assert "later" in excluded_findings("original") and "later" not in with_part(
+            "numbers", "original"
+        )
 
 
 def test_who_asks_for_retrain_all_the_same_is_told_that_there_is_none(tmp_path):

@@ -21,7 +21,7 @@ FILES = {
     "contract/__init__.py": "",
     "contract/plugins.py": 'SHIPPED, STAGE = "paper", None\nshipped_folder = lambda: None\n',
     "contract/seeds.py": "FIRST = 7\n",
-    "contract/spelling.py": "near = 2\n",
+    "contract/messages.py": "near = 2\n",
     "methods/__init__.py": "",
     "methods/mine/params.py": "from collateral.config.limits import LIMIT\n\nEPOCHS = LIMIT\n",
     "methods/mine/method.py": "from collateral.methods.mine.params import EPOCHS\n\nN = EPOCHS\n",
@@ -41,7 +41,7 @@ write = lambda x: x + DEPTH + FIRST
 from typing import TYPE_CHECKING
 
 from collateral.config.limits import LIMIT
-from collateral.contract.spelling import near
+from collateral.contract.messages import near
 from collateral.results.files import write
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def test_what_runs_counts(package, name, old, new):
     [
         ("results/unused.py", "X = 1", "X = 2"),
         ("config/limits.py", "LIMIT = 3", "LIMIT = 4"),
-        ("contract/spelling.py", "near = 2", "near = 3"),
+        ("contract/messages.py", "near = 2", "near = 3"),
         ("methods/mine/params.py", "EPOCHS = LIMIT", "EPOCHS = 2 * LIMIT"),
     ],
     ids=["imported for types alone", "config", "bookkeeping", "params"],
@@ -303,7 +303,7 @@ def test_algorithms_of_the_contract_count():
 TRAINING = ("data", "split", "train", "teacher", "tune", "unlearn", "support_size")
 TRAINING += ("shadow", "expose", "neighbours", "pictures", "probe", "given")
 # Where the order, the place, the labels and the digits of what is shown are set.
-PRESENTING = ("findings/*/__init__.py", "findings/catalogue.py", "contract/metrics.py")
+PRESENTING = ("findings/*/__init__.py", "findings/metric_index.py", "contract/metrics.py")
 
 
 def test_how_numbers_are_shown_counts_for_nothing_that_trains(tmp_path):

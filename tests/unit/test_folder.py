@@ -8,12 +8,12 @@ import pytest
 from image_files import HOSTILE, picture, write_folder, write_image
 from PIL import Image
 
-from collateral.contract.columns import FILE
+from collateral.contract.data import FILE
 from collateral.data import folder
-from collateral.data._cut import cut
-from collateral.data._facts import inputs_of, known_classes, size_of, state_of
-from collateral.data._reading.listing import known_tree
-from collateral.data._reading.walking import SUFFIXES, SUFFIXES_OF
+from collateral.data._metadata import find_class_names, find_input_files, find_size, hash_user_files
+from collateral.data._readers.image_folder import known_tree
+from collateral.data._readers.walking import SUFFIXES, SUFFIXES_OF
+from collateral.data._subset import take_subset
 from collateral.results.dataset import Labels
 
 
@@ -176,7 +176,7 @@ def test_grey_files_make_grey_images(tmp_path):
     data = load(tmp_path)
     assert data.train_images.shape[3] == 1
     assert (data.train_images[0, :, :, 0] == picture(1, 8, 8, 1)).all()
-    assert size_of("folder", options(tmp_path)).shape == (8, 8, 1)
+    assert find_size("folder", options(tmp_path)).shape == (8, 8, 1)
     assert data.train_images.flags.c_contiguous
     assert len(data.mean) == 1
 
@@ -261,7 +261,7 @@ def test_a_picture_above_what_pillow_reads_is_named_with_a_remedy(tmp_path):
     write_folder(tmp_path)
     write_huge(tmp_path / "train/cat/huge.png")
     given = options(tmp_path)
-    assert size_of("folder", given).num_train == 9  # the plan looks at it as well
+    assert find_size("folder", given).num_train == 9  # the plan looks at it as well
     with pytest.raises(ValueError, match="1 of 13 images cannot be read: ") as error:
         load(tmp_path)
     assert "'train/cat/huge.png' (above 178 megapixels, Pillow's limit; make it" in str(error.value)
@@ -374,8 +374,8 @@ def test_a_name_that_is_no_text_is_refused(tmp_path):
 
 def test_classes_are_known_by_their_folders(tmp_path):
     write_folder(tmp_path, ("dog", "cat"))
-    assert known_classes("folder", options(tmp_path)) == ("cat", "dog")
-    assert known_classes("folder", options(tmp_path / "nowhere")) is None
+    assert find_class_names("folder", options(tmp_path)) == ("cat", "dog")
+    assert find_class_names("folder", options(tmp_path / "nowhere")) is None
 
 
 @pytest.mark.parametrize(
@@ -384,7 +384,7 @@ def test_classes_are_known_by_their_folders(tmp_path):
 def test_size_and_files_are_known_without_an_image(tmp_path, more):
     write_folder(tmp_path, ("cat", "dog", "owl"))
     given = options(tmp_path, **more)
-    size, data = size_of("folder", given), cut(folder.load(given), given)
+    size, data = find_size("folder", given), take_subset(folder.load(given), given)
     counts = [np.bincount(labels).tolist() for labels in (data.labels.train, data.labels.test)]
     assert [list(size.train), list(size.test)] == counts
     assert (size.class_names, size.shape) == (data.labels.class_names, data.train_images.shape[1:])
@@ -393,7 +393,7 @@ def test_size_and_files_are_known_without_an_image(tmp_path, more):
 
 def test_a_file_more_another_size_another_name_and_another_time_are_another_state(tmp_path):
     write_folder(tmp_path)
-    states = [state_of("folder", options(tmp_path))]
+    states = [hash_user_files("folder", options(tmp_path))]
     changes = [
         lambda: write_image(tmp_path / "train/cat/new.png"),
         lambda: write_image(tmp_path / "train/cat/new.png", height=30),
@@ -403,14 +403,14 @@ def test_a_file_more_another_size_another_name_and_another_time_are_another_stat
     for change in changes:
         change()
         relist()
-        states.append(state_of("folder", options(tmp_path)))
+        states.append(hash_user_files("folder", options(tmp_path)))
     assert len({*states}) == 5
     relist()
-    assert state_of("folder", options(tmp_path)) == states[-1]
+    assert hash_user_files("folder", options(tmp_path)) == states[-1]
 
 
 def test_no_file_of_a_folder_is_an_input_whose_name_snakemake_would_read(tmp_path):
     write_folder(tmp_path, ("cat", "<script>"))
-    assert inputs_of("folder", options(tmp_path)) == []
-    assert len(state_of("folder", options(tmp_path))) == 16
-    assert state_of("folder", options(tmp_path / "nowhere")) == ""
+    assert find_input_files("folder", options(tmp_path)) == []
+    assert len(hash_user_files("folder", options(tmp_path))) == 16
+    assert hash_user_files("folder", options(tmp_path / "nowhere")) == ""

@@ -10,11 +10,11 @@ from small_grid import grid
 
 from collateral.cli import main
 from collateral.config.errors import ConfigError
-from collateral.contract.columns import FILE
+from collateral.contract.data import FILE
 from collateral.data import folder
-from collateral.data._facts import size_of, state_of
-from collateral.data._reading.listing import known_tree
-from collateral.data._reading.test_set import GroupDraw
+from collateral.data._metadata import find_size, hash_user_files
+from collateral.data._readers.image_folder import known_tree
+from collateral.data._readers.test_set import GroupDraw
 from collateral.plan.preflight import check_plan
 from collateral.results.dataset import Labels
 
@@ -75,7 +75,7 @@ def test_columns_of_the_table_are_those_of_train_and_test_examples(tmp_path, del
     for part in (labels.columns, labels.test_columns):
         assert [*part] == [FILE, "subject"]
         assert [subject_of(file) for file in part[FILE]] == part["subject"].tolist()
-    assert size_of("folder", given).columns()["subject"] == labels.columns["subject"].tolist()
+    assert find_size("folder", given).columns()["subject"] == labels.columns["subject"].tolist()
 
 
 def test_columns_stay_with_their_pictures_where_some_are_left_out(root):
@@ -88,14 +88,14 @@ def test_columns_stay_with_their_pictures_where_some_are_left_out(root):
 
 def test_another_value_in_the_table_is_another_state(root):
     given = options(root, test_share=0.2)
-    before = state_of("folder", given)
+    before = hash_user_files("folder", given)
     table = root.parent / "people.csv"
     table.write_text(table.read_text(encoding="utf-8-sig").replace(",x", ",z"))
     known_tree.cache_clear()
-    assert state_of("folder", given) != before
+    assert hash_user_files("folder", given) != before
     table.write_text("\n\n" + table.read_text().replace(",z", " , x "))  # as it was, but for spaces
     known_tree.cache_clear()
-    assert state_of("folder", given) == before
+    assert hash_user_files("folder", given) == before
 
 
 def test_a_table_in_the_folder_is_not_said_to_be_left_out(root, capsys):
@@ -285,11 +285,11 @@ def test_a_list_is_the_test_set_and_all_others_are_trained_on(root, tmp_path):
 def test_the_last_train_image_on_the_list_is_another_state(root, tmp_path):
     (tmp_path / "unseen.txt").write_text("dog/9.png\n")
     given = options(root, test_path=tmp_path / "unseen.txt")
-    before = state_of("folder", given)
+    before = hash_user_files("folder", given)
     # Train and test images, one after the other, are the same files in the same order.
     (tmp_path / "unseen.txt").write_text("dog/8.png\ndog/9.png\n")
     known_tree.cache_clear()
-    assert state_of("folder", given) != before
+    assert hash_user_files("folder", given) != before
 
 
 def test_a_folder_elsewhere_is_the_test_set(root, tmp_path):

@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from collateral.config.errors import ConfigError, key_of
+from collateral.config.errors import ConfigError, format_key
 from collateral.config.load import load
 from collateral.config.yaml import parse
 from collateral.contract.plugins import DATA, FORGET, METHOD, MODEL
@@ -224,7 +224,7 @@ def outcome(raw: Any) -> str:
         assert planned(load(raw)) > 5
     except ConfigError as error:
         written = map(str, raw) if isinstance(raw, dict) else ()
-        tops = tuple(key_of([key]) for key in ("config", "benchmarks", "plugins", *written))
+        tops = tuple(format_key([key]) for key in ("config", "benchmarks", "plugins", *written))
         for line in lines_of(error):
             assert line.startswith(tops) and ": " in line, line
         return "refused"

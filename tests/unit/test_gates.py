@@ -19,7 +19,7 @@ from collateral.plan import paths
 from collateral.plan.gates import last_lines
 from collateral.results import layout
 from collateral.results.dataset import Labels
-from collateral.results.files import Unsound
+from collateral.results.files import InvalidResultError
 from collateral.results.gates import Gate, read_gates, write_gates
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -489,7 +489,7 @@ def test_gates_that_were_edited_are_not_believed_at_the_end_of_a_run(project):
 def test_gates_that_cannot_be_read_are_named_and_stop_nothing(project, text):
     path = project / paths.GATES.format(benchmark="b")
     path.write_text(text)
-    with pytest.raises(Unsound, match=r"gates\.json: broken"):
+    with pytest.raises(InvalidResultError, match=r"gates\.json: broken"):
         read_gates(path)
     gathered(project / "results" / "good", changed("exact_copies", 1))
     broken, red, _ = last_lines(["b", "good"])

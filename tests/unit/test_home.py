@@ -7,7 +7,7 @@ import pytest
 
 import collateral
 from collateral.cli import main
-from collateral.plan import conda, home
+from collateral.plan import conda, install_paths
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,14 +20,14 @@ def test_in_a_checkout_it_is_the_one_at_the_top(capsys):
 
 def test_in_an_installed_package_it_is_the_one_inside(capsys, tmp_path, monkeypatch):
     (tmp_path / "Snakefile").touch()
-    monkeypatch.setattr(home, "SHIPPED", tmp_path)
+    monkeypatch.setattr(install_paths, "SHIPPED", tmp_path)
     main(["where"])
     assert capsys.readouterr().out.strip() == str(tmp_path / "Snakefile")
 
 
 def test_where_there_is_none_the_remedy_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(home, "SHIPPED", tmp_path / "one")
-    monkeypatch.setattr(home, "CHECKOUT", tmp_path / "two")
+    monkeypatch.setattr(install_paths, "SHIPPED", tmp_path / "one")
+    monkeypatch.setattr(install_paths, "CHECKOUT", tmp_path / "two")
     with pytest.raises(SystemExit, match=r"collateral where: no Snakefile in .*/one or .*/two"):
         main(["where"])
 
@@ -37,13 +37,13 @@ def test_conda_gets_the_checkout_or_else_the_same_release(monkeypatch):
         monkeypatch.setenv(variable, "before")
     conda.name_package(ROOT)
     assert os.environ[conda.CHECKOUT] == str(ROOT)
-    conda.name_package(home.SHIPPED)
+    conda.name_package(install_paths.SHIPPED)
     assert os.environ[conda.CHECKOUT] == ""
     assert os.environ[conda.VERSION] == collateral.__version__
 
 
 def test_the_config_of_the_working_folder_comes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert home.default_config() == str(ROOT / "config.yaml")
+    assert install_paths.default_config() == str(ROOT / "config.yaml")
     (tmp_path / "config.yaml").touch()
-    assert home.default_config() == "config.yaml"
+    assert install_paths.default_config() == "config.yaml"

@@ -9,12 +9,12 @@ from page_reading import Links, report
 from PIL import Image
 
 from collateral.cli import main
-from collateral.findings.compute import Problem, write_problems
+from collateral.findings.registry import Problem, write_problems
 from collateral.report.index import list_pages
 from collateral.results import layout
-from collateral.results.chain import seal_folder, write_sealed
 from collateral.results.files import write_json
 from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.provenance import sign_folder, write_signed
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def write_glance(results: Path, *names: str) -> None:
     """Write what the index reads of benchmarks, one cell each."""
     for name in names:
         glance = {"cells": [["cell", "A cell", f"It is {name}."]], "problems": []}
-        write_sealed(results / name / layout.GLANCE, glance, results / name)
+        write_signed(results / name / layout.GLANCE, glance, results / name)
 
 
 def index_of(results: Path, *options: str) -> str:
@@ -118,7 +118,7 @@ def test_the_theory_is_at_the_end(results):
     Image.new("L", (4, 3)).save(theory / "figures" / "synthetic.png")
     write_json(theory / "figures" / "captions.json", {"synthetic": "A caption."})
     (theory / "checks.csv").write_text("identity,error,holds\nprop 3.1,1.23456e-12,True\n")
-    seal_folder(theory)
+    sign_folder(theory)
     page = index_of(results, "--first", "digits", "--theory", str(theory))
     _, _, after = page.partition('<section id="theory">')
     assert "A caption." in after

@@ -10,7 +10,7 @@ from plug_ins import forgotten_after
 from collateral.cli import main
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
-from collateral.data._reading.listing import known_tree
+from collateral.data._readers.image_folder import known_tree
 from collateral.data.forget import where
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan

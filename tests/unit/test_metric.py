@@ -7,10 +7,10 @@ from typing import get_args
 
 import pytest
 
-from collateral.contract.metrics import Metric, Unit, percent, percent_as_given
+from collateral.contract.metrics import Metric, Unit, format_exact_percent, format_percent
 from collateral.contract.plugins import FINDING
-from collateral.findings.catalogue import is_known, metric_of
 from collateral.findings.gap import TERMS
+from collateral.findings.metric_index import find_metric, is_known
 
 KNOWN = {
     name: metric
@@ -22,14 +22,14 @@ PATTERNS = ("_affected", "_low", "_high")
 
 
 def test_rates_and_their_differences_are_shown_in_hundreds():
-    assert {metric_of(name).factor for name in ("ua", "avg_gap", "delta_acc")} == {100}
-    assert {metric_of(name).factor for name in ("rte", "bin_low", "bin_count")} == {1}
+    assert {find_metric(name).factor for name in ("ua", "avg_gap", "delta_acc")} == {100}
+    assert {find_metric(name).factor for name in ("rte", "bin_low", "bin_count")} == {1}
 
 
 def test_the_terms_of_each_gap_are_held_against_retrain():
     for gap, terms in TERMS.items():
-        assert metric_of(gap).ideal == "low"
-        assert {metric_of(name).ideal for name in terms} == {"retrain"}
+        assert find_metric(gap).ideal == "low"
+        assert {find_metric(name).ideal for name in terms} == {"retrain"}
 
 
 @pytest.mark.parametrize("field", ["label", "description"])
@@ -81,7 +81,7 @@ def test_an_unknown_unit_or_ideal_is_refused_where_a_metric_is_made(values, said
 
 def test_a_name_that_no_finding_declares_is_what_a_method_reports():
     assert not is_known("mine")
-    assert metric_of("mine").description == "a number that a method reports"
+    assert find_metric("mine").description == "a number that a method reports"
 
 
 def test_only_times_and_memory_are_costs():
@@ -110,13 +110,17 @@ def test_a_number_is_written_in_its_unit_with_its_digits(unit, value, text):
 
 
 def test_a_share_in_a_sentence_is_rounded_and_one_of_the_config_is_not():
-    assert [percent(share) for share in (0.5, 0.125, 0.01, 0.0034)] == [
+    assert [format_percent(share) for share in (0.5, 0.125, 0.01, 0.0034)] == [
         "50 %",
         "12 %",
         "1 %",
         "0.3 %",
     ]
-    assert [percent_as_given(share) for share in (0.5, 0.125, 0.29)] == ["50 %", "12.5 %", "29 %"]
+    assert [format_exact_percent(share) for share in (0.5, 0.125, 0.29)] == [
+        "50 %",
+        "12.5 %",
+        "29 %",
+    ]
 
 
 def test_a_metric_may_have_digits_of_its_own():
@@ -146,7 +150,7 @@ def test_a_heading_has_the_unit_where_the_label_does_not_say_it(unit, heading):
 
 
 def test_a_slope_is_shown_in_points_per_tenth():
-    assert metric_of("class_slope").text(-0.5049) == "−5.05"
+    assert find_metric("class_slope").text(-0.5049) == "−5.05"
 
 
 def test_a_spread_in_the_last_bits_is_none():

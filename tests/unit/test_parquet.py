@@ -10,10 +10,10 @@ import pytest
 from image_files import picture
 from PIL import Image
 
-from collateral.contract.columns import FILE
+from collateral.contract.data import FILE
 from collateral.data import parquet
-from collateral.data._cut import cut
-from collateral.data._facts import inputs_of, size_of
+from collateral.data._metadata import find_input_files, find_size
+from collateral.data._subset import take_subset
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -69,7 +69,7 @@ def test_files_and_rows_keep_their_order_and_names(tmp_path):
     ]
     assert (data.train_images[1] == picture(100 * ord("t") + 1, 8, 8)).all()
     assert data.train_images.flags.c_contiguous
-    assert inputs_of("parquet", parquet.Options(path=tmp_path)) == sorted(
+    assert find_input_files("parquet", parquet.Options(path=tmp_path)) == sorted(
         tmp_path.rglob("*.parquet")
     )
 
@@ -144,7 +144,7 @@ def test_a_column_that_the_test_files_lack_is_of_the_train_set_alone(tmp_path):
     assert data.labels.columns["subject"].tolist() == [17, 23, 5]
     assert data.labels.test_columns["site"].tolist() == [*"de"]
     assert "subject" not in data.labels.test_columns
-    size = size_of("parquet", parquet.Options(path=tmp_path, size=8))
+    size = find_size("parquet", parquet.Options(path=tmp_path, size=8))
     assert size.columns()["subject"] == [17, 23, 5]
 
 
@@ -173,7 +173,7 @@ def test_text_labels_are_classes(tmp_path):
 @pytest.mark.parametrize("more", [{}, {"per_class": 1}, {"classes": ["dog", "cat"]}])
 def test_size_and_columns_are_known_without_decoding(tmp_path, more):
     given = parquet.Options(path=write_hub(tmp_path, subject=[*range(7)]), size=8, **more)
-    size, data = size_of("parquet", given), cut(parquet.load(given), given)
+    size, data = find_size("parquet", given), take_subset(parquet.load(given), given)
     assert list(size.train) == np.bincount(data.labels.train).tolist()
     assert list(size.test) == np.bincount(data.labels.test).tolist()
     assert size.shape == data.train_images.shape[1:]

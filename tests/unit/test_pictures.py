@@ -18,12 +18,12 @@ from collateral.findings.gates.copies import are_copies
 from collateral.plan.jobs.pictures import PicturesJob
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
-from collateral.results.chain import read_sealed, write_record
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings
 from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.provenance import read_signed, write_record
 from collateral.results.split import Split
 
 CELL = "digit_3-50"
@@ -186,7 +186,7 @@ def test_pictures_are_read_as_they_were_written(folder):
     path = folder / CELL / "pictures.npz"
     found = Pictures.load(path)
     listed = Neighbours.load(folder / CELL / "neighbours.npz")
-    assert found.keep == "retained" and read_sealed(layout.record_path(path))["keep"] == "retained"
+    assert found.keep == "retained" and read_signed(layout.record_path(path))["keep"] == "retained"
     train, test = images()
     for place, image in zip(found.place, found.images, strict=True):
         of = test if listed.shown_set[place] == "test" else train

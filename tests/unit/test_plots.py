@@ -29,7 +29,7 @@ from expected_pictures import (
 )
 from unlike_benchmark import write_unlike
 
-from collateral.findings.compute import presented
+from collateral.findings.registry import in_page_order
 from collateral.plots import plot as data
 from collateral.plots.plot import fit_x, fit_y
 
@@ -418,7 +418,7 @@ def test_every_plot_is_compared(plots):
     compared |= {"exposure", "teacher-noise", "trajectory", "verdict", "support-kl"}
     compared |= {"support-accuracy", "support-retrain", "support-drop"}
     assert {name for _, name in plots if name[:6] != "sweep-"} <= compared
-    assert presented("plots")
+    assert in_page_order("plots")
 
 
 def test_a_run_has_one_colour_by_its_place_in_the_config(long, plots):

@@ -12,6 +12,7 @@ from test_finding_compute import CELL
 
 from collateral.cli import main
 from collateral.config.load import load
+from collateral.contract.metrics import Row
 from collateral.contract.plugins import (
     COMMAND,
     CONTROL,
@@ -25,11 +26,10 @@ from collateral.contract.plugins import (
     STAGE,
     PluginError,
     add_plugins,
-    problems,
+    find_folder_problems,
 )
-from collateral.contract.rows import Row
-from collateral.findings.catalogue import metric_of
-from collateral.findings.compute import cell_numbers
+from collateral.findings.metric_index import find_metric
+from collateral.findings.registry import cell_numbers
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import read_json
 
@@ -65,7 +65,7 @@ def test_every_kind_that_can_be_plugged_in_is_tested():
 @pytest.mark.parametrize(("kind", "file", "known"), PLACES, ids=ids)
 def test_one_in_the_package_has_the_name(tmp_path, kind, file, known):
     folder = write_files(tmp_path, {file.format(known): ""})
-    (said,) = problems([folder])
+    (said,) = find_folder_problems([folder])
     place = folder / kind.folder / known
     assert said == f"'{place}': a {kind.what} of the package has this name"
 
@@ -73,7 +73,7 @@ def test_one_in_the_package_has_the_name(tmp_path, kind, file, known):
 @pytest.mark.parametrize(("kind", "file", "known"), PLACES, ids=ids)
 def test_one_in_another_folder_has_the_name(tmp_path, kind, file, known):
     one, two = (write_files(tmp_path / name, {file.format("mine"): ""}) for name in "ab")
-    (said,) = problems([one, two])
+    (said,) = find_folder_problems([one, two])
     assert said == (
         f"'{two / kind.folder / 'mine'}': a {kind.what} in '{one / kind.folder}' has this name"
     )
@@ -81,25 +81,25 @@ def test_one_in_another_folder_has_the_name(tmp_path, kind, file, known):
 
 def test_a_method_beside_methods_and_one_in_it_may_not_have_one_name(tmp_path):
     files = {"mine/params.py": ONE_PHASE, "methods/mine/params.py": ONE_PHASE}
-    (said,) = problems([write_files(tmp_path, files)])
+    (said,) = find_folder_problems([write_files(tmp_path, files)])
     assert said == f"'{tmp_path / 'methods/mine'}': a method in '{tmp_path}' has this name"
 
 
 def test_a_method_may_not_have_the_name_of_a_control(tmp_path):
-    (said,) = problems([write_files(tmp_path, {"methods/original/params.py": ""})])
+    (said,) = find_folder_problems([write_files(tmp_path, {"methods/original/params.py": ""})])
     assert said.endswith("/original': a control of the package has this name")
 
 
 @pytest.mark.parametrize(
-    "file", ["models/resnet.py", "data/forget.py", "findings/compute/__init__.py"]
+    "file", ["models/resnet.py", "data/forget.py", "findings/registry/__init__.py"]
 )
 def test_a_file_of_the_package_would_be_imported_in_its_place(tmp_path, file):
-    (said,) = problems([write_files(tmp_path, {file: ""})])
+    (said,) = find_folder_problems([write_files(tmp_path, {file: ""})])
     assert said.endswith("of the package has this name")
 
 
 def test_one_of_the_plug_in_that_ships_has_the_name(tmp_path):
-    (said,) = problems([write_files(tmp_path, {"findings/paper/__init__.py": ""})])
+    (said,) = find_folder_problems([write_files(tmp_path, {"findings/paper/__init__.py": ""})])
     assert said.endswith("/paper': a finding of the package has this name")
 
 
@@ -119,7 +119,7 @@ def test_the_package_works_without_the_plug_in_that_ships(tmp_path):
 
 def test_two_kinds_may_share_a_name(plugins):
     files = {file.format("same"): "" for _, file, _ in PLACES}
-    assert list(problems([write_files(plugins, files)])) == []
+    assert list(find_folder_problems([write_files(plugins, files)])) == []
 
 
 def test_whoever_adds_them_refuses_them(tmp_path):
@@ -133,13 +133,13 @@ def test_whoever_adds_them_refuses_them(tmp_path):
 def test_a_finding_with_the_files_of_older_versions_is_named_once(tmp_path):
     names = ("__init__", "table", "words")
     folder = write_files(tmp_path, {f"findings/who/{name}.py": "" for name in names})
-    (problem,) = problems([folder])
+    (problem,) = find_folder_problems([folder])
     assert problem == (
         f"'{folder / 'findings/who'}': views.py has replaced table.py and words.py; move tables(), "
         "tables_across() and words() there"
     )
     (folder / "findings/who/views.py").touch()  # with it, the others are files of its own
-    assert list(problems([folder])) == []
+    assert list(find_folder_problems([folder])) == []
 
 
 def test_what_begins_with_a_line_serves_the_others(plugins):
@@ -210,7 +210,7 @@ def test_a_finding_is_asked_and_known_by_its_metrics(plugins, tmp_path):
     right = (cell.result("retrain", 0).test.prediction == cell.labels.test).sum()
     assert Row("retrain", "right", right, 0) in rows
     assert failed == []
-    assert metric_of("right").label == "Right"
+    assert find_metric("right").label == "Right"
 
 
 # `collateral list`.

@@ -21,20 +21,20 @@ from page_reading import Links, draw, report
 from plug_ins import forgotten_after, write_files
 from sealing import seal
 
-from collateral.contract.columns import FILE
+from collateral.contract.data import FILE
 from collateral.contract.plugins import FINDING, add_plugins
-from collateral.findings.compute import Problem, presented, read_problems, write_problems
 from collateral.findings.locality.views import words
+from collateral.findings.registry import Problem, in_page_order, read_problems, write_problems
 from collateral.plots.plot import Panel, Plot
 from collateral.report.charts import _library
 from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render
 from collateral.results import layout
-from collateral.results.chain import write_sealed
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+from collateral.results.provenance import write_signed
 from collateral.results.split import Split
 
 
@@ -151,7 +151,7 @@ def test_the_page_has_every_field_of_every_table(benchmark_of):
 def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_of):
     [cell] = gathered(benchmark_of(supports_cell())).cells
     names = [section.finding for section in cell.sections]
-    order = presented("views", "plots")
+    order = in_page_order("views", "plots")
     assert names == sorted(names, key=order.index)
     assert [one.finding for one in cell.of("main")][:2] == ["locality", "gap"]
     assert [one.finding for one in cell.of("ablations")] == ["support_size"]
@@ -468,7 +468,7 @@ def test_what_ran_has_the_exact_parameters(benchmark_of):
     folder = benchmark_of(full_cell(num_seeds=1, runs=("ft", "original")))
     write_models(folder, "digit_3-50", {"retrain": [0.9] * 8, "ft": [0.9] * 8}, num_seeds=1)
     base = folder / layout.BASE.format(seed=0)
-    write_sealed(base / layout.RECORD, {"model": "mlp", "params": {"epochs": 7}}, folder)
+    write_signed(base / layout.RECORD, {"model": "mlp", "params": {"epochs": 7}}, folder)
     [table] = gathered(folder).cells[0].what_ran
     lines = table.grids[0].groups[0]
     assert [(line.label, [field.value for field in line.fields]) for line in lines] == [
@@ -510,7 +510,7 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
 
 
 def test_every_finding_that_is_shown_says_where():
-    for name in presented("views", "plots"):
+    for name in in_page_order("views", "plots"):
         assert getattr(FINDING.load(name), "PLACE", "main") in (
             *("top", "main", "ablations", "details"),
         )

@@ -8,9 +8,8 @@ from scipy.special import softmax
 from sealing import seal
 
 from collateral.plan.jobs import _disk as disk
-from collateral.results.chain import file_hash
 from collateral.results.dataset import Dataset, Labels
-from collateral.results.files import Unsound, atomic, read_json, write_json, write_rows
+from collateral.results.files import InvalidResultError, atomic, read_json, write_json, write_rows
 from collateral.results.outputs import (
     MANY_CLASSES,
     Embeddings,
@@ -18,7 +17,8 @@ from collateral.results.outputs import (
     Outputs,
     StoredOutputs,
 )
-from collateral.results.record import cost, versions
+from collateral.results.provenance import file_hash
+from collateral.results.record import measure_cost, versions
 from collateral.results.split import Split
 
 LABELS = Labels(np.array([0, 1, 2, 0, 1]), np.array([2, 0]), ("cat", "dog", "Löwe"))
@@ -147,7 +147,9 @@ def test_a_split_of_other_labels_is_refused(tmp_path):
     save_split(tmp_path / "split.json")
     Labels(LABELS.train[::-1], LABELS.test, LABELS.class_names).save(tmp_path / "labels.npz")
     seal(tmp_path)
-    with pytest.raises(Unsound, match=r"split\.json: .* another version of .*labels\.npz"):
+    with pytest.raises(
+        InvalidResultError, match=r"split\.json: .* another version of .*labels\.npz"
+    ):
         Split.load(tmp_path / "split.json", tmp_path)
 
 
@@ -239,7 +241,7 @@ def test_what_is_broken_is_named_once(tmp_path):
     DATASET.save(tmp_path / "dataset.npz")
     with np.load(tmp_path / "dataset.npz") as file:
         np.savez_compressed(tmp_path / "dataset.npz", **file)
-    with pytest.raises(Unsound) as error:
+    with pytest.raises(InvalidResultError) as error:
         Dataset.load(tmp_path / "dataset.npz")
     assert str(error.value).count("broken: ") == 1
 
@@ -293,7 +295,9 @@ def test_versions_are_those_that_decide_the_numbers():
 def test_a_cost_sums_its_phases_and_names_the_schedulers_job_and_devices(monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    found = cost({"prepare": 1.5, "unlearn": 2.0}, device="cpu", threads=1, peak_device_mb=None)
+    found = measure_cost(
+        {"prepare": 1.5, "unlearn": 2.0}, device="cpu", threads=1, peak_device_mb=None
+    )
     assert found["seconds"] == {"prepare": 1.5, "unlearn": 2.0}
     assert found["total_seconds"] == 3.5
     assert found["job"] == "17"

@@ -9,12 +9,12 @@ import pytest
 from sealing import seal
 from test_finding_compute import CELL, model, nothing
 
-from collateral.contract.rows import Row
-from collateral.findings.compute import cell_numbers
+from collateral.contract.metrics import Row
+from collateral.findings.registry import cell_numbers
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.kept import Kept
 from collateral.results.outputs import ModelOutputs
+from collateral.results.row_cache import RowCache
 
 CODE = {"mine": "1"}
 
@@ -34,7 +34,7 @@ def made_anew(cell: CellResults, code: dict[str, str] = CODE) -> list[tuple[str,
         yield Row(result.run, "class_drop", math.nan, result.seed, "test", at="three")
         yield Row(result.run, "delta_acc", 0.5, result.seed, "test", at=3)
 
-    kept = Kept(cell, code)
+    kept = RowCache(cell, code)
     for result in list(cell.all_results()):
         rows = kept.rows("mine", result, lambda result=result: make(result))
         again = kept.rows("mine", result, lambda: pytest.fail("made twice"))
@@ -87,7 +87,7 @@ def test_what_is_kept_is_what_would_be_made(tmp_path):
     code = {"accuracy": "a", "membership": "m"}
     plain, _ = cell_numbers(cell)
     for _ in range(2):
-        kept, problems = cell_numbers(cell, Kept(cell, code))
+        kept, problems = cell_numbers(cell, RowCache(cell, code))
         assert problems == []
         assert [replace(row, value=0) for row in kept] == [replace(row, value=0) for row in plain]
         values = np.array([[row.value for row in rows] for rows in (kept, plain)])

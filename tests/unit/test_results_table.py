@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from fake_cell import FakeCell, FakeRun
 
-from collateral.contract.rows import Row
+from collateral.contract.metrics import Row
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.split import Split
-from collateral.results.table import COLUMNS, COST_COLUMNS, read, write_benchmark, write_cell
+from collateral.results.table import COLUMNS, COST_COLUMNS, read_tables, write_benchmark, write_cell
 
 CHOSEN = {"kind": "class_part", "class": "three", "fraction": 0.5}
 ANSWERS = Outputs(np.zeros((2, 2), np.float16), np.ones(2, np.float32), np.array([0, 1]))
@@ -118,7 +118,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
     write_cell(tmp_path / "cell.csv", cell_of(tmp_path), rows, COLUMNS)
     over = [Row("ft", "mean_rank", 2, at="avg_gap")]
     write_benchmark(tmp_path / "m.csv", [tmp_path / "cell.csv"], over)
-    table = read(PLAN, tmp_path / "m.csv")
+    table = read_tables(PLAN, tmp_path / "m.csv")
     assert table.number("ft", "mean_rank", at="avg_gap") == 2
     (cell,) = table.cells
     assert cell.title == "three, 50 % forgotten"
@@ -140,7 +140,7 @@ def test_a_cell_shows_its_own_runs_or_those_of_a_sweep(tmp_path):
     text = (tmp_path / "m.csv").read_text()
     swept = [line.replace(",ft,", ",ft@lr=1,") for line in text.splitlines() if ",ft," in line]
     (tmp_path / "m.csv").write_text(text + "\n".join(swept) + "\n")
-    (cell,) = read(BenchmarkPlan(labels), tmp_path / "m.csv").cells
+    (cell,) = read_tables(BenchmarkPlan(labels), tmp_path / "m.csv").cells
     assert list(cell.labels) == ["retrain", "ft", "rl"]
     assert list(cell.with_sweeps().labels) == ["retrain", "ft", "ft@lr=1", "rl"]
     sweep = {"ft@lr=1": "1", "ft": "0.1 (own)", "ft@lr=9": "9"}  # the last was not run here

@@ -16,7 +16,7 @@ from small_grid import grid
 
 import collateral
 from collateral.cli import main
-from collateral.config.cells import cells_of
+from collateral.config.cells import list_cells
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
 from collateral.findings._shared.write import escape, escape_markdown
@@ -27,8 +27,8 @@ from collateral.plan.jobs.metrics import MetricsJob
 from collateral.plan.jobs.retrain import RetrainJob
 from collateral.plan.jobs.split import SplitJob
 from collateral.results import layout
-from collateral.results.chain import write_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.provenance import write_signed
 from collateral.stages.figures import draw_all
 
 ROOT = Path(__file__).parents[2]
@@ -264,7 +264,7 @@ def test_no_benchmark_cell_method_or_sweep_has_a_name_that_leaves_its_folder(nam
 @pytest.mark.parametrize("name", [HOSTILE, *BAD_NAMES])
 def test_a_class_of_any_name_makes_a_cell_that_stays_in_its_folder(name):
     benchmark = grid(**OWN, classes=[name], fractions=[0.5])
-    (cell,) = cells_of(benchmark.config)
+    (cell,) = list_cells(benchmark.config)
     assert re.fullmatch(r"[a-z0-9_][a-z0-9_.-]*", cell)
 
 
@@ -378,7 +378,7 @@ def test_no_name_becomes_a_tag_of_the_page(benchmark):
 def test_no_folder_becomes_a_link_that_runs(tmp_path):
     name = "javascript:alert(1)"
     glance = {"cells": [["cell", HOSTILE, HOSTILE]], "problems": [HOSTILE]}
-    write_sealed(tmp_path / name / layout.GLANCE, glance, tmp_path / name)
+    write_signed(tmp_path / name / layout.GLANCE, glance, tmp_path / name)
     main(["index", "--results", str(tmp_path), "--out", str(tmp_path / "report.html")])
     tags = Tags((tmp_path / "report.html").read_text())
     links = {link.partition("#")[0] for link in tags.links}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.results import layout
 
 CHROMIUM = shutil.which("chromium")
@@ -70,7 +70,7 @@ def test_a_click_tells_the_lines_and_values_of_a_number(animals, tab, cell, sour
     button = section.locator(f"button[data-source='{source}']").first
     title, listed, records, commands = told(tab, button)
     run, metric, of, at = source.split("|")
-    assert title == f"{metric_of(metric).label} of {run}{f', {of}' if of else ''}"
+    assert title == f"{find_metric(metric).label} of {run}{f', {of}' if of else ''}"
     for row in animals.long.places(cell, run, metric, of, at):
         name = f"seed {row.seed}" if row.seed else "over seeds"
         value = float(f"{float(row.value):.4g}") if row.value else "undefined"

@@ -15,7 +15,7 @@ from made_benchmark import CLASSES, MIXED, WHOLE, image_of
 from PIL import Image
 from scipy.special import softmax
 
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.results import layout
 
 # Where a number comes from.
@@ -119,7 +119,7 @@ def test_every_metric_is_described_in_its_own_words(animals):
     shown = {source.split("|")[1] for _, source in buttons_of(animals)}
     assert set(words) == shown
     for name, (label, text) in words.items():
-        assert (label, text) == (metric_of(name).label, metric_of(name).description)
+        assert (label, text) == (find_metric(name).label, find_metric(name).description)
 
 
 def test_what_ran_has_the_parameters_of_each_run(animals):

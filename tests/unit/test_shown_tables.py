@@ -14,7 +14,7 @@ from long_table import differing, factor_of, half_width, mean, numbers_in, sprea
 from made_benchmark import PART, SIZES, TRIALS, WHOLE
 
 from collateral.contract.plugins import FINDING
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.findings.near import PART_HEADINGS
 
 ROWS_OF_RETRAIN = {
@@ -489,7 +489,7 @@ def test_bold_is_the_method_nearest_to_retrain_of_those_that_ended_well(animals)
     checked = 0
     for fields in columns.values():
         metric = headings()[fields[0].heading]
-        if metric_of(metric).ideal != "retrain" and not metric.startswith("avg_gap"):
+        if find_metric(metric).ideal != "retrain" and not metric.startswith("avg_gap"):
             assert not any(one.is_best for one in fields)
             continue
         distance = {one.row: distance_of(animals, one) for one in fields if not one.note}
@@ -580,7 +580,7 @@ def wanted_of(animals, cell, record):
     for end in ("low", "high", "examples_low", "examples_high"):
         found[end] = long.number(cell, run, f"{metric}_{end}", *place[2:])
     if "deviation" in record:
-        is_compared = run != "retrain" and metric_of(metric).ideal == "retrain"
+        is_compared = run != "retrain" and find_metric(metric).ideal == "retrain"
         other = long.mean(cell, "retrain", COUNTERPARTS.get(metric, metric))
         found["deviation"] = found["mean"] - other if is_compared else math.nan
     elif "chance" in record:

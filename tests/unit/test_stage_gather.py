@@ -7,10 +7,10 @@ from fake_results import RUNS, full_cell, write_cells
 from sealing import seal
 
 from collateral.cli import main
-from collateral.findings.compute import Problem, read_problems, write_problems
+from collateral.findings.registry import Problem, read_problems, write_problems
 from collateral.results import layout
-from collateral.results.chain import INPUTS, read_sealed
 from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.provenance import INPUTS, read_signed
 
 
 def plan_of(*cells: str) -> BenchmarkPlan:
@@ -57,7 +57,7 @@ def test_the_records_name_the_plan_and_the_cells_files(tmp_path):
     gather(tmp_path)
     made_of = {"metrics.csv": ("metrics.csv", "problems.json"), "costs.csv": ("costs.csv",)}
     for name, files in made_of.items():
-        record = read_sealed(layout.record_path(tmp_path / name))
+        record = read_signed(layout.record_path(tmp_path / name))
         cells = {f"{cell}/{file}" for cell in TWO.cells for file in files}
         assert {*record[INPUTS]} == {"plan.json", *cells}
 

@@ -16,9 +16,9 @@ from fake_cell import write_epochs
 from sealing import seal
 
 from collateral.cli import run
-from collateral.contract.attacks import ATTACKS
-from collateral.findings.catalogue import is_known
-from collateral.findings.compute import read_problems
+from collateral.contract.metrics import ATTACKS
+from collateral.findings.metric_index import is_known
+from collateral.findings.registry import read_problems
 from collateral.results.dataset import Labels
 from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json

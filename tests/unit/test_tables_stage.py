@@ -9,7 +9,7 @@ from plug_ins import forgotten_after
 
 from collateral.cli import main
 from collateral.contract.plugins import FINDING, add_plugins
-from collateral.findings.compute import presented, read_problems
+from collateral.findings.registry import in_page_order, read_problems
 from collateral.findings.summary import STANDINGS
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
@@ -77,7 +77,7 @@ def test_some_tables_are_there_where_there_is_something_to_show(tmp_path):
 
 
 def test_findings_follow_each_other_by_their_order():
-    names = presented("views")
+    names = in_page_order("views")
     orders = [FINDING.load(name).ORDER for name in names]
     assert orders == sorted(orders)
     assert {"gap", "locality", "classes", "sweeps", "tuning", "costs", "reported"} < {*names}

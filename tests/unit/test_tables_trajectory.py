@@ -8,7 +8,7 @@ from table_reading import field_at, lines_of
 
 from collateral.findings.trajectory.views import tables, words
 from collateral.results.plan import BenchmarkPlan, CellPlan
-from collateral.results.table import read
+from collateral.results.table import read_tables
 
 KEPT = Path(__file__).parents[2] / "docs/data"
 SHARES = ("1 %", "2 %", "5 %", "10 %", "20 %")
@@ -119,7 +119,7 @@ def kept_cells() -> list:
     found = [
         cell
         for folder in folders
-        for cell in read(
+        for cell in read_tables(
             BenchmarkPlan.load(folder / "plan.json"), folder / "metrics.csv", folder / "costs.csv"
         ).cells
     ]

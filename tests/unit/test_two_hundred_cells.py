@@ -12,11 +12,11 @@ from fake_results import FakeCell, full_cell, write_cells
 from page_reading import Links, draw
 
 from collateral.cli import main
-from collateral.findings.compute import read_problems
+from collateral.findings.registry import read_problems
 from collateral.results import layout
-from collateral.results.chain import seal_folder
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
-from collateral.results.table import read
+from collateral.results.provenance import sign_folder
+from collateral.results.table import read_tables
 
 pytestmark = pytest.mark.slow
 CELLS = [f"digit_{place}-50" for place in range(200)]
@@ -75,7 +75,7 @@ def gathered(folder, stage) -> dict[str, Path]:
 def presented(folder, stage, gathered) -> Path:
     """The same with tables and the page."""
     stage("tables", plan=folder / layout.PLAN, **gathered, out=folder / layout.TABLES)
-    seal_folder(folder / layout.FIGURES)
+    sign_folder(folder / layout.FIGURES)
     problems, glance = folder / layout.REPORT_PROBLEMS, folder / layout.GLANCE
     stage("report", folder=folder, out=folder / layout.REPORT, glance=glance, problems=problems)
     return folder
@@ -86,7 +86,7 @@ def test_the_plan_is_more_than_one_argument_may_hold(folder):
 
 
 def test_all_cells_are_gathered(gathered):
-    table = read(plan(), *gathered.values())
+    table = read_tables(plan(), *gathered.values())
     assert {cell.name for cell in table.cells} == {*CELLS}
     assert table.number("ft", "ranked_cells", at="avg_gap") == len(CELLS)
 

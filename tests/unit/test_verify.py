@@ -11,26 +11,33 @@ from fake_cell import FakeCell, FakeRun
 from sealing import seal
 
 from collateral.cli import main
-from collateral.results import chain, layout
-from collateral.results.chain import (
+from collateral.results import layout, provenance
+from collateral.results.dataset import Labels
+from collateral.results.files import (
+    InvalidResultError,
+    csv_text,
+    read_json,
+    read_rows,
+    write_json,
+    write_rows,
+)
+from collateral.results.neighbours import Neighbours
+from collateral.results.outputs import Outputs
+from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.provenance import (
     FILES,
     INPUTS,
     SEAL,
     content_hash,
-    hashes,
-    seal_folder,
-    sealed_page,
+    hash_files,
+    sign_folder,
+    sign_page,
     write_record,
 )
-from collateral.results.dataset import Labels
-from collateral.results.files import Unsound, csv_text, read_json, read_rows, write_json, write_rows
-from collateral.results.neighbours import Neighbours
-from collateral.results.outputs import Outputs
-from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.selection import read_selected
 from collateral.results.split import Split
-from collateral.results.table import read
-from collateral.results.verification import Walk, walk
+from collateral.results.table import read_tables
+from collateral.results.verification import Verification, verify_results
 
 TRAIN, TEST = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1])
 GA = "digits/cell/seed-0/ga"
@@ -70,7 +77,7 @@ def finished(tmp_path_factory) -> Path:
     present(folder)
     (results / "theory").mkdir()
     (results / "theory" / "checks.csv").write_text("holds\nTrue\n")
-    seal_folder(results / "theory")
+    sign_folder(results / "theory")
     publish(results)
     return results
 
@@ -80,10 +87,10 @@ def publish(results):
     folder = results / "digits"
     page = folder / layout.REPORT
     page.write_text("<p>GA</p>")
-    inputs = hashes([folder / layout.TABLES / layout.RECORD], folder)
+    inputs = hash_files([folder / layout.TABLES / layout.RECORD], folder)
     write_record(folder / layout.GLANCE, {INPUTS: inputs}, root=folder, files=[page])
     inputs = [folder / layout.GLANCE, results / "theory" / layout.RECORD]
-    (results / layout.REPORT).write_text(sealed_page("<p>Pages</p>\n", inputs, results))
+    (results / layout.REPORT).write_text(sign_page("<p>Pages</p>\n", inputs, results))
 
 
 def present(folder):
@@ -147,7 +154,7 @@ def forge(path, content):
     known = read_json(record)
     known[FILES][path.name] = content_hash(path)
     known.pop(SEAL)
-    write_json(record, {**known, SEAL: chain._seal(known)})
+    write_json(record, {**known, SEAL: provenance._seal(known)})
 
 
 def names(results):
@@ -228,7 +235,7 @@ def test_results_without_gates_are_older_and_sound(verify, results):
     (results / "digits" / layout.GATES).unlink()
     known = read_json(record)
     del known[FILES][layout.GATES], known[SEAL]
-    write_json(record, {**known, SEAL: chain._seal(known)})
+    write_json(record, {**known, SEAL: provenance._seal(known)})
     assert verify("results/digits")[0] == 0
 
 
@@ -349,7 +356,7 @@ def test_a_wrong_table_with_a_right_hash_is_found_in_depth(verify, results):
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], f"{lines[1]}0", *lines[2:], ""]))
     made_from = (layout.PLAN, layout.METRICS, layout.COSTS)
-    seal_folder(folder / layout.TABLES, [folder / name for name in made_from])
+    sign_folder(folder / layout.TABLES, [folder / name for name in made_from])
     publish(results)
     assert verify()[0] == 0
     assert verify("--deep")[1][0] == f"{path}: {DIFFERS.format(2)}"
@@ -404,7 +411,7 @@ def test_every_bit_of_arrays_that_may_break_is_named(tmp_path):
             path.write_bytes(content)
             try:
                 Labels.load(path)
-            except Unsound as error:
+            except InvalidResultError as error:
                 assert str(error).startswith(f"{path}: ")
                 assert "\n" not in str(error)
                 refused += 1
@@ -417,7 +424,7 @@ def test_arrays_cut_anywhere_are_named(tmp_path):
     sound = path.read_bytes()
     for length in range(0, len(sound) - 1, 7):
         path.write_bytes(sound[:length])
-        with pytest.raises(Unsound, match=r"labels\.npz: broken: "):
+        with pytest.raises(InvalidResultError, match=r"labels\.npz: broken: "):
             Labels.load(path)
 
 
@@ -433,23 +440,25 @@ def test_arrays_cut_anywhere_are_named(tmp_path):
 def test_a_broken_long_table_is_named(tmp_path, content, reason):
     path = tmp_path / layout.METRICS
     path.write_bytes(content)
-    with pytest.raises(Unsound, match=rf"metrics\.csv: {reason}"):
-        read(BenchmarkPlan({}), path)
+    with pytest.raises(InvalidResultError, match=rf"metrics\.csv: {reason}"):
+        read_tables(BenchmarkPlan({}), path)
 
 
 def test_a_number_that_stands_twice_is_named(results):
     path = results / "digits" / layout.METRICS
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines, lines[1], ""]))
-    with pytest.raises(Unsound, match=r"metrics\.csv: broken: cell ga .* stands there twice"):
-        read(BenchmarkPlan({"ga": "GA"}), path)
+    with pytest.raises(
+        InvalidResultError, match=r"metrics\.csv: broken: cell ga .* stands there twice"
+    ):
+        read_tables(BenchmarkPlan({"ga": "GA"}), path)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"trial\n" + b"1" * 200_000])
 def test_broken_rows_are_named(tmp_path, content):
     path = tmp_path / layout.TRIALS
     path.write_bytes(content)
-    with pytest.raises(Unsound, match=r"trials\.csv: broken: "):
+    with pytest.raises(InvalidResultError, match=r"trials\.csv: broken: "):
         read_rows(path)
 
 
@@ -471,7 +480,9 @@ def test_a_choice_that_is_the_chosen_trial_is_read(tmp_path, chosen):
 @pytest.mark.parametrize("chosen", [{"lr": 0.3}, {"rate": 0.1}])
 def test_a_choice_that_no_trial_had_is_refused(tmp_path, chosen):
     path = write_tuning(tmp_path, chosen, [{"lr": 0.1}, {"lr": 0.3}])
-    with pytest.raises(Unsound, match=r"selected\.json: .* is not the trial that trials\.csv"):
+    with pytest.raises(
+        InvalidResultError, match=r"selected\.json: .* is not the trial that trials\.csv"
+    ):
         read_selected(path, tmp_path)
 
 
@@ -485,7 +496,9 @@ def test_a_choice_by_the_rule_that_is_named_is_read(tmp_path, other):
 def test_a_choice_that_another_rule_made_is_refused(tmp_path):
     by_rule = {"rule": "teacher", "by_rule": {"paper": {"lr": 0.1}, "teacher": {"lr": 0.3}}}
     path = write_tuning(tmp_path, {"lr": 0.1}, [{"lr": 0.1}, {"lr": 0.3}], **by_rule)
-    with pytest.raises(Unsound, match=r"is not what it says that the rule teacher chooses"):
+    with pytest.raises(
+        InvalidResultError, match=r"is not what it says that the rule teacher chooses"
+    ):
         read_selected(path, tmp_path)
 
 
@@ -508,11 +521,11 @@ def test_a_plan_that_does_not_know_a_run_is_refused(results):
 
 
 def test_a_walk_of_nothing_finds_nothing(tmp_path):
-    assert walk(tmp_path / "nowhere") == Walk([], 0, [])
+    assert verify_results(tmp_path / "nowhere") == Verification([], 0, [])
 
 
 def faults(folder):
-    return [fault.path.relative_to(folder).as_posix() for fault in walk(folder).faults]
+    return [fault.path.relative_to(folder).as_posix() for fault in verify_results(folder).faults]
 
 
 def test_a_second_walk_sees_that_a_table_called_as_numbers_are_has_changed(tmp_path):

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from sealing import seal
 
-from collateral.contract.rows import At
-from collateral.findings.catalogue import metric_of
+from collateral.contract.metrics import At
+from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED, HURT, UNDECIDED, VERDICTS
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
@@ -118,7 +118,7 @@ class Unlike:
         kind = "reference" if run == "retrain" else "control" if run in CONTROLS else "method"
         class_name, _, percent = self.name.partition("-")
         self.rows.append({
-            "file": layout.COSTS if metric_of(metric).is_cost else layout.METRICS,
+            "file": layout.COSTS if find_metric(metric).is_cost else layout.METRICS,
             "cell": self.name,
             "class": class_name,
             "fraction": str(int(percent) / 100),

@@ -16,9 +16,9 @@ from typing import Any
 from conftest import Job
 
 from collateral.cli import main
-from collateral.results import chain, layout
-from collateral.results.chain import FILES, INPUTS, SEAL, content_hash
+from collateral.results import layout, provenance
 from collateral.results.files import read_json, write_json
+from collateral.results.provenance import FILES, INPUTS, SEAL, content_hash
 
 RESULTS = Path("results")
 INDEX = RESULTS / layout.REPORT
@@ -114,8 +114,8 @@ def remake(one: Example) -> None:
     record = record_of(one.path)
     if one.path == INDEX:
         about = {INPUTS: {f"smoke/{layout.GLANCE}": "of another page"}}
-        end = {**about, SEAL: chain._seal({**about, "page": ""})}
-        one.path.write_text(json.dumps(end).join(chain.COMMENT))
+        end = {**about, SEAL: provenance._seal({**about, "page": ""})}
+        one.path.write_text(json.dumps(end).join(provenance.COMMENT))
     elif one.path.name in layout.SIGNED:
         _reseal(one.path, {"again": True})
     elif record:
@@ -148,7 +148,9 @@ def _reseal(path: Path, changes: Mapping[str, Any]) -> None:
     """Change a sealed file, and make its hash fit."""
     content = {**read_json(path), **changes}
     content.pop(SEAL)
-    write_json(path, {**content, SEAL: chain._seal(content)}, sort_keys=path.name != layout.PLAN)
+    write_json(
+        path, {**content, SEAL: provenance._seal(content)}, sort_keys=path.name != layout.PLAN
+    )
 
 
 @contextmanager

@@ -76,7 +76,7 @@ CHANGED = {
     "data/forget/class_part.py": {"split"},
     "models/small_cnn.py": {"base", "retrain"},
     "training/fit.py": {"base", "retrain"},
-    "training/execution.py": {"tune", "unlearn", "support_size"},
+    "training/run_method.py": {"tune", "unlearn", "support_size"},
     "findings/classes/numbers.py": {"metrics"},
     "findings/classes/views.py": {"tables"},
     "findings/classes/plots.py": {"figures"},

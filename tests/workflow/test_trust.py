@@ -26,7 +26,7 @@ from damage import (
     swap,
 )
 
-from collateral.results import chain
+from collateral.results import provenance
 from collateral.results.verification import DISPENSABLE
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -88,7 +88,7 @@ class Trial:
 
     def note(self, name: str) -> None:
         """Run a job on what is sound: note what it reads and, if that is soon done, writes."""
-        chain._cached_hash.cache_clear()  # what another job hashed is not opened again
+        provenance._cached_hash.cache_clear()  # what another job hashed is not opened again
         OPENED.clear()
         try:
             assert self.run(name) is None
@@ -119,7 +119,7 @@ def trial(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         patch.setattr("collateral.training.run.Run.phase", go_on)
         patch.setattr("collateral.stages.figures.draw_all", go_on)
         # Of files that are as they were, the hash of the walk before.
-        patch.setattr("collateral.results.verification.content_hash", chain.file_hash)
+        patch.setattr("collateral.results.verification.content_hash", provenance.file_hash)
         for name in jobs:
             made.note(name)
         yield made

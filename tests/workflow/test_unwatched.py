@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import AFTER_OUTPUTS, SMOKE, Project
 
-from collateral.results.chain import read_sealed, write_sealed
+from collateral.results.provenance import read_signed, write_signed
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 RESULTS = "results/smoke"
@@ -28,7 +28,7 @@ def with_another_code(project: Project, name: str) -> None:
     """Write a record as other code would have."""
     root = project.folder / RESULTS
     path = project.folder / name
-    write_sealed(path, {**read_sealed(path), "code": "0123456789abcdef"}, root)
+    write_signed(path, {**read_signed(path), "code": "0123456789abcdef"}, root)
 
 
 def collateral(project: Project, *words: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def test_a_changed_parameter_reruns_its_runs_alone_and_one_line_names_them(proje
         "Some results have no metadata; their records were compared with the plan: 2 not as "
         f"planned, run again with all that depends on them: {named}."
     ]
-    assert read_sealed(project.folder / NAMED.format(1))["params"]["epochs"] == 3
+    assert read_signed(project.folder / NAMED.format(1))["params"]["epochs"] == 3
     assert "Nothing to be done: all results" in project.snakemake(*SMOKE, *target).stderr
 
 

@@ -10,7 +10,7 @@ from collateral.config.reread import reread
 from collateral.config.yaml import read_file
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
-from collateral.plan.home import default_config
+from collateral.plan.install_paths import default_config
 from collateral.plan.preflight import check_plan
 
 # Folders on command lines are no inputs or outputs, and Snakemake would not move them.

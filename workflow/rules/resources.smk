@@ -2,7 +2,7 @@
 
 from collateral.plan import resources
 from collateral.plan.conda import name_package
-from collateral.plan.home import home
+from collateral.plan.install_paths import home
 
 name_package(home())
 

@@ -21,14 +21,14 @@ from collateral.config.errors import ConfigError
 from collateral.config.load import read
 from collateral.config.schema import Config
 from collateral.config.yaml import read_file
-from collateral.contract.cores import num_cores
 from collateral.contract.data import DataOptions
+from collateral.contract.messages import looked_for
 from collateral.contract.plugins import DATA
-from collateral.contract.spelling import looked_for
+from collateral.contract.work import count_cores
 from collateral.plan import paths
 from collateral.plan.estimate import bytes_in_words, estimate
 from collateral.plan.grid import Benchmark, build_grid
-from collateral.plan.home import default_config
+from collateral.plan.install_paths import default_config
 from collateral.plan.preflight import check_plan
 from collateral.plan.slurm import (
     IN_FLIGHT,
@@ -196,7 +196,7 @@ def device_check(*, is_needed: bool) -> Check:
 def threads_check() -> Check:
     """Count the cores of this process, and name the variables that limit threads."""
     given = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
-    return Check("threads", "; ".join([f"{num_cores()} cores", *given]))
+    return Check("threads", "; ".join([f"{count_cores()} cores", *given]))
 
 
 def memory_check() -> Check:

@@ -8,7 +8,7 @@ from typing import Annotated
 from collateral.commands.doctor import free_bytes
 from collateral.config.load import read
 from collateral.config.schema import Config
-from collateral.contract.cores import num_cores
+from collateral.contract.work import count_cores
 from collateral.plan import estimate as plan_estimate
 from collateral.plan import paths
 from collateral.plan.estimate import in_json, in_words, lead
@@ -38,7 +38,7 @@ def estimate(
     for option, path in (("config", config), ("--rates", rates)):
         if path and not path.is_file():
             raise ValueError(f"{option}: there is no file {path}")
-    wanted, cores = read(config), num_cores()
+    wanted, cores = read(config), count_cores()
     chosen = chosen_rates(wanted, device, rates, calibrate=calibrate)
     num_jobs = jobs or (IN_FLIGHT if chosen.is_gpu else cores)
     if save:

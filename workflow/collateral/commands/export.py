@@ -16,12 +16,12 @@ from safetensors.numpy import load_file, save
 from collateral.contract.data import ImageInfo
 from collateral.contract.plugins import MODEL
 from collateral.models import NAMES
-from collateral.models._timm_facts import PREFIX, timm_facts
+from collateral.models._timm_metadata import PREFIX, find_timm_metadata
 from collateral.results import layout
 from collateral.results.address import FoundRun, check_has_model, find_run
-from collateral.results.chain import INPUTS, checked, content_hash, read_sealed
 from collateral.results.dataset import Dataset
 from collateral.results.files import atomic
+from collateral.results.provenance import INPUTS, content_hash, read_signed, verify
 from collateral.results.record import NAMES_IN_FILE
 
 SUFFIX = ".safetensors"
@@ -38,8 +38,8 @@ def export(
     found = find_run(cell, run, seed)
     check_has_model(found)
     _check_out(out, found.benchmark.parent)
-    model = checked(found.folder / layout.MODEL, found.benchmark)
-    data = Dataset.load(checked(found.benchmark / layout.DATA, found.benchmark))
+    model = verify(found.folder / layout.MODEL, found.benchmark)
+    data = Dataset.load(verify(found.benchmark / layout.DATA, found.benchmark))
     weights, name = load_file(model), str(found.record["model"])
     names = own_names(weights, name, data.info)
     renamed = _names_in_file(found)
@@ -79,7 +79,7 @@ def how_to_load(model: str, out: Path, info: ImageInfo) -> list[str]:
 
 def _create_model(model: str, info: ImageInfo) -> str:
     height, width, channels = info.shape
-    size = f", img_size=({height}, {width})" if timm_facts(model).is_sized else ""
+    size = f", img_size=({height}, {width})" if find_timm_metadata(model).is_sized else ""
     name = model.removeprefix(PREFIX)
     classes = f"num_classes={info.num_classes}, in_chans={channels}"
     return f'timm.create_model("{name}", {classes}{size})'
@@ -98,7 +98,7 @@ def _names_in_file(found: FoundRun) -> Mapping[str, str]:
     bases = [place for place in inputs if place.match(layout.BASE.format(seed="*"))]
     others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))  # Retrain reads no base
     for folder in (found.folder, *(found.benchmark / base for base in bases), *others):
-        record = read_sealed(folder / layout.RECORD, found.benchmark)
+        record = read_signed(folder / layout.RECORD, found.benchmark)
         if NAMES_IN_FILE in record:
             names: Mapping[str, str] = record[NAMES_IN_FILE]
             return names

@@ -9,9 +9,9 @@ from typing import Annotated
 from collateral.commands.estimate import default_device
 from collateral.config.names import slug
 from collateral.config.weights import SEED
-from collateral.contract.cores import num_cores
-from collateral.contract.spelling import looked_for
-from collateral.data._reading.table import find_tables
+from collateral.contract.messages import looked_for
+from collateral.contract.work import count_cores
+from collateral.data._readers.table import find_tables
 from collateral.data.forget import where
 from collateral.plan import paths
 from collateral.plan.estimate import duration
@@ -81,7 +81,7 @@ def init(
         size,
         minutes,
         rates,
-        1 if rates.is_gpu else num_cores(),
+        1 if rates.is_gpu else count_cores(),
         tuple(map(str, plugins)),
         name,
         table or _find_table(folder, forget_where),

@@ -23,7 +23,7 @@ from collateral.contract.plugins import (
     params_class,
     prepare_class,
 )
-from collateral.contract.published import in_words
+from collateral.contract.published import format_values
 from collateral.contract.tried import tried
 
 
@@ -46,7 +46,7 @@ def _method(name: str) -> Iterator[str]:
     yield f"{params.label}; touches: {', '.join(sorted(params.touches)) or 'nothing'}"
     yield from (inspect.getdoc(params) or "").splitlines()
     for source, values in params.published.items():
-        yield f"published, {source}: {in_words(values)}"
+        yield f"published, {source}: {format_values(values)}"
     for one in tried(name):
         where = f"{one.config}, {one.cell}, {one.run} (Retrain's UA {one.retrain_ua} %)"
         yield f"tried, {where}: defaults, {one.default}; nearest of the config's, {one.nearest}"

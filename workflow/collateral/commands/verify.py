@@ -18,10 +18,10 @@ from collateral.contract.plugins import STAGE
 from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
 from collateral.results import layout
-from collateral.results.chain import read_sealed
-from collateral.results.files import Unsound
-from collateral.results.gates import red
-from collateral.results.verification import Walk, files_below, walk
+from collateral.results.files import InvalidResultError
+from collateral.results.gates import describe_red_gates
+from collateral.results.provenance import read_signed
+from collateral.results.verification import Verification, files_below, verify_results
 
 # What `metrics` writes, by its options; and what `gather` does.
 NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
@@ -38,7 +38,7 @@ def verify(
     """Print one line per fault, and a last line that sums up."""
     if not any(path.name in layout.SIGNED for path in files_below(results)):
         raise ValueError(f"{results}: no folder of results: there is no record in it")
-    found = walk(results)
+    found = verify_results(results)
     is_compared = deep and not found.faults
     if is_compared:
         found = replace(found, faults=differences(results))
@@ -73,19 +73,19 @@ def compare_with_plan(config: Path, results: Path) -> bool:
     return is_planned
 
 
-def red_gates(results: Path, found: Walk) -> list[str]:
+def red_gates(results: Path, found: Verification) -> list[str]:
     """Return a line for each red gate, but for those in files that are not sound themselves."""
     lines = []
     for path in sorted(results.rglob(layout.GATES)):
         try:
-            lines += red(path)
-        except Unsound:
+            lines += describe_red_gates(path)
+        except InvalidResultError:
             if not found.faults:  # else it is one of them, or made from one
                 raise
     return lines
 
 
-def differences(results: Path) -> list[Unsound]:
+def differences(results: Path) -> list[InvalidResultError]:
     """Compute metrics and tables again from the same outputs, and return the differences."""
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
@@ -94,9 +94,9 @@ def differences(results: Path) -> list[Unsound]:
     return [*of_cells, *of_all]
 
 
-def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
+def _metrics(record: Path, out: Path) -> Iterator[InvalidResultError]:
     """Make the numbers of a cell again; a benchmark's record has no options."""
-    content = read_sealed(record)
+    content = read_signed(record)
     if "options" not in content:
         return
     again = {option: out / name for option, name in NUMBERS.items()}
@@ -105,7 +105,7 @@ def _metrics(record: Path, out: Path) -> Iterator[Unsound]:
     yield from _compared(record.parent / layout.METRICS, again["out"])
 
 
-def _pages(plan: Path, out: Path) -> Iterator[Unsound]:
+def _pages(plan: Path, out: Path) -> Iterator[InvalidResultError]:
     """Make a benchmark's numbers and tables again from those of its cells."""
     folder, made = plan.parent, out / plan.parent.name
     written = {option: made / name for option, name in GATHERED.items()}
@@ -124,22 +124,24 @@ def _stage(name: str) -> Any:
     return getattr(STAGE.load(name), name)
 
 
-def _compared(path: Path, again: Path) -> Iterator[Unsound]:
+def _compared(path: Path, again: Path) -> Iterator[InvalidResultError]:
     old, new = (file.read_text(encoding="utf-8").splitlines() for file in (path, again))
     if old != new:
         pairs = enumerate(zip_longest(old, new), start=1)
         line = next(number for number, (one, other) in pairs if one != other)
-        yield Unsound(path, f"made again from the same outputs, it differs in line {line}")
+        yield InvalidResultError(
+            path, f"made again from the same outputs, it differs in line {line}"
+        )
 
 
-def summary(found: Walk) -> str:
+def summary(found: Verification) -> str:
     """Return the number of files and of faults."""
     absent = f"; {len(found.absent)} that figures do not need are not here" if found.absent else ""
     wrong = f"{len(found.faults)} not sound" if found.faults else "all sound"
     return f"{found.num_files} files: {wrong}{absent}"
 
 
-def delete_faults(found: Walk) -> None:
+def delete_faults(found: Verification) -> None:
     """Delete all files that are not sound."""
     for path in found.to_delete:
         print(f"deleted: {path}")

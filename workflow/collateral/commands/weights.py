@@ -7,7 +7,7 @@ from typing import Annotated
 
 from collateral.contract.data import ImageInfo
 from collateral.models._build import build_model
-from collateral.training.weights import start_from, take_over
+from collateral.training.weights import load_initial, load_trained
 
 START = "init."  # how the key of weights begins that training starts from
 
@@ -23,7 +23,7 @@ def weights(
     zeros, ones = (0.0,) * channels, (1.0,) * channels
     net = build_model(model, ImageInfo(num_classes, (height, width, channels), zeros, ones))
     for key, file, rename in json.load(sys.stdin):
-        load = start_from if key.startswith(START) else take_over
+        load = load_initial if key.startswith(START) else load_trained
         try:
             load(net, Path(file), rename)
         except (ValueError, OSError) as error:

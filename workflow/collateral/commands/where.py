@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from collateral.plan.home import home
+from collateral.plan.install_paths import home
 
 
 def where(

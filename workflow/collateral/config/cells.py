@@ -7,7 +7,7 @@ from typing import Any
 from collateral.config.names import slug
 from collateral.config.schema import BenchmarkConfig
 from collateral.contract.plugins import DATA
-from collateral.data._facts import known_classes
+from collateral.data._metadata import find_class_names
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class ForgetSpec:
     params: Mapping[str, Any]
 
 
-def cells_of(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
+def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
     """Return all cells: classes x fractions, then the entries of `cells:`."""
     cells = class_cells(benchmark)
     for name, cell in benchmark.cells.items():
@@ -46,7 +46,7 @@ def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
     name = str(benchmark.data.get("name"))
     try:
         options = DATA.load(name).Options.model_validate(benchmark.data_options)
-        known = known_classes(name, options)
+        known = find_class_names(name, options)
     except ValueError:
         return label  # an error of `data:`, which its own check reports
     return known[label] if known is not None and 0 <= label < len(known) else label

@@ -7,17 +7,17 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.config.cells import cells_of, class_cells
-from collateral.config.errors import Place, collect_errors, explain, key_of
+from collateral.config.cells import class_cells, list_cells
+from collateral.config.errors import Place, collect_errors, explain, format_key
 from collateral.config.methods import resolve
 from collateral.config.names import LONGEST, is_slug, name_errors
 from collateral.config.schema import ALL, BenchmarkConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
+from collateral.contract.messages import did_you_mean, quoted, unknown_name
+from collateral.contract.params import PAPER
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
-from collateral.contract.selection import PAPER
-from collateral.contract.spelling import nearest, shown, unknown
-from collateral.data._facts import known_classes
+from collateral.data._metadata import find_class_names
 
 WEIGHTS = (".safetensors", ".pt", ".pth")
 
@@ -51,12 +51,12 @@ def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Check the names of the files with weights; jobs check their content."""
     for key, given in (("init", benchmark.init), ("base", benchmark.base)):
         file = given.weights if given else None
-        place = key_of((*where, key, "weights"))
+        place = format_key((*where, key, "weights"))
         yield from _suffix_errors(file, place)
         if file is not None and key == "init" and SEED in str(file):
-            yield f"{place}: {shown(str(file))}: one file for all seeds, so without {SEED}"
+            yield f"{place}: {quoted(str(file))}: one file for all seeds, so without {SEED}"
     if benchmark.base.rename and benchmark.base.weights is None:
-        yield f"{key_of((*where, 'base', 'rename'))}: goes with `weights`, which is not given"
+        yield f"{format_key((*where, 'base', 'rename'))}: goes with `weights`, which is not given"
 
 
 def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -64,14 +64,15 @@ def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     base, given = benchmark.base, benchmark.base.model_fields_set
     for key in ("momentum", "nesterov"):
         if base.optimizer != "sgd" and key in given and getattr(base, key):
-            place = key_of((*where, "base", key))
+            place = format_key((*where, "base", key))
             yield _without_effect(place, "optimizer: sgd", base.optimizer)
     if "validation_share" in given and base.checkpoint != "best_validation":
-        place = key_of((*where, "base", "validation_share"))
+        place = format_key((*where, "base", "validation_share"))
         yield _without_effect(place, "checkpoint: best_validation", base.checkpoint)
     if benchmark.select != PAPER and not _is_tuned(benchmark):
-        yield f"{key_of((*where, 'select'))}: {shown(benchmark.select)}: without effect: no " + (
-            "method has a list of values to choose from; give one, or leave it out"
+        yield (
+            f"{format_key((*where, 'select'))}: {quoted(benchmark.select)}: without effect: no "
+            + ("method has a list of values to choose from; give one, or leave it out")
         )
 
 
@@ -88,7 +89,7 @@ def _is_tuned(benchmark: BenchmarkConfig) -> bool:
 
 def _suffix_errors(file: Path | None, place: str) -> Iterator[str]:
     if file is not None and file.suffix not in WEIGHTS:
-        yield f"{place}: {shown(str(file))}: should end with one of {', '.join(WEIGHTS)}"
+        yield f"{place}: {quoted(str(file))}: should end with one of {', '.join(WEIGHTS)}"
 
 
 def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -97,7 +98,7 @@ def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         place = (*where, "given", name)
         yield from name_errors(place)
         if name in (*benchmark.methods, *CONTROL.names()):
-            yield f"{key_of(place)}: a method or control has this name; choose another"
+            yield f"{format_key(place)}: a method or control has this name; choose another"
         yield from _own_file_errors(benchmark, given, place)
     if benchmark.retrain is not None and benchmark.retrain.weights is not None:
         yield from _own_file_errors(benchmark, benchmark.retrain, (*where, "retrain"))
@@ -109,10 +110,10 @@ def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         says = f"the config says `retrain: {NONE}`; leave one of them out"
         for key in ("probe", "sweeps", "support_size"):
             if getattr(benchmark, key):
-                yield f"{key_of((*where, key))}: held against Retrain, and {says}"
+                yield f"{format_key((*where, key))}: held against Retrain, and {says}"
     if not benchmark.shadows:
         return
-    place, base = key_of((*where, "shadows")), benchmark.base
+    place, base = format_key((*where, "shadows")), benchmark.base
     if base.checkpoint == "best_validation":
         yield (
             f"{place}: `base.checkpoint: {base.checkpoint}` holds out examples that would count as "
@@ -130,15 +131,15 @@ def _own_file_errors(
     benchmark: BenchmarkConfig, given: GivenParams | RetrainParams, where: Place
 ) -> Iterator[str]:
     """Refuse one file for several runs, because one model would count several times."""
-    file, place = str(given.weights), key_of((*where, "weights"))
+    file, place = str(given.weights), format_key((*where, "weights"))
     yield from _suffix_errors(given.weights, place)
-    if CELL not in file and (count := len(cells_of(benchmark))) > 1:
-        yield f"{place}: {shown(file)}: one file for {count} forget sets; put {CELL} into its name"
+    if CELL not in file and (count := len(list_cells(benchmark))) > 1:
+        yield f"{place}: {quoted(file)}: one file for {count} forget sets; put {CELL} into its name"
     # With a shared base, one unlearned model may be compared with every Retrain, as Original is.
     may_be_shared = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
     if SEED not in file and not may_be_shared and (count := len(benchmark.seeds)) > 1:
         yield (
-            f"{place}: {shown(file)}: one file for {count} seeds, whose spread would be none; put "
+            f"{place}: {quoted(file)}: one file for {count} seeds, whose spread would be none; put "
             f"{SEED} into its name, or give one seed"
         )
 
@@ -154,30 +155,31 @@ def _data_errors(
     if options is None:
         return messages, None
     try:
-        return [], known_classes(name, options)
+        return [], find_class_names(name, options)
     except ValueError as error:
-        return [f"{key_of((*where, 'classes'))}: {error}"], None
+        return [f"{format_key((*where, 'classes'))}: {error}"], None
 
 
 def _class_errors(
     benchmark: BenchmarkConfig, classes: tuple[str, ...], where: Place
 ) -> Iterator[str]:
     for index, value in enumerate(benchmark.classes):
-        key = key_of((*where, index))
+        key = format_key((*where, index))
         if isinstance(value, int) and not 0 <= value < len(classes):
             yield f"{key}: {value}: should be a name, or an index below {len(classes)}"
         elif isinstance(value, str) and value not in classes:
-            yield f"{key}: {unknown('class', value, classes)}"
+            yield f"{key}: {unknown_name('class', value, classes)}"
 
 
 def _class_cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Check that classes x fractions give different names that can be folders."""
     cells = class_cells(benchmark)
     if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
-        yield f"{key_of(where)}: two of them, or two fractions, make one cell's name"
+        yield f"{format_key(where)}: two of them, or two fractions, make one cell's name"
     for name in cells:
         if not is_slug(name):
-            yield f"{key_of(where)}: cell {shown(name)}: more than {LONGEST} letters for a folder"
+            key = format_key(where)
+            yield f"{key}: cell {quoted(name)}: more than {LONGEST} letters for a folder"
 
 
 def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -193,16 +195,16 @@ def _inheritance_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> 
     users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
     if parent and parent not in users and len(users) != 1:
         found = f"{len(users)} of them are under `methods:`"
-        yield f"{key_of(where)}: '{name}' takes its parameters from {parent}; {found}"
+        yield f"{format_key(where)}: '{name}' takes its parameters from {parent}; {found}"
 
 
 def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for index, name in enumerate(benchmark.controls):
-        key = key_of((*where, index))
+        key = format_key((*where, index))
         if name in METHOD.names():
             yield f"{key}: '{name}' is a method; list it under `methods:`"
         elif name not in CONTROL.names():
-            yield f"{key}: {unknown('control', name, CONTROL.names())}"
+            yield f"{key}: {unknown_name('control', name, CONTROL.names())}"
         elif benchmark.retrain is None and params_class(name).needs_retrain:
             yield f"{key}: '{name}' needs Retrain, and the config says `retrain: {NONE}`"
         else:
@@ -215,12 +217,13 @@ def _cell_errors(
     cell = benchmark.cells[str(where[-1])]
     yield from name_errors(where)
     if where[-1] in class_cells(benchmark):
-        yield f"{key_of(where)}: `classes` and `fractions` make a cell of this name already"
+        yield f"{format_key(where)}: `classes` and `fractions` make a cell of this name already"
     yield from _forget_errors(cell.forget, (*where, "forget"), classes)
     for name, raw in cell.methods.items():
         place = (*where, "methods", name)
         if name not in benchmark.methods:
-            yield f"{key_of(place)}: not under `methods:`{nearest(name, benchmark.methods)}"
+            hint = did_you_mean(name, benchmark.methods)
+            yield f"{format_key(place)}: not under `methods:`{hint}"
             continue
         merged = {**benchmark.methods[name], **raw}
         yield from collect_errors(partial(resolve, name, merged, place))
@@ -239,19 +242,20 @@ def _forget_errors(
     yield from messages
     if params is not None and classes is not None and hasattr(module, "problems"):
         for key, problem in module.problems(params, classes):
-            yield f"{key_of((*where, key))}: {problem}"
+            yield f"{format_key((*where, key))}: {problem}"
 
 
 def _track_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     for index, name in enumerate(benchmark.track):
         if name not in (ALL, *benchmark.methods):
-            yield f"{key_of((*where, index))}: {unknown('method', name, benchmark.methods)}"
+            error = unknown_name("method", name, benchmark.methods)
+            yield f"{format_key((*where, index))}: {error}"
 
 
 def _unknown_plugin(kind: Kind, name: Any, where: Place) -> str:
     if name is None:
-        return f"{key_of(where)}: missing; known: {', '.join(kind.names())}"
-    return f"{key_of(where)}: {kind.no_such(name)}"
+        return f"{format_key(where)}: missing; known: {', '.join(kind.names())}"
+    return f"{format_key(where)}: {kind.no_such(name)}"
 
 
 def _validate(

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.contract.spelling import IN_QUOTES, nearest, plain, shown
+from collateral.contract.messages import IN_QUOTES, did_you_mean, printable, quoted
 
 # In the words of YAML; those of pydantic are of Python.
 REASONS = {
@@ -39,11 +39,11 @@ def _one_line(message: str) -> str:
     return text if len(text) <= LONGEST_LINE else f"{text[: LONGEST_LINE - 3]}..."
 
 
-def key_of(parts: Sequence[str | int]) -> str:
+def format_key(parts: Sequence[str | int]) -> str:
     """Write ("fractions", 0) as `fractions[0]`."""
     text = ""
     for part in parts:
-        text += f"[{part}]" if isinstance(part, int) else f".{plain(part)}"
+        text += f"[{part}]" if isinstance(part, int) else f".{printable(part)}"
     return text.removeprefix(".")
 
 
@@ -75,16 +75,16 @@ def _message(
     items: list[dict[str, Any]], model: type[BaseModel], where: Place, place: Place
 ) -> str:
     kind, given, context = items[0]["type"], items[0]["input"], items[0].get("ctx", {})
-    key, value = key_of((*where, *place)) or "config", shown(given)
+    key, value = format_key((*where, *place)) or "config", quoted(given)
     if kind == "extra_forbidden":
         known = _keys_at(model, place[:-1])
-        hint = nearest(place[-1], known)
+        hint = did_you_mean(place[-1], known)
         return f"{key}: unknown key (value {value}); allowed: {', '.join(known) or 'none'}{hint}"
     if kind == "missing":
         return f"{key}: missing; it has no default"
     if kind == "literal_error":
         allowed = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-        hint = nearest(str(given), allowed)
+        hint = did_you_mean(str(given), allowed)
         return f"{key}: {value} is not allowed; allowed: {', '.join(allowed)}{hint}"
     reason = ", or ".join(map(_reason, items))
     is_about_keys = kind == "value_error" and isinstance(given, dict)

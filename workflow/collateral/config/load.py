@@ -11,7 +11,7 @@ from collateral.config.errors import ConfigError, explain
 from collateral.config.plugin_checks import plugin_errors
 from collateral.config.schema import Config
 from collateral.config.yaml import read_file
-from collateral.contract.plugins import add_plugins, problems
+from collateral.contract.plugins import add_plugins, find_folder_problems
 
 
 def read(path: Path) -> Config:
@@ -25,7 +25,7 @@ def load(raw: Mapping[str, Any]) -> Config:
         config = Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError(explain(error, Config, ())) from None
-    _raise(f"plugins: {problem}" for problem in problems(config.plugins))
+    _raise(f"plugins: {problem}" for problem in find_folder_problems(config.plugins))
     add_plugins(config.plugins)
     _raise(plugin_errors(config))
     _raise(_errors(config))

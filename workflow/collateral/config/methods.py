@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from collateral.config.errors import ConfigError, Place, explain, key_of
+from collateral.config.errors import ConfigError, Place, explain, format_key
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import CONTROL, METHOD, kind_of, params_class
+from collateral.contract.plugins import CONTROL, METHOD, method_kind, params_class
 
 MOST_TRIALS = 10_000
 
@@ -30,7 +30,7 @@ class MethodSpec:
     @property
     def kind(self) -> str:
         """Return "method" or "control"."""
-        return kind_of(self.uses).what
+        return method_kind(self.uses).what
 
     @property
     def label(self) -> str:
@@ -74,11 +74,13 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     }
     for key, choices in lists.items():
         if not choices:
-            raise ConfigError([f"{key_of((*where, key))}: an empty list; give at least one value"])
+            raise ConfigError(
+                [f"{format_key((*where, key))}: an empty list; give at least one value"]
+            )
     spec = _spec(name, uses, lists)
     if (count := prod(map(len, spec.grid.values()))) > MOST_TRIALS:
         raise ConfigError(
-            [f"{key_of(where)}: its lists make {count} trials; at most {MOST_TRIALS}"]
+            [f"{format_key(where)}: its lists make {count} trials; at most {MOST_TRIALS}"]
         )
     for trial in spec.trials():
         validate(spec, trial, where)
@@ -88,7 +90,9 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
     }
     for key, choices in exact.items():
         if any(value in choices[:index] for index, value in enumerate(choices)):
-            raise ConfigError([f"{key_of((*where, key))}: {choices}: a value stands there twice"])
+            raise ConfigError(
+                [f"{format_key((*where, key))}: {choices}: a value stands there twice"]
+            )
     return _spec(name, uses, exact)
 
 
@@ -96,9 +100,11 @@ def _check_names(name: str, uses: Any, where: Place) -> None:
     place = where if uses == name else (*where, "uses")
     for given, at in ((name, where), (uses, place)):
         if given in CONTROL.names():
-            raise ConfigError([f"{key_of(at)}: '{given}' is a control; list it under `controls:`"])
+            raise ConfigError(
+                [f"{format_key(at)}: '{given}' is a control; list it under `controls:`"]
+            )
     if uses not in METHOD.names():
-        raise ConfigError([f"{key_of(place)}: {METHOD.no_such(uses)}"])
+        raise ConfigError([f"{format_key(place)}: {METHOD.no_such(uses)}"])
 
 
 def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:

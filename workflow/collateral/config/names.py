@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from collateral.config.errors import Place, key_of
+from collateral.config.errors import Place, format_key
 
 # Folders beside those of cells, benchmarks and runs.
 _FOLDERS = """
@@ -26,20 +26,21 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9_.-]+", "-", name.lower()).strip("-.") or "x"
 
 
-def short(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return the value of a parameter as in the name of a sweep's run."""
     return format(value, "g") if isinstance(value, float) else str(value).lower()
 
 
 def format_varied(values: Mapping[str, Any]) -> list[str]:
     """Return the parts of the name of a sweep's run that follow the method."""
-    return [f"{key}={short(value)}" for key, value in values.items()]
+    return [f"{key}={format_value(value)}" for key, value in values.items()]
 
 
 def name_errors(where: Place) -> Iterator[str]:
     """Check that the last key can be the name of a folder."""
     name = str(where[-1])
     if not is_slug(name) or name in RESERVED:
-        yield f"{key_of(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the " + (
-            f"second letter . and -, at most {LONGEST}; taken are {', '.join(sorted(RESERVED))}"
+        yield (
+            f"{format_key(where)}: not usable as a folder's name; use a-z, 0-9, _, and from the "
+            + (f"second letter . and -, at most {LONGEST}; taken are {', '.join(sorted(RESERVED))}")
         )

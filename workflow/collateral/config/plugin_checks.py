@@ -6,10 +6,10 @@ from types import ModuleType
 from typing import Any
 
 from collateral.config.schema import BenchmarkConfig, Config
+from collateral.contract.messages import did_you_mean, quoted
 from collateral.contract.metrics import Metric
 from collateral.contract.params import TOUCHABLE
 from collateral.contract.plugins import DATA, FINDING, FORGET, METHOD, Kind, PluginError
-from collateral.contract.spelling import nearest, shown
 
 # Required members of the file that the Snakefile imports (of a method: params.py).
 MEMBERS = {
@@ -62,7 +62,7 @@ def _clashes() -> Iterator[str]:
     for finding in FINDING.names():
         for metric in _metrics(finding):
             if other := known.get(metric):
-                where = f"'{_file(FINDING.load(finding))}': METRICS: {shown(metric)}"
+                where = f"'{_file(FINDING.load(finding))}': METRICS: {quoted(metric)}"
                 yield f"plugins: {where}: the finding {other} has a metric of this name; rename it"
             known.setdefault(metric, finding)
 
@@ -93,10 +93,10 @@ def _touches_errors(touches: Any) -> Iterator[str]:
     """Yield the errors of `Params.touches`."""
     allowed = f"allowed: {', '.join(TOUCHABLE)}"
     if not isinstance(touches, frozenset | set):
-        yield f"{shown(touches)}: should be a frozenset of names; {allowed}"
+        yield f"{quoted(touches)}: should be a frozenset of names; {allowed}"
         return
     for name in sorted(touches - {*TOUCHABLE}, key=str):
-        yield f"{shown(name)} is not allowed; {allowed}{nearest(name, TOUCHABLE)}"
+        yield f"{quoted(name)} is not allowed; {allowed}{did_you_mean(name, TOUCHABLE)}"
 
 
 def _file(module: Any) -> Path:

@@ -13,13 +13,12 @@ from pydantic import (
 )
 
 from collateral.config.weights import BaseParams, GivenParams, InitParams, Reference, RetrainParams
-from collateral.contract.attacks import Attack
-from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, UserPath
+from collateral.contract.data import count_share
+from collateral.contract.messages import printable, quoted
+from collateral.contract.metrics import Attack
+from collateral.contract.params import MOST, PAPER, ClassLabel, Rule, Seed, Share, Strict, UserPath
 from collateral.contract.probes import Probes
-from collateral.contract.selection import PAPER, Rule
-from collateral.contract.shares import share_of
 from collateral.contract.showing import Showing
-from collateral.contract.spelling import plain, shown
 
 ALL = "all"  # in place of a list of methods
 
@@ -72,8 +71,8 @@ class SweepConfig(Strict):
         for other, others in self.along.items():
             if other == key or len(others) != len(values):
                 raise ValueError(
-                    f"along.{plain(other)}: {shown(others)}: should be another parameter with a "
-                    f"value for each of the {len(values)} of {plain(key)}"
+                    f"along.{printable(other)}: {quoted(others)}: should be another parameter with "
+                    f"a value for each of the {len(values)} of {printable(key)}"
                 )
         return self
 
@@ -117,11 +116,12 @@ class ShadowsConfig(Strict):
 
     @model_validator(mode="after")
     def _check_both_sides(self) -> "ShadowsConfig":
-        seeing = share_of(self.count, self.share)
+        seeing = count_share(self.count, self.share)
         if not LEAST_SHADOWS <= seeing <= self.count - LEAST_SHADOWS:
             raise ValueError(
-                f"share: {shown(self.share)}: {seeing} of {self.count} models would see an example "
-                f"and {self.count - seeing} would not; {LEAST_SHADOWS} at least should do either"
+                f"share: {quoted(self.share)}: {seeing} of {self.count} models would see an "
+                f"example and {self.count - seeing} would not; {LEAST_SHADOWS} at least should do "
+                "either"
             )
         return self
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from collateral.config.cells import cells_of
-from collateral.config.errors import ConfigError, Place, collect_errors, key_of
+from collateral.config.cells import list_cells
+from collateral.config.errors import ConfigError, Place, collect_errors, format_key
 from collateral.config.methods import MethodSpec, resolve, validate
-from collateral.config.names import LONGEST_RUN, format_varied, is_slug, name_errors, short
+from collateral.config.names import LONGEST_RUN, format_value, format_varied, is_slug, name_errors
 from collateral.config.schema import BenchmarkConfig, SweepConfig
+from collateral.contract.messages import quoted, unknown_name
 from collateral.contract.plugins import params_class
-from collateral.contract.spelling import shown, unknown
 
 TAUGHT = "ltd"  # the method whose teacher is trained on supports of several sizes
 
@@ -21,7 +21,9 @@ def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     yield from name_errors(where)
     yield from _listed_cell_errors(benchmark, sweep.cells, (*where, "cells"))
     if sweep.method not in benchmark.methods:
-        yield f"{key_of((*where, 'method'))}: " + unknown("method", sweep.method, benchmark.methods)
+        yield f"{format_key((*where, 'method'))}: " + unknown_name(
+            "method", sweep.method, benchmark.methods
+        )
         return
     # A value may contradict the parameters that a cell has of its own.
     listed = sweep.cells or benchmark.cells
@@ -42,9 +44,9 @@ def support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[st
     given = benchmark.support_size
     assert given is not None
     yield from _listed_cell_errors(benchmark, given.cells, (*where, "cells"))
-    key = key_of((*where, "method"))
+    key = format_key((*where, "method"))
     if given.method not in benchmark.methods:
-        yield f"{key}: {unknown('method', given.method, benchmark.methods)}"
+        yield f"{key}: {unknown_name('method', given.method, benchmark.methods)}"
     elif (uses := benchmark.methods[given.method].get("uses", given.method)) != TAUGHT:
         yield f"{key}: '{given.method}' is {uses}, which has no teacher; only {TAUGHT} has"
 
@@ -52,10 +54,10 @@ def support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[st
 def _listed_cell_errors(
     benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
 ) -> Iterator[str]:
-    cells = cells_of(benchmark)
+    cells = list_cells(benchmark)
     for index, cell in enumerate(listed or ()):
         if cell not in cells:
-            yield f"{key_of((*where, index))}: {unknown('cell', cell, cells)}"
+            yield f"{format_key((*where, index))}: {unknown_name('cell', cell, cells)}"
 
 
 def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:
@@ -71,15 +73,16 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
             continue
         exact = spec.values(given)
         for name, value in given.items():
-            text, part = short(exact[name]), "vary" if name == key else "along"
+            text, part = format_value(exact[name]), "vary" if name == key else "along"
             if not is_slug(text.lstrip("-")):
-                place = key_of((*where, part, name))
+                place = format_key((*where, part, name))
                 yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
         run = "@".join(format_varied({name: exact[name] for name in given}))
         if len(f"{spec.name}@{run}") > LONGEST_RUN:
-            yield f"{key_of(where)}: run {shown(run)}: more than {LONGEST_RUN} letters for a folder"
+            key = format_key(where)
+            yield f"{key}: run {quoted(run)}: more than {LONGEST_RUN} letters for a folder"
         if run in named:
-            place = key_of((*where, "vary", key))
+            place = format_key((*where, "vary", key))
             yield f"{place}: {named[run]!r} and {given[key]!r} make one run's name"
         named[run] = given[key]
 

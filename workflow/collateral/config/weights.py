@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, TrainingParams, UserPath
-from collateral.contract.spelling import shown
 
 SEED, CELL = "{seed}", "{cell}"  # in the name of a file: one file per seed, per cell
 NONE = "none"  # in place of Retrain
@@ -44,7 +44,7 @@ class BaseParams(TrainingParams):
         implied = "matched" if SEED in str(given["weights"]) else "shared"
         if given.get("sharing", implied) != implied:
             names = f"{'with' if implied == 'matched' else 'without'} {SEED} in their name"
-            sharing = shown(given["sharing"])
+            sharing = quoted(given["sharing"])
             raise ValueError(f"sharing: {sharing}: weights {names} are {implied}")
         return {**given, "sharing": implied}
 

@@ -13,8 +13,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 
-from collateral.config.errors import ConfigError, Place, key_of
-from collateral.contract.spelling import shown
+from collateral.config.errors import ConfigError, Place, format_key
+from collateral.contract.messages import quoted
 
 CORE = "tag:yaml.org,2002:"
 PLAIN = {f"{CORE}{name}" for name in ["null", "bool", "int", "float", "str", "seq", "map", "merge"]}
@@ -135,7 +135,7 @@ class _Inspection:
         if len(place) > DEEPEST:
             raise RecursionError
         if node.tag not in PLAIN:
-            tag = shown(str(node.tag).replace(CORE, "!!"))
+            tag = quoted(str(node.tag).replace(CORE, "!!"))
             allowed = "values are text, numbers, lists and mappings"
             self._note(node, place, f"the tag {tag} is not allowed; {allowed}")
         elif isinstance(node, ScalarNode):
@@ -174,11 +174,13 @@ class _Inspection:
             str(value).encode("utf-16", "surrogatepass").decode("utf-16")
             return value
         except Exception:  # `!!bool maybe` raises a KeyError, `!!int x` a ValueError
-            self._note(node, place, f"{shown(node.value)} does not read as {node.tag[len(CORE) :]}")
+            self._note(
+                node, place, f"{quoted(node.value)} does not read as {node.tag[len(CORE) :]}"
+            )
             return node.value
 
     def _note(self, node: Node, place: Place, problem: str) -> None:
-        message = f"line {node.start_mark.line + 1}: {key_of(place) or 'config'}: {problem}"
+        message = f"line {node.start_mark.line + 1}: {format_key(place) or 'config'}: {problem}"
         if message not in self.problems:
             self.problems.append(message)
 

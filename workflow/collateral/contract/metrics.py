@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from collateral.contract.spelling import nearest, shown
-from collateral.contract.tracking import TRACKED
+from collateral.contract.messages import did_you_mean, quoted
 
 Unit = Literal[
     "%",
@@ -61,10 +60,10 @@ class Metric:
         for key, allowed in (("unit", get_args(Unit)), ("ideal", get_args(Ideal))):
             value = getattr(self, key)
             if value not in allowed and (key, value) != ("ideal", None):
-                listed = ", ".join(map(shown, allowed))
-                hint = nearest(str(value), [word for word in allowed if word])
-                said = f"{shown(value)} is not allowed; allowed: {listed}{hint}"
-                raise ValueError(f"metric {shown(self.label)}: {key}: {said}")
+                listed = ", ".join(map(quoted, allowed))
+                hint = did_you_mean(str(value), [word for word in allowed if word])
+                said = f"{quoted(value)} is not allowed; allowed: {listed}{hint}"
+                raise ValueError(f"metric {quoted(self.label)}: {key}: {said}")
 
     @property
     def factor(self) -> float:
@@ -98,7 +97,7 @@ class Metric:
         return (text.lstrip("+-") if is_zero else text).replace("-", "−")
 
 
-def by_epoch(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+def epoch_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Return the same numbers after every epoch of a tracked run, by their names there."""
     return {
         f"{TRACKED}{name}": replace(
@@ -110,11 +109,44 @@ def by_epoch(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     }
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a share within a sentence: whole percent, or one digit of what is below one."""
     return f"{PERCENT * share:.0f} %" if share >= 0.01 else f"{PERCENT * share:.1g} %"
 
 
-def percent_as_given(share: float) -> str:
+def format_exact_percent(share: float) -> str:
     """Return a share of the config with all its digits."""
     return f"{PERCENT * share:g} %"
+
+
+At = int | str | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number of a run: of one seed, or over all seeds where `seed` is None."""
+
+    run: str
+    metric: str
+    value: float = math.nan  # NaN: undefined
+    seed: int | None = None
+    set: str = ""  # retain, test or forget, where the number is of one of them
+    at: At = None  # an index: a bin, an epoch, a size, a class
+
+
+def without_value(row: Row) -> Row:
+    """Return the row without its value."""
+    return Row(row.run, row.metric, math.nan, row.seed, row.set, row.at)
+
+
+TRACKED = "epoch_"  # before the names, in history.csv and metrics.csv
+
+
+Attack = Literal["confidence", "correctness", "entropy", "modified_entropy", "probability"]
+ATTACKS: tuple[Attack, ...] = get_args(Attack)
+MIA: Attack = "confidence"  # what tables call so
+
+
+def score_name(attack: str) -> str:
+    """Return the name of an attack's score."""
+    return "mia" if attack == MIA else f"mia_{attack}"

@@ -17,9 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from collateral.contract.messages import IN_QUOTES, printable
 from collateral.contract.published import Published
-from collateral.contract.spelling import IN_QUOTES, plain
-from collateral.contract.work import Sizes, Work, cycled_images, training
+from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
 
 MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
 TOUCHABLE = ("retain", "forget images", "forget labels")  # what a method may say that it reads
@@ -44,7 +44,7 @@ def can_be_looked_for(value: Path) -> Path:
     try:
         value.expanduser().exists()
     except RuntimeError:
-        raise ValueError(f"there is no home folder {plain(value.parts[0])}") from None
+        raise ValueError(f"there is no home folder {printable(value.parts[0])}") from None
     except OSError as error:
         raise ValueError(str(error.strerror)) from None
     return value
@@ -136,7 +136,7 @@ class MethodParams(Strict):
 
         Time limits and `collateral estimate` follow from this and from `unlearn_work`.
         """
-        return training(self._touched(sizes))
+        return training_work(self._touched(sizes))
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Return how many float32 numbers `prepare` keeps; unless told, one for each weight."""
@@ -144,7 +144,7 @@ class MethodParams(Strict):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Return what `unlearn` computes; unless told, its epochs over all that it touches."""
-        return training(getattr(self, "epochs", 0) * self._touched(sizes))
+        return training_work(getattr(self, "epochs", 0) * self._touched(sizes))
 
     def _touched(self, sizes: Sizes) -> int:
         retain = sizes.retain if "retain" in self.touches else 0
@@ -168,7 +168,7 @@ class TrainedParams(MethodParams):
         """Return how many images there are in so many steps or, where they are None, epochs."""
         if steps is None:
             return epochs * examples
-        return cycled_images(steps, examples, self.batch_size)
+        return count_cycled_images(steps, examples, self.batch_size)
 
 
 class WarmedParams(TrainedParams):
@@ -221,3 +221,45 @@ class TrainingParams(Strict):
         if self.warmup > self.epochs:
             raise ValueError(f"warmup: {self.warmup} is more than epochs: {self.epochs}")
         return self
+
+
+SKIPPED = "skipped"  # the status of such a run
+
+
+class Skipped(Exception):
+    """Raised by `unlearn` before its first epoch; the text is the reason, for the record."""
+
+
+Rule = Literal["paper", "interval", "teacher"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+PAPER: Rule = "paper"
+TEACHER = "ltd"  # the method whose teacher the rule `teacher` asks
+
+
+Count = Annotated[Whole, Field(ge=1)]
+
+
+def count_or(word: str) -> BeforeValidator:
+    """Return a validator that takes a whole number from 1, or `word`."""
+
+    def check(value: Any) -> Any:
+        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        if not is_count and value != word:
+            raise ValueError(f"should be a whole number from 1, or {word}")
+        return value
+
+    return BeforeValidator(check)
+
+
+class StudentParams(WarmedParams):
+    """How the base model learns soft labels on the forget set beside the retained examples."""
+
+    epochs: Epochs = Field(20, ge=0, description="Passes over all examples; paper: 20, SVHN: 10.")
+    lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-3]; SVHN: 1e-4.")
+    optimizer: Literal["sgd", "adam", "adamw"] = Field("adamw", description="Paper: AdamW.")
+    beta: float = Field(
+        2.0, ge=0, description="Weight of the forget set's loss; paper: 2, of [1, 5]; SVHN: 3."
+    )
+    top: Annotated[Count | Literal["all"], count_or("all")] = Field(
+        3, description="Classes that a soft label keeps, renormalised; paper: 3."
+    )

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import collateral
-from collateral.contract.spelling import looked_for, unknown
+from collateral.contract.messages import looked_for, unknown_name
 
 if TYPE_CHECKING:
     from collateral.contract.params import MethodParams
@@ -123,7 +123,7 @@ class Kind:
         except Exception as error:
             if not self.is_plugged_in(name):
                 raise
-            raise PluginError(f"plugins: {told(error, self.plugged_paths)}") from error
+            raise PluginError(f"plugins: {describe_error(error, self.plugged_paths)}") from error
 
     def is_plugged_in(self, name: Any) -> bool:
         """Tell whether there is one of that name, and it is not the package's own."""
@@ -139,7 +139,7 @@ class Kind:
         folders = [Path(path) / str(name) for path in self.plugged_paths if "/" in self.pattern]
         lacking = [folder for folder in folders if folder.is_dir()]
         hint = f"; '{lacking[0]}' has no {Path(self.pattern).name}" if lacking else ""
-        return unknown(self.what, name, known, meant) + hint
+        return unknown_name(self.what, name, known, meant) + hint
 
     def _family(self, name: Any) -> str:
         """Return the prefix of a name, or nothing."""
@@ -177,15 +177,15 @@ def _found(folder: str, pattern: str) -> tuple[str, ...]:
 
 def add_plugins(folders: Sequence[Path]) -> None:
     """Let what lies in these folders be found, after the package's own."""
-    for problem in problems(folders):
+    for problem in find_folder_problems(folders):
         raise ValueError(f"plugins: {problem}")
     for folder in folders:
-        for kind, inner in plugged_in(folder):
+        for kind, inner in find_plugin_kinds(folder):
             if str(inner.resolve()) not in kind.paths:
                 kind.paths.append(str(inner.resolve()))
 
 
-def plugged_in(folder: Path) -> Iterator[tuple[Kind, Path]]:
+def find_plugin_kinds(folder: Path) -> Iterator[tuple[Kind, Path]]:
     """Yield the kinds that a folder of plug-ins holds, and where; itself, it may hold methods."""
     if _found(str(folder), METHOD.pattern):
         yield METHOD, folder
@@ -194,17 +194,17 @@ def plugged_in(folder: Path) -> Iterator[tuple[Kind, Path]]:
             yield kind, folder / kind.folder
 
 
-def problems(folders: Sequence[Path]) -> Iterator[str]:
+def find_folder_problems(folders: Sequence[Path]) -> Iterator[str]:
     """Yield what is wrong with folders of plug-ins: none is there, or two have one name."""
     for folder in folders:
         if not folder.is_dir():
             yield f"{str(folder)!r}: there is no such folder{looked_for(folder)}"
-        elif not any(_found(str(inner), kind.pattern) for kind, inner in plugged_in(folder)):
+        elif not any(_found(str(inner), kind.pattern) for kind, inner in find_plugin_kinds(folder)):
             kinds = ", ".join(f"{kind.folder}/" for kind in KINDS if kind.folder)
             yield f"'{folder}': no plug-in in it; expected {kinds} or folders with a params.py"
     taken = {(kind, name): f"{kind.what} of the package" for kind in KINDS for name in kind.taken}
     taken |= {(METHOD, name): "control of the package" for name in CONTROL.own}
-    for kind, inner in (found for folder in folders for found in plugged_in(folder)):
+    for kind, inner in (found for folder in folders for found in find_plugin_kinds(folder)):
         for name in _found(str(inner), kind.pattern):
             if other := taken.get((kind, name)):
                 yield f"'{inner / name}': a {other} has this name"
@@ -223,7 +223,7 @@ def _old_parts(finding: Path) -> list[str]:
     return [name for name in ("table.py", "words.py") if (finding / name).is_file()]
 
 
-def told(error: Exception, folders: Sequence[str]) -> str:
+def describe_error(error: Exception, folders: Sequence[str]) -> str:
     """Return an error of the code in `folders` in one line: its file, its line, what it says."""
     frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError):
@@ -234,23 +234,23 @@ def told(error: Exception, folders: Sequence[str]) -> str:
     return f"{where}{type(error).__name__}: {' '.join(str(said).split())}"
 
 
-def kind_of(name: str) -> Kind:
+def method_kind(name: str) -> Kind:
     """Return METHOD or CONTROL; raise ValueError if there is neither of that name."""
     for kind in (METHOD, CONTROL):
         if name in kind.names():
             return kind
-    raise ValueError(unknown("method", name, METHOD.names() + CONTROL.names()))
+    raise ValueError(unknown_name("method", name, METHOD.names() + CONTROL.names()))
 
 
 def params_class(name: str) -> type[MethodParams]:
     """Return the `Params` of a method or control."""
-    params: type[MethodParams] = kind_of(name).load(name, "params").Params
+    params: type[MethodParams] = method_kind(name).load(name, "params").Params
     return params
 
 
 def prepare_class(name: str) -> type[MethodParams] | None:
     """Return its `Prepare`, if it has two phases."""
-    return getattr(kind_of(name).load(name, "params"), "Prepare", None)
+    return getattr(method_kind(name).load(name, "params"), "Prepare", None)
 
 
 def prepare_values(name: str, params: MethodParams) -> dict[str, Any]:

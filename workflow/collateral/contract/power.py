@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from collateral.contract.metrics import percent
+from collateral.contract.metrics import format_percent
 
 ALPHA, POWER = 0.05, 0.8
 FAIR = 5  # seeds; with fewer, only differences that leap to the eye are found
@@ -22,8 +22,8 @@ def in_words(num_seeds: int, num_methods: int) -> str:
     least, ending = detectable(num_seeds, num_methods), "s" * (num_methods != 1)
     return (
         f"with {num_seeds} seeds and {num_methods} method{ending}, a difference from Retrain of "
-        f"{least:.2g} standard deviations over seeds is found in {percent(POWER)} of cases (paired "
-        "t, 5 % by Holm); a smaller one may stay within chance"
+        f"{least:.2g} standard deviations over seeds is found in {format_percent(POWER)} of cases "
+        "(paired t, 5 % by Holm); a smaller one may stay within chance"
         + "; five seeds are fair"
         * (num_seeds < FAIR)
     )

@@ -4,9 +4,16 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, Whole
-from collateral.contract.spelling import shown
-from collateral.contract.work import NOTHING, Sizes, Work, cycled_images, looking, training
+from collateral.contract.work import (
+    NO_WORK,
+    Sizes,
+    Work,
+    count_cycled_images,
+    inference_work,
+    training_work,
+)
 
 
 class Relearn(Strict):
@@ -24,8 +31,8 @@ class Relearn(Strict):
     def work(self, forget: int) -> Work:
         """Return what one model takes."""
         learnt = forget - forget // 2
-        stepped = training(cycled_images(self.steps, learnt, self.batch_size))
-        return stepped + looking((self.steps + 1) * (forget // 2))
+        stepped = training_work(count_cycled_images(self.steps, learnt, self.batch_size))
+        return stepped + inference_work((self.steps + 1) * (forget // 2))
 
 
 class Residual(Strict):
@@ -38,7 +45,7 @@ class Residual(Strict):
 
     def work(self, forget: int) -> Work:
         """Return what one model takes."""
-        return looking(self.count * forget)
+        return inference_work(self.count * forget)
 
 
 class Zrf(Strict):
@@ -58,7 +65,7 @@ class Probes(Strict):
         known = ", ".join(cls.model_fields)
         if isinstance(given, list | tuple):
             if not all(isinstance(name, str) for name in given):
-                raise ValueError(f"{shown(given)}: should be some of {known}")
+                raise ValueError(f"{quoted(given)}: should be some of {known}")
             if len({*given}) < len(given):
                 raise ValueError("a value stands there twice")
             given = dict.fromkeys(given)
@@ -80,5 +87,5 @@ class Probes(Strict):
     def work(self, sizes: Sizes, models: int) -> Work:
         """Return what so many models of a cell and seed take."""
         asked = (one for one in (self.relearn, self.residual) if one is not None)
-        of_each = sum((one.work(sizes.forget) for one in asked), NOTHING)
-        return of_each * models + (looking(sizes.forget) if self.zrf else NOTHING)
+        of_each = sum((one.work(sizes.forget) for one in asked), NO_WORK)
+        return of_each * models + (inference_work(sizes.forget) if self.zrf else NO_WORK)

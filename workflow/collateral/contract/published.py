@@ -22,7 +22,7 @@ PAPER_CODE: Mapping[str, Any] = {"epochs": 10, "lr": 1e-4, "batch_size": 256, "a
 OPTML: Mapping[str, Any] = {"epochs": 10, "lr": 0.01, "weight_decay": 5e-4, "batch_size": 256}
 
 
-def in_words(values: Mapping[str, Any]) -> str:
+def format_values(values: Mapping[str, Any]) -> str:
     """Return parameters with their values, in a line."""
     return ", ".join(f"{name} {_value(value)}" for name, value in values.items())
 

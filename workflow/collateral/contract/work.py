@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -58,20 +59,20 @@ class Work:
         return {*self.trained, *self.seen}
 
 
-NOTHING = Work({}, {})
+NO_WORK = Work({}, {})
 
 
-def training(images: float, model: str = OWN) -> Work:
+def training_work(images: float, model: str = OWN) -> Work:
     """Return the work of training on so many images."""
     return Work({model: images}, {})
 
 
-def looking(images: float, model: str = OWN) -> Work:
+def inference_work(images: float, model: str = OWN) -> Work:
     """Return the work of a forward pass over so many images."""
     return Work({}, {model: images})
 
 
-def cycled_images(batches: int, examples: int, size: int) -> int:
+def count_cycled_images(batches: int, examples: int, size: int) -> int:
     """Return how many images so many batches of repeated passes over some examples have."""
     # The batches after the last whole pass are of full size; of no examples, a share may be none.
     passes, rest = divmod(batches, max(1, num_batches(examples, size)))
@@ -84,3 +85,10 @@ def _sum(*parts: Mapping[str, float]) -> dict[str, float]:
         for model, images in part.items():
             total[model] = total.get(model, 0) + images
     return total
+
+
+def count_cores() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

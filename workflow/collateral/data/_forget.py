@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Labels
 
 
-def choose(
+def choose_forget_set(
     labels: Labels, kind: str, params: Mapping[str, Any]
 ) -> tuple[NDArray[np.int64], dict[str, Any]]:
     """Return the forget set and its description; refuse one that contains all train examples."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.columns import Columns
-from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.data import Columns, DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Options(DataOptions):
 
 def size(options: Options) -> DatasetSize:
     """Return the number of examples per class; no image is read."""
-    from collateral.data._reading.npz import read_examples
+    from collateral.data._readers.npz import read_examples
 
     examples, shape = read_examples(options.path, options.test_path)
     return examples.size(shape)
@@ -46,15 +45,15 @@ def size(options: Options) -> DatasetSize:
 
 def columns(options: Options) -> tuple[list[int], Columns]:
     """Return the labels and the further columns of the train set."""
-    from collateral.data._reading.npz import read_examples
+    from collateral.data._readers.npz import read_examples
 
     return read_examples(options.path, options.test_path)[0].train_columns()
 
 
 def load(options: Options) -> Dataset:
     """Return the user's images in the order of their file."""
-    from collateral.data._reading.examples import statistics
-    from collateral.data._reading.npz import read
+    from collateral.data._readers.examples import statistics
+    from collateral.data._readers.npz import read
     from collateral.results.dataset import Dataset
 
     train, test, labels = read(options.path, options.test_path)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -41,11 +41,11 @@ def load(options: Options) -> Dataset:
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from collateral.data._reading.examples import statistics, to_uint8
+    from collateral.data._readers.examples import statistics, to_uint8
     from collateral.results.dataset import Dataset, Labels
 
     values, digits = load_digits(return_X_y=True)
-    order = sorted(range(len(digits)), key=lambda position: seed_of("digits", position))
+    order = sorted(range(len(digits)), key=lambda position: derive_seed("digits", position))
     images = to_uint8(values[order] / 16).reshape(-1, 8, 8, 1)
     labels = digits[order].astype(np.int64)
     is_test = np.zeros(len(labels), dtype=bool)

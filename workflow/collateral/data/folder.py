@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.columns import Columns
 from collateral.contract.data import (
     Broken,
+    Columns,
     DataOptions,
     DatasetInfo,
     DatasetSize,
@@ -26,8 +26,13 @@ from collateral.contract.data import (
     TestShare,
 )
 from collateral.contract.params import UserPath
-from collateral.data._reading.listing import Tree, known_names, known_tree, tree_of
-from collateral.data._reading.test_set import SplitOptions
+from collateral.data._readers.image_folder import (
+    FolderIndex,
+    find_class_folders,
+    index_folder,
+    known_tree,
+)
+from collateral.data._readers.test_set import SplitOptions
 from collateral.data.forget import where
 
 if TYPE_CHECKING:
@@ -67,7 +72,7 @@ class Options(DataOptions):
 
 def class_names(options: Options) -> tuple[str, ...] | None:
     """Return the names of the class folders."""
-    return known_names(options.path)
+    return find_class_folders(options.path)
 
 
 def problem(options: Options) -> str | None:
@@ -91,7 +96,7 @@ def state(options: Options) -> str:
 
 def size(options: Options) -> DatasetSize:
     """Return the number of files per class; some files show whether the images have colours."""
-    from collateral.data._reading.decoding import num_channels
+    from collateral.data._readers.decoding import num_channels
 
     tree = _index(options)
     channels = num_channels(tree.locations[: len(tree.train)])
@@ -105,17 +110,17 @@ def columns(options: Options) -> tuple[list[int], Columns]:
 
 def load(options: Options) -> Dataset:
     """Return the images in the order of their paths; print what was left out or converted."""
-    tree = tree_of(SplitOptions.select(options))
+    tree = index_folder(SplitOptions.select(options))
     _print_left_out(tree)
     image_options = options.size, options.broken, options.padding, options.flip
     return tree.examples.load(tree.locations, *image_options)
 
 
-def _index(options: Options) -> Tree:
+def _index(options: Options) -> FolderIndex:
     return known_tree(SplitOptions.select(options))
 
 
-def _print_left_out(tree: Tree) -> None:
+def _print_left_out(tree: FolderIndex) -> None:
     for paths, kind in (
         (tree.left_out, "files, by name no images of a class"),
         (tree.hidden, "hidden files and folders"),

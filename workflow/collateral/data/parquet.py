@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.columns import Columns
 from collateral.contract.data import (
     Broken,
+    Columns,
     DataOptions,
     DatasetInfo,
     DatasetSize,
@@ -25,9 +25,9 @@ from collateral.contract.data import (
     TestShare,
 )
 from collateral.contract.params import UserPath
-from collateral.data._reading.examples import Examples
-from collateral.data._reading.parquet import ParquetFiles, find_files, list_files
-from collateral.data._reading.test_set import SplitOptions
+from collateral.data._readers.examples import Examples
+from collateral.data._readers.parquet import ParquetFiles, find_files, list_files
+from collateral.data._readers.test_set import SplitOptions
 from collateral.data.forget import where
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def inputs(options: Options) -> list[Path]:
 
 def size(options: Options) -> DatasetSize:
     """Return the number of rows per class; the first rows show whether images have colours."""
-    from collateral.data._reading.decoding import num_channels
+    from collateral.data._readers.decoding import num_channels
 
     files = _find_files(options)
     channels = num_channels(next(files.read_image_batches(), []))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from collateral.contract.data import DatasetInfo, DatasetSize
-from collateral.data._reading.torchvision_files import Files, RootOptions, read
+from collateral.data._readers.torchvision_files import Files, RootOptions, read
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import Seed
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,10 +57,10 @@ def load(options: Options) -> Dataset:
     """Return the examples; the classes alternate, so that every range of examples has all."""
     import numpy as np
 
-    from collateral.data._reading.examples import statistics, to_uint8
+    from collateral.data._readers.examples import statistics, to_uint8
     from collateral.results.dataset import Dataset, Labels
 
-    rng = np.random.default_rng(seed_of("synthetic", options.seed))
+    rng = np.random.default_rng(derive_seed("synthetic", options.seed))
     prototypes = _prototypes(options, rng)
 
     def draw(labels: NDArray[np.int64]) -> NDArray[np.uint8]:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize, TestSeed
+from collateral.contract.messages import unknown_name
 from collateral.contract.params import UserPath
-from collateral.contract.spelling import unknown
-from collateral.data._reading.examples import split
-from collateral.data._reading.test_set import draw_examples
-from collateral.data._reading.torchvision_sets import EMNIST, SETS, SetFacts
+from collateral.data._readers.examples import split
+from collateral.data._readers.test_set import draw_examples
+from collateral.data._readers.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ class Options(DataOptions):
     @classmethod
     def _check_known(cls, value: str) -> str:
         if value not in SETS:
-            raise ValueError(unknown("data set of torchvision", value, SETS))
+            raise ValueError(unknown_name("data set of torchvision", value, SETS))
         return value
 
     @model_validator(mode="after")
@@ -99,8 +99,8 @@ def load(options: Options) -> Dataset:
     """Return the images in the order of torchvision."""
     import numpy as np
 
-    from collateral.data._reading.decoding import decode
-    from collateral.data._reading.examples import statistics
+    from collateral.data._readers.decoding import decode
+    from collateral.data._readers.examples import statistics
     from collateral.results.dataset import Dataset, Labels
 
     facts = _facts(options)

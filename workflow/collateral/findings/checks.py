@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract import power
-from collateral.contract.metrics import percent
+from collateral.contract.metrics import format_percent
 from collateral.findings._shared.inference.differences import LEAST_SEEDS
 from collateral.findings._shared.inference.equivalence import is_beyond
 from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
 from collateral.findings._shared.statistics import mean_of_defined
-from collateral.findings.catalogue import metric_of
-from collateral.findings.compute import Problem, attempt
+from collateral.findings.metric_index import find_metric
+from collateral.findings.registry import Problem, run_safely
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import RETRAIN
 from collateral.results.table import NAMES, BenchmarkTable, CellTable
@@ -54,7 +54,7 @@ def red_gates(cell: CellTable) -> list[Gate]:
 
 def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None] | None:
     """Ask one question; None where it is not one for this cell."""
-    answer, problem = attempt(partial(ask, cell), "gates", PART, cell.name)
+    answer, problem = run_safely(partial(ask, cell), "gates", PART, cell.name)
     if problem:
         said = " ".join(f"could not be asked: {problem.error}".split())
         return Gate(name, cell.name, "amber", said), problem
@@ -85,8 +85,8 @@ def trained_on(cell: CellTable) -> Answer:
 
 def learned(cell: CellTable) -> Answer:
     """Does Retrain know what it was trained on?"""
-    ra, metric = cell.values(cell.reference, "ra"), metric_of("ra")
-    least, bar = float(ra.min()), f"the bar is {percent(LEAST_RA)}"  # NaN where one is
+    ra, metric = cell.values(cell.reference, "ra"), find_metric("ra")
+    least, bar = float(ra.min()), f"the bar is {format_percent(LEAST_RA)}"  # NaN where one is
     if math.isnan(least):
         return "red", f"Retrain's RA is undefined: {_seeds(cell, np.isnan(ra))}"
     said = f"Retrain's lowest RA of {_all(cell)} is {metric.text(least)} %, {bar}"
@@ -107,7 +107,7 @@ def _cure(cell: CellTable) -> str:
 
 def base_differs(cell: CellTable) -> Answer:
     """Is Retrain another model than the base?"""
-    found, metric = cell.values(cell.reference, "base_distance"), metric_of("base_distance")
+    found, metric = cell.values(cell.reference, "base_distance"), find_metric("base_distance")
     if same := _seeds(cell, found == 0):
         return "red", f"the base's confidences are Retrain's: {same}"
     if np.isnan(found).any():
@@ -119,7 +119,7 @@ def base_differs(cell: CellTable) -> Answer:
 def forgettable(cell: CellTable) -> Answer:
     """Does the base know more of what is forgotten than Retrain does?"""
     base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
-    above, metric = mean_of_defined(base_ua - ua), metric_of("margin")
+    above, metric = mean_of_defined(base_ua - ua), find_metric("margin")
     if math.isnan(above):
         said = "whether anything is to be forgotten is unknown"
         return "amber", f"{said}: add the control `original`, or track a method"
@@ -136,7 +136,7 @@ def forgettable(cell: CellTable) -> Answer:
 
 def alike(cell: CellTable) -> Answer | None:
     """Is Retrain trained as well as a base that was trained elsewhere?"""
-    found, metric = cell.values(cell.reference, "base_ta_gap"), metric_of("base_ta_gap")
+    found, metric = cell.values(cell.reference, "base_ta_gap"), find_metric("base_ta_gap")
     if "base_ta_gap" not in cell.metrics(cell.reference):
         return None  # trained here, by one recipe
     if np.isnan(found).all():
@@ -144,7 +144,7 @@ def alike(cell: CellTable) -> Answer | None:
     gap = float(np.nanmean(found))
     said = (
         f"on test examples of unaffected classes, Retrain's accuracy is {metric.text(gap)} points "
-        f"from the given base's; above {percent(MOST_TA_GAP)} their recipes differ"
+        f"from the given base's; above {format_percent(MOST_TA_GAP)} their recipes differ"
     )
     return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), said
 
@@ -161,12 +161,12 @@ def unseen(cell: CellTable) -> Answer | None:
 
 def shadows_learned(cell: CellTable) -> Answer | None:
     """Do shadow models, trained on less than the base, know what they were trained on?"""
-    least, metric = cell.number(cell.reference, "shadow_sure"), metric_of("shadow_sure")
+    least, metric = cell.number(cell.reference, "shadow_sure"), find_metric("shadow_sure")
     if math.isnan(least):
         return None  # there are none
     said = (
         f"of what it saw, each shadow model gives at least {metric.text(least)} % more than half "
-        f"of the probability to the true class, the bar is {percent(LEAST_RA)}"
+        f"of the probability to the true class, the bar is {format_percent(LEAST_RA)}"
     )
     return ("green" if least >= LEAST_RA else "amber"), said
 
@@ -255,7 +255,7 @@ def seeds(cell: CellTable) -> Answer:
 def ended(cell: CellTable) -> Answer:
     """Did all runs end well?"""
     labels = {cell.reference: NAMES[cell.reference], **cell.benchmark.labels}
-    bad = [f"{labels[run]} {cell.trouble(run)}" for run in cell.kinds if cell.troubles[run]]
+    bad = [f"{labels[run]} {cell.failure_summary(run)}" for run in cell.kinds if cell.troubles[run]]
     if bad:
         return "amber", f"not all runs ended well: {', '.join(bad)}"
     return "green", f"all {len(cell.kinds)} runs ended well in {_all(cell)}"

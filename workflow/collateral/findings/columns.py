@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import EMPTY
-from collateral.contract.rows import At
+from collateral.contract.metrics import EMPTY, At
 from collateral.contract.tables import Field, Grid, Line, Source, Table
-from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable, mean, std
 
 KINDS = ("reference", "method", "control")
@@ -113,7 +112,7 @@ class Column:
         return run, metric, self.set, row.at if self.at is None else self.at
 
     def _text(self, row: TableRow, value: float) -> str:
-        metric = metric_of(self._key(row)[1])
+        metric = find_metric(self._key(row)[1])
         if self.ends is None:
             return metric.text(value, self.spread(self.values(row)), sign=self.sign)
         text = metric.text(value, sign=self.sign)
@@ -149,7 +148,7 @@ def number_source(run: str, metric: str, set: str = "", at: At = None) -> Source
 def run_row(cell: CellTable, run: str) -> TableRow:
     """Return the row of a run, with the note on how it ended."""
     is_aside = cell.kinds[run] == "control"
-    return TableRow(cell, run, cell.labels[run], note=cell.trouble(run), is_aside=is_aside)
+    return TableRow(cell, run, cell.labels[run], note=cell.failure_summary(run), is_aside=is_aside)
 
 
 def rows_by_kind(cell: CellTable, kinds: Sequence[str] = KINDS) -> list[list[TableRow]]:
@@ -174,7 +173,7 @@ def build_grid(
     corner: str, columns: Sequence[Column], groups: Iterable[Sequence[TableRow | Line]]
 ) -> Grid:
     """Return the grid of these rows; lines that are complete stay as they are."""
-    headings = [column.heading or metric_of(column.metric).heading for column in columns]
+    headings = [column.heading or find_metric(column.metric).heading for column in columns]
     lines = [[_build_line(row, columns) for row in group] for group in groups if group]
     return Grid(corner, headings, lines)
 
@@ -207,6 +206,8 @@ def build_table(
 def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) -> Table:
     """Return a table with one row per run and one column per metric that runs have by seed."""
     columns = [Column(metric) for metric in metrics]
-    caption = joined(f"{title}: {cell.title}.", over_seeds(cell), described(metrics))
+    caption = join_sentences(
+        f"{title}: {cell.title}.", describe_spread(cell), describe_metrics(metrics)
+    )
     table = build_table(name, title, columns, rows_by_kind(cell), caption)
     return replace(table, records=build_records(all_rows(cell), columns))

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from collateral.contract.data import ImageInfo
 from collateral.contract.plugins import MODEL, PluginError
 from collateral.models._classifier import Classifier
-from collateral.models._taken_apart import classifier_of
+from collateral.models._wrap import wrap_model
 
 HEAD = "head"  # attribute of a user's model, unless its file names another one
 
@@ -41,13 +41,13 @@ def _wrap(made: Any, head: str | None, info: ImageInfo) -> Classifier:
     if not isinstance(made, nn.Module):
         raise TypeError(f"build returned a {type(made).__name__}; expected a torch.nn.Module")
     if head is not None:
-        return classifier_of(made, head, _embed_by_call, info)
+        return wrap_model(made, head, _embed_by_call, info)
     if not (hasattr(made, "features") and hasattr(made, HEAD)):
         raise AttributeError(
             f"its {type(made).__name__} has not both `features` and `head`; "
             'name its last layer: HEAD = "fc"'
         )
-    return classifier_of(made, HEAD, _embed_by_features, info)
+    return wrap_model(made, HEAD, _embed_by_features, info)
 
 
 def _embed_by_call(inner: Any, x: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from collateral.contract.data import ImageInfo
 Names = Callable[[str], str]
 
 
-def as_they_are(name: str) -> str:
+def keep_name(name: str) -> str:
     """Return the name of a weight unchanged."""
     return name
 
@@ -26,8 +26,8 @@ class Classifier(nn.Module):
         info: ImageInfo,
         body: nn.Module,
         head: nn.Linear,
-        names: Names = as_they_are,
-        own_names: Names = as_they_are,
+        names: Names = keep_name,
+        own_names: Names = keep_name,
     ) -> None:
         """Apply the normalisation of `info`, then `body`, then `head`."""
         super().__init__()

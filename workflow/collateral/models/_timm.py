@@ -12,19 +12,21 @@ from torch import Tensor
 
 from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier
-from collateral.models._taken_apart import classifier_of
-from collateral.models._timm_facts import PREFIX, timm_facts
+from collateral.models._timm_metadata import PREFIX, find_timm_metadata
+from collateral.models._wrap import wrap_model
 
 
 def build(name: str, info: ImageInfo) -> Classifier:
     """Build a classifier of timm for this number of classes, of channels and, if needed, size."""
     height, width, channels = info.shape
-    size: dict[str, Any] = {"img_size": (height, width)} if timm_facts(name).is_sized else {}
+    size: dict[str, Any] = (
+        {"img_size": (height, width)} if find_timm_metadata(name).is_sized else {}
+    )
     try:
         inner = timm.create_model(
             name.removeprefix(PREFIX), in_chans=channels, num_classes=info.num_classes, **size
         )
-        return classifier_of(inner, head_path(inner), embed, info)
+        return wrap_model(inner, head_path(inner), embed, info)
     except Exception as error:  # timm raises errors of many types if images are too small
         raise ValueError(
             f"model: {name} cannot look at {height}x{width}x{channels} images "

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import collateral
-from collateral.plan.home import SHIPPED
+from collateral.plan.install_paths import SHIPPED
 
 CHECKOUT = "COLLATERAL_CHECKOUT"
 VERSION = "COLLATERAL_VERSION"

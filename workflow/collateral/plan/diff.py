@@ -10,8 +10,8 @@ from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import Job
 from collateral.results import layout
-from collateral.results.chain import INPUTS, read_sealed
-from collateral.results.fields import differing
+from collateral.results.json_diff import find_differences
+from collateral.results.provenance import INPUTS, read_signed
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ def _is_job(record: str) -> bool:
 
 def record_differences(job: Job, folder: Path) -> list[str]:
     """Return how the record of a finished job differs from the plan, one line per field."""
-    found = read_sealed(folder / job.record_name)
+    found = read_signed(folder / job.record_name)
     found[INPUTS] = sorted(path for path in found.get(INPUTS, {}) if not _is_prepared(path))
     try:
         planned = job.record(found, folder)
     except (KeyError, TypeError, ValueError):  # written by another version
         return ["it cannot be compared: another version wrote it"]
-    differences = differing({key: found.get(key) for key in planned}, planned)
+    differences = find_differences({key: found.get(key) for key in planned}, planned)
     return [f"{key}: {value}, planned {other}" for key, value, other in differences]
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from collateral.config.schema import Config
 from collateral.contract import power
-from collateral.contract.work import NOTHING
-from collateral.models._facts import Shape
+from collateral.contract.work import NO_WORK
+from collateral.models._metadata import Shape
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.jobs import kinds, list_jobs
 from collateral.plan.jobs._disk import tracked_bytes
@@ -71,7 +71,7 @@ class Estimate:
     def add_job(self, job: Job) -> None:
         """Add the seconds and the disk space of one job."""
         work, shape = job.work, job.workload.size.shape
-        if work is NOTHING:
+        if work is NO_WORK:
             self.add(job.rule, Sum(1, 0.0, job.seconds, job.bytes))
             return
         seconds = start_seconds(self.rates) + self.rates.seconds(work, shape)

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from collateral.plan import paths
-from collateral.results.files import Unsound
-from collateral.results.gates import red
+from collateral.results.files import InvalidResultError
+from collateral.results.gates import describe_red_gates
 
 
 def last_lines(benchmarks: Iterable[str]) -> list[str]:
@@ -16,8 +16,8 @@ def last_lines(benchmarks: Iterable[str]) -> list[str]:
     found, unsound = [], []
     for name in benchmarks:
         try:
-            found += red(Path(paths.GATES.format(benchmark=name)))
-        except Unsound as error:
+            found += describe_red_gates(Path(paths.GATES.format(benchmark=name)))
+        except InvalidResultError as error:
             unsound.append(str(error))
     meaning = ["Numbers of these cells do not mean what they say."] if found else []
     return [*unsound, *found, *meaning]

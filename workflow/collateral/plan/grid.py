@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from collateral.config.cells import ForgetSpec, cells_of
+from collateral.config.cells import ForgetSpec, list_cells
 from collateral.config.methods import MethodSpec, resolve
-from collateral.config.names import format_varied, short
+from collateral.config.names import format_value, format_varied
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
 from collateral.config.weights import GivenParams
-from collateral.contract.params import MethodParams
+from collateral.contract.params import TEACHER, MethodParams
 from collateral.contract.plugins import METHOD, params_class, prepare_class, prepared_name
-from collateral.contract.selection import TEACHER
 from collateral.contract.showing import default_showing
 from collateral.results import layout
 
@@ -32,7 +31,7 @@ class RunSpec:
     @property
     def label(self) -> str:
         """Return the name that tables and figures print."""
-        varied = ", ".join(f"{key} {short(value)}" for key, value in self.vary.items())
+        varied = ", ".join(f"{key} {format_value(value)}" for key, value in self.vary.items())
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
     @property
@@ -102,9 +101,11 @@ class SweepSpec:
         """Return what a table calls a value: what goes along stands beside it."""
         if run == self.method.name and self.is_tuned:
             value = self.method.values()[self.key]
-            return "as tuned" if self.key in self.method.grid else f"{short(value)}, as tuned"
-        others = [f"{key} {short(value)}" for key, value in self.along[run].items()]
-        return ", ".join([short(self.values[run]), *others])
+            return (
+                "as tuned" if self.key in self.method.grid else f"{format_value(value)}, as tuned"
+            )
+        others = [f"{key} {format_value(value)}" for key, value in self.along[run].items()]
+        return ", ".join([format_value(self.values[run]), *others])
 
 
 class Cell:
@@ -209,7 +210,7 @@ def build_grid(config: Config) -> dict[str, Benchmark]:
         name: Benchmark(
             name,
             benchmark,
-            {cell: Cell(cell, forget, benchmark) for cell, forget in cells_of(benchmark).items()},
+            {cell: Cell(cell, forget, benchmark) for cell, forget in list_cells(benchmark).items()},
         )
         for name, benchmark in config.benchmarks.items()
     }

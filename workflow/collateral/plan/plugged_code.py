@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from collateral.contract.plugins import FINDING, METHOD, MODEL, PARTS, is_shipped, told
-from collateral.models._facts import declared_work
+from collateral.contract.plugins import FINDING, METHOD, MODEL, PARTS, describe_error, is_shipped
+from collateral.models._metadata import declared_work
 from collateral.plan.fingerprint import PACKAGE, find_module, fingerprint
 
 FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
@@ -69,7 +69,7 @@ def _broken(module: str, seen: set[str], *, with_packages: bool) -> Iterator[str
     try:
         tree = _parsed(file)
     except (SyntaxError, ValueError) as error:
-        yield told(error, [str(file)])
+        yield describe_error(error, [str(file)])
         return
     for line, name in _imports(tree.body, module):
         if problem := _missing(name, with_packages):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError
+from collateral.contract.messages import looked_for
 from collateral.contract.plugins import FORGET, METHOD, MODEL
-from collateral.contract.spelling import looked_for
-from collateral.data._facts import problem_of
+from collateral.data._metadata import find_problem
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
@@ -98,7 +98,7 @@ def _data_errors(benchmark: Benchmark) -> Iterator[str]:
     is_there = folder is not None and folder.expanduser().exists()
     if not is_there and not _is_missing([job.path(paths.LABELS)]):
         return
-    problem = problem_of(job.name, options) or _size_problem(benchmark, is_own=folder is not None)
+    problem = find_problem(job.name, options) or _size_problem(benchmark, is_own=folder is not None)
     if problem:
         yield f"benchmarks.{benchmark.name}.{problem}"
 

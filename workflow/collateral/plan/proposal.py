@@ -10,9 +10,9 @@ from typing import Any
 
 from collateral.config.load import load
 from collateral.config.names import slug
-from collateral.data._reading.decoding import looks_of, read_image_header, spread
-from collateral.data._reading.listing import TESTS, TRAIN, Tree, tree_of
-from collateral.data._reading.test_set import SplitOptions
+from collateral.data._readers.decoding import read_image_header, read_image_headers, take_evenly
+from collateral.data._readers.image_folder import TESTS, TRAIN, FolderIndex, index_folder
+from collateral.data._readers.test_set import SplitOptions
 from collateral.data.forget import files, where
 from collateral.plan.estimate import estimate
 from collateral.plan.throughput import Rates
@@ -92,7 +92,7 @@ class Proposal:
     """A proposed config, and its estimated time."""
 
     request: InitRequest
-    tree: Tree
+    tree: FolderIndex
     num_forget: int
     size: int
     seeds: int
@@ -182,31 +182,33 @@ def propose(request: InitRequest) -> Proposal:
     return last
 
 
-def find_typical_size(tree: Tree) -> tuple[int, int]:
+def find_typical_size(tree: FolderIndex) -> tuple[int, int]:
     """Return the median width and height of a sample of the files."""
-    headers = looks_of([tree.folder / file.path for file in spread(tree.train, NUM_HEADERS)])
+    headers = read_image_headers(
+        [tree.folder / file.path for file in take_evenly(tree.train, NUM_HEADERS)]
+    )
     if not headers:
         raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
     return int(median(one.width for one in headers)), int(median(one.height for one in headers))
 
 
-def _index_folder(request: InitRequest) -> Tree:
+def _index_folder(request: InitRequest) -> FolderIndex:
     """Index the folder; errors name the options of the command line."""
     try:
-        return tree_of(request.source)
+        return index_folder(request.source)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
 
 
-def find_unreadable(tree: Tree) -> dict[str, str]:
+def find_unreadable(tree: FolderIndex) -> dict[str, str]:
     """Return the files of a sample that cannot be read, with the reason."""
-    some = spread([*zip(tree.train, tree.locations, strict=False)], NUM_HEADERS)
+    some = take_evenly([*zip(tree.train, tree.locations, strict=False)], NUM_HEADERS)
     found = {file.path: read_image_header(path) for file, path in some}
     return {path: problem for path, problem in found.items() if isinstance(problem, str)}
 
 
-def _num_forget(request: InitRequest, tree: Tree) -> int:
+def _num_forget(request: InitRequest, tree: FolderIndex) -> int:
     """Return the number of train images to forget; refuse none and all of them."""
     labels, columns = tree.examples.train_columns()
     count, option = int(FRACTION * labels.count(0)), "--forget"
@@ -227,7 +229,7 @@ def _num_forget(request: InitRequest, tree: Tree) -> int:
     return count
 
 
-def _candidates(request: InitRequest, tree: Tree) -> Iterator[tuple[int, int, int]]:
+def _candidates(request: InitRequest, tree: FolderIndex) -> Iterator[tuple[int, int, int]]:
     """Yield sizes, seeds and epochs from best to worst; few seeds are worse than few pixels."""
     short_side = min(find_typical_size(tree))
     sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]

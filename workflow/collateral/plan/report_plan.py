@@ -9,7 +9,7 @@ from pathlib import Path
 
 import collateral
 from collateral.contract.plugins import FINDING
-from collateral.data._facts import draws_test
+from collateral.data._metadata import draws_test
 from collateral.plan.fingerprint import files_hash, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options

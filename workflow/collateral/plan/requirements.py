@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from collateral.config.errors import Place, key_of
+from collateral.config.errors import Place, format_key
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 
 
@@ -21,7 +21,7 @@ def required_of_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
 def _most(benchmark: Benchmark, places: Iterable[tuple[Place, int]]) -> dict[str, int]:
     asked: dict[str, int] = {}
     for place, count in places:
-        key = key_of(("benchmarks", benchmark.name, *place))
+        key = format_key(("benchmarks", benchmark.name, *place))
         asked[key] = max(count, asked.get(key, 0))
     return asked
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 
-from collateral.contract.spelling import unknown
+from collateral.contract.messages import unknown_name
 
 # Snakemake, or the controller that it asks, may be held up. Where squeue does not remember three of
 # its waits the executor plugin turns to sacct by itself.
@@ -111,4 +111,4 @@ def partition_problems(asked: Iterable[str], there: Iterable[str]) -> list[str]:
     """Return a line for each partition that is not there; where none is shown, nothing is known."""
     there = [*there]
     wrong = [name for name in dict.fromkeys(asked) if name not in there] if there else []
-    return [unknown("partition", name, there) for name in wrong]
+    return [unknown_name("partition", name, there) for name in wrong]

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from collateral.contract.plugins import MODEL
 from collateral.contract.work import Work
-from collateral.models._facts import Shape, facts_of
+from collateral.models._metadata import Shape, find_metadata
 
 MEASURED_SHAPE = (32, 32, 3)  # of the images that shipped rates are for
 FORWARD = 3.0  # looks at an image in the time of training on it, where that was not measured
@@ -87,7 +87,7 @@ def read_rates(path: Path) -> Rates:
 
 
 def _multiply_adds(model: str, shape: Shape) -> int:
-    return facts_of(model, shape).multiply_adds
+    return find_metadata(model, shape).multiply_adds
 
 
 @cache

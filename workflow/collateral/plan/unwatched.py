@@ -16,7 +16,7 @@ from collateral.plan.diff import list_records, record_differences
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs._job import Job
 from collateral.plan.missing_inputs import list_presented
-from collateral.results.files import Unsound
+from collateral.results.files import InvalidResultError
 
 PRESENTED = "no metadata; tables, figures and pages are then made again"
 MOST_NAMED = 5
@@ -63,7 +63,7 @@ class Unwatched:
         job = self._jobs[path]
         try:
             return "; ".join(record_differences(job, Path(job.path(paths.BENCHMARK))))
-        except Unsound as error:
+        except InvalidResultError as error:
             return error.reason
 
     @cached_property

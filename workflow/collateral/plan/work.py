@@ -11,9 +11,9 @@ from collateral.contract.batches import num_batches
 from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.params import MethodParams, TrainedParams
 from collateral.contract.plugins import DATA, FORGET
-from collateral.contract.work import NOTHING, Sizes, Work, looking, training
-from collateral.data._facts import size_of
-from collateral.models._facts import Facts, facts_of
+from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
+from collateral.data._metadata import find_size
+from collateral.models._metadata import ModelMetadata, find_metadata
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 
 SPREAD = 4  # standard deviations that the share of a shadow model may be below the mean
@@ -40,14 +40,14 @@ class Workload:
         """The size of the data set."""
         name = str(self.benchmark.config.data["name"])
         try:
-            return size_of(name, data_options(self.benchmark))
+            return find_size(name, data_options(self.benchmark))
         except ValueError as error:
             raise SizeUnknownError(str(error)) from None
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ModelMetadata:
         """The size and speed of the benchmark's model."""
-        return facts_of(self.benchmark.config.model, self.size.shape)
+        return find_metadata(self.benchmark.config.model, self.size.shape)
 
     def sizes(self, cell: Cell) -> Sizes:
         """Return the sizes of a cell, which the work of methods depends on."""
@@ -80,16 +80,16 @@ class Workload:
         """Return the work of training from scratch, with the choice of the epoch."""
         base = self.benchmark.config.base
         if base.checkpoint == "best_test":
-            return (training(examples) + looking(sum(self.size.test))) * base.epochs
+            return (training_work(examples) + inference_work(sum(self.size.test))) * base.epochs
         if base.checkpoint == "best_validation":
             held_out = base.validation_share * examples
-            return (training(examples - held_out) + looking(held_out)) * base.epochs
-        return training(examples) * base.epochs
+            return (training_work(examples - held_out) + inference_work(held_out)) * base.epochs
+        return training_work(examples) * base.epochs
 
     @property
     def evaluation(self) -> Work:
         """A forward pass over all examples, which ends every run."""
-        return looking(self.size.num_examples)
+        return inference_work(self.size.num_examples)
 
     def prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
         """Return the work of the first phase of a method with each of these parameters."""
@@ -101,7 +101,7 @@ class Workload:
 
     def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
         """Return the sum of what a function of the parameters returns."""
-        return sum((_method_work(params, function, sizes) for params in choices), NOTHING)
+        return sum((_method_work(params, function, sizes) for params in choices), NO_WORK)
 
 
 def num_tracked(run: RunSpec, sizes: Sizes) -> int:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from collateral.contract.columns import FILE
+from collateral.contract.data import FILE
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings.gates.copies import EXACT
 from collateral.results import layout
-from collateral.results.chain import checked
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
+from collateral.results.provenance import verify
 from collateral.results.split import Split
 
 MOST_CLASSES = 8  # named in the summary
@@ -37,9 +37,9 @@ def describe_forget_set(folder: Path, cell: str) -> Forgotten | None:
     )
     if not neighbours.exists():
         return None
-    labels = Labels.load(checked(folder / layout.LABELS, folder))
+    labels = Labels.load(verify(folder / layout.LABELS, folder))
     split = Split.load(split_file, folder)
-    pairs = exact_pairs(Neighbours.load(checked(neighbours, folder)))
+    pairs = exact_pairs(Neighbours.load(verify(neighbours, folder)))
     words = [_how_many(split, labels), _how_chosen(split), _left_behind(pairs)]
     return Forgotten(" ".join(words), [copies_table(pairs, labels)] if pairs else [])
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.special import softmax
 
-from collateral.contract.columns import FILE
+from collateral.contract.data import FILE
 from collateral.contract.metrics import Metric
 from collateral.contract.showing import ALL_PICTURES, NO_PICTURES, RETAINED
 from collateral.results import layout
-from collateral.results.chain import checked
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
 from collateral.results.pictures import Pictures
+from collateral.results.provenance import verify
 from collateral.results.table import CellTable
 
 NUM_EXAMPLES = 8
@@ -88,7 +88,7 @@ class RunOutputs:
 
 def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
     """Return the gallery of a cell; None if its files are missing."""
-    runs = [cell.reference, *(run for run in cell.runs("method") if not cell.trouble(run))]
+    runs = [cell.reference, *(run for run in cell.runs("method") if not cell.failure_summary(run))]
     files = {run: _outputs(folder, cell, run) for run in runs}
     neighbours, images = (
         folder / place.format(cell=cell.name) for place in (layout.NEIGHBOURS, layout.PICTURES)
@@ -96,14 +96,14 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     needed = [neighbours, images, folder / layout.LABELS]
     if not any(path.exists() for path in (*needed, *(one for run in runs for one in files[run]))):
         return None
-    pictures = Pictures.load(checked(images, folder))
-    listed = Neighbours.load(checked(neighbours, folder))
+    pictures = Pictures.load(verify(images, folder))
+    listed = Neighbours.load(verify(neighbours, folder))
     left_out = LEFT_OUT[pictures.keep] if len(pictures.place) < len(listed.shown_set) else ""
     if not len(pictures.place):
         return Gallery(left_out)
     shown = _with_pictures(listed, pictures)
-    labels = Labels.load(checked(folder / layout.LABELS, folder))
-    sound = {run: [checked(path, folder) for path in files[run]] for run in runs}
+    labels = Labels.load(verify(folder / layout.LABELS, folder))
+    sound = {run: [verify(path, folder) for path in files[run]] for run in runs}
     retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
     # Each hurt example comes with its nearest forgotten one, in two subsets.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4

@@ -12,8 +12,8 @@ from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.report.page import template
 from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
-from collateral.results.chain import check_folder, check_inputs, read_sealed
 from collateral.results.files import read_json
+from collateral.results.provenance import check_folder, check_inputs, read_signed
 
 TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}  # titles
 NUMBER = Metric("", "", "")  # formats numbers of four digits
@@ -38,7 +38,7 @@ def list_pages(results: Path, first: list[str]) -> list[Page]:
     found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
     others = (name for name in found if name not in first)
     glances = {name: results / name / layout.GLANCE for name in (*first, *others)}
-    contents = {name: read_sealed(glance, glance.parent) for name, glance in glances.items()}
+    contents = {name: read_signed(glance, glance.parent) for name, glance in glances.items()}
     for name in first:  # pages of other configs may be stale until their own run
         check_inputs(glances[name], contents[name], results / name)
     return [Page(name, content["cells"], content["problems"]) for name, content in contents.items()]

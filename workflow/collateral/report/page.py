@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from collateral.contract.tables import Table
 from collateral.findings._shared.series import find_looks
-from collateral.findings.compute import Problem, left_out, read_problems
+from collateral.findings.registry import Problem, excluded_findings, read_problems
 from collateral.report.charts import encode_chart, insert_library
 from collateral.report.forgotten import Forgotten, describe_forget_set
 from collateral.report.images import Gallery, build_gallery
@@ -27,10 +27,10 @@ from collateral.report.provenance import (
 )
 from collateral.report.sections import Findings, Section
 from collateral.results import layout
-from collateral.results.chain import check_folder, checked
 from collateral.results.gates import Gate, read_gates
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import NAMES, BenchmarkTable, CellTable, read
+from collateral.results.provenance import check_folder, verify
+from collateral.results.table import NAMES, BenchmarkTable, CellTable, read_tables
 
 
 @dataclass(frozen=True)
@@ -105,10 +105,10 @@ class BenchmarkPart:
 def benchmark_part(folder: Path) -> BenchmarkPart:
     """Read the results of a benchmark and collect the content of its page."""
     plan = BenchmarkPlan.load(folder / layout.PLAN)
-    table = read(plan, *(checked(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
+    table = read_tables(plan, *(verify(folder / n, folder) for n in (layout.METRICS, layout.COSTS)))
     for made in (folder / layout.TABLES, folder / layout.FIGURES):
         check_folder(made)
-    known = [checked(folder / layout.PROBLEMS, folder)]
+    known = [verify(folder / layout.PROBLEMS, folder)]
     known += [folder / place / layout.PROBLEMS for place in (layout.TABLES, layout.FIGURES)]
     problems = read_problems(path for path in known if path.exists())
     findings = Findings(folder, plan.reference, problems)
@@ -123,9 +123,9 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         across,
         cells,
         _switches(table),
-        read_gates(checked(folder / layout.GATES, folder)),
+        read_gates(verify(folder / layout.GATES, folder)),
         describe_versions(folder, table.cells[0]),
-        left_out(plan.reference),
+        excluded_findings(plan.reference),
         list(dict.fromkeys(findings.problems)),
         provenance_over_cells(shown, lines),
         describe_metrics([*shown, *inside], table),

@@ -12,9 +12,9 @@ from typing import Any
 
 from collateral.contract.metrics import EMPTY, Metric
 from collateral.contract.tables import Field, Grid, Line, Source, Table
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.results import layout
-from collateral.results.chain import read_sealed
+from collateral.results.provenance import read_signed
 from collateral.results.table import BenchmarkTable, CellTable
 
 # Keys of a record that the page shows: common to all seeds, and per seed.
@@ -66,7 +66,7 @@ def provenance_over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, 
 
 def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
     """Return the label and the description of every metric."""
-    found = {source.metric: metric_of(source.metric) for source in sources}
+    found = {source.metric: find_metric(source.metric) for source in sources}
     return {name: [metric.label, _words(metric, table)] for name, metric in found.items()}
 
 
@@ -124,7 +124,7 @@ def _run(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
         path = folder / place.format(cell=cell.name, seed=seed, run=run) / layout.RECORD
         if path.exists():
             place_of_seed = path.relative_to(folder).as_posix()
-            records[str(seed)] = {"place": place_of_seed, **read_sealed(path, folder)}
+            records[str(seed)] = {"place": place_of_seed, **read_signed(path, folder)}
     if not records:
         return {}
     first = next(iter(records.values()))
@@ -158,7 +158,7 @@ def describe_versions(folder: Path, cell: CellTable) -> str:
 def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
     place = layout.run_folder(run).format(cell=cell.name, seed=cell.seeds[0], run=run)
     path = folder / place / layout.RECORD
-    return read_sealed(path, folder) if path.parent.exists() else {}
+    return read_signed(path, folder) if path.parent.exists() else {}
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:

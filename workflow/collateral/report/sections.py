@@ -13,7 +13,7 @@ from PIL import Image
 
 from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Table
-from collateral.findings.compute import Problem, attempt, having, make_tables, presented
+from collateral.findings.registry import Problem, in_page_order, make_tables, run_safely, with_part
 from collateral.plots import page
 from collateral.plots.plot import Plot
 from collateral.report.images import as_png
@@ -109,11 +109,11 @@ class Findings:
 
     @cached_property
     def _order(self) -> list[str]:
-        return presented("views", "plots", reference=self.reference)
+        return in_page_order("views", "plots", reference=self.reference)
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:
-        return {part: having(part, self.reference) for part in ("views", "plots")}
+        return {part: with_part(part, self.reference) for part in ("views", "plots")}
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
@@ -141,7 +141,7 @@ class Findings:
             found = getattr(FINDING.load(name, file), function, None) if has_file else None
             return ask(found) if found else []
 
-        found, problem = attempt(answer, name, part, cell)
+        found, problem = run_safely(answer, name, part, cell)
         known = {(one.finding, one.cell, one.error) for one in self.problems}
         if problem and (name, cell, problem.error) not in known:  # an import fails once per file
             self.problems.append(problem)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.spelling import plain
+from collateral.contract.messages import printable
 from collateral.results import layout
-from collateral.results.chain import read_sealed
+from collateral.results.provenance import read_signed
 
 RESULTS = Path("results")
 MEANINGLESS = ("diverged", "skipped")  # statuses of runs without a usable model
@@ -34,7 +34,7 @@ class FoundRun:
     @property
     def record(self) -> dict[str, Any]:
         """Content of the run's record.json."""
-        return read_sealed(self.folder / layout.RECORD, self.benchmark)
+        return read_signed(self.folder / layout.RECORD, self.benchmark)
 
     def __str__(self) -> str:
         """Return the address for messages."""
@@ -48,9 +48,9 @@ def find_run(address: str, run: str, seed: int | None) -> FoundRun:
     place = layout.run_folder(run).format(cell=cell, seed="*", run=run)
     seeds = sorted(_seed(path) for path in benchmark.glob(f"{place}/{layout.RECORD}"))
     if "/" in run or not seeds:
-        raise _refusal(f"{address}: no run {plain(run)}", _runs(folder))
+        raise _refusal(f"{address}: no run {printable(run)}", _runs(folder))
     if seed is not None and seed not in seeds:
-        raise _refusal(f"{address}: no seed {seed} of {plain(run)}", seeds)
+        raise _refusal(f"{address}: no seed {seed} of {printable(run)}", seeds)
     return FoundRun(benchmark, cell, run, seeds[0] if seed is None else seed, seeds)
 
 

@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from collateral.results.files import MISSING, Unsound, atomic
+from collateral.results.files import MISSING, InvalidResultError, atomic
 
 # Header of a member of a zip archive; its last two numbers are the lengths of name and extra field.
 LOCAL_HEADER = struct.Struct("<26sHH")
@@ -104,11 +104,11 @@ def _naming(path: Path) -> Iterator[None]:
     """Turn errors of numpy and zipfile into errors that name the file."""
     try:
         yield
-    except Unsound:
+    except InvalidResultError:
         raise  # it names its file already
     except FileNotFoundError:
-        raise Unsound(path, MISSING) from None
+        raise InvalidResultError(path, MISSING) from None
     except KeyError as error:
-        raise Unsound(path, f"broken: {error.args[0]}") from None
+        raise InvalidResultError(path, f"broken: {error.args[0]}") from None
     except BROKEN as error:
-        raise Unsound(path, f"broken: {str(error) or 'it ends too early'}") from None
+        raise InvalidResultError(path, f"broken: {str(error) or 'it ends too early'}") from None

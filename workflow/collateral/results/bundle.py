@@ -16,10 +16,10 @@ from typing import Any
 
 from collateral.contract.showing import ALL_PICTURES
 from collateral.results import layout
-from collateral.results.chain import read_sealed, write_record
 from collateral.results.files import atomic, write_json
 from collateral.results.metadata import TIMESTAMP, incomplete, read_metadata
-from collateral.results.verification import walk
+from collateral.results.provenance import read_signed, write_record
+from collateral.results.verification import verify_results
 
 VERSION = 1
 MANIFEST = "manifest.json"
@@ -101,7 +101,7 @@ def _results_folder(folders: Sequence[Path]) -> Path:
 
 def _check_sound(results: Path, names: Iterable[str]) -> list[Path]:
     """Refuse damaged results; return the files that records name and that need not be there."""
-    walks = [walk(results / name) for name in (*names, THEORY)]
+    walks = [verify_results(results / name) for name in (*names, THEORY)]
     faults = [fault for found in walks for fault in found.faults]
     if faults:
         lines = [f"{fault.path}: {fault.reason}" for fault in faults]
@@ -132,7 +132,7 @@ def _is_watched(name: str, metadata: dict[str, Any]) -> bool:
 def _withholds_pictures(folder: Path) -> bool:
     """Tell whether a cell of a benchmark may not show all pictures of its examples."""
     records = folder.glob(layout.PICTURES_RECORD.format(cell="*"))
-    return any(read_sealed(record, folder)["keep"] != ALL_PICTURES for record in records)
+    return any(read_signed(record, folder)["keep"] != ALL_PICTURES for record in records)
 
 
 def _needs_models(name: str) -> bool:

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.rows import At, Row
-from collateral.contract.skipping import SKIPPED
+from collateral.contract.metrics import At, Row
+from collateral.contract.params import SKIPPED
 from collateral.results import layout
-from collateral.results.chain import checked, read_cost, read_sealed
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
 from collateral.results.experiments import Exposure, Probe, SupportSizes
-from collateral.results.files import Unsound, read_json, read_rows
+from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
+from collateral.results.provenance import read_cost, read_signed, verify
 from collateral.results.selection import read_trials
 from collateral.results.split import Split
 
@@ -41,7 +41,7 @@ class Result:
     @cached_property
     def record(self) -> dict[str, Any]:
         """Content of record.json."""
-        return read_sealed(self.folder / layout.RECORD, self.root)
+        return read_signed(self.folder / layout.RECORD, self.root)
 
     @property
     def status(self) -> str:
@@ -65,15 +65,15 @@ class Result:
 
     @cached_property
     def _outputs(self) -> Path:
-        return checked(self.folder / layout.OUTPUTS, self.root)
+        return verify(self.folder / layout.OUTPUTS, self.root)
 
     def history(self) -> list[dict[str, str]]:
         """Read history.csv: one row per epoch."""
-        return read_rows(checked(self.folder / layout.HISTORY, self.root))
+        return read_rows(verify(self.folder / layout.HISTORY, self.root))
 
     def epochs(self) -> Epochs:
         """Read the outputs of a tracked model after every epoch."""
-        return Epochs.load(checked(self.folder / layout.EPOCHS, self.root))
+        return Epochs.load(verify(self.folder / layout.EPOCHS, self.root))
 
     def cost(self) -> dict[str, Any]:
         """Read the cost of the run; for Original, the cost of the base model."""
@@ -81,7 +81,7 @@ class Result:
 
     def check(self) -> None:
         """Raise if the outputs are not from this run, or were made from other inputs."""
-        checked(self.folder / layout.OUTPUTS, self.root)
+        verify(self.folder / layout.OUTPUTS, self.root)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class CellResults:
     @cached_property
     def labels(self) -> Labels:
         """The true labels."""
-        return Labels.load(checked(self.folder / layout.LABELS, self.folder))
+        return Labels.load(verify(self.folder / layout.LABELS, self.folder))
 
     @cached_property
     def split(self) -> Split:
@@ -123,13 +123,13 @@ class CellResults:
     def neighbours(self) -> Neighbours:
         """Similarity of every example to the forget set."""
         path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
-        return Neighbours.load(checked(path, self.folder))
+        return Neighbours.load(verify(path, self.folder))
 
     def check(self) -> None:
         """Raise if a file is from another cell, seed or run."""
         if (found := self.neighbours.seeds.tolist()) != list(self.seeds):
             path = self.folder / layout.NEIGHBOURS.format(cell=self.name)
-            raise Unsound(path, f"of seeds {found}, not {list(self.seeds)}")
+            raise InvalidResultError(path, f"of seeds {found}, not {list(self.seeds)}")
         for result in self.all_results():
             result.check()
 
@@ -195,12 +195,12 @@ class CellResults:
         path = self.folder / layout.TEACHER.format(cell=self.name) / layout.TEACHER_RESULT
         if not any(self._teachers(method) for method in self.tuned):
             return float("nan")
-        return float(read_json(checked(path, self.folder))["teacher_ua"])
+        return float(read_json(verify(path, self.folder))["teacher_ua"])
 
     def support_sizes(self, seed: int) -> SupportSizes:
         """Read the outputs of the teachers trained on supports of every size."""
         path = self._support_size(seed) / layout.SUPPORT_SIZES
-        return SupportSizes.load(checked(path, self.folder))
+        return SupportSizes.load(verify(path, self.folder))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
         """Read the cost of these teachers."""
@@ -208,11 +208,11 @@ class CellResults:
 
     def probe(self, seed: int) -> Probe:
         """Read the results of the probes of all models of a seed."""
-        return Probe.load(checked(self._probe(seed) / layout.PROBE_RESULT, self.folder))
+        return Probe.load(verify(self._probe(seed) / layout.PROBE_RESULT, self.folder))
 
     def exposure(self, run: str) -> Exposure:
         """Read the margins of shadow models before and after a method unlearned from them."""
-        return Exposure.load(checked(self._exposure(run) / layout.EXPOSURE_MARGINS, self.folder))
+        return Exposure.load(verify(self._exposure(run) / layout.EXPOSURE_MARGINS, self.folder))
 
     def trials(self, method: str) -> list[dict[str, str]]:
         """Read the trials of a tuned method."""
@@ -240,7 +240,7 @@ class CellResults:
         return self.folder / layout.TUNE.format(cell=self.name, method=method)
 
     def _teachers(self, method: str) -> list[Path]:
-        record = read_sealed(self._tune(method) / layout.RECORD, self.folder)
+        record = read_signed(self._tune(method) / layout.RECORD, self.folder)
         has_teacher = record.get("select") == "teacher"
         return [self.folder / layout.TEACHER.format(cell=self.name)] if has_teacher else []
 

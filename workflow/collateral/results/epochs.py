@@ -16,7 +16,7 @@ SETS = ("train", "test")
 
 
 @dataclass(frozen=True)
-class Answers:
+class EpochOutputs:
     """Outputs of a model on one set of examples, in data-set order."""
 
     confidence: NDArray[np.float32]  # (N,), probability of the true class
@@ -27,8 +27,8 @@ class Answers:
 class Epoch:
     """Outputs of a model after one epoch."""
 
-    train: Answers
-    test: Answers
+    train: EpochOutputs
+    test: EpochOutputs
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Epochs(ArrayFile, Sequence[Epoch]):
         """Return the outputs after an epoch; 0 is the base model."""
         if isinstance(epoch, slice):
             return [self[one] for one in range(*epoch.indices(len(self)))]
-        sets = (Answers(self.confidence[s][epoch], self.prediction[s][epoch]) for s in SETS)
+        sets = (EpochOutputs(self.confidence[s][epoch], self.prediction[s][epoch]) for s in SETS)
         return Epoch(*sets)
 
 
-def answers_in(outputs: ModelOutputs) -> dict[str, NDArray[Any]]:
+def keep_outputs(outputs: ModelOutputs) -> dict[str, NDArray[Any]]:
     """Return the arrays that are stored of one epoch, by their names in the file."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, part in (("train", outputs.train), ("test", outputs.test)):

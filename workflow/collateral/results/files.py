@@ -15,7 +15,7 @@ from collateral.results import layout
 MISSING = "is missing"
 
 
-class Unsound(ValueError):
+class InvalidResultError(ValueError):
     """A result file is damaged, missing or not from the expected job; the message has a remedy."""
 
     def __init__(self, path: Path, reason: str) -> None:
@@ -59,9 +59,9 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise Unsound(path, MISSING) from None
+        raise InvalidResultError(path, MISSING) from None
     except ValueError as error:  # not JSON, or not even text
-        raise Unsound(path, f"broken: {error}") from None
+        raise InvalidResultError(path, f"broken: {error}") from None
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -70,9 +70,9 @@ def read_rows(path: Path) -> list[dict[str, str]]:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     except FileNotFoundError:
-        raise Unsound(path, MISSING) from None
+        raise InvalidResultError(path, MISSING) from None
     except (csv.Error, ValueError) as error:  # not CSV, or not even text
-        raise Unsound(path, f"broken: {error}") from None
+        raise InvalidResultError(path, f"broken: {error}") from None
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from collateral.results.chain import checked
-from collateral.results.files import Unsound, read_json, write_json
+from collateral.results.files import InvalidResultError, read_json, write_json
+from collateral.results.provenance import verify
 
 Colour = Literal["green", "amber", "red"]
 
@@ -35,12 +35,12 @@ def read_gates(path: Path) -> list[Gate]:
     try:
         return [Gate(**one) for one in read_json(path)["gates"]]
     except (KeyError, TypeError) as error:
-        raise Unsound(path, f"broken: {error}") from None
+        raise InvalidResultError(path, f"broken: {error}") from None
 
 
-def red(path: Path) -> list[str]:
+def describe_red_gates(path: Path) -> list[str]:
     """Return one line per red gate; results of versions without gates have none."""
     if not path.exists():
         return []
-    gates = read_gates(checked(path, path.parent))
+    gates = read_gates(verify(path, path.parent))
     return [f"{path}: {gate}" for gate in gates if gate.colour == "red"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from collateral.results.files import Unsound, read_json, write_json
+from collateral.results.files import InvalidResultError, read_json, write_json
 
 STATE = ".snakemake"
 METADATA = "metadata"
@@ -42,7 +42,7 @@ def incomplete(project: Path, outputs: Iterable[str]) -> list[str]:
 def _read(path: Path) -> Any:
     try:
         return read_json(path) if path.is_file() else None
-    except Unsound:  # Snakemake ignores it as well
+    except InvalidResultError:  # Snakemake ignores it as well
         return None
 
 

@@ -36,7 +36,7 @@ class Outputs:
         logits: Arrays = {"logits": self.logits}
         if self.logits.shape[1] > MANY_CLASSES:
             assert self.label is not None, "with many classes, the true class is needed"
-            logits = shortened(self.logits, self.label)
+            logits = compress_logits(self.logits, self.label)
         return {**logits, "confidence": self.confidence, "prediction": self.prediction}
 
 
@@ -68,7 +68,7 @@ class StoredOutputs:
             if f"{self.set}_logits" in file:
                 logits: NDArray[np.float16] = file[f"{self.set}_logits"]
                 return logits
-            return lengthened({part: file[f"{self.set}_{part}"] for part in SHORT})
+            return expand_logits({part: file[f"{self.set}_{part}"] for part in SHORT})
 
     @cached_property
     def confidence(self) -> NDArray[np.float32]:
@@ -89,7 +89,7 @@ class StoredOutputs:
 SHORT = ("kept", "classes", "rest", "num_classes")
 
 
-def shortened(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Arrays:
+def compress_logits(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Arrays:
     """Return the logits of the true class and of the largest others, and log-sum-exp of the rest.
 
     The true class is always kept, because its probability cannot be recovered from the rest.
@@ -114,7 +114,7 @@ def _shortened(
     return kept, classes.astype(np.uint16), rest_logit.astype(np.float16)
 
 
-def lengthened(parts: Arrays) -> NDArray[np.float16]:
+def expand_logits(parts: Arrays) -> NDArray[np.float16]:
     """Return all logits from `shortened`; the classes that were left out share the rest evenly.
 
     The probabilities of the kept classes are exact; an entropy can only be too large.

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from collateral.contract.selection import PAPER, Rule
+from collateral.contract.params import PAPER, Rule
 from collateral.results import layout
-from collateral.results.chain import read_sealed, write_sealed
+from collateral.results.provenance import read_signed, write_signed
 
 Sharing = Literal["matched", "shared"]
 
@@ -77,12 +77,12 @@ class BenchmarkPlan:
 
     def save(self, path: Path) -> None:
         """Write `path` in the order of the config, which tables and colours of figures follow."""
-        write_sealed(path, asdict(self), path.parent, sort_keys=False)
+        write_signed(path, asdict(self), path.parent, sort_keys=False)
 
     @staticmethod
     def load(path: Path) -> BenchmarkPlan:
         """Read a file of `save`."""
-        content = read_sealed(path, path.parent)
+        content = read_signed(path, path.parent)
         cells = {
             name: CellPlan(
                 tuple(Sweep(**sweep) for sweep in cell["sweeps"]),

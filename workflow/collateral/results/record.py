@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from collateral.contract.tracking import TRACKED
+from collateral.contract.metrics import TRACKED
 
 FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
 EPOCH_SECONDS = f"{TRACKED}seconds"  # in cost.json of a tracked run: seconds by epoch
@@ -35,7 +35,7 @@ def peak_rss_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def cost(
+def measure_cost(
     seconds: Mapping[str, float], *, device: str, threads: int, peak_device_mb: float | None
 ) -> dict[str, Any]:
     """Return the content of cost.json: seconds per phase, peak memory, and the device.

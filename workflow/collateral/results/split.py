@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.results.chain import INPUTS, check_inputs, hashes, read_sealed, write_sealed
 from collateral.results.dataset import Labels
-from collateral.results.files import Unsound
+from collateral.results.files import InvalidResultError
+from collateral.results.provenance import (
+    INPUTS,
+    check_inputs,
+    hash_files,
+    read_signed,
+    write_signed,
+)
 
 
 def ids_hash(ids: NDArray[np.int64]) -> str:
@@ -58,14 +64,14 @@ class Split:
             "chosen": self.chosen,
             "code": code,
             "hash": self.hash,
-            INPUTS: hashes([source], source.parent),
+            INPUTS: hash_files([source], source.parent),
         }
-        write_sealed(path, content, source.parent)
+        write_signed(path, content, source.parent)
 
     @staticmethod
     def load(path: Path, root: Path) -> Split:
         """Read a file of `save`; raise if it was changed or made from other labels."""
-        content = read_sealed(path, root)
+        content = read_signed(path, root)
         check_inputs(path, content, root)
         split = Split(
             forget=np.array(content["forget"], dtype=np.int64),
@@ -74,5 +80,5 @@ class Split:
             chosen=content["chosen"],
         )
         if split.hash != content["hash"]:
-            raise Unsound(path, "its forget set does not fit the hash of it")
+            raise InvalidResultError(path, "its forget set does not fit the hash of it")
         return split

@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import percent, percent_as_given
-from collateral.contract.rows import At, Row
+from collateral.contract.metrics import At, Row, format_exact_percent, format_percent
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.files import Unsound, atomic, csv_text, write_rows
+from collateral.results.files import InvalidResultError, atomic, csv_text, write_rows
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
@@ -92,12 +91,12 @@ class CellTable:
         """Return the cell with all runs, including those of sweeps."""
         return self.with_labels(self.benchmark.labels)
 
-    def trouble(self, run: str) -> str:
+    def failure_summary(self, run: str) -> str:
         """Return how many seeds diverged, collapsed or were skipped, as text; empty if none."""
         counts = self.troubles[run].items()
         return ", ".join(f"{status} ({n} of {len(self.seeds)} seeds)" for status, n in counts)
 
-    def failed(self, run: str) -> bool:
+    def has_failed(self, run: str) -> bool:
         """Tell whether no seed has the status ok."""
         return sum(self.troubles[run].values()) == len(self.seeds)
 
@@ -177,7 +176,7 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
         temporary.write_text(f"{header}\n{''.join(bodies)}{last}", encoding="utf-8")
 
 
-def read(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
+def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
     """Read a benchmark's metrics.csv, or both metrics.csv and costs.csv."""
     frame = pd.concat([_frame(path) for path in paths], ignore_index=True)
     frame = frame[frame["run"].isin([plan.reference, *plan.labels])]
@@ -201,12 +200,12 @@ def _frame(path: Path) -> pd.DataFrame:
             keep_default_na=False,
         )
     except ValueError as error:  # not CSV, or not even text
-        raise Unsound(path, f"broken: {error}") from None
+        raise InvalidResultError(path, f"broken: {error}") from None
     if missing := [name for name in COST_COLUMNS if name not in frame]:
-        raise Unsound(path, f"broken: it has no column {', '.join(missing)}")
+        raise InvalidResultError(path, f"broken: it has no column {', '.join(missing)}")
     if (twice := frame.duplicated(ROW)).any():
         row = " ".join(frame.loc[twice.idxmax(), ROW])
-        raise Unsound(path, f"broken: {row} stands there twice")
+        raise InvalidResultError(path, f"broken: {row} stands there twice")
     return frame
 
 
@@ -271,11 +270,11 @@ def _forgotten(overall: Mapping[Key, float], reference: str) -> dict[str, tuple[
 
 def _title(name: str, row: pd.Series, forgotten: Mapping[str, tuple[int, int]]) -> str:
     if row["class"] and row["fraction"]:
-        return f"{row['class']}, {percent_as_given(float(row['fraction']))} forgotten"
+        return f"{row['class']}, {format_exact_percent(float(row['fraction']))} forgotten"
     if not forgotten:  # costs alone
         return name
     if len(forgotten) <= MOST_NAMED:
-        parts = [f"{percent(n / of)} of {label}" for label, (n, of) in forgotten.items()]
+        parts = [f"{format_percent(n / of)} of {label}" for label, (n, of) in forgotten.items()]
         return f"{name}: {', '.join(parts)} forgotten"
     total = sum(n for n, _ in forgotten.values())
     return f"{name}: {total} examples of {len(forgotten)} classes forgotten"

@@ -31,10 +31,10 @@ from collateral.results.bundle import (
     pages,
     results_files,
 )
-from collateral.results.chain import checked, read_sealed
-from collateral.results.files import Unsound, read_json
+from collateral.results.files import InvalidResultError, read_json
 from collateral.results.metadata import read_metadata, write_metadata
-from collateral.results.verification import walk
+from collateral.results.provenance import read_signed, verify
+from collateral.results.verification import verify_results
 
 AGAIN = "copy or bundle it again"
 # Names of derived files and folders, in the folder of a cell and in that of a benchmark.
@@ -148,9 +148,9 @@ def _is_below_results(name: str) -> bool:
 
 def _read_manifest(archive: Path, folder: Path) -> dict[str, Any]:
     try:
-        manifest = read_sealed(folder / MANIFEST)
-        checked(folder / METADATA, folder, folder / MANIFEST)
-    except Unsound as fault:
+        manifest = read_signed(folder / MANIFEST)
+        verify(folder / METADATA, folder, folder / MANIFEST)
+    except InvalidResultError as fault:
         raise ValueError(f"{archive}: {fault.path.name}: {fault.reason}; {AGAIN}") from None
     if manifest.get("version") != VERSION:
         versions = f"version {manifest.get('version')}, and this Collateral reads {VERSION}"
@@ -213,7 +213,11 @@ def _check_sound(here: Source, origin: Mapping[str, Source], joined: Path) -> No
     for name, source in origin.items():
         (joined / name).parent.mkdir(parents=True, exist_ok=True)
         (joined / name).symlink_to(source.files[name].absolute())
-    faults = [fault for name in (*here.benchmarks, THEORY) for fault in walk(joined / name).faults]
+    faults = [
+        fault
+        for name in (*here.benchmarks, THEORY)
+        for fault in verify_results(joined / name).faults
+    ]
     if not faults:
         return
     lines = []

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from collateral.results import layout
-from collateral.results.chain import (
+from collateral.results.files import MISSING, InvalidResultError, read_json
+from collateral.results.provenance import (
     FILES,
     INPUTS,
     NO_RECORD,
@@ -18,9 +19,8 @@ from collateral.results.chain import (
     PLACE,
     content_hash,
     read_page,
-    read_sealed,
+    read_signed,
 )
-from collateral.results.files import MISSING, Unsound, read_json
 
 # Files that tables, figures and pages do not need: they may be absent, as after `unbundle`.
 DISPENSABLE = {
@@ -38,10 +38,10 @@ RECORDED = {
 
 
 @dataclass(frozen=True)
-class Walk:
+class Verification:
     """Outcome of the verification of a folder."""
 
-    faults: list[Unsound]
+    faults: list[InvalidResultError]
     num_files: int  # files that were checked
     absent: list[Path]  # dispensable files that records list and that are not there
 
@@ -52,7 +52,7 @@ class Walk:
         return [path for path in dict.fromkeys(paths) if path.exists()]
 
 
-def walk(folder: Path) -> Walk:
+def verify_results(folder: Path) -> Verification:
     """Verify all files below a folder of results, or of one benchmark."""
     files = [*files_below(folder)]
     verifier = _Verifier()
@@ -62,7 +62,7 @@ def walk(folder: Path) -> Walk:
     for path in files:
         verifier.check_other(path)
     faults = verifier.faults
-    return Walk([faults[path] for path in sorted(faults)], len(files), verifier.absent)
+    return Verification([faults[path] for path in sorted(faults)], len(files), verifier.absent)
 
 
 def benchmark_folder(path: Path) -> Path | None:
@@ -81,7 +81,7 @@ def files_below(folder: Path) -> Iterator[Path]:
 class _Verifier:
     """Checks files and collects faults; every JSON file is read once."""
 
-    faults: dict[Path, Unsound] = field(default_factory=dict)
+    faults: dict[Path, InvalidResultError] = field(default_factory=dict)
     absent: list[Path] = field(default_factory=list)
     _listed: set[Path] = field(default_factory=set)  # files listed in a valid record
     _read: dict[Path, dict[str, Any] | None] = field(default_factory=dict)
@@ -105,42 +105,44 @@ class _Verifier:
         for fault in self._check_index(path) if is_index else self._check_unlisted(path):
             self.faults.setdefault(fault.path, fault)
 
-    def _check_unlisted(self, path: Path) -> Iterator[Unsound]:
+    def _check_unlisted(self, path: Path) -> Iterator[InvalidResultError]:
         record = layout.record_path(path)
         records = [record, *(above / layout.RECORD for above in path.parents)]
         if not any(one in self.faults for one in records):  # a broken record is reported itself
-            yield Unsound(path, NO_RECORD.format(record.name))
+            yield InvalidResultError(path, NO_RECORD.format(record.name))
 
-    def _check_index(self, path: Path) -> Iterator[Unsound]:
+    def _check_index(self, path: Path) -> Iterator[InvalidResultError]:
         try:
             yield from self._check_inputs(path, read_page(path), path.parent)
-        except Unsound as fault:
+        except InvalidResultError as fault:
             yield fault
 
-    def _check_files(self, record: Path, content: Mapping[str, Any]) -> Iterator[Unsound]:
+    def _check_files(
+        self, record: Path, content: Mapping[str, Any]
+    ) -> Iterator[InvalidResultError]:
         for name, digest in content.get(FILES, {}).items():
             path = record.parent / name
             self._listed.add(path)
             if path.exists():
                 if content_hash(path) != digest:
-                    yield Unsound(path, OTHER_CONTENT.format(record.name))
+                    yield InvalidResultError(path, OTHER_CONTENT.format(record.name))
             elif path.name in DISPENSABLE:
                 self.absent.append(path)
             else:
-                yield Unsound(path, f"{MISSING}, and {record.name} names it")
+                yield InvalidResultError(path, f"{MISSING}, and {record.name} names it")
         cost = record.parent / layout.COST
         if record.name == layout.RECORD and "seed" in content and not cost.exists():
-            yield Unsound(cost, f"{MISSING}, and every job has one")
+            yield InvalidResultError(cost, f"{MISSING}, and every job has one")
 
     def _check_inputs(
         self, path: Path, content: Mapping[str, Any], root: Path
-    ) -> Iterator[Unsound]:
+    ) -> Iterator[InvalidResultError]:
         for name, digest in content.get(INPUTS, {}).items():
             now = self._expected_hash(root / name)
             if now is not None and now != digest:
-                yield Unsound(path, OTHER_INPUT.format(root / name))
+                yield InvalidResultError(path, OTHER_INPUT.format(root / name))
             elif Path(name).name in layout.SIGNED and not (root / name).exists():
-                yield Unsound(root / name, f"{MISSING}, and {path.name} names it")
+                yield InvalidResultError(root / name, f"{MISSING}, and {path.name} names it")
 
     def _expected_hash(self, path: Path) -> str | None:
         """Return the hash that a file should have; None if its record is missing or broken."""
@@ -156,9 +158,9 @@ class _Verifier:
         if path not in self._read:
             try:
                 self._read[path] = (
-                    read_sealed(path, benchmark_folder(path)) if path.exists() else None
+                    read_signed(path, benchmark_folder(path)) if path.exists() else None
                 )
-            except Unsound as fault:
+            except InvalidResultError as fault:
                 self.faults[path] = fault
                 self._read[path] = None
         return self._read[path]

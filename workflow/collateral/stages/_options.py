@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from collateral.contract.params import MethodParams
 from collateral.contract.plugins import prepare_values
-from collateral.results.chain import INPUTS, hashes
+from collateral.results.provenance import INPUTS, hash_files
 from collateral.results.record import STATED, versions
 
 Code = Annotated[str, "fingerprint of the code, for the record"]
@@ -58,7 +58,7 @@ class Job:
             "seed": self.seed,
             "code": self.code,
             "versions": versions(),
-            INPUTS: hashes([*self.inputs, *more_inputs], self.data.parent),
+            INPUTS: hash_files([*self.inputs, *more_inputs], self.data.parent),
         }
 
 

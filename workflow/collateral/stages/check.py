@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from collateral.findings.compute import read_problems
-from collateral.results.chain import checked
+from collateral.findings.registry import read_problems
+from collateral.results.provenance import verify
 
 # The rule that makes each part of a finding; it succeeds even if a finding fails.
 RULES = {
@@ -20,7 +20,7 @@ RULES = {
 
 def check(*, problems: Annotated[Sequence[Path], "problems.json"]) -> None:
     """Print each problem in a line and then the remedy, and fail if there is one."""
-    found = dict.fromkeys(read_problems(checked(path, path.parent) for path in problems))
+    found = dict.fromkeys(read_problems(verify(path, path.parent) for path in problems))
     for problem in found:
         print(" ".join(str(problem).split()))
     if found:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from collateral.contract.plugins import DATA
-from collateral.data._cut import cut
-from collateral.data._facts import STATE, state_of
-from collateral.data._forget import choose
+from collateral.data._forget import choose_forget_set
+from collateral.data._metadata import STATE, hash_user_files
+from collateral.data._subset import take_subset
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.dataset import Labels
+from collateral.results.provenance import write_record
 from collateral.results.record import versions
 from collateral.stages._options import Code
 
@@ -35,13 +35,13 @@ def data(
     """Load the data set, take its subset and write it, unless a forget set is not valid."""
     module = DATA.load(name)
     given = module.Options.model_validate_json(options)
-    dataset = cut(module.load(given), given)
+    dataset = take_subset(module.load(given), given)
     check_forget_sets(dataset.labels, forget)
     dataset.save(out)
     dataset.labels.save(labels)
     about = {"name": name, "options": json.loads(options), "code": code}
     about["versions"] = versions()
-    if state := state_of(name, given):
+    if state := hash_user_files(name, given):
         about[STATE] = state
     root = out.parent
     write_record(root / layout.DATA_RECORD, about, root=root, files=[out, labels])
@@ -51,7 +51,7 @@ def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:
     """Choose every forget set once, so that errors appear before anything is trained."""
     for one in given:
         try:
-            forget, _ = choose(labels, one["kind"], one["params"])
+            forget, _ = choose_forget_set(labels, one["kind"], one["params"])
         except ValueError as error:
             raise ValueError(f"cell {one['cell']}: {error}") from None
         retained = len(labels.train) - len(forget)

@@ -24,18 +24,18 @@ import torch
 from numpy.typing import NDArray
 
 from collateral.contract.plugins import params_class
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.results import layout
-from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.experiments import ShadowMargins
+from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split, ids_hash
 from collateral.stages._options import Job, MethodName, MethodValues, RunName, Selected, SplitFile
 from collateral.training import exposure
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
-from collateral.training.execution import Method, chosen_params
-from collateral.training.numerics import numerics_of
-from collateral.training.session import Session, open_session, write_cost
+from collateral.training.job_io import Session, open_session, write_cost
+from collateral.training.numerics import describe_numerics
+from collateral.training.run_method import Method, read_chosen_params
 
 LOG = logging.getLogger(__name__)
 
@@ -51,21 +51,21 @@ def expose(
     job: Job,
 ) -> None:
     """Unlearn from every shadow model, skipping finished ones, and save all margins."""
-    values = chosen_params(params_class(method), params, selected, job.data.parent)
+    values = read_chosen_params(params_class(method), params, selected, job.data.parent)
     session = open_session(job.data, job.threads)
     parts = Split.load(split, session.folder)
     record = {"run": run, "method": method, **job.record(values, split, *selected)}
     places = [path.parent / layout.MARGINS for path in shadows]
-    record[INPUTS] |= hashes([*shadows, *places], session.folder)
+    record[INPUTS] |= hash_files([*shadows, *places], session.folder)
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    margins = [ShadowMargins.load(checked(path, session.folder)) for path in places]
+    margins = [ShadowMargins.load(verify(path, session.folder)) for path in places]
     found = []
     for member, (weights, shadow) in enumerate(zip(shadows, margins, strict=True)):
         this = Method(
             name=method,
             task=task_on_share(session, parts, shadow.is_in),
             load_base=partial(session.load_model, job.model, weights),
-            seed=seed_of("shadow", job.seed, member),
+            seed=derive_seed("shadow", job.seed, member),
             split_hash=ids_hash(parts.forget[shadow.is_in[parts.forget]]),
             device=session.device,
         )
@@ -76,7 +76,7 @@ def expose(
     path = job.out / layout.EXPOSURE_MARGINS
     exposure.stack_margins(margins, found).save(path)
     record |= {
-        "numerics": numerics_of(exposure.list_devices(found)),
+        "numerics": describe_numerics(exposure.list_devices(found)),
         **exposure.summarize_status(found),
     }
     write_record(job.out / layout.RECORD, record, root=session.folder, files=[path])

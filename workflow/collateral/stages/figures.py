@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import Annotated
 
 from collateral.contract.plugins import FINDING
-from collateral.findings.compute import Problem, attempt, having, presented, write_problems
+from collateral.findings.registry import (
+    Problem,
+    in_page_order,
+    run_safely,
+    with_part,
+    write_problems,
+)
 from collateral.plots.print import draw, save
 from collateral.results import layout
-from collateral.results.chain import checked, seal_folder
 from collateral.results.files import write_json
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import BenchmarkTable, CellTable, read
+from collateral.results.provenance import sign_folder, verify
+from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Source = BenchmarkTable | CellTable
 OLD_PART = "figure.py is not read any more: return `Plot`s from plots.py (docs/add-a-finding.md)"
@@ -26,13 +32,13 @@ def figures(
 ) -> None:
     """Draw the figures of every finding, and record which could not be drawn."""
     root = metrics.parent
-    metrics, costs = checked(metrics, root), checked(costs, root)
-    table = read(BenchmarkPlan.load(plan), metrics, costs)
+    metrics, costs = verify(metrics, root), verify(costs, root)
+    table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
     problems = draw_all(table, out)
     for cell in table.cells:
         problems += draw_all(cell, out / cell.name)
     write_problems(out / layout.PROBLEMS, problems)
-    seal_folder(out, [plan, metrics, costs])
+    sign_folder(out, [plan, metrics, costs])
 
 
 def draw_all(source: Source, folder: Path) -> list[Problem]:
@@ -41,9 +47,9 @@ def draw_all(source: Source, folder: Path) -> list[Problem]:
     problems = []
     cell = source.name if isinstance(source, CellTable) else ""
     reference = (source.benchmark if isinstance(source, CellTable) else source.plan).reference
-    for finding in presented("plots", reference=reference):
+    for finding in in_page_order("plots", reference=reference):
         write = partial(_write, finding, source, folder, captions)
-        problems.append(attempt(write, finding, "plots", cell)[1])
+        problems.append(run_safely(write, finding, "plots", cell)[1])
     if cell or captions:
         write_json(folder / layout.CAPTIONS, captions)
     problems += [Problem(name, "plots", cell, OLD_PART) for name in _old_findings(reference)]
@@ -52,7 +58,9 @@ def draw_all(source: Source, folder: Path) -> list[Problem]:
 
 def _old_findings(reference: str) -> list[str]:
     """Return the plug-ins that draw in the way of earlier versions."""
-    return [name for name in having("figure", reference) if name not in having("plots", reference)]
+    return [
+        name for name in with_part("figure", reference) if name not in with_part("plots", reference)
+    ]
 
 
 def _write(finding: str, source: Source, folder: Path, captions: list[dict[str, str]]) -> None:

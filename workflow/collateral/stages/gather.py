@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from collateral.findings.checks import gates_of
-from collateral.findings.compute import numbers_across, read_problems, write_problems
+from collateral.findings.registry import numbers_across, read_problems, write_problems
 from collateral.results import layout
-from collateral.results.chain import INPUTS, checked, hashes, read_sealed, write_record
-from collateral.results.files import Unsound
+from collateral.results.files import InvalidResultError
 from collateral.results.gates import write_gates
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import read, write_benchmark
+from collateral.results.provenance import INPUTS, hash_files, read_signed, verify, write_record
+from collateral.results.table import read_tables, write_benchmark
 
 
 def gather(
@@ -27,12 +27,12 @@ def gather(
     root = folder
     plan = BenchmarkPlan.load(root / layout.PLAN)
     names = (layout.METRICS, layout.COSTS, layout.PROBLEMS)
-    metrics, cell_costs, known = ([checked(root / c / n, root) for c in plan.cells] for n in names)
+    metrics, cell_costs, known = ([verify(root / c / n, root) for c in plan.cells] for n in names)
     for path in metrics:
-        check_plan(root / layout.PLAN, plan, read_sealed(layout.record_path(path), root))
+        check_plan(root / layout.PLAN, plan, read_signed(layout.record_path(path), root))
     write_benchmark(out, metrics)
     write_benchmark(costs, cell_costs)
-    table = read(plan, out)
+    table = read_tables(plan, out)
     rows, failed = numbers_across(table)
     write_benchmark(out, metrics, rows)
     checks, unasked = gates_of(table)
@@ -40,7 +40,7 @@ def gather(
     write_gates(gates, checks)
     of_metrics = (out, problems, gates), [*metrics, *known]
     for made, inputs in (of_metrics, ((costs,), cell_costs)):
-        about = {INPUTS: hashes([root / layout.PLAN, *inputs], root)}
+        about = {INPUTS: hash_files([root / layout.PLAN, *inputs], root)}
         write_record(layout.record_path(made[0]), about, root=root, files=made)
 
 
@@ -48,4 +48,6 @@ def check_plan(path: Path, plan: BenchmarkPlan, of_cell: Mapping[str, Any]) -> N
     """Refuse a plan without a run of the cell, because tables would omit the run."""
     options = of_cell["options"]
     if unknown := {*options["methods"], *options["controls"]} - plan.labels.keys():
-        raise Unsound(path, f"does not know {', '.join(sorted(unknown))} of {of_cell['cell']}")
+        raise InvalidResultError(
+            path, f"does not know {', '.join(sorted(unknown))} of {of_cell['cell']}"
+        )

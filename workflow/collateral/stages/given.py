@@ -5,12 +5,12 @@ from typing import Annotated, cast
 
 from collateral.contract.params import Strict
 from collateral.contract.plugins import METHOD
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.models._classifier import Classifier
 from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile, state_cost
+from collateral.training.job_io import open_session, write_results
 from collateral.training.run import Run
-from collateral.training.session import open_session, write_results
-from collateral.training.weights import about, names_in_file, naming, take_over
+from collateral.training.weights import describe_file, load_trained, name_in_errors, names_in_file
 
 GIVEN = "given"
 
@@ -28,13 +28,13 @@ def given(
     record = {
         **{"run": run, "kind": METHOD.what, "method": GIVEN},
         **job.record(Strict(), split),
-        "weights": about(weights, rename),
+        "weights": describe_file(weights, rename),
     }
     session = open_session(job.data, job.threads)
-    this = Run(session.device, seed_of(GIVEN, job.seed))
+    this = Run(session.device, derive_seed(GIVEN, job.seed))
     model = session.new_model(job.model)
-    with naming(f"given.{run}.weights"):
-        take_over(cast(Classifier, model), weights, rename)
+    with name_in_errors(f"given.{run}.weights"):
+        load_trained(cast(Classifier, model), weights, rename)
     record |= names_in_file(weights, rename)
     state_cost(rte, this.clock.seconds)
     write_results(job.out, model, session, this, record)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from collateral.report.index import list_pages, render_index
 from collateral.results import layout
-from collateral.results.chain import sealed_page
 from collateral.results.files import atomic
+from collateral.results.provenance import sign_page
 
 
 def index(
@@ -21,6 +21,6 @@ def index(
     pages = list_pages(results, [*first])
     inputs = [results / page.name / layout.GLANCE for page in pages]
     inputs += [theory / layout.RECORD] if theory else []
-    page = sealed_page(render_index(pages, theory), inputs, out.parent)
+    page = sign_page(render_index(pages, theory), inputs, out.parent)
     with atomic(out) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from collateral.contract.plugins import FINDING
-from collateral.findings.catalogue import metric_of
-from collateral.findings.compute import cell_numbers, having, write_problems
+from collateral.findings.metric_index import find_metric
+from collateral.findings.registry import cell_numbers, with_part, write_problems
 from collateral.plan.fingerprint import fingerprint
 from collateral.results import layout
 from collateral.results.cell import CellResults
-from collateral.results.chain import INPUTS, hashes, write_record
-from collateral.results.kept import Kept
+from collateral.results.provenance import INPUTS, hash_files, write_record
+from collateral.results.row_cache import RowCache
 from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
 
 # Fields of the cell that are options of the same name.
@@ -57,11 +57,11 @@ def metrics(
         reference=reference,
     )
     results.check()
-    asked = having("numbers", results.reference)
+    asked = with_part("numbers", results.reference)
     code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in asked}
-    rows, failed = cell_numbers(results, None if fresh else Kept(results, code))
-    of_cost = [row for row in rows if metric_of(row.metric).is_cost]
-    others = [row for row in rows if not metric_of(row.metric).is_cost]
+    rows, failed = cell_numbers(results, None if fresh else RowCache(results, code))
+    of_cost = [row for row in rows if find_metric(row.metric).is_cost]
+    others = [row for row in rows if not find_metric(row.metric).is_cost]
     write_cell(out, results, others, COLUMNS)
     write_cell(costs, results, of_cost, COST_COLUMNS)
     write_problems(problems, failed)
@@ -73,7 +73,7 @@ def write_records(cell: CellResults, out: Path, costs: Path, problems: Path) -> 
     root = cell.folder
     of_cell = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
     inputs = [root / name.format(cell=cell.name) for name in of_cell]
-    about = {"cell": cell.name, INPUTS: hashes([*inputs, *cell.records()], root)}
+    about = {"cell": cell.name, INPUTS: hash_files([*inputs, *cell.records()], root)}
     write_record(layout.record_path(costs), about, root=root, files=[costs])
     options: dict[str, Any] = {name: list(getattr(cell, name)) for name in LISTS}
     for kind in ("method", "control"):

@@ -15,10 +15,10 @@ from collateral.findings.locality.similarity import (
     similarity_by_class,
 )
 from collateral.results import layout
-from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings
+from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile, SplitFile
 
@@ -43,12 +43,12 @@ def neighbours(
             f"--embeddings: {len(embeddings)} files for {len(seeds)} seeds; give one each"
         )
     root = data.parent
-    embedded = [_embeddings(checked(path, root)) for path in embeddings]
+    embedded = [_embeddings(verify(path, root)) for path in embeddings]
     found = neighbours_of(
-        Dataset.load(checked(data, root)), Split.load(split, root), seeds, embedded
+        Dataset.load(verify(data, root)), Split.load(split, root), seeds, embedded
     )
     found.save(out)
-    inputs = hashes([data, split, *embeddings], root)
+    inputs = hash_files([data, split, *embeddings], root)
     about = {"seeds": list(seeds), "code": code, INPUTS: inputs}
     write_record(layout.record_path(out), about, root=root, files=[out])
 

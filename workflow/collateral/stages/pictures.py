@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from collateral.contract.showing import NO_PICTURES, Showing
 from collateral.findings.gates.copies import are_copies
 from collateral.results import layout
-from collateral.results.chain import INPUTS, checked, hashes, write_record
 from collateral.results.dataset import Dataset
 from collateral.results.neighbours import Neighbours
 from collateral.results.pictures import Pictures
+from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile
 
@@ -31,12 +31,12 @@ def pictures(
 ) -> None:
     """Read data, neighbours and forget sets; write the pictures and their record."""
     root = data.parent
-    dataset = Dataset.load(checked(data, root))
-    nearest = Neighbours.load(checked(neighbours, root))
+    dataset = Dataset.load(verify(data, root))
+    nearest = Neighbours.load(verify(neighbours, root))
     forget = [Split.load(path, root).forget for path in withheld]
     forgotten = np.unique(np.concatenate([np.array([], np.int64), *forget]))
     pictures_of(dataset, nearest, forgotten, keep).save(out)
-    about = {"keep": keep, "code": code, INPUTS: hashes([data, neighbours, *withheld], root)}
+    about = {"keep": keep, "code": code, INPUTS: hash_files([data, neighbours, *withheld], root)}
     write_record(layout.record_path(out), about, root=root, files=[out])
 
 

@@ -16,19 +16,19 @@ import torch
 from torch import Tensor
 
 from collateral.contract.probes import Probes
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.results import layout
-from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.experiments import Probe
+from collateral.results.provenance import INPUTS, hash_files, write_record
 from collateral.results.split import Split
 from collateral.stages._options import Job, SplitFile
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Examples
 from collateral.training.inference import infer
-from collateral.training.numerics import numerics_of
-from collateral.training.probes import relearned, residual_share
+from collateral.training.job_io import Session, open_session, write_cost
+from collateral.training.numerics import describe_numerics
+from collateral.training.probes import residual_share, run_relearning
 from collateral.training.run import Run
-from collateral.training.session import Session, open_session, write_cost
 
 LOG = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def probe(
     session = open_session(job.data, job.threads)
     parts = Split.load(split, session.folder)
     record = {**job.record(asked, split), "params": asked.asked(), "runs": list(runs)}
-    record[INPUTS] |= hashes(models, session.folder)
+    record[INPUTS] |= hash_files(models, session.folder)
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
     prober = Prober(session, job.model, session.task(parts).forget, parts.hash, asked)
     found = []
@@ -64,7 +64,7 @@ def probe(
             arrays["zrf_logits"] = prober.untrained().numpy()
     file = job.out / layout.PROBE_RESULT
     Probe(np.array(runs), **arrays).save(file)
-    record["numerics"] = numerics_of(this.devices)
+    record["numerics"] = describe_numerics(this.devices)
     write_record(job.out / layout.RECORD, record, root=session.folder, files=[file])
     seconds = sum((Counter(one["seconds"]) for one in found), Counter(this.clock.seconds))
     write_cost(job.out, seconds, session.device, session.folder)
@@ -94,7 +94,7 @@ class Prober:
         if self.probes.relearn:
             this, model = self.new_run("relearn"), self.session.load_model(self.model, path)
             with this.phase("relearn"):
-                curve = relearned(model, self.forget, self.probes.relearn, this.generator)
+                curve = run_relearning(model, self.forget, self.probes.relearn, this.generator)
             shown["relearn_accuracy"] = torch.tensor(curve, dtype=torch.float64)
             seconds |= this.clock.seconds
         return {"shown": shown, "seconds": seconds}
@@ -104,7 +104,7 @@ class Prober:
 
         So Retrains of two seeds can be compared.
         """
-        return Run(self.session.device, seed_of("probe", purpose, *names, self.split_hash))
+        return Run(self.session.device, derive_seed("probe", purpose, *names, self.split_hash))
 
     def untrained(self) -> Tensor:
         """Return the logits of an untrained network on the forget set."""

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-from collateral.findings.compute import write_problems
+from collateral.findings.registry import write_problems
 from collateral.report import page
 from collateral.results import layout
-from collateral.results.chain import INPUTS, hashes, write_record
 from collateral.results.files import atomic
+from collateral.results.provenance import INPUTS, hash_files, write_record
 
 MADE_FROM = (
     *(layout.PLAN, layout.METRICS, layout.COSTS, layout.PROBLEMS, layout.GATES),
@@ -29,6 +29,6 @@ def report(
     write_problems(problems, benchmark.problems)
     pictures = (layout.PICTURES.format(cell=cell.name) for cell in benchmark.cells)
     made_from = [*MADE_FROM, *(name for name in pictures if (folder / name).exists())]
-    inputs = hashes([folder / name for name in made_from], folder)
+    inputs = hash_files([folder / name for name in made_from], folder)
     about = {**page.glance(benchmark), INPUTS: inputs}
     write_record(glance, about, root=folder, files=[out, problems])

@@ -5,21 +5,21 @@ from typing import Annotated, cast
 import torch
 
 from collateral.contract.params import TrainingParams
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.models._classifier import Classifier
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.experiments import ShadowMargins
 from collateral.results.files import write_rows
+from collateral.results.provenance import write_record
 from collateral.results.split import ids_hash
 from collateral.stages._options import NO_RENAME, InitialWeights, Job, Rename, TrainingValues
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
-from collateral.training.numerics import numerics_of
+from collateral.training.job_io import open_session, write_cost, write_tensors
+from collateral.training.numerics import describe_numerics
 from collateral.training.run import Run
-from collateral.training.session import open_session, write_cost, write_tensors
-from collateral.training.shadows import margins_of, membership
-from collateral.training.weights import about, start_from
+from collateral.training.shadows import compute_margins, draw_membership
+from collateral.training.weights import describe_file, load_initial
 
 PLACE = ("loop", "epoch")  # the first columns of a history
 
@@ -39,28 +39,28 @@ def shadow(
     """
     values = TrainingParams.model_validate_json(params)
     session = open_session(job.data, job.threads)
-    is_in = membership(len(session.train), count, share)[job.seed]
+    is_in = draw_membership(len(session.train), count, share)[job.seed]
     examples = session.train.select(torch.from_numpy(is_in.nonzero()[0]).to(session.device))
     record = {
         "run": "shadow",
         **job.record(values),
-        **({"init": about(init, rename)} if init else {}),
+        **({"init": describe_file(init, rename)} if init else {}),
         "pool": {"count": count, "share": share},
         "trained_on": ids_hash(examples.rows.cpu().numpy()),
     }
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    this = Run(session.device, seed_of("shadow", job.seed), checkpoints=checkpoints)
+    this = Run(session.device, derive_seed("shadow", job.seed), checkpoints=checkpoints)
     model = session.new_model(job.model)
     if init:
-        start_from(cast(Classifier, model), init, rename)
+        load_initial(cast(Classifier, model), init, rename)
     with this.phase("train"):
         model = fit(model, examples, session.test, values, this)
     files = [job.out / name for name in (layout.MODEL, layout.MARGINS, layout.HISTORY)]
     write_tensors(files[0], {k: v.cpu().contiguous() for k, v in model.state_dict().items()})
-    ShadowMargins(is_in, margins_of(model, session.train)).save(files[1])
+    ShadowMargins(is_in, compute_margins(model, session.train)).save(files[1])
     columns = sorted({name for row in this.history for name in row}.difference(PLACE))
     write_rows(files[2], [*PLACE, *columns], this.history)
-    record["numerics"] = numerics_of(this.devices)
+    record["numerics"] = describe_numerics(this.devices)
     write_record(job.out / layout.RECORD, record, root=session.folder, files=files)
     write_cost(job.out, this.clock.seconds, session.device, session.folder)
     checkpoints.clear()

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from collateral.data._forget import choose
-from collateral.results.chain import checked
+from collateral.data._forget import choose_forget_set
 from collateral.results.dataset import Labels
+from collateral.results.provenance import verify
 from collateral.results.split import Split
 from collateral.stages._options import Code
 
@@ -22,7 +22,7 @@ def split(
     out: Annotated[Path, "split.json to write"],
 ) -> None:
     """Choose the forget set and write it."""
-    known = Labels.load(checked(labels, labels.parent))
-    forget, chosen = choose(known, kind, json.loads(params))
+    known = Labels.load(verify(labels, labels.parent))
+    forget, chosen = choose_forget_set(known, kind, json.loads(params))
     affected = tuple(np.unique(known.train[forget]).tolist())
     Split(forget, len(known.train), affected, chosen).save(out, known, labels, code)

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.experiments import SupportSizes
+from collateral.results.provenance import write_record
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob, Selected
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
-from collateral.training.execution import Method, chosen_params, method_of
+from collateral.training.job_io import open_session, write_cost
 from collateral.training.run import Run
-from collateral.training.session import open_session, write_cost
+from collateral.training.run_method import Method, load_method, read_chosen_params
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
@@ -33,10 +33,10 @@ def support_size(
     job: MethodJob,
 ) -> None:
     """Train the teachers, skipping finished ones; write their outputs, record and cost."""
-    params = chosen_params(Prepare, job.params, selected, job.data.parent, **BY_K)
+    params = read_chosen_params(Prepare, job.params, selected, job.data.parent, **BY_K)
     session = open_session(job.data, job.threads)
     split = Split.load(job.split, session.folder)
-    method = method_of(job.method, job.model, job.base, job.seed, session, split)
+    method = load_method(job.method, job.model, job.base, job.seed, session, split)
     fitting = sizes_within(sizes, len(method.task.retain))
     num_kept = method.task.num_classes if top == "all" else int(top)
     record = job.record(params, *selected)
@@ -89,7 +89,7 @@ def teachers(
 
 def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
     """Run `k: auto`; return its measurements and its choice, and the seconds."""
-    this = Run(method.device, seed_of("diagnose", method.name, method.seed, method.split_hash))
+    this = Run(method.device, derive_seed("diagnose", method.name, method.seed, method.split_hash))
     auto = params.model_copy(update={"k": "auto"})
     with this.phase("step"):
         found = choose_support(method.load_base(), method.task, auto, this)

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 from collateral.findings._shared.write import write
-from collateral.findings.compute import attempt, make_tables, presented, write_problems
+from collateral.findings.registry import in_page_order, make_tables, run_safely, write_problems
 from collateral.results import layout
-from collateral.results.chain import checked, seal_folder
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import BenchmarkTable, CellTable, read
+from collateral.results.provenance import sign_folder, verify
+from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Source = BenchmarkTable | CellTable
 
@@ -23,17 +23,17 @@ def tables(
 ) -> None:
     """Write the tables of every finding, and record which could not be made."""
     root = metrics.parent
-    metrics, costs = checked(metrics, root), checked(costs, root)
-    table = read(BenchmarkPlan.load(plan), metrics, costs)
+    metrics, costs = verify(metrics, root), verify(costs, root)
+    table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
     sources: list[Source] = [table, *table.cells]
     owners: dict[Path, str] = {}
     problems = []
-    for finding in presented("views", reference=table.plan.reference):
+    for finding in in_page_order("views", reference=table.plan.reference):
         for source in sources:
             make = partial(_write, finding, source, out, owners)
-            problems.append(attempt(make, finding, "table", _cell_of(source))[1])
+            problems.append(run_safely(make, finding, "table", _cell_of(source))[1])
     write_problems(out / layout.PROBLEMS, filter(None, problems))
-    seal_folder(out, [plan, metrics, costs])
+    sign_folder(out, [plan, metrics, costs])
 
 
 def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:

@@ -4,13 +4,13 @@ import shutil
 
 from collateral.contract.plugins import prepare_class, prepared_name
 from collateral.results import layout
-from collateral.results.chain import write_record
 from collateral.results.files import write_json
+from collateral.results.provenance import write_record
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob
 from collateral.training.checkpoints import open_checkpoints
-from collateral.training.execution import method_of
-from collateral.training.session import open_session, write_cost
+from collateral.training.job_io import open_session, write_cost
+from collateral.training.run_method import load_method
 
 
 def teacher(*, job: MethodJob) -> None:
@@ -20,7 +20,7 @@ def teacher(*, job: MethodJob) -> None:
     params = prepare.model_validate_json(job.params)
     session = open_session(job.data, job.threads)
     split = Split.load(job.split, session.folder)
-    method = method_of(job.method, job.model, job.base, job.seed, session, split)
+    method = load_method(job.method, job.model, job.base, job.seed, session, split)
     record = {"method": job.method, **job.record(params)}
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
     prepared = method.prepare(params, checkpoints.within("prepare"))

@@ -10,9 +10,9 @@ from typing import Annotated, Any, cast
 
 from collateral.contract.params import TrainingParams
 from collateral.contract.plugins import MODEL
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.models._classifier import Classifier
-from collateral.models._facts import UNKNOWN, WORK, declared_work
+from collateral.models._metadata import UNKNOWN, WORK, declared_work
 from collateral.results.split import Split, ids_hash
 from collateral.stages._options import (
     NO_RENAME,
@@ -26,9 +26,15 @@ from collateral.stages._options import (
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.fit import fit
 from collateral.training.inference import accuracy
+from collateral.training.job_io import open_session, write_results
 from collateral.training.run import Run
-from collateral.training.session import open_session, write_results
-from collateral.training.weights import about, names_in_file, naming, start_from, take_over
+from collateral.training.weights import (
+    describe_file,
+    load_initial,
+    load_trained,
+    name_in_errors,
+    names_in_file,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -60,14 +66,14 @@ def train(
         # With a held-out share among them, by which `best_validation` chooses the epoch.
         record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    this = Run(session.device, seed_of(role, job.seed), checkpoints=checkpoints)
+    this = Run(session.device, derive_seed(role, job.seed), checkpoints=checkpoints)
     model = session.new_model(job.model)
     if init:
-        with naming("init.weights"):
-            start_from(cast(Classifier, model), init, rename)
+        with name_in_errors("init.weights"):
+            load_initial(cast(Classifier, model), init, rename)
     if weights:
-        with naming(f"{role}.weights"):
-            take_over(cast(Classifier, model), weights, rename)
+        with name_in_errors(f"{role}.weights"):
+            load_trained(cast(Classifier, model), weights, rename)
             _check_accuracy(accuracy(model, examples), session.data.info.num_classes)
         record |= names_in_file(weights, rename)
         state_cost(rte, this.clock.seconds)
@@ -86,8 +92,8 @@ def _describe_start(
     The parameters are empty for a user's own model, as its training is unknown.
     """
     if weights:
-        return {"weights": about(weights, rename), "params": {}}
-    return {"init": about(init, rename)} if init else {}
+        return {"weights": describe_file(weights, rename), "params": {}}
+    return {"init": describe_file(init, rename)} if init else {}
 
 
 def _check_accuracy(found: float, num_classes: int) -> None:

@@ -12,22 +12,21 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from collateral.contract.attacks import MIA
-from collateral.contract.params import MethodParams
+from collateral.contract.metrics import MIA
+from collateral.contract.params import PAPER, MethodParams, Rule
 from collateral.contract.plugins import params_class, prepared_name
-from collateral.contract.selection import PAPER, Rule
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.findings.membership.numbers import draw, scores
 from collateral.findings.tuning.selection import choices, choose
 from collateral.results import layout
-from collateral.results.chain import checked, write_record
 from collateral.results.files import read_json, write_json, write_rows
+from collateral.results.provenance import verify, write_record
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
-from collateral.training.execution import Method, Prepared, method_of, prepared_in
-from collateral.training.inference import outputs_of
-from collateral.training.session import Session, open_session, status_of, write_cost
+from collateral.training.inference import compute_outputs
+from collateral.training.job_io import Session, open_session, status_of, write_cost
+from collateral.training.run_method import Method, Prepared, load_method, read_prepared
 
 MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
 Values = dict[str, Any]
@@ -46,7 +45,7 @@ def tune(
     candidates: list[Values] = json.loads(trials)
     session = open_session(job.data, job.threads)
     split = Split.load(job.split, session.folder)
-    method = method_of(job.method, job.model, job.base, job.seed, session, split)
+    method = load_method(job.method, job.model, job.base, job.seed, session, split)
     record = {
         "method": job.method,
         "trials": [candidates, default],
@@ -79,7 +78,7 @@ def tune(
 
 def told_by_teacher(files: Sequence[Path], session: Session) -> dict[str, float]:
     """Return the teacher's UA, which replaces the UA of the trials' own teachers."""
-    told: dict[str, float] = read_json(checked(files[0], session.folder)) if files else {}
+    told: dict[str, float] = read_json(verify(files[0], session.folder)) if files else {}
     return told
 
 
@@ -111,7 +110,7 @@ class TrialPreparations:
         if name in self._made:
             return self._made[name]
         folders, root = self._job.prepared, self._session.folder
-        if shared := prepared_in(folders, self._method.name, params, root):
+        if shared := read_prepared(folders, self._method.name, params, root):
             return shared[1]
         made = self._method.prepare(params, self._checkpoints.within(name))
         record = self._job.preparation_record(params)
@@ -131,7 +130,7 @@ def measure(
     """Run one trial; return the numbers for selection, and others that are only reported."""
     inputs = [prepared.tensors] if prepared else []
     model, run = method.unlearn(params, *inputs, checkpoints=checkpoints)
-    outputs, _ = outputs_of(model, session.train, session.test)
+    outputs, _ = compute_outputs(model, session.train, session.test)
     labels = session.data.labels
     numbers = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
     drawn = draw(split, len(labels.test), method.seed)

@@ -12,19 +12,25 @@ import torch
 from torch import Tensor, nn
 
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import kind_of, params_class, prepared_name
+from collateral.contract.plugins import method_kind, params_class, prepared_name
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.results import layout
-from collateral.results.chain import INPUTS, checked, hashes
-from collateral.results.epochs import answers_in
+from collateral.results.epochs import keep_outputs
 from collateral.results.outputs import StoredOutputs
+from collateral.results.provenance import INPUTS, hash_files, verify
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob, RunName, Selected
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
-from collateral.training.execution import Method, Prepared, chosen_params, method_of, prepared_in
-from collateral.training.inference import outputs_of
+from collateral.training.inference import compute_outputs
+from collateral.training.job_io import Session, open_session, write_results
 from collateral.training.run import Tracker
-from collateral.training.session import Session, open_session, write_results
+from collateral.training.run_method import (
+    Method,
+    Prepared,
+    load_method,
+    read_chosen_params,
+    read_prepared,
+)
 
 
 def unlearn(
@@ -38,14 +44,14 @@ def unlearn(
 ) -> None:
     """Unlearn, and write weights, outputs, history, record and cost."""
     values, varied = params_class(job.method), json.loads(vary)
-    params = chosen_params(values, job.params, selected, job.data.parent, **varied)
+    params = read_chosen_params(values, job.params, selected, job.data.parent, **varied)
     record = {
-        **{"run": run, "kind": kind_of(job.method).what, "method": job.method},
+        **{"run": run, "kind": method_kind(job.method).what, "method": job.method},
         **job.record(params, *selected, *retrained[:1]),
     }
     session = open_session(job.data, job.threads)
     split = Split.load(job.split, session.folder)
-    method = method_of(job.method, job.model, job.base, job.seed, session, split)
+    method = load_method(job.method, job.model, job.base, job.seed, session, split)
     # The history of a run that was not tracked is of no use to one that is.
     identity = {**record, "tracked": track}
     checkpoints = open_checkpoints(job.checkpoints, identity, job.checkpoint_seconds)
@@ -54,10 +60,10 @@ def unlearn(
     prepared = None
     if method.has_prepare:
         prepared, files = preparation(job, session, method, params, checkpoints)
-        record[INPUTS] |= hashes(files, session.folder)
+        record[INPUTS] |= hash_files(files, session.folder)
         inputs = [prepared.tensors]
     elif retrained:
-        outputs = checked(retrained[0], session.folder)
+        outputs = verify(retrained[0], session.folder)
         inputs = [soft_labels(outputs, split).to(session.device)]
     model, this = method.unlearn(params, *inputs, checkpoints=checkpoints, tracker=tracker)
     if prepared:
@@ -77,7 +83,7 @@ def preparation(
     """Return the preparation of another job, and its file; without one, prepare and store it."""
     own = job.out / layout.PREPARED
     shutil.rmtree(own, ignore_errors=True)
-    if shared := prepared_in(job.prepared, job.method, params, session.folder):
+    if shared := read_prepared(job.prepared, job.method, params, session.folder):
         folder, prepared = shared
         return prepared, [folder / layout.PREPARED_TENSORS]
     prepared = method.prepare(params, checkpoints.within("prepare"))
@@ -92,11 +98,11 @@ def tracker_of(session: Session, split: Split) -> Tracker:
     labels = session.data.labels
 
     def measure(model: nn.Module) -> dict[str, float | Tensor]:
-        seen, _ = outputs_of(model, session.train, session.test)
+        seen, _ = compute_outputs(model, session.train, session.test)
         found = accuracies(seen.train.prediction, seen.test.prediction, labels, split)
         is_defined = all(np.isfinite(part.confidence).all() for part in (seen.train, seen.test))
         numbers = found if is_defined else dict.fromkeys(found, math.nan)
-        kept = {name: torch.from_numpy(array) for name, array in answers_in(seen).items()}
+        kept = {name: torch.from_numpy(array) for name, array in keep_outputs(seen).items()}
         return {**numbers, **kept}
 
     return measure

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainingParams
 from collateral.models._build import build_model
-from collateral.models._facts import Shape
+from collateral.models._metadata import Shape
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import BATCH_SIZE, infer

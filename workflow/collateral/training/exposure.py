@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from collateral.contract.params import MethodParams
-from collateral.contract.skipping import SKIPPED
+from collateral.contract.params import SKIPPED, MethodParams
 from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples
-from collateral.training.execution import Method
-from collateral.training.shadows import margins_of
+from collateral.training.run_method import Method
+from collateral.training.shadows import compute_margins
 
 DONE = "done"  # name of the checkpoint of a shadow model that is finished
 
@@ -45,7 +44,7 @@ def unlearn_shadow(
     model, this = method.unlearn(params, *inputs, checkpoints=checkpoints)
     if prepared:
         prepared.add_to(this)
-    margin = torch.from_numpy(margins_of(model, train))
+    margin = torch.from_numpy(compute_margins(model, train))
     done = UnlearnedShadow(margin, dict(this.clock.seconds), this.skipped, this.devices)
     checkpoints.clear()  # checkpoints of loops are as large as the model, and models are many
     checkpoints.save(DONE, vars(done))

@@ -16,10 +16,10 @@ from collateral.training.inference import accuracy
 from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
     Precision,
-    cosine,
+    cosine_rate,
+    count_batches,
     make_optimizer,
-    num_batches,
-    set_rate,
+    set_learning_rate,
 )
 from collateral.training.run import Run, Stateful
 
@@ -67,11 +67,11 @@ def fit(
     forward = compile_forward(model) if params.compile else model
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
-        rate = params.lr * (cosine(epoch, params.epochs) if params.schedule == "cosine" else 1)
-        set_rate(optimizer, rate)
+        rate = params.lr * (cosine_rate(epoch, params.epochs) if params.schedule == "cosine" else 1)
+        set_learning_rate(optimizer, rate)
         batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
         if epoch < params.warmup:
-            steps = num_batches(examples, params.batch_size)
+            steps = count_batches(examples, params.batch_size)
             batches = _warming(batches, optimizer, rate, epoch * steps, params.warmup * steps)
         loss, correct = _epoch(forward, batches, optimizer, precision)
         run.log(epoch=epoch, loss=loss, accuracy=correct)
@@ -88,7 +88,7 @@ def _warming(
 ) -> Iterator[Batch]:
     """Yield the batches; the rate of their steps rises linearly to the full rate."""
     for step, batch in enumerate(batches, start=done + 1):
-        set_rate(optimizer, rate * (step / total))
+        set_learning_rate(optimizer, rate * (step / total))
         yield batch
 
 

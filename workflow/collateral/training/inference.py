@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from collateral.models._classifier import Classifier
-from collateral.models._evaluating import evaluating
+from collateral.models._eval_mode import eval_mode
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
 from collateral.training.examples import Examples
 
@@ -18,7 +18,7 @@ def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:
     """Return float32 features (n, D) and logits (n, C) in the examples' order, on the CPU."""
     classifier = cast(Classifier, model)
     features, logits = [], []
-    with evaluating(model):
+    with eval_mode(model):
         for x, _ in examples.in_order(BATCH_SIZE):
             features.append(classifier.features(x))
             logits.append(classifier.head(features[-1]))
@@ -33,7 +33,7 @@ def accuracy(model: nn.Module, examples: Examples) -> float:
     return (logits.argmax(1) == examples.labels.cpu()).double().mean().item()
 
 
-def outputs_of(
+def compute_outputs(
     model: nn.Module, train: Examples, test: Examples
 ) -> tuple[ModelOutputs, Embeddings]:
     """Return outputs and features of the model on train and test set, by one pass."""

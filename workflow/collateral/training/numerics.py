@@ -31,7 +31,7 @@ def compile_forward(model: nn.Module) -> Callable[[Tensor], Tensor]:
     return torch.compile(model, dynamic=False)
 
 
-def numerics_of(devices: Sequence[str]) -> dict[str, Any]:
+def describe_numerics(devices: Sequence[str]) -> dict[str, Any]:
     """Return the devices and the settings of torch, for the record of a run."""
     return {
         "device": ", then ".join(devices),

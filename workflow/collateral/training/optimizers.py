@@ -49,13 +49,13 @@ def descend(optimizer: Optimizer, loss: Tensor) -> None:
     optimizer.zero_grad(set_to_none=True)
 
 
-def set_rate(optimizer: Optimizer, rate: float) -> None:
+def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
     """Set the learning rate of all parameters."""
     for group in optimizer.param_groups:
         group["lr"] = rate
 
 
-def cosine(epoch: int, epochs: int) -> float:
+def cosine_rate(epoch: int, epochs: int) -> float:
     """Return the factor of the learning rate in this epoch; it is zero after the last epoch."""
     return 0.5 * (1 + math.cos(math.pi * epoch / epochs))
 
@@ -68,7 +68,7 @@ def steps_by_epoch(epochs: int, steps: int | None, batches: int) -> list[int]:
     return [batches] * whole + [rest] * (rest > 0)
 
 
-def num_batches(examples: Sized, batch_size: int) -> int:
+def count_batches(examples: Sized, batch_size: int) -> int:
     """Return the number of batches in one epoch over `examples`."""
     return len(batch_sizes(len(examples), batch_size))
 

@@ -11,13 +11,13 @@ from torch.nn import functional as F
 from torch.optim import SGD
 
 from collateral.contract.probes import Relearn, Residual
-from collateral.models._evaluating import evaluating
+from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Examples, move_to
 from collateral.training.inference import BATCH_SIZE, accuracy
 from collateral.training.optimizers import descend
 
 
-def relearned(
+def run_relearning(
     model: nn.Module, forget: Examples, params: Relearn, generator: torch.Generator
 ) -> list[float]:
     """Return the accuracy on half of the forget set before and after each step on the other half.
@@ -51,7 +51,7 @@ def residual_share(
     Noise is drawn on the host, so that it is the same on every device; pixels are not clipped.
     """
     shares = []
-    with evaluating(model):
+    with eval_mode(model):
         for x, y in forget.in_order(BATCH_SIZE):
             correct = torch.zeros(len(y), device=y.device)
             for _ in range(params.count):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from collateral.contract.spelling import shown
+from collateral.contract.messages import quoted
 
 
 def renamed(names: Iterable[str], rename: Mapping[str, str]) -> dict[str, str]:
@@ -10,8 +10,8 @@ def renamed(names: Iterable[str], rename: Mapping[str, str]) -> dict[str, str]:
     names = list(names)
     for before in rename:
         if not any(name.startswith(before) for name in names):
-            first = f"; the first is {shown(names[0])}" if names else ""
-            raise ValueError(f"rename: {shown(before)}: no name in the file begins so{first}")
+            first = f"; the first is {quoted(names[0])}" if names else ""
+            raise ValueError(f"rename: {quoted(before)}: no name in the file begins so{first}")
     return {name: _renamed(name, rename) for name in names}
 
 
@@ -28,6 +28,6 @@ def check_no_two(new: Mapping[str, str]) -> None:
     before: dict[str, str] = {}
     for name, one in new.items():
         if one in before:
-            both = f"{shown(before[one])} and {shown(name)}"
-            raise ValueError(f"rename: {both} both become {shown(one)}")
+            both = f"{quoted(before[one])} and {quoted(name)}"
+            raise ValueError(f"rename: {both} both become {quoted(one)}")
         before[one] = name

@@ -7,25 +7,25 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from collateral.contract.seeds import seed_of
-from collateral.contract.shares import share_of
+from collateral.contract.data import count_share
+from collateral.contract.seeds import derive_seed
 from collateral.training.examples import Examples
 from collateral.training.inference import infer
 
 
-def membership(num_examples: int, count: int, share: float) -> NDArray[np.bool_]:
+def draw_membership(num_examples: int, count: int, share: float) -> NDArray[np.bool_]:
     """Draw the training sets of `count` models as a mask, (models, examples).
 
     Every example is in the training sets of exactly `share` of the models, as in LiRA's own
     experiments, so that both distributions of every example have the same number of models.
     """
-    rng = np.random.default_rng(seed_of("shadows", num_examples, count))
+    rng = np.random.default_rng(derive_seed("shadows", num_examples, count))
     places = rng.random((count, num_examples)).argsort(axis=0)
-    is_in: NDArray[np.bool_] = places < share_of(count, share)
+    is_in: NDArray[np.bool_] = places < count_share(count, share)
     return is_in
 
 
-def margins_of(model: nn.Module, examples: Examples) -> NDArray[np.float32]:
+def compute_margins(model: nn.Module, examples: Examples) -> NDArray[np.float32]:
     """Return log p - log(1 - p) of the true class: its logit minus log-sum-exp of the others."""
     _, logits = infer(model, examples)
     labels = examples.labels.cpu()[:, None]

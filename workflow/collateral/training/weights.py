@@ -14,10 +14,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from collateral.contract.spelling import plain
+from collateral.contract.messages import printable
 from collateral.models._classifier import Classifier
-from collateral.models._taken_apart import BODY
-from collateral.results.chain import content_hash
+from collateral.models._wrap import BODY
+from collateral.results.provenance import content_hash
 from collateral.results.record import NAMES_IN_FILE
 from collateral.training.renaming import check_no_two, renamed
 
@@ -32,7 +32,7 @@ Weights = dict[str, Tensor]
 
 
 @contextmanager
-def naming(key: str) -> Iterator[None]:
+def name_in_errors(key: str) -> Iterator[None]:
     """Put the config key in front of errors about its file."""
     try:
         yield
@@ -40,7 +40,7 @@ def naming(key: str) -> Iterator[None]:
         raise ValueError(f"{key}: {error}") from None
 
 
-def about(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
+def describe_file(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
     """Return the description of a user's file for a record."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
@@ -92,7 +92,7 @@ def _state_dict(content: Any, path: Path) -> Weights:
         raise ValueError(f"'{path}': has state dicts under {both}; save the one that is meant")
     for one in found.values():
         return {str(name): value for name, value in one.items()}
-    keys = [plain(str(key)) for key in content] if isinstance(content, dict) else []
+    keys = [printable(str(key)) for key in content] if isinstance(content, dict) else []
     there = f" (found: {_some(keys)})" if keys else ""
     raise ValueError(
         f"'{path}': not a state dict, from names to tensors{there}; save model.state_dict()"
@@ -105,7 +105,7 @@ def _is_state_dict(content: Any) -> bool:
     return all(isinstance(value, Tensor) for value in content.values())
 
 
-def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
+def load_initial(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
     """Load weights; keep the new head if the file has none or one of another size."""
     given = _named(model, read_weights(path), rename)
     own = model.state_dict()
@@ -117,7 +117,7 @@ def start_from(model: Classifier, path: Path, rename: Mapping[str, str]) -> None
     _load(model, given, path)
 
 
-def take_over(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
+def load_trained(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
     """Load all weights of a file, the head included."""
     _load(model, _named(model, read_weights(path), rename), path)
 
@@ -142,7 +142,10 @@ def _load(model: Classifier, given: Weights, path: Path) -> None:
         for name in given
         if name in own and given[name].shape != own[name].shape
     ]
-    parts = {"missing": list(map(_shown, missing)), "not in the model": list(map(plain, strange))}
+    parts = {
+        "missing": list(map(_shown, missing)),
+        "not in the model": list(map(printable, strange)),
+    }
     wrong = [f"{what}: {_some(names)}" for what, names in parts.items() if names]
     if others:
         wrong.append(f"of another shape: {_some(others)}")
@@ -171,7 +174,7 @@ def _some(names: Sequence[str]) -> str:
 
 def _shown(name: str) -> str:
     """Return the name of a weight in the wrapped model."""
-    return plain(name.removeprefix(BODY))
+    return printable(name.removeprefix(BODY))
 
 
 def _shape(value: Tensor) -> str:

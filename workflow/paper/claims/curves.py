@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import spearmanr
 
-from collateral.contract.metrics import percent
-from collateral.findings.catalogue import metric_of
+from collateral.contract.metrics import format_percent
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import REFERENCE, CellTable, mean
 from paper.claims.claim import Found, Missing, attempt, join
 from paper.claims.results import Theory
@@ -154,7 +154,7 @@ def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
     found = {at: mean(cell.values("ltd", metric, at=at)) for at in cell.indices("ltd", metric)}
     found = {at: value for at, value in found.items() if not np.isnan(value)}
     if len(found) < fewest:
-        raise Missing(f"{metric_of(metric).label} of LTD at fewer than {fewest} places")
+        raise Missing(f"{find_metric(metric).label} of LTD at fewer than {fewest} places")
     return found
 
 
@@ -172,7 +172,7 @@ def settled_halfway(
         is_settled = max(later) - min(later) < below
         is_fallen = first - later[0] > share * (first - last)
         texts = [shown(metric, value) for value in (first, later[0], last)]
-        text = "{}: first {}, halfway {}, last {}".format(metric_of(metric).label, *texts)
+        text = "{}: first {}, halfway {}, last {}".format(find_metric(metric).label, *texts)
         found.append(Found(is_fallen if metric == fallen else is_settled, text))
     return join(found)
 
@@ -246,7 +246,7 @@ def one_class_knows_all(cell: CellTable, above: float) -> Found:
 def top_mass(cell: CellTable, above: float) -> Found:
     """Test whether the classes that LTD keeps of its teacher have most of its probability."""
     share = number(cell, "ltd", "top_mass")
-    return Found(share > above, f"LTD's targets have {percent(share)} of the teacher's mass")
+    return Found(share > above, f"LTD's targets have {format_percent(share)} of the teacher's mass")
 
 
 def grows_with_alignment(theory: Theory, panel: str, above: float) -> Found:

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from collateral.results import layout
-from collateral.results.chain import check_folder, checked
 from collateral.results.files import read_rows
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.table import BenchmarkTable, CellTable, read
+from collateral.results.provenance import check_folder, verify
+from collateral.results.table import BenchmarkTable, CellTable, read_tables
 from paper.claims.claim import Missing
 
 LABELS = {
@@ -63,14 +63,16 @@ def _read(folder: Path) -> Results:
         return _read_theory(folder)
     paths = list(_long_tables(folder))
     plan = folder / layout.PLAN
-    return read(BenchmarkPlan.load(plan) if plan.is_file() else plan_from_runs(paths[0]), *paths)
+    return read_tables(
+        BenchmarkPlan.load(plan) if plan.is_file() else plan_from_runs(paths[0]), *paths
+    )
 
 
 def _long_tables(folder: Path) -> Iterator[Path]:
     """Yield the long tables, checked where they have records: those in docs/data have none."""
     for path in (folder / layout.METRICS, folder / layout.COSTS):
         if path.is_file():
-            yield checked(path, folder) if layout.record_path(path).is_file() else path
+            yield verify(path, folder) if layout.record_path(path).is_file() else path
 
 
 def plan_from_runs(metrics: Path) -> BenchmarkPlan:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import REFERENCE, CellTable
 from paper.claims.claim import Found, Missing, all_hold, join
 from paper.claims.curves import rank
@@ -75,7 +75,7 @@ def spread(cell: CellTable, runs: Iterable[str], limits: Mapping[str, float]) ->
     return join(
         Found(
             max(of) - min(of) < limits[metric],
-            f"{metric_of(metric).label} {shown(metric, min(of))} to {shown(metric, max(of))}",
+            f"{find_metric(metric).label} {shown(metric, min(of))} to {shown(metric, max(of))}",
         )
         for metric, of in found.items()
     )
@@ -97,7 +97,7 @@ def _closest(cell: CellTable, metric: str, measure: Measure) -> Found:
     found = {name: measure(cell, run, metric) for name, run in runs.items()}
     own, *others = map(abs, found.values())
     is_nearest = all_hold([is_lower(own, other, floor(cell, metric)) for other in others])
-    text = f"{'Δ ' * sign}{metric_of(metric).label}: {listing(metric, found, sign=sign)}"
+    text = f"{'Δ ' * sign}{find_metric(metric).label}: {listing(metric, found, sign=sign)}"
     return Found(is_nearest, f"{text}{floor_text(cell, metric)}")
 
 
@@ -145,7 +145,7 @@ def neighbor_overestimates(cell: CellTable, metric: str, above: float) -> Found:
     found = {n: from_retrain(cell, run, metric) for n, run in neighbor_runs(cell).items()}
     ltd = from_retrain(cell, "ltd", metric)
     text = listing(metric, {**found, "LTD": ltd}, sign=True)
-    label = f"Δ {metric_of(metric).label}"
+    label = f"Δ {find_metric(metric).label}"
     return Found(all(value > max(above, ltd) for value in found.values()), f"{label}: {text}")
 
 
@@ -162,7 +162,7 @@ def _lowered(cell: CellTable, runs: Mapping[str, str], gap: str) -> Found:
     before, after, ltd = found.values()
     size = floor(cell, gap)
     is_so = all_hold([is_lower(ltd, after, size), is_lower(after, before, size)])
-    return Found(is_so, f"{metric_of(gap).label}: {listing(gap, found)}{floor_text(cell, gap)}")
+    return Found(is_so, f"{find_metric(gap).label}: {listing(gap, found)}{floor_text(cell, gap)}")
 
 
 def beta_suffices(cell: CellTable, beta: int) -> Found:

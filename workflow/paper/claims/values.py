@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any
 
-from collateral.contract.rows import At
-from collateral.findings.catalogue import metric_of
+from collateral.contract.metrics import At
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import REFERENCE, CellTable, mean
 from paper.claims.claim import Found, Missing, join
 from paper.claims.results import LABELS, share
@@ -36,7 +36,7 @@ def number(cell: CellTable, run: str, metric: str, subset: str = "", at: At = No
     found = mean(cell.values(run, metric, subset, at))
     found = cell.number(run, metric, subset, at) if math.isnan(found) else found
     if math.isnan(found):
-        raise Missing(f"no {metric_of(metric).label or metric} of {run_name(cell, run)}")
+        raise Missing(f"no {find_metric(metric).label or metric} of {run_name(cell, run)}")
     return found
 
 
@@ -88,7 +88,7 @@ def possible_places(found: Mapping[str, float], run: str, size: float) -> tuple[
 
 def shown(metric: str, value: float, *, sign: bool = False) -> str:
     """Return a number as tables print it."""
-    return metric_of(metric).text(value, sign=sign)
+    return find_metric(metric).text(value, sign=sign)
 
 
 def listing(metric: str, found: Mapping[str, float], *, sign: bool = False) -> str:
@@ -146,7 +146,7 @@ def _placed(
     cell: CellTable, run: str, metric: str, wanted: int, measure: Measure, words: str
 ) -> Found:
     found, missing = available(cell, METHODS, measure, metric)
-    label = metric_of(metric).label
+    label = find_metric(metric).label
     if run not in found:
         raise Missing(f"no {label} of {run_name(cell, run)}")
     size = floor(cell, metric)
@@ -179,7 +179,7 @@ def _within(
 ) -> Found:
     found, missing = available(cell, runs, measure, metric)
     sign = measure is from_retrain
-    label = f"{'Δ ' * sign}{metric_of(metric).label}"
+    label = f"{'Δ ' * sign}{find_metric(metric).label}"
     text = f"{label}: {listed_runs(cell, found, metric, sign=sign)}"
     parts = [Found(are_within(found.values(), limits), text)] if found else []
     parts += [Found(None, f"not here: {', '.join(missing)}")] if missing else []
@@ -194,7 +194,7 @@ def are_within(values: Iterable[float], limits: Limits) -> bool:
 def less(cell: CellTable, run: str, other: str, metric: str, times: float = 1.0) -> Found:
     """Test whether a run's number is below another's, or below `times` it."""
     found = {which: number(cell, which, metric) for which in (run, other)}
-    text = f"{metric_of(metric).label}: {listed_runs(cell, found, metric)}"
+    text = f"{find_metric(metric).label}: {listed_runs(cell, found, metric)}"
     return Found(found[run] < times * found[other], text)
 
 
@@ -240,7 +240,7 @@ def differs_between_classes(*arguments: Any, above: float) -> Found:
     if len(cells) < 2:
         raise Missing("one class")
     found = {cell.name: number(cell, run, metric) for cell in cells}
-    text = f"{LABELS[run]}'s {metric_of(metric).label}: {listing(metric, found)}"
+    text = f"{LABELS[run]}'s {find_metric(metric).label}: {listing(metric, found)}"
     return Found(max(found.values()) - min(found.values()) > above, text)
 
 

@@ -6,11 +6,11 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.plots.print import save
 from collateral.results import layout
-from collateral.results.chain import seal_folder
 from collateral.results.files import atomic, write_json
+from collateral.results.provenance import sign_folder
 from paper.theory.checks import identity_checks, limit_checks
 from paper.theory.experiments import PANELS
 from paper.theory.figure import PLOTS, render
@@ -35,12 +35,12 @@ def theory(
         save(render(plot, drawn), out / layout.FIGURES / name)
     captions = {name: plot.caption.format(runs=runs) for name, plot in PLOTS.items()}
     write_json(out / layout.FIGURES / layout.CAPTIONS, captions)
-    seal_folder(out)
+    sign_folder(out)
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
     """Return the random numbers of one panel or of the checks."""
-    return np.random.default_rng(seed_of(seed, "theory", purpose))
+    return np.random.default_rng(derive_seed(seed, "theory", purpose))
 
 
 def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from collateral.contract.distillation import StudentParams
+from collateral.contract.params import StudentParams
 
 
 class Params(StudentParams):

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from collateral.contract.classes import class_index
+from collateral.contract.data import class_index, count_share
 from collateral.contract.params import ClassLabel, Seed, Strict
-from collateral.contract.seeds import seed_of
-from collateral.contract.shares import share_of
+from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +64,11 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     index = _index(labels, params)
     name = labels.class_names[index]
     members = np.flatnonzero(labels.train == index)
-    count = share_of(len(members), params.fraction)
+    count = count_share(len(members), params.fraction)
     if not count:
         raise ValueError(f"fraction: {_no_example(params, len(members), name)}")
     if params.order == "random":
-        members = np.random.default_rng(seed_of("forget", params.split_seed, name)).permutation(
+        members = np.random.default_rng(derive_seed("forget", params.split_seed, name)).permutation(
             members
         )
     return np.sort(members[:count])
@@ -78,7 +77,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of examples that `select` returns."""
     index = class_index(params.class_, size.class_names)
-    return share_of(size.train[index], params.fraction)
+    return count_share(size.train[index], params.fraction)
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from collateral.contract.classes import class_indices
+from collateral.contract.data import class_indices, count_share
 from collateral.contract.params import Seed, Share, Strict
-from collateral.contract.shares import share_of
 from collateral.data.forget import class_part
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of examples that `select` returns."""
     members = [size.train[index] for index in _indices(params, size.class_names)]
-    return sum(map(share_of, members, params.classes.values()))
+    return sum(map(count_share, members, params.classes.values()))
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:

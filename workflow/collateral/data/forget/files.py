@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from collateral.contract.columns import FILE
+from collateral.contract.data import FILE
 from collateral.contract.params import Strict, UserPath
-from collateral.data._reading.file_list import find_listed
-from collateral.results.chain import content_hash
+from collateral.data._readers.file_list import find_listed
+from collateral.results.provenance import content_hash
 
 if TYPE_CHECKING:
     import numpy as np

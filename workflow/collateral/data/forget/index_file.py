@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
+from collateral.contract.messages import looked_for
 from collateral.contract.params import Strict, UserPath
-from collateral.contract.spelling import looked_for
-from collateral.results.chain import content_hash
+from collateral.results.provenance import content_hash
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from collateral.contract.data import count_share
 from collateral.contract.params import Seed, Strict
-from collateral.contract.seeds import seed_of
-from collateral.contract.shares import share_of
+from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,16 +47,16 @@ def select(labels: Labels, params: Params) -> NDArray[np.int64]:
     import numpy as np
 
     total = len(labels.train)
-    count = share_of(total, params.fraction)
+    count = count_share(total, params.fraction)
     if not count:
         raise ValueError(f"fraction: {_no_example(params, total)}")
-    rng = np.random.default_rng(seed_of("forget", params.split_seed))
+    rng = np.random.default_rng(derive_seed("forget", params.split_seed))
     return np.sort(rng.permutation(total)[:count])
 
 
 def count(size: DatasetSize, params: Params) -> int:
     """Return the number of examples that `select` returns."""
-    return share_of(size.num_train, params.fraction)
+    return count_share(size.num_train, params.fraction)
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:

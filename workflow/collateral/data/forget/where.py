@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
 
+from collateral.contract.messages import IN_QUOTES, did_you_mean, printable, unknown_name
 from collateral.contract.params import Strict
-from collateral.contract.spelling import IN_QUOTES, nearest, plain, unknown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,15 +99,17 @@ def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[i
     if not columns:
         raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")
     if params.column not in columns:
-        kinds = "" if nearest(params.column, columns) else f"; {KINDS}"
-        raise ValueError(f"column: {unknown('column', params.column, columns)}{kinds}")
+        kinds = "" if did_you_mean(params.column, columns) else f"; {KINDS}"
+        raise ValueError(f"column: {unknown_name('column', params.column, columns)}{kinds}")
     values = [str(value) for value in columns[params.column]]
     wanted, there = {str(value) for value in params.is_}, dict.fromkeys(values)
     for value in params.is_:
         if str(value) not in there:
-            column = f"value in column {plain(params.column)}"
+            column = f"value in column {printable(params.column)}"
             hint = f"; {IN_QUOTES}" if isinstance(value, bool) else ""
-            raise ValueError(f"is: {unknown(column, value, sorted(there, key=_sort_key))}{hint}")
+            raise ValueError(
+                f"is: {unknown_name(column, value, sorted(there, key=_sort_key))}{hint}"
+            )
     return [place for place, value in enumerate(values) if value in wanted]
 
 

@@ -7,14 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from collateral.contract.rows import At
+from collateral.contract.metrics import At
 from collateral.contract.tables import Field, Line, Table
-from collateral.findings._shared.captions import CHANCE, described, joined, over_seeds
+from collateral.findings._shared.captions import (
+    CHANCE,
+    describe_metrics,
+    describe_spread,
+    join_sentences,
+)
 from collateral.findings._shared.devices import different_devices
-from collateral.findings._shared.statistics import student_95
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.statistics import t_quantile
 from collateral.findings.columns import Column, TableRow, build_grid, rows_by_kind
 from collateral.findings.gap import TERMS
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import MOST_NAMED, CellTable, mean
 
 # The metric of Retrain that a metric of a method is compared with, where Retrain has no such one.
@@ -41,16 +46,16 @@ FLOOR_NOTE = (
 UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap."
 
 
-def chance(cell: CellTable, metric: str) -> float:
+def noise_floor(cell: CellTable, metric: str) -> float:
     """Return the bound within which 95 % of the deviations between retrainings lie."""
     # The floor is a mean absolute deviation; a normal law's standard one is larger by this.
     standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
-    return student_95(len(cell.seeds)) * standard
+    return t_quantile(len(cell.seeds)) * standard
 
 
-def chance_by_sd(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
+def noise_floor_by_sd(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
     """Return the same bound for a metric whose standard deviation between retrainings is known."""
-    return student_95(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", set, at)
+    return t_quantile(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", set, at)
 
 
 @dataclass(frozen=True)
@@ -72,11 +77,11 @@ class Comparison:
     def caption(self, cell: CellTable) -> str:
         """Return the sentences about this cell's table."""
         has_diverged = any("diverged" in cell.troubles[run] for run in cell.labels)
-        has_seconds = any(metric_of(name).unit == "s" for name in self.metrics)
-        return joined(
+        has_seconds = any(find_metric(name).unit == "s" for name in self.metrics)
+        return join_sentences(
             f"{self.subject}: {cell.title}.",
             _describe_affected(cell) if "avg_gap_affected" in self.metrics else "",
-            over_seeds(cell),
+            describe_spread(cell),
             DEVIATION,
             PROTOCOLS[cell.benchmark.sharing],
             DIVERGED if has_diverged else "",
@@ -87,9 +92,9 @@ class Comparison:
     def conventions(self, num_seeds: int) -> str:
         """Return the sentences about all tables with these columns."""
         terms = {term for gap in TERMS.values() for term in gap}
-        return joined(
+        return join_sentences(
             UA,
-            described(name for name in self.metrics if name not in terms),
+            describe_metrics(name for name in self.metrics if name not in terms),
             RANKING.format(ranked=self.ranked),
             FLOOR_NOTE if num_seeds > 1 else "",
             UNDEFINED,
@@ -110,7 +115,7 @@ class ComparedColumn(Column):
     @property
     def is_compared(self) -> bool:
         """Whether runs are compared with Retrain in this metric."""
-        return metric_of(self.metric).ideal == "retrain"
+        return find_metric(self.metric).ideal == "retrain"
 
     def value(self, row: TableRow) -> float:
         """Return the mean over seeds or the gap, which is zero for Retrain itself."""
@@ -133,7 +138,7 @@ class ComparedColumn(Column):
         deviation = self.deviation(row)
         if math.isnan(deviation):
             return shown
-        text = f"({metric_of(self.metric).text(deviation, sign=True)})"
+        text = f"({find_metric(self.metric).text(deviation, sign=True)})"
         is_chance = self._is_within_noise(row)
         return replace(shown, order=abs(deviation), deviation=text, is_chance=is_chance)
 
@@ -164,7 +169,7 @@ class ComparedColumn(Column):
         """
         if math.isnan(floor := self.floor(cell)):
             return Field("")
-        text = metric_of(self.metric).text(floor)
+        text = find_metric(self.metric).text(floor)
         return Field(text) if self.is_gap else Field("", deviation=f"({text})")
 
     def floor_record(self, cell: CellTable) -> dict[str, Any]:
@@ -182,7 +187,7 @@ class ComparedColumn(Column):
         }
 
     def _is_within_noise(self, row: TableRow) -> bool:
-        return abs(self.deviation(row)) <= chance(row.cell, str(self.reference_metric))
+        return abs(self.deviation(row)) <= noise_floor(row.cell, str(self.reference_metric))
 
 
 def compare(cell: CellTable, comparison: Comparison) -> Table:

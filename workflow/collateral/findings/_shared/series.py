@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from collateral.findings._shared.compare import chance
-from collateral.findings._shared.statistics import Floats, half_width
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.compare import noise_floor
+from collateral.findings._shared.statistics import Floats, interval_half_width
+from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Series
 from collateral.plots.style import GREY, Look, control_look, method_look
 from collateral.results.table import CellTable, mean
@@ -24,7 +24,7 @@ def find_looks(cell: CellTable) -> dict[str, Look]:
     """Return the look of each run to draw: methods, then controls, if one of its seeds is sound."""
     methods = {run: find_look(cell, run) for run in cell.runs("method")}
     controls = {run: control_look(place) for place, run in enumerate(cell.runs("control"))}
-    return {run: look for run, look in {**methods, **controls}.items() if not cell.failed(run)}
+    return {run: look for run, look in {**methods, **controls}.items() if not cell.has_failed(run)}
 
 
 def find_look(cell: CellTable, method: str) -> Look:
@@ -40,7 +40,7 @@ def average_seeds(
     counts = [int(np.count_nonzero(~np.isnan(v))) for v in values]
     means = [mean(v) for v in values]
     halves = [
-        half_width(v) if count >= LEAST_SEEDS else math.nan
+        interval_half_width(v) if count >= LEAST_SEEDS else math.nan
         for v, count in zip(values, counts, strict=True)
     ]
     options = {
@@ -57,13 +57,13 @@ def average_seeds(
 
 def sets_scale(cell: CellTable, run: str) -> bool:
     """Tell whether a run is sound; the scale of one that collapsed would squeeze all others."""
-    return not cell.trouble(run) and cell.number(run, "verdict") != COLLAPSED
+    return not cell.failure_summary(run) and cell.number(run, "verdict") != COLLAPSED
 
 
 def find_level(cell: CellTable, metric: str) -> tuple[float, float]:
     """Return Retrain's mean and the half-width of the noise floor around it, as displayed."""
-    factor = metric_of(metric).factor
-    return factor * mean(cell.values(cell.reference, metric)), factor * chance(cell, metric)
+    factor = find_metric(metric).factor
+    return factor * mean(cell.values(cell.reference, metric)), factor * noise_floor(cell, metric)
 
 
 def mark_level(cell: CellTable, metric: str) -> tuple[list[Level], list[Band]]:
@@ -73,7 +73,7 @@ def mark_level(cell: CellTable, metric: str) -> tuple[list[Level], list[Band]]:
     if not math.isfinite(level + noise):
         return lines, []
     # No rate is below 0 or above 100.
-    is_rate = metric_of(metric).unit == "%"
+    is_rate = find_metric(metric).unit == "%"
     low, high = max(level - noise, 0.0), level + noise
     return lines, [Band(low=low, high=min(high, 100.0) if is_rate else high, label=NOISE_LABEL)]
 
@@ -81,8 +81,9 @@ def mark_level(cell: CellTable, metric: str) -> tuple[list[Level], list[Band]]:
 def describe_failures(cell: CellTable) -> Iterator[str]:
     """Yield a note for each run that diverged, collapsed or was skipped in some seed."""
     for run, label in cell.labels.items():
-        if cell.trouble(run):
-            yield f"{label} {cell.trouble(run)}{': not drawn' if cell.failed(run) else ''}."
+        if cell.failure_summary(run):
+            not_drawn = ": not drawn" if cell.has_failed(run) else ""
+            yield f"{label} {cell.failure_summary(run)}{not_drawn}."
 
 
 def describe_seeds(cell: CellTable) -> str:

@@ -26,17 +26,17 @@ def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
     return float(np.mean(positives > np.partition(negatives, place)[place]))
 
 
-def student_95(n: int) -> float:
+def t_quantile(n: int) -> float:
     """Return how many standard deviations, as known from n seeds, hold 95 % of what chance does."""
     return float(stdtrit(n - 1, 0.975)) if n >= 2 else float("nan")
 
 
-def half_width(values: Floats) -> float:
+def interval_half_width(values: Floats) -> float:
     """Return half the 95 % Student-t interval of the mean of what is defined; NaN for n < 2."""
     defined = values[~np.isnan(values)]
     if len(defined) < 2:
         return float("nan")
-    return student_95(len(defined)) * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
+    return t_quantile(len(defined)) * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
 
 
 def floor_of(values: Floats) -> float:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from collateral.findings._shared.captions import joined
-from collateral.findings._shared.compare import chance
+from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.series import (
     NOISE_LABEL,
     average_seeds,
@@ -17,8 +17,8 @@ from collateral.findings._shared.series import (
     find_looks,
 )
 from collateral.findings._shared.statistics import Floats
-from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
+from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_differences
 from collateral.results.table import CellTable, mean
 
@@ -37,7 +37,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         return
     panel = _panel(cell)
     axis = Axis(cell.said("Unlearned − Retrain (points)"), limits=fit_differences([panel]))
-    caption = joined(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else "")
+    caption = join_sentences(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else "")
     reading = f"{cell.said('Below zero: less accurate than Retrain.')} {describe_seeds(cell)}"
     notes = [reading, *describe_failures(cell)]
     yield Plot("affected", cell.title, caption, [replace(panel, y=axis)], notes=notes)
@@ -46,10 +46,10 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 def _panel(cell: CellTable) -> Panel:
     retrained = {metric: cell.values(cell.reference, metric) for metric in RATES}
     names = {
-        float(place): metric_of(metric).label + "\n(undefined)" * bool(np.isnan(values).all())
+        float(place): find_metric(metric).label + "\n(undefined)" * bool(np.isnan(values).all())
         for place, (metric, values) in enumerate(retrained.items())
     }
-    noise = [metric_of(metric).factor * chance(cell, metric) for metric in RATES]
+    noise = [find_metric(metric).factor * noise_floor(cell, metric) for metric in RATES]
     series = [_bars(cell, run, retrained, noise) for run in find_looks(cell)]
     bands = [
         Band(place - 0.48, place + 0.48, -half, half, NOISE_LABEL)
@@ -75,9 +75,9 @@ def _bars(
     The intervals are those of the differences seed by seed.
     """
     values = {metric: cell.values(run, metric) for metric in RATES}
-    paired = [metric_of(m).factor * (values[m] - retrained[m]) for m in RATES]
-    heights = [metric_of(m).factor * (mean(values[m]) - mean(retrained[m])) for m in RATES]
-    details = {"of": [metric_of(metric).label for metric in RATES]}
+    paired = [find_metric(m).factor * (values[m] - retrained[m]) for m in RATES]
+    heights = [find_metric(m).factor * (mean(values[m]) - mean(retrained[m])) for m in RATES]
+    details = {"of": [find_metric(metric).label for metric in RATES]}
     bars = average_seeds(
         cell, run, range(len(RATES)), paired, mark="bar", noise=noise, details=details
     )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.rows import Row
-from collateral.findings._shared.statistics import Floats, difference_sd, half_width
+from collateral.contract.metrics import Row
+from collateral.findings._shared.statistics import Floats, difference_sd, interval_half_width
 from collateral.results.dataset import Labels
 from collateral.results.layout import RETRAIN
 from collateral.results.split import Split
@@ -97,7 +97,7 @@ def slope_numbers(slopes: Floats) -> dict[str, float]:
     """Return the mean of the seeds' slopes and its 95 % interval; NaN where undefined."""
     defined = slopes[~np.isnan(slopes)]
     mean = float(defined.mean()) if len(defined) else float("nan")
-    reach = half_width(slopes)
+    reach = interval_half_width(slopes)
     return {
         "class_slope": mean,
         "class_slope_low": mean - reach,

@@ -14,7 +14,6 @@ from collateral.findings._shared.series import (
     describe_seeds,
     find_looks,
 )
-from collateral.findings.catalogue import metric_of
 from collateral.findings.classes.reading import (
     Points,
     kept_names,
@@ -22,6 +21,7 @@ from collateral.findings.classes.reading import (
     short_names,
     slope_text,
 )
+from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_x, fit_y
 from collateral.plots.style import DARK, Look
 from collateral.results.table import CellTable
@@ -61,7 +61,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 def _panel(cell: CellTable, run: str) -> Panel:
     points = points_of(cell, run)
     slope = cell.number(run, "class_slope")
-    text = f"slope {slope_text(cell, run)}\n{metric_of('class_slope').unit}"
+    text = f"slope {slope_text(cell, run)}\n{find_metric('class_slope').unit}"
     panel = Panel(
         [*_fit(cell, run, points), _classes(cell, run, points)],
         cell.labels[run],
@@ -104,7 +104,7 @@ def _classes(cell: CellTable, run: str, points: Points) -> Series:
 
 def _fit(cell: CellTable, run: str, points: Points) -> Iterator[Series]:
     """Yield the fitted line; it goes through the mean of the classes, as each seed's line does."""
-    slope = metric_of("class_drop").factor * cell.number(run, "class_slope")
+    slope = find_metric("class_drop").factor * cell.number(run, "class_slope")
     if math.isfinite(slope):
         x, y = points.similarity, points.drop
         line = y.mean() + slope * (x - x.mean())

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
-from collateral.findings._shared.statistics import half_width, student_95
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.statistics import interval_half_width, t_quantile
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import REFERENCE, CellTable, mean
 
 SLOPE = ("class_slope", "class_slope_low", "class_slope_high")
@@ -33,14 +33,14 @@ def kept_names(cell: CellTable) -> list[str]:
 
 def points_of(cell: CellTable, run: str) -> Points:
     """Return the classes of which both similarity and drop are known."""
-    names, factor = kept_names(cell), metric_of("class_drop").factor
-    reach = factor * student_95(len(cell.seeds))
+    names, factor = kept_names(cell), find_metric("class_drop").factor
+    reach = factor * t_quantile(len(cell.seeds))
     drops = [factor * cell.values(run, "class_drop", at=name) for name in names]
     columns = np.array(
         [
             [mean(cell.values(REFERENCE, "class_similarity", at=name)) for name in names],
             [mean(values) for values in drops],
-            [half_width(values) for values in drops],
+            [interval_half_width(values) for values in drops],
             [reach * cell.number(REFERENCE, "class_drop_sd", at=name) for name in names],
         ]
     )
@@ -51,7 +51,7 @@ def points_of(cell: CellTable, run: str) -> Points:
 
 def slope_text(cell: CellTable, run: str) -> str:
     """Return the slope and its interval."""
-    center, low, high = (metric_of(name).text(cell.number(run, name)) for name in SLOPE)
+    center, low, high = (find_metric(name).text(cell.number(run, name)) for name in SLOPE)
     return center if low == EMPTY else f"{center} [{low}, {high}]"
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Line, Table
-from collateral.findings._shared.compare import chance_by_sd
-from collateral.findings._shared.statistics import half_width
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.compare import noise_floor_by_sd
+from collateral.findings._shared.statistics import interval_half_width
 from collateral.findings.classes.reading import kept_names, points_of, short_names
 from collateral.findings.columns import Column, TableRow, build_grid, number_source
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable
 
 CAPTION = (
@@ -51,7 +51,7 @@ def _make_columns(cell: CellTable) -> list[Column]:
     return [
         Column("class_similarity", heading="Similarity", spread=lambda values: math.nan),
         *(
-            Column("class_drop", heading=label, run=run, sign=True, spread=half_width)
+            Column("class_drop", heading=label, run=run, sign=True, spread=interval_half_width)
             for run, label in cell.labels.items()
             if run != cell.reference
         ),
@@ -60,8 +60,8 @@ def _make_columns(cell: CellTable) -> list[Column]:
 
 
 def _show_chance(row: TableRow) -> Field:
-    limit = chance_by_sd(row.cell, "class_drop", at=row.at)
-    text = metric_of("class_drop").text(limit)
+    limit = noise_floor_by_sd(row.cell, "class_drop", at=row.at)
+    text = find_metric("class_drop").text(limit)
     source = number_source(row.run, "class_drop_sd", at=row.at)
     return Field(text if text == EMPTY else f"±{text}", limit, source=source)
 

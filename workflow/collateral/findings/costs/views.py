@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings._shared.devices import devices_of, different_devices
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
+from collateral.findings._shared.devices import different_devices, list_devices
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -21,6 +20,7 @@ from collateral.findings.columns import (
     number_source,
 )
 from collateral.findings.costs import PREPARATION
+from collateral.findings.metric_index import find_metric
 from collateral.results.record import STATED
 from collateral.results.table import CellTable, mean, std
 
@@ -48,9 +48,11 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "Costs",
         [build_grid("Run", [*totals, *_own_columns(cell)], [rows]), *_phase_grid(phases)],
         CAPTION.format(
-            title=cell.title, spread=over_seeds(cell), devices=different_devices(cell)
+            title=cell.title, spread=describe_spread(cell), devices=different_devices(cell)
         ).strip(),
-        joined(described(metrics), f"{PREPARATION.label}: {PREPARATION.description}."),
+        join_sentences(
+            describe_metrics(metrics), f"{PREPARATION.label}: {PREPARATION.description}."
+        ),
         records=[
             *build_records(rows, totals),
             *(column.record(row) for row, columns in phases for column in columns),
@@ -65,8 +67,8 @@ def _own_columns(cell: CellTable) -> Iterator[Column]:
         yield Column(heading=PREPARATION.heading, show=_show_preparation)
     if cell.has_retrain:
         yield Column("rte_share", show=_show_share)
-        yield Column(heading=metric_of("paying_deletions").label, show=_show_paying)
-    devices = devices_of(cell)
+        yield Column(heading=find_metric("paying_deletions").label, show=_show_paying)
+    devices = list_devices(cell)
     if len(set(devices.values())) > 1:
         yield Column(heading="Device", show=lambda row: Field(devices.get(row.run, EMPTY)))
 
@@ -93,7 +95,7 @@ def _show_share(row: TableRow) -> Field:
     is_reference = row.run == row.cell.reference
     share = 1.0 if is_reference else row.cell.number(row.run, "rte_share")
     source = number_source(row.run, "rte" if is_reference else "rte_share")
-    return Field(metric_of("rte_share").text(share), share, source=source)
+    return Field(find_metric("rte_share").text(share), share, source=source)
 
 
 def _show_paying(row: TableRow) -> Field:
@@ -121,6 +123,6 @@ def _phase_grid(phases: list[tuple[TableRow, list[Column]]]) -> list[Grid]:
 
 
 def _show_phases(row: TableRow, columns: list[Column]) -> Field:
-    texts = [f"{c.at} {metric_of('seconds').text(c.value(row))}" for c in columns]
+    texts = [f"{c.at} {find_metric('seconds').text(c.value(row))}" for c in columns]
     first, *others = (column.source(row) for column in columns)
     return Field(", ".join(texts), source=first, also=tuple(others))

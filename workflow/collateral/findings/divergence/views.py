@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.captions import described, joined, over_seeds
+from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
 from collateral.findings.columns import (
     NEXT_SEED_NOTE,
     Column,
@@ -28,8 +28,8 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "divergence",
         "Divergence from Retrain",
         [build_grid(METRICS[name].heading, _columns(name), groups) for name in METRICS],
-        CAPTION.format(title=cell.title, spread=over_seeds(cell)),
-        joined("Means over examples.", described(METRICS), NEXT_SEED_NOTE),
+        CAPTION.format(title=cell.title, spread=describe_spread(cell)),
+        join_sentences("Means over examples.", describe_metrics(METRICS), NEXT_SEED_NOTE),
         [
             record
             for metric in METRICS

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from collateral.contract.rows import Row
-from collateral.contract.tracking import TRACKED
+from collateral.contract.metrics import TRACKED, Row
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults

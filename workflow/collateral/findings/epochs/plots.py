@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from collateral.contract.tracking import TRACKED
-from collateral.findings._shared.captions import joined
+from collateral.contract.metrics import TRACKED
+from collateral.findings._shared.captions import join_sentences
 from collateral.findings._shared.series import (
     average_seeds,
     describe_failures,
@@ -15,8 +15,8 @@ from collateral.findings._shared.series import (
     find_looks,
     mark_level,
 )
-from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
+from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Panel, Plot, fit_rates
 from collateral.results.table import CellTable
 
@@ -39,7 +39,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     yield Plot(
         "epochs",
         f"{cell.title}: by epoch",
-        joined(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else ""),
+        join_sentences(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else ""),
         [replace(panel, y=Axis(limits=fit_rates(panel))) for panel in panels],
         columns=3,
         notes=[reading, *describe_failures(cell)],
@@ -48,7 +48,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _panel(cell: CellTable, runs: list[str], metric: str) -> Panel:
-    shown, tracked = metric_of(metric), f"{TRACKED}{metric}"
+    shown, tracked = find_metric(metric), f"{TRACKED}{metric}"
     _, noise = find_level(cell, metric)
     series = []
     for run in runs:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collateral.contract.rows import Row
+from collateral.contract.metrics import Row
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults

@@ -4,7 +4,7 @@ Near are the fewest of ten bins of similarity, from the top, with at least 20 ex
 their set: enough to be a rate, few enough not to dilute one class among a hundred.
 """
 
-from collateral.contract.metrics import Metric, by_epoch
+from collateral.contract.metrics import Metric, epoch_metrics
 
 ORDER = 10
 _SD = "standard deviation, between independent retrainings, of the mean"
@@ -24,7 +24,7 @@ _LOSSES = {
 }
 METRICS = {
     **_LOSSES,
-    **by_epoch(_LOSSES),
+    **epoch_metrics(_LOSSES),
     "bin_low": Metric("Bin from", "least similarity of a bin", "cosine"),
     "bin_high": Metric("Bin to", "largest similarity of a bin", "cosine"),
     "bin_count": Metric("Bin size", "examples in a bin", "examples"),

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.rows import Row, undefined
-from collateral.contract.tracking import TRACKED
+from collateral.contract.metrics import TRACKED, Row, without_value
 from collateral.findings._shared.statistics import difference_sd
 from collateral.results.layout import RETRAIN
 
@@ -39,7 +38,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for result in cell.results():
             rows = _differences(binned, result)
             is_lost = result.is_diverged or cell.reference_result(result.seed).is_diverged
-            yield from map(undefined, rows) if is_lost else rows
+            yield from map(without_value, rows) if is_lost else rows
             if result.run in cell.tracked:
                 yield from _losses_by_epoch(binned, result)
     for result in cell.results():
@@ -152,7 +151,7 @@ def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
     for epoch, losses in enumerate(binned.losses(result.seed, models)):
         for name, value in zip(("near_loss", "far_loss"), losses, strict=True):
             row = Row(result.run, f"{TRACKED}{name}", value, result.seed, binned.name, epoch)
-            yield undefined(row) if is_lost or not _is_defined(models[epoch]) else row
+            yield without_value(row) if is_lost or not _is_defined(models[epoch]) else row
 
 
 def _is_defined(model: Result | Epoch) -> bool:

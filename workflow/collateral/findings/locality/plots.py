@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from collateral.findings._shared.captions import joined
-from collateral.findings._shared.compare import chance_by_sd
+from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.compare import noise_floor_by_sd
 from collateral.findings._shared.series import (
     NOISE_LABEL,
     average_seeds,
@@ -18,7 +18,7 @@ from collateral.findings._shared.series import (
     find_looks,
     sets_scale,
 )
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, fit_differences
 from collateral.results.table import CellTable, mean
 
@@ -50,16 +50,16 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     rows += [
         _count_panel(cell, one, title) for one, title in zip(SETS, ("Examples", ""), strict=True)
     ]
-    caption = joined(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else "")
+    caption = join_sentences(cell.said(CAPTION), NOISE_CAPTION if cell.has_retrain else "")
     reading = cell.said("Above zero: less accurate, or less confident, than Retrain.")
     notes = [f"{reading} {describe_seeds(cell)}{_name_collapsed(cell)}", *describe_failures(cell)]
     yield Plot("similarity", cell.title, caption, rows, columns=2, notes=notes)
 
 
 def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
-    bins, factor = cell.indices(cell.reference, "bin_low", name), metric_of(metric).factor
+    bins, factor = cell.indices(cell.reference, "bin_low", name), find_metric(metric).factor
     lows, highs = _edges(cell, name)
-    noise = [factor * chance_by_sd(cell, metric, name, b) for b in bins]
+    noise = [factor * noise_floor_by_sd(cell, metric, name, b) for b in bins]
     counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
     series = [
         average_seeds(

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from collateral.contract.metrics import percent
+from collateral.contract.metrics import format_percent
 from collateral.contract.tables import Field, Line, Table
-from collateral.findings._shared.captions import CHANCE, joined, over_seeds
-from collateral.findings._shared.compare import chance_by_sd
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import CHANCE, describe_spread, join_sentences
+from collateral.findings._shared.compare import noise_floor_by_sd
 from collateral.findings.columns import Column, TableRow, build_table, number_source, rows_by_kind
 from collateral.findings.locality.numbers import BINNED
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable, mean
 
 COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
@@ -39,11 +39,11 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "Near and far",
         columns,
         [methods, asides],
-        cell.said(CAPTION).format(title=cell.title, spread=over_seeds(cell)),
-        joined(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 and cell.has_retrain else ""),
+        cell.said(CAPTION).format(title=cell.title, spread=describe_spread(cell)),
+        join_sentences(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 and cell.has_retrain else ""),
     )
     records = [
-        {**record, "chance": chance_by_sd(cell, record["metric"], record["set"])}
+        {**record, "chance": noise_floor_by_sd(cell, record["metric"], record["set"])}
         for record in table.records
     ]
     yield replace(table, records=records)
@@ -52,19 +52,19 @@ def tables(cell: CellTable) -> Iterator[Table]:
 def _column(cell: CellTable, metric: str, name: str) -> Column:
     """Return the column of a loss on a set; the heading has the number of examples."""
     count = COUNTS[metric]
-    size = metric_of(count).text(mean(cell.values(cell.reference, count, name)))
-    heading = f"{metric_of(metric).label}, {SETS[name]} ({size})"
-    return Column(metric, name, heading=heading, sign=True, chance=chance_by_sd)
+    size = find_metric(count).text(mean(cell.values(cell.reference, count, name)))
+    heading = f"{find_metric(metric).label}, {SETS[name]} ({size})"
+    return Column(metric, name, heading=heading, sign=True, chance=noise_floor_by_sd)
 
 
 def _chance_line(cell: CellTable, columns: list[Column]) -> list[Line]:
     """Return the row of the 95 % ranges between retrainings; none with one seed."""
-    limits = [chance_by_sd(cell, column.metric, column.set) for column in columns]
+    limits = [noise_floor_by_sd(cell, column.metric, column.set) for column in columns]
     if all(map(math.isnan, limits)):
         return []
     fields = [
         Field(
-            f"±{metric_of(column.metric).text(limit)}",
+            f"±{find_metric(column.metric).text(limit)}",
             source=number_source(cell.reference, f"{column.metric}_sd", column.set),
         )
         for column, limit in zip(columns, limits, strict=True)
@@ -120,8 +120,8 @@ def words(cell: CellTable) -> str:
 
 def _find_losses(cell: CellTable) -> list[Loss]:
     """Return the losses of the methods that ended well in every seed."""
-    chance = chance_by_sd(cell, "near_loss", RETAIN)
-    sound = [run for run in cell.runs("method") if not cell.trouble(run)]
+    chance = noise_floor_by_sd(cell, "near_loss", RETAIN)
+    sound = [run for run in cell.runs("method") if not cell.failure_summary(run)]
     means = {run: mean(cell.values(run, "near_loss", RETAIN)) for run in sound}
     return [
         Loss(run, cell.labels[run], near, chance)
@@ -134,8 +134,8 @@ def _describe_nearest(cell: CellTable) -> str:
     counts = ("near_count", "far_count")
     near, far = (mean(cell.values(cell.reference, count, RETAIN)) for count in counts)
     return (
-        f"the {metric_of('near_count').text(near)} retained examples most similar to the forgotten "
-        f"ones ({percent(near / (near + far))})"
+        f"the {find_metric('near_count').text(near)} retained examples most similar to the "
+        f"forgotten ones ({format_percent(near / (near + far))})"
     )
 
 
@@ -168,4 +168,4 @@ def _points(rate: float) -> str:
 
 
 def _number(rate: float) -> str:
-    return metric_of("near_loss").text(rate)
+    return find_metric("near_loss").text(rate)

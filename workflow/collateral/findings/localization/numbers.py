@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.rows import Row
-from collateral.contract.seeds import seed_of
+from collateral.contract.metrics import Row
+from collateral.contract.seeds import derive_seed
 from collateral.findings._shared.inference.differences import compare
 from collateral.findings._shared.inference.examples import Resamples, percentiles
 from collateral.findings.localization import CONTROLS, HARDNESS, NEAREST, SETS
-from collateral.findings.localization.strength import (
+from collateral.findings.localization.association import (
     NUM_SUMS,
     STATISTICS,
     Floats,
@@ -98,7 +98,7 @@ def sound_cells(table: BenchmarkTable, run: str) -> list[CellTable]:
     return [
         cell
         for cell in table.cells
-        if run == RETRAIN or (run in cell.labels and not cell.trouble(run))
+        if run == RETRAIN or (run in cell.labels and not cell.failure_summary(run))
     ]
 
 
@@ -124,7 +124,7 @@ class Landscape:
     @cached_property
     def resamples(self) -> Resamples:
         """Resamples of the set, the same for all runs and seeds."""
-        rng = np.random.default_rng(seed_of("localization", self.name, self.num_examples))
+        rng = np.random.default_rng(derive_seed("localization", self.name, self.num_examples))
         return Resamples.draw(self.num_examples, rng)
 
     @property

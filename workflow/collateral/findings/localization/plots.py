@@ -13,10 +13,10 @@ from collateral.findings._shared.series import (
     describe_seeds,
     find_look,
 )
-from collateral.findings.catalogue import metric_of
 from collateral.findings.columns import NEXT_SEED
 from collateral.findings.localization import NEAREST, SETS
 from collateral.findings.localization.numbers import sound_cells
+from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Panel, Plot, Series, fit_y
 from collateral.plots.style import RETRAIN
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean
@@ -72,7 +72,7 @@ def _panel(table: BenchmarkTable, name: str) -> Panel:
 
 def _series(cells: Sequence[CellTable], run: str, name: str, label: str) -> Series:
     """Return a run's means of every cell; of a single cell, its values of every seed."""
-    factor, shares = metric_of(METRIC).factor, list(reversed(NEAREST))
+    factor, shares = find_metric(METRIC).factor, list(reversed(NEAREST))
     values = []
     for share in shares:
         by_cell = [cell.values(run, METRIC, name, share) for cell in cells]

@@ -11,7 +11,7 @@ import numpy as np
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import EVERY, Field, Grid, Line, Table
-from collateral.findings._shared.captions import described, joined
+from collateral.findings._shared.captions import describe_metrics, join_sentences
 from collateral.findings.columns import (
     NEXT_SEED,
     Column,
@@ -21,8 +21,8 @@ from collateral.findings.columns import (
     rows_with_next_seed,
 )
 from collateral.findings.localization import CONTROLS, HARDNESS, MEASURES, METRICS, SETS
+from collateral.findings.localization.association import middle
 from collateral.findings.localization.numbers import known_lows, sound_cells
-from collateral.findings.localization.strength import middle
 from collateral.results.table import BenchmarkTable, CellTable
 
 CORNERS = {None: "All examples", HARDNESS: "Equally hard ones"}
@@ -36,9 +36,9 @@ ACROSS = (
     "|Difference| from Retrain by similarity to the forget set: means over {count} cells, those "
     "left out where a method diverged or collapsed."
 )
-CONVENTIONS = joined(
+CONVENTIONS = join_sentences(
     "|Difference|: of an example's true-class confidence, seed i against seed i.",
-    described(MEASURES),
+    describe_metrics(MEASURES),
     "Equally hard ones: the same within tenths of Retrain's margin (true logit minus the largest "
     f"other), so that near is not only hard. “{NEXT_SEED}” is what retraining again gives; "
     "its pairs share retrainings, so it has no interval over seeds.",
@@ -79,7 +79,7 @@ def tables_across(table: BenchmarkTable) -> Iterator[Table]:
         "Localization over all cells",
         [_grid_across(table, list(runs), control) for control in CONTROLS],
         ACROSS.format(count=len(table.cells)),
-        joined(CONVENTIONS, described(["rising_cells"])),
+        join_sentences(CONVENTIONS, describe_metrics(["rising_cells"])),
         [
             _make_record(column, TableRow(cell, run, cell.labels[run])) | {"cell": cell.name}
             for control in CONTROLS

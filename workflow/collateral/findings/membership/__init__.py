@@ -4,8 +4,7 @@ Each score is the share of the forget set that an attack calls non-members; it i
 Retrain's score, not against 0 or 1.
 """
 
-from collateral.contract.attacks import MIA, Attack, score_of
-from collateral.contract.metrics import Metric, by_epoch
+from collateral.contract.metrics import MIA, Attack, Metric, epoch_metrics, score_name
 
 PLACE = "details"
 ORDER = 5
@@ -20,10 +19,10 @@ LOOKS_AT: dict[Attack, str] = {
 
 
 def _metric(attack: Attack, feature: str) -> Metric:
-    label = score_of(attack).replace("mia", "MIA").replace("_", " ")
+    label = score_name(attack).replace("mia", "MIA").replace("_", " ")
     text = f"share of the forget set that the membership attack on {feature} calls non-members"
     return Metric(label, text, "%", "retrain")
 
 
-SCORES = {score_of(attack): _metric(attack, feature) for attack, feature in LOOKS_AT.items()}
-METRICS = SCORES | by_epoch({score_of(MIA): SCORES[score_of(MIA)]})
+SCORES = {score_name(attack): _metric(attack, feature) for attack, feature in LOOKS_AT.items()}
+METRICS = SCORES | epoch_metrics({score_name(MIA): SCORES[score_name(MIA)]})

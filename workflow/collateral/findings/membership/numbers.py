@@ -24,10 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVC
 
-from collateral.contract.attacks import ATTACKS, MIA, score_of
-from collateral.contract.rows import Row
-from collateral.contract.seeds import seed_of
-from collateral.contract.tracking import TRACKED
+from collateral.contract.metrics import ATTACKS, MIA, TRACKED, Row, score_name
+from collateral.contract.seeds import derive_seed
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs, StoredOutputs
 from collateral.results.split import Split
@@ -51,7 +49,7 @@ def of_run(cell: CellResults, result: Result) -> Iterator[Row]:
         yield Row(result.run, name, math.nan if result.is_diverged else value, result.seed)
     for epoch, model in enumerate(result.epochs() if result.run in cell.tracked else ()):
         score = mia(model, cell.split, drawn)
-        yield Row(result.run, f"{TRACKED}{score_of(MIA)}", score, result.seed, at=epoch)
+        yield Row(result.run, f"{TRACKED}{score_name(MIA)}", score, result.seed, at=epoch)
 
 
 def mia(model: Epoch, split: Split, drawn: Draw) -> float:
@@ -70,7 +68,7 @@ class Draw:
 
 def draw(split: Split, num_test: int, seed: int) -> Draw:
     """Draw members and non-members: the same for all runs of a cell and seed."""
-    rng = np.random.default_rng(seed_of("mia", split.hash, seed))
+    rng = np.random.default_rng(derive_seed("mia", split.hash, seed))
     retain = split.retain
     members = rng.choice(retain, min(num_test, len(retain)), replace=False)
     return Draw(members, rng.permutation(num_test))
@@ -138,7 +136,7 @@ def scores(
     for name in attacks:
         members, non_members, targets = map(FEATURES[name], groups)
         decimals = DECIMALS.get(name, 0)
-        found[score_of(name)] = non_member_rate(members, non_members, targets, decimals)
+        found[score_name(name)] = non_member_rate(members, non_members, targets, decimals)
     return found
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr, softmax
 
-from collateral.contract.rows import Row
+from collateral.contract.metrics import Row
 from collateral.results.layout import RETRAIN
-from collateral.results.outputs import MANY_CLASSES, lengthened, shortened
+from collateral.results.outputs import MANY_CLASSES, compress_logits, expand_logits
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
@@ -110,7 +110,7 @@ def even_by(difference: Floats) -> float:
 def as_kept(logits: NDArray[np.floating], label: NDArray[np.int64]) -> NDArray[np.floating]:
     """Return logits as a run's are: where classes are many, the small ones are shared out."""
     is_many = logits.shape[1] > MANY_CLASSES
-    return lengthened(shortened(logits.astype(np.float16), label)) if is_many else logits
+    return expand_logits(compress_logits(logits.astype(np.float16), label)) if is_many else logits
 
 
 def randomness(logits: NDArray[np.floating], untrained: NDArray[np.floating]) -> float:

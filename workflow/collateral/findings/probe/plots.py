@@ -12,7 +12,7 @@ from collateral.findings._shared.series import (
     find_looks,
 )
 from collateral.findings._shared.statistics import Floats
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.plots.plot import Axis, Level, Panel, Plot, fit_rates
 from collateral.plots.style import RETRAIN
 from collateral.results.table import REFERENCE, CellTable
@@ -37,7 +37,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         run: [own - other for own, other in zip(curve, retrained, strict=True)]
         for run, curve in curves.items()
     }
-    accuracy = _panel(cell, {**curves, REFERENCE: retrained}, metric_of(CURVE).heading)
+    accuracy = _panel(cell, {**curves, REFERENCE: retrained}, find_metric(CURVE).heading)
     accuracy = replace(accuracy, y=Axis(limits=fit_rates(accuracy)), unit=" %")
     gap = _panel(cell, gaps, "Minus Retrain's (points)")
     gap = replace(gap, levels=[Level(0.0)], number_format="+.1f", unit=" points")
@@ -49,7 +49,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 def find_curve(cell: CellTable, run: str) -> list[Floats]:
     """Return the accuracy in percent after each step, by seed."""
-    factor = metric_of(CURVE).factor
+    factor = find_metric(CURVE).factor
     steps = cell.indices(REFERENCE, CURVE)
     return [factor * cell.values(run, CURVE, at=step) for step in steps]
 

@@ -4,12 +4,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from collateral.contract.rows import At
+from collateral.contract.metrics import At
 from collateral.contract.tables import Table
-from collateral.findings._shared.captions import CHANCE, described, joined, over_seeds
-from collateral.findings._shared.statistics import student_95
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import (
+    CHANCE,
+    describe_metrics,
+    describe_spread,
+    join_sentences,
+)
+from collateral.findings._shared.statistics import t_quantile
 from collateral.findings.columns import Column, build_table, rows_by_kind
+from collateral.findings.metric_index import find_metric
 from collateral.findings.probe import METRICS
 from collateral.results.table import CellTable, mean
 
@@ -39,9 +44,9 @@ ONE_SEED = "One seed, so no claim."
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield a table with one column per metric, if models were probed."""
     if columns := _find_columns(cell):
-        caption = CAPTION.format(title=cell.title, spread=over_seeds(cell))
-        conventions = joined(
-            described(column.metric for column in columns),
+        caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
+        conventions = join_sentences(
+            describe_metrics(column.metric for column in columns),
             *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
         )
         groups = rows_by_kind(cell)
@@ -52,7 +57,7 @@ def chance(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
     """Return the bound on 95 % of the mean gaps of one more Retrain; NaN with one seed."""
     own = cell.values(cell.reference, metric, set, at)
     own = own[~np.isnan(own)]
-    return student_95(len(own)) * float(np.sqrt(np.mean(own**2) / len(own))) if len(own) else np.nan
+    return t_quantile(len(own)) * float(np.sqrt(np.mean(own**2) / len(own))) if len(own) else np.nan
 
 
 def _find_columns(cell: CellTable) -> list[Column]:
@@ -71,7 +76,7 @@ def _column(name: str, at: At) -> Column:
 def words(cell: CellTable) -> str:
     """Return one sentence per probe on the method with most left; nothing without probes."""
     sentences = [sentence for sentence in _make_sentences(cell) if sentence]
-    return joined(*sentences, ONE_SEED if sentences and len(cell.seeds) == 1 else "")
+    return join_sentences(*sentences, ONE_SEED if sentences and len(cell.seeds) == 1 else "")
 
 
 def _make_sentences(cell: CellTable) -> Iterator[str]:
@@ -82,7 +87,7 @@ def _make_sentences(cell: CellTable) -> Iterator[str]:
 
 
 def _describe_largest_gap(cell: CellTable, name: str) -> str:
-    gaps, metric = _find_means(cell, name), metric_of(name)
+    gaps, metric = _find_means(cell, name), find_metric(name)
     if not gaps:
         return ""
     gap = metric.text(max(gaps.values()), sign=True)
@@ -97,7 +102,7 @@ def _describe_nearest_zrf(cell: CellTable) -> str:
     if not found or np.isnan(retrained):
         return ""
     nearest = min(found, key=lambda run: abs(found[run] - retrained))
-    own, value = (metric_of("zrf").text(one) for one in (retrained, found[nearest]))
+    own, value = (find_metric("zrf").text(one) for one in (retrained, found[nearest]))
     return ZRF.format(own=own, nearest=cell.labels[nearest], value=value)
 
 
@@ -110,8 +115,8 @@ def _describe_first_even(cell: CellTable) -> str:
     found = {run: steps[run] for run, (count, _) in seeds.items() if count}
     if not found:
         return ""
-    step = metric_of("relearn_even").text(min(found.values()))
-    first = [run for run in found if metric_of("relearn_even").text(found[run]) == step]
+    step = find_metric("relearn_even").text(min(found.values()))
+    first = [run for run in found if find_metric("relearn_even").text(found[run]) == step]
     counts = dict.fromkeys("{} of {} seeds".format(*seeds[run]) for run in first)
     return EVEN.format(first=_list_labels(cell, first), step=step, seeds=", ".join(counts))
 
@@ -136,4 +141,4 @@ def _find_means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]
 def _describe_floor(cell: CellTable, metric: str) -> str:
     """Return how far Retrains of two seeds are apart on average."""
     floor = mean(np.abs(cell.values(cell.reference, metric)))
-    return "" if np.isnan(floor) else FLOOR.format(floor=metric_of(metric).text(floor))
+    return "" if np.isnan(floor) else FLOOR.format(floor=find_metric(metric).text(floor))

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import joined, over_seeds
-from collateral.findings.catalogue import is_known, metric_of
+from collateral.findings._shared.captions import describe_spread, join_sentences
 from collateral.findings.columns import Column, all_rows
+from collateral.findings.metric_index import find_metric, is_known
 from collateral.findings.reported import METRICS
 from collateral.results.table import CellTable, mean
 
@@ -23,14 +23,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
         (row, Column(name)) for row in all_rows(cell) for name in _find_reported(cell, row.run)
     ]
     if found:
-        ua = metric_of("ua").text(mean(cell.values(cell.reference, "ua")))
+        ua = find_metric("ua").text(mean(cell.values(cell.reference, "ua")))
         note = COMPARED.format(ua=ua) if cell.has_retrain else ESTIMATE
         lines = [Line(row.label, [_name(column), column.field(row)]) for row, column in found]
         yield Table(
             "reported",
             "What methods report",
             [Grid("Method", ["Number", "Value"], [lines])],
-            joined(CAPTION.format(title=cell.title, spread=over_seeds(cell)), note),
+            join_sentences(CAPTION.format(title=cell.title, spread=describe_spread(cell)), note),
             records=[column.record(row) for row, column in found],
         )
 
@@ -40,4 +40,4 @@ def _find_reported(cell: CellTable, run: str) -> list[str]:
 
 
 def _name(column: Column) -> Field:
-    return Field(metric_of(column.metric).heading or column.metric)
+    return Field(find_metric(column.metric).heading or column.metric)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.captions import described, joined
+from collateral.findings._shared.captions import describe_metrics, join_sentences
 from collateral.findings._shared.statistics import LEAST_NEGATIVES
 from collateral.findings.columns import Column, TableRow, all_rows, build_grid, rows_by_kind
 from collateral.results.table import CellTable
@@ -38,7 +38,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "RMIA",
         [build_grid("Method", [*AUC, *rates], rows_by_kind(cell))],
         CAPTION.format(title=cell.title, out=_describe_out_models(cell), tpr=no_rates).rstrip(),
-        joined(described(column.metric for column in measures), CONVENTIONS),
+        join_sentences(describe_metrics(column.metric for column in measures), CONVENTIONS),
         [_make_record(column, row) for row in all_rows(cell) for column in measures],
     )
 

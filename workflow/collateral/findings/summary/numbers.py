@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from collateral.contract.rows import Row
+from collateral.contract.metrics import Row
 from collateral.findings._shared.inference.ranks import critical_difference, friedman_p
 from collateral.findings.gap import TERMS
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean
@@ -67,5 +67,5 @@ def rank_tests(gaps: NDArray[np.float64]) -> dict[str, float]:
 
 def _gap(cell: CellTable, run: str, gap: str) -> float:
     """Return a run's gap; NaN where it is not ranked."""
-    is_ranked = run in cell.labels and not cell.trouble(run)
+    is_ranked = run in cell.labels and not cell.failure_summary(run)
     return cell.number(run, gap) if is_ranked else math.nan

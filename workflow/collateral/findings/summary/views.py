@@ -6,10 +6,10 @@ from typing import Any
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import described, joined
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import describe_metrics, join_sentences
 from collateral.findings.columns import number_source
 from collateral.findings.gap import TERMS
+from collateral.findings.metric_index import find_metric
 from collateral.findings.summary import RANKS, STANDINGS
 from collateral.results.table import BenchmarkTable
 
@@ -41,7 +41,7 @@ def _find_methods(table: BenchmarkTable, gap: str) -> list[str]:
 
 def _build_grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
     lines = [Line(table.plan.labels[run], list(_make_fields(table, run, gap))) for run in methods]
-    return Grid(f"By {metric_of(gap).label}", [m.heading for m in STANDINGS.values()], [lines])
+    return Grid(f"By {find_metric(gap).label}", [m.heading for m in STANDINGS.values()], [lines])
 
 
 def _make_fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
@@ -57,9 +57,9 @@ def _make_fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
 
 def _make_caption(table: BenchmarkTable) -> str:
     has_noise = all(len(cell.seeds) > 1 for cell in table.cells)
-    return joined(
+    return join_sentences(
         CAPTION.format(count=len(table.cells)),
-        described(STANDINGS),
+        describe_metrics(STANDINGS),
         NOISE if has_noise else NO_NOISE,
         *(_describe_ranks(table, gap) for gap in TERMS),
     )
@@ -73,7 +73,7 @@ def _describe_ranks(table: BenchmarkTable, gap: str) -> str:
     p, least = (RANKS[n].text(found[n]) for n in ("friedman_p", "critical_difference"))
     friedman = "" if p == EMPTY else f"; Friedman p = {p}"
     return (
-        f"By {metric_of(gap).label}, ranks over complete cells less than {least} apart cannot be "
+        f"By {find_metric(gap).label}, ranks over complete cells less than {least} apart cannot be "
         f"told apart (Nemenyi, 95 %, {found['complete_cells']:.0f} cells{friedman})."
     )
 

@@ -18,7 +18,7 @@ from collateral.findings._shared.series import (
     find_look,
     mark_level,
 )
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.findings.support_size.reading import Supports, span, supports_of
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_rates, fit_y
 from collateral.plots.style import GREY, Look
@@ -114,7 +114,7 @@ def _retrain_panels(supports: Supports) -> list[Panel]:
 def _drop_panels(supports: Supports) -> list[Panel]:
     """Return the accuracy lost in each bin, and the number of examples there."""
     low, high = supports.bins("bin_low"), supports.bins("bin_high")  # (bins, seeds)
-    drop = metric_of("support_drop").factor * supports.bins("drop")
+    drop = find_metric("support_drop").factor * supports.bins("drop")
     counts = supports.bins("bin_count").mean(axis=1)
     centres = ((low + high) / 2).mean(axis=1)
     ends = (float(low[0].mean()), float(high[-1].mean()))
@@ -155,7 +155,7 @@ def _drop_panels(supports: Supports) -> list[Panel]:
 
 def _teacher(supports: Supports, name: str) -> Series:
     """Return a number of the teacher by the size of its support."""
-    factor = metric_of(f"support_{name}").factor
+    factor = find_metric(f"support_{name}").factor
     values: NDArray[np.float64] = factor * supports.values(name)
     label, look = f"{supports.label}'s teacher", find_look(supports.cell, supports.run)
     options = {"label": label, "look": look, "sets_scale": True}
@@ -193,7 +193,7 @@ def _with_similarities(supports: Supports, axis: Axis) -> Axis:
     """Return the axis with, above it, how similar the last example of a support still is."""
     least = supports.values("least_similarity").mean(axis=1)
     every = max(1, round(len(least) / 8))
-    texts = [metric_of("support_least_similarity").text(value) for value in least]
+    texts = [find_metric("support_least_similarity").text(value) for value in least]
     sizes = [float(size) for size in supports.sizes[::every]]
     ticks = dict(zip(sizes, texts[::every], strict=True))
     return replace(axis, top_ticks=ticks, top_title="Least similarity in the support")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.findings.catalogue import metric_of
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable
 
 Array = NDArray[np.float64]
@@ -108,5 +108,5 @@ def supports_of(cell: CellTable) -> Supports | None:
 def span(values: Iterable[float] | Array, metric: str) -> str:
     """Return "3 to 5" as the metric is shown, or "3" where all are alike."""
     known = [float(value) for value in values if not np.isnan(value)]
-    low, high = (metric_of(metric).text(end) for end in (min(known), max(known)))
+    low, high = (find_metric(metric).text(end) for end in (min(known), max(known)))
     return low if low == high else f"{low} to {high}"

@@ -6,9 +6,9 @@ from typing import Any
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import described, over_seeds
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import describe_metrics, describe_spread
 from collateral.findings.columns import Column, TableRow, build_grid, build_records, number_source
+from collateral.findings.metric_index import find_metric
 from collateral.findings.support_size.reading import Step, Supports, span, supports_of
 from collateral.results.table import CellTable, mean, std
 
@@ -35,13 +35,13 @@ def tables(cell: CellTable) -> Iterator[Table]:
     if supports is None:
         return
     rows = [TableRow(cell, supports.run, str(size), size) for size in supports.sizes]
-    texts = {"method": supports.label, "title": cell.title, "spread": over_seeds(cell)}
+    texts = {"method": supports.label, "title": cell.title, "spread": describe_spread(cell)}
     yield Table(
         "support-sizes",
         "Support size, without Retrain",
         [build_grid("k", SIZE_COLUMNS, [rows])],
         SIZES.format(**texts),
-        described(column.metric for column in SIZE_COLUMNS),
+        describe_metrics(column.metric for column in SIZE_COLUMNS),
         build_records(rows, SIZE_COLUMNS),
     )
     yield Table(
@@ -57,7 +57,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
         "Support size after the fact: this uses Retrain",
         [build_grid("k", [KL_RETRAIN, difference], [rows, _retrains_line(supports)])],
         AFTER_THE_FACT.format(**texts),
-        described([KL_RETRAIN.metric]),
+        describe_metrics([KL_RETRAIN.metric]),
         build_records(rows, [KL_RETRAIN]),
     )
 
@@ -94,7 +94,7 @@ def _show_step(step: Step, run: str, bins: Sequence[str]) -> dict[str, Field]:
 
     def show(name: str, number: float, at: str | None = None) -> Field:
         metric = f"support_{name}"
-        text = metric_of(metric).text(number)
+        text = find_metric(metric).text(number)
         return Field(text, number, source=number_source(run, metric, at=at))
 
     largest, first = bins[step.largest], bins[-step.num_taken]
@@ -103,7 +103,7 @@ def _show_step(step: Step, run: str, bins: Sequence[str]) -> dict[str, Field]:
         "Top bin loses": show("drop", step.drop[-1], bins[-1]),
         "Largest loss": show("drop", step.drop[step.largest], largest),
         "in a bin of": show("bin_count", step.counts[step.largest], largest),
-        "Bins": Field(metric_of("support_bin_count").text(step.num_taken), step.num_taken),
+        "Bins": Field(find_metric("support_bin_count").text(step.num_taken), step.num_taken),
         "From": show("bin_low", step.least_similarity, first),
         "Auto's k": show("auto", step.auto),
     }

@@ -18,8 +18,8 @@ from collateral.findings._shared.series import (
     find_look,
     mark_level,
 )
-from collateral.findings.catalogue import metric_of
 from collateral.findings.gap import TERMS
+from collateral.findings.metric_index import find_metric
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.findings.sweeps.noise import NAME, SEED, Noise, noises
 from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_rates, fit_y
@@ -82,7 +82,7 @@ def _sweep_plot(cell: CellTable, sweep: Sweep, kind: str, metrics: Sequence[str]
 
 
 def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
-    shown, runs = metric_of(metric), _drawn_runs(cell, sweep)
+    shown, runs = find_metric(metric), _drawn_runs(cell, sweep)
     x = [sweep.numbers[run] for run in runs]
     is_log = bool(x) and min(x) > 0 and max(x) >= DECADE * min(x)
     is_rate, counterpart = shown.unit == "%", COUNTERPARTS.get(metric, metric)
@@ -115,7 +115,7 @@ def _noise_plot(cell: CellTable, found: Sequence[Noise]) -> Plot:
     values = [value for one in series for value in (*one.x, *one.y)]
     diagonal = Series("", PLAIN, [min(values), max(values)], [min(values), max(values)])
     levels, bands = mark_level(cell, "ua")
-    x, y = (Axis(metric_of(name).heading) for name in ("teacher_ua", "ua"))
+    x, y = (Axis(find_metric(name).heading) for name in ("teacher_ua", "ua"))
     panel = Panel([diagonal, *series], x=x, y=y, levels=levels, bands=bands)
     panel = replace(panel, value_name="UA", unit=" %")
     panel = replace(panel, y=replace(y, limits=fit_rates(panel)))
@@ -127,7 +127,7 @@ def _noise_plot(cell: CellTable, found: Sequence[Noise]) -> Plot:
 
 
 def _noise_series(cell: CellTable, noise: Noise) -> Series:
-    factor, sweep = metric_of("ua").factor, noise.sweep
+    factor, sweep = find_metric("ua").factor, noise.sweep
     teacher, student = ((factor * part).ravel().tolist() for part in (noise.teacher, noise.student))
     seeds = [str(seed) for _ in noise.teacher for seed in cell.seeds]
     return Series(
@@ -144,7 +144,7 @@ def _noise_series(cell: CellTable, noise: Noise) -> Series:
 
 def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
     """Return the runs of a sweep that have a sound seed, by the value that is varied."""
-    known = [run for run in sweep.numbers if run in cell.kinds and not cell.failed(run)]
+    known = [run for run in sweep.numbers if run in cell.kinds and not cell.has_failed(run)]
     return sorted(known, key=lambda run: sweep.numbers[run])
 
 

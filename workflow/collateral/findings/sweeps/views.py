@@ -8,8 +8,8 @@ from typing import Any
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.compare import AFFECTED, MAIN, Comparison, compare
-from collateral.findings.catalogue import metric_of
 from collateral.findings.columns import number_source
+from collateral.findings.metric_index import find_metric
 from collateral.findings.reported import METRICS as REPORTED
 from collateral.findings.sweeps.noise import NAME, Noise, noises, spread
 from collateral.results.plan import Sweep
@@ -61,7 +61,7 @@ def make_noise_table(cell: CellTable, found: Sequence[Noise]) -> Table:
         Line(noise.sweep.method, _make_noise_fields(record, noise))
         for record, noise in zip(records, found, strict=True)
     ]
-    ua = metric_of("ua").text(mean(cell.values(cell.reference, "ua")))
+    ua = find_metric("ua").text(mean(cell.values(cell.reference, "ua")))
     caption = NOISE.format(ua=ua, n=len(cell.seeds))
     grid = Grid("Method", [*NOISE_HEADINGS], [lines])
     return Table(NAME, "The teacher's luck", [grid], caption, records=records)
@@ -82,10 +82,10 @@ def _make_noise_record(cell: CellTable, noise: Noise) -> dict[str, Any]:
 
 
 def _make_noise_fields(record: dict[str, Any], noise: Noise) -> list[Field]:
-    texts = {name: metric_of("ua").text(value) for name, value in record.items() if "ua" in name}
+    texts = {name: find_metric("ua").text(value) for name, value in record.items() if "ua" in name}
     texts["teachers"] = str(record["teachers"])
     texts["r"] = EMPTY if math.isnan(record["r"]) else f"{record['r']:.2f}".replace("-", "−")
-    texts["teacher_epochs"] = metric_of("teacher_epochs").text(record["teacher_epochs"])
+    texts["teacher_epochs"] = find_metric("teacher_epochs").text(record["teacher_epochs"])
     names = [name for name in record if name != "run"]
     return [Field(texts[name], record[name], **_find_sources(name, noise)) for name in names]
 

@@ -6,7 +6,7 @@ who else gets hurt. Seconds are the method's own, preparing among them.
 
 from dataclasses import replace
 
-from collateral.contract.metrics import Metric, by_epoch
+from collateral.contract.metrics import Metric, epoch_metrics
 from collateral.findings.gap import METRICS as GAPS
 from collateral.findings.gap import TERMS
 from collateral.findings.verdict import METRICS as OF_RUNS
@@ -20,7 +20,7 @@ _PLACES = {
     **{name: OF_RUNS[name] for name in ("forgetting_error", "damage")},
 }
 METRICS = {
-    **by_epoch(_PLACES),
+    **epoch_metrics(_PLACES),
     # Of costs: which model is in time is never the same twice.
     "budget_gap": replace(
         GAPS["avg_gap"],

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import FACTORS
-from collateral.contract.tracking import TRACKED
+from collateral.contract.metrics import FACTORS, TRACKED
 from collateral.findings.trajectory import SHARES
 from collateral.results.record import EPOCH_SECONDS
 from collateral.results.table import CellTable, mean
@@ -76,7 +75,7 @@ def idle_gap(cell: CellTable) -> float:
 
 def is_ranked(cell: CellTable, leg: Leg) -> bool:
     """Tell whether a run takes part: a method that ended well, of which any epoch is a run."""
-    is_sound = cell.kinds[leg.run] == "method" and not cell.trouble(leg.run)
+    is_sound = cell.kinds[leg.run] == "method" and not cell.failure_summary(leg.run)
     return is_sound and not leg.is_paced
 
 

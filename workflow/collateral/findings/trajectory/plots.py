@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from collateral.findings._shared.compare import chance, chance_by_sd
+from collateral.findings._shared.compare import noise_floor, noise_floor_by_sd
 from collateral.findings._shared.series import NOISE_LABEL, describe_failures, find_looks
 from collateral.findings.trajectory import SHARES
 from collateral.findings.trajectory.course import POINTS, Floats, Leg, legs
@@ -48,7 +48,7 @@ class Paths:
     @cached_property
     def far_runs(self) -> list[str]:
         """The runs that would hide the others: they end far off, or failed in some seeds."""
-        found = [run for run in self.legs if self.cell.trouble(run) or self._is_far(run)]
+        found = [run for run in self.legs if self.cell.failure_summary(run) or self._is_far(run)]
         return found if len(found) < len(self.legs) else []
 
     def _is_far(self, run: str) -> bool:
@@ -86,7 +86,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 def _error_panel(paths: Paths) -> Panel:
     """Return damage over forgetting error, with Retrain at the origin."""
-    noise = POINTS * chance_by_sd(paths.cell, "damage", DAMAGED)
+    noise = POINTS * noise_floor_by_sd(paths.cell, "damage", DAMAGED)
     start = [paths.start("error")], [paths.start("damage")]
     marks = [
         Series("Original", BASE, *start, mark="point", areas=[36.0], names=["Original"]),
@@ -147,7 +147,11 @@ def _path(paths: Paths, run: str, x: str, y: str, first: int = 0) -> Iterator[Se
     yield Series(label, line, across, up, run=run, sets_scale=is_near)
     count = len(across)
     is_gap = y == "gap"
-    noise = chance(paths.cell, "avg_gap") if is_gap else chance_by_sd(paths.cell, "damage", DAMAGED)
+    noise = (
+        noise_floor(paths.cell, "avg_gap")
+        if is_gap
+        else noise_floor_by_sd(paths.cell, "damage", DAMAGED)
+    )
     yield Series(
         label,
         replace(look, marker=look.marker or "o"),

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from collateral.contract.metrics import EMPTY
+from collateral.contract.metrics import EMPTY, TRACKED
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.contract.tracking import TRACKED
-from collateral.findings._shared.captions import joined
-from collateral.findings._shared.devices import devices_of, different_devices
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.devices import different_devices, list_devices
 from collateral.findings.columns import TableRow, number_source, rows_by_kind
+from collateral.findings.metric_index import find_metric
 from collateral.findings.trajectory import SHARES
 from collateral.findings.trajectory.course import Leg, idle_gap, is_ranked, leaders, legs
 from collateral.results.layout import ORIGINAL
@@ -49,14 +48,14 @@ def tables(cell: CellTable) -> Iterator[Table]:
     groups = [group for group in (methods, [*controls, _idle_line(cell)]) if group]
     headings = [*(f"{share} %" for share in SHARES), "At its end"]
     seeds = f"Means over n = {len(cell.seeds)} seeds." if len(cell.seeds) > 1 else "One seed."
-    cost = metric_of("rte").text(mean(cell.values(cell.reference, "rte")))
+    cost = find_metric("rte").text(mean(cell.values(cell.reference, "rte")))
     caption = CAPTION.format(cost=cost, title=cell.title, seeds=seeds)
     yield Table(
         "trajectory",
         "Within a budget",
         [Grid("Method", headings, groups)],
-        joined(caption, different_devices(cell)),
-        joined(CONVENTIONS, PACED if any(leg.is_paced for leg in found.values()) else ""),
+        join_sentences(caption, different_devices(cell)),
+        join_sentences(CONVENTIONS, PACED if any(leg.is_paced for leg in found.values()) else ""),
         [
             *(
                 _make_record(cell, leg, share, is_best=leg.run in best[share])
@@ -80,7 +79,7 @@ def _show_gap(leg: Leg, share: int, is_best: bool) -> Field:
     if not epoch:
         return Field(EMPTY)
     return Field(
-        f"{metric_of('budget_gap').text(gap)} ({epoch})",
+        f"{find_metric('budget_gap').text(gap)} ({epoch})",
         gap,
         is_best=is_best,
         source=number_source(leg.run, "budget_gap", at=share),
@@ -90,19 +89,19 @@ def _show_gap(leg: Leg, share: int, is_best: bool) -> Field:
 
 def _show_end(cell: CellTable, leg: Leg) -> Field:
     """Return the gap of the whole run, with its share of Retrain's cost on the same device."""
-    gap, devices = metric_of("avg_gap").text(leg.gap[-1]), devices_of(cell)
+    gap, devices = find_metric("avg_gap").text(leg.gap[-1]), list_devices(cell)
     source = number_source(leg.run, GAP, at=len(leg.gap) - 1)
     if devices.get(leg.run) != devices.get(cell.reference):
         return Field(gap, leg.gap[-1], source=source)
     share = leg.seconds[-1] / mean(cell.values(cell.reference, "rte"))
-    text = f"{gap} at {metric_of('rte_share').text(share)} %"
+    text = f"{gap} at {find_metric('rte_share').text(share)} %"
     return Field(text, leg.gap[-1], source=source)
 
 
 def _idle_line(cell: CellTable) -> Line:
     """Return the row of the base model, which costs nothing."""
     gap, first = idle_gap(cell), next(iter(legs(cell)))
-    text, free = metric_of("avg_gap").text(gap), metric_of("rte_share").text(0.0)
+    text, free = find_metric("avg_gap").text(gap), find_metric("rte_share").text(0.0)
     field = Field(text, gap, source=number_source(first, GAP, at=0))
     end = replace(field, value=f"{text} at {free} %")
     return Line(IDLE, [*(field for _ in SHARES), end], is_aside=True)
@@ -120,7 +119,7 @@ def _make_record(cell: CellTable, leg: Leg, share: int, *, is_best: bool) -> dic
         "seconds": leg.seconds[epoch] if epoch else np.nan,
         "n": len(cell.seeds),
         "is_paced": leg.is_paced,
-        "status": cell.trouble(leg.run) or "ok",
+        "status": cell.failure_summary(leg.run) or "ok",
         "best": is_best,
     }
 
@@ -153,7 +152,7 @@ def words(cell: CellTable) -> str:
     last: list[str] = []
     for share in shares:
         names = " and ".join(cell.labels[run] for run in best[share])
-        gap = metric_of("budget_gap").text(found[best[share][0]].within(share)[0])
+        gap = find_metric("budget_gap").text(found[best[share][0]].within(share)[0])
         again = "still " if best[share] == last else ""
         parts.append(f"within {share} % {again}{names} ({gap} points)")
         last = best[share]
@@ -168,11 +167,11 @@ def _explain_no_leader(cell: CellTable) -> str:
     ranked = [leg for leg in legs(cell).values() if is_ranked(cell, leg)]
     if not any(leg.within(share)[1] for leg in ranked for share in SHARES):
         return f"No ranked method has a model {within}."
-    gap = metric_of("avg_gap").text(idle_gap(cell))
+    gap = find_metric("avg_gap").text(idle_gap(cell))
     return f"No ranked method is nearer to Retrain {within} than doing nothing ({gap} points)."
 
 
 def _describe_rest(cell: CellTable, is_share_unnamed: bool) -> str:
     """Return the gap of doing nothing, and what the shares without a name give."""
     unnamed = " A share that is not named brings nothing nearer." if is_share_unnamed else ""
-    return f"{unnamed} Doing nothing has {metric_of('avg_gap').text(idle_gap(cell))} points."
+    return f"{unnamed} Doing nothing has {find_metric('avg_gap').text(idle_gap(cell))} points."

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.selection import PAPER, RULES
+from collateral.contract.params import PAPER, RULES
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.statistics import half_width
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.statistics import interval_half_width
 from collateral.findings.columns import Column, TableRow, build_grid
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import BenchmarkTable, CellTable, mean
 
 TRIALS = {"trial_chosen": "chosen", "trial_nearest": "nearest"}
@@ -129,10 +129,10 @@ def _mean_lines(cells: Sequence[CellTable]) -> list[Line]:
 
 
 def _mean_fields(regrets: NDArray[np.float64], papers: NDArray[np.float64]) -> list[Field]:
-    metric, count = metric_of("rule_regret"), int(np.count_nonzero(~np.isnan(regrets)))
+    metric, count = find_metric("rule_regret"), int(np.count_nonzero(~np.isnan(regrets)))
     more = regrets - papers
     return [
         Field(str(count), count),
-        Field(metric.text(mean(regrets), half_width(regrets)), mean(regrets)),
-        Field(metric.text(mean(more), half_width(more), sign=True), mean(more)),
+        Field(metric.text(mean(regrets), interval_half_width(regrets)), mean(regrets)),
+        Field(metric.text(mean(more), interval_half_width(more), sign=True), mean(more)),
     ]

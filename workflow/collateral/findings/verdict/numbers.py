@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.rows import Row
-from collateral.contract.skipping import SKIPPED
-from collateral.contract.tracking import TRACKED
+from collateral.contract.metrics import TRACKED, Row
+from collateral.contract.params import SKIPPED
 from collateral.findings._shared.gaps import FORGETTING, forgetting_error
 from collateral.findings._shared.inference.differences import (
     LEAST_SEEDS,
@@ -30,7 +29,7 @@ from collateral.findings._shared.inference.equivalence import (
 )
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.verdict import DAMAGED, VERDICTS
-from collateral.findings.verdict.deciding import Evidence, decide
+from collateral.findings.verdict.rule import Evidence, decide
 from collateral.results.layout import ORIGINAL, RETRAIN
 
 if TYPE_CHECKING:

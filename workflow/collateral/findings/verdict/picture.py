@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from collateral.findings._shared.compare import chance
+from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.gaps import FORGETTING
-from collateral.findings._shared.statistics import mean_of_defined, student_95
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.statistics import mean_of_defined, t_quantile
 from collateral.findings.checks import red_gates
+from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED, DAMAGED
 from collateral.findings.verdict.sentences import find_verdicts
 from collateral.results.table import REFERENCE, CellTable, mean
@@ -86,7 +86,7 @@ def _least(values: Any) -> float:
 
 
 def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
-    factor = metric_of("difference").factor
+    factor = find_metric("difference").factor
 
     def number(metric: str, at: str | None = None) -> float:
         return factor * cell.number(run, metric, at=at)
@@ -110,10 +110,10 @@ def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
 
 def _floors(cell: CellTable) -> dict[str, float]:
     """Return how far retraining again stays from Retrain in error and in damage; the margins."""
-    factor = metric_of("difference").factor
-    spread = student_95(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd", DAMAGED)
+    factor = find_metric("difference").factor
+    spread = t_quantile(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd", DAMAGED)
     return {
-        "floor_error": factor * mean_of_defined(chance(cell, name) for name in FORGETTING),
+        "floor_error": factor * mean_of_defined(noise_floor(cell, name) for name in FORGETTING),
         "floor_damage": factor * spread,
         "margin_ua": factor * cell.number(REFERENCE, "margin", at="ua"),
         "margin_damage": factor * cell.number(REFERENCE, "margin", at="damage"),

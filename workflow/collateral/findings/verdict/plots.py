@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from collateral.contract.metrics import percent
-from collateral.findings._shared.captions import joined
+from collateral.contract.metrics import format_percent
+from collateral.findings._shared.captions import join_sentences
 from collateral.findings._shared.series import NOISE_LABEL, describe_seeds, find_look
 from collateral.findings.verdict.picture import limits, points
 from collateral.findings.verdict.views import words
@@ -51,7 +51,10 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         number_format="+.1f",
         unit=" points",
     )
-    notes = [joined(words(cell), _reading(frame), describe_seeds(cell)), *_missing(cell, frame)]
+    notes = [
+        join_sentences(words(cell), _reading(frame), describe_seeds(cell)),
+        *_missing(cell, frame),
+    ]
     yield Plot("verdict", cell.title, CAPTION, [panel], notes=notes, width=5.2, row_height=3.6)
 
 
@@ -97,7 +100,7 @@ def _floor(frame: pd.DataFrame) -> Iterator[Band]:
 
 def _reading(frame: pd.DataFrame) -> str:
     priced = frame[frame["price"].notna() & (frame["kind"] == "method")]
-    shares = ", ".join(f"{row.label} {percent(row.price)}" for row in priced.itertuples())
+    shares = ", ".join(f"{row.label} {format_percent(row.price)}" for row in priced.itertuples())
     if len(priced) > MOST_PRICED:
         shares = "in the table of costs"
     reading = READING.format(shares=shares or "not known")
@@ -113,7 +116,7 @@ def _missing(cell: CellTable, frame: pd.DataFrame) -> Iterator[str]:
     drawn = frame.dropna(subset=["x", "y"])
     at_edge = set(drawn.loc[drawn["is_edge"], "run"])
     for run, label in cell.labels.items():
-        failure = cell.trouble(run)
+        failure = cell.failure_summary(run)
         if run in {*drawn["run"], REFERENCE}:
             yield from [f"{label} {failure}."] if failure and run not in at_edge else []
         else:

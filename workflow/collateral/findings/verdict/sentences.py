@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from collateral.findings.catalogue import metric_of
 from collateral.findings.checks import red_gates
+from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import (
     COLLAPSED,
     DAMAGED,
@@ -51,7 +51,7 @@ def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
 
 
 def _collapsed(cell: CellTable, run: str) -> str:
-    ended = cell.trouble(run).capitalize()
+    ended = cell.failure_summary(run).capitalize()
     if np.isnan(cell.values(run, "ta")).all():
         return f"{ended}."
     own, retrained = _rate(cell, run, "ta"), _rate(cell, cell.reference, "ta")
@@ -142,15 +142,15 @@ def _margins(cell: CellTable) -> str:
 
 
 def _rate(cell: CellTable, run: str, metric: str) -> str:
-    return f"{metric_of(metric).text(mean(cell.values(run, metric)))} %"
+    return f"{find_metric(metric).text(mean(cell.values(run, metric)))} %"
 
 
 def _points(value: float) -> str:
-    return f"{metric_of('difference').text(value)} points"
+    return f"{find_metric('difference').text(value)} points"
 
 
 def _signed(value: float) -> str:
-    return metric_of("difference").text(value, sign=True)
+    return find_metric("difference").text(value, sign=True)
 
 
 def _p(value: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import joined
+from collateral.findings._shared.captions import join_sentences
 from collateral.findings.checks import red_gates
 from collateral.findings.columns import number_source
 from collateral.findings.verdict import LIKE, VERDICTS
@@ -75,7 +75,7 @@ def _make_caption(cell: CellTable) -> str:
         return TOO_FEW
     is_known = not np.isnan(cell.values(cell.reference, "base_ua")).all()
     caption = CAPTION.format(title=cell.title, n=len(cell.seeds))
-    return joined(caption, "" if is_known else NO_BASE)
+    return join_sentences(caption, "" if is_known else NO_BASE)
 
 
 def _make_records(cell: CellTable) -> list[dict[str, Any]]:

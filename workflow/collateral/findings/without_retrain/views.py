@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Line, Source, Table
-from collateral.findings._shared.captions import described, joined, over_seeds
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -16,6 +15,7 @@ from collateral.findings.columns import (
     build_table,
     rows_by_kind,
 )
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable, mean
 
 COLUMNS = [
@@ -37,8 +37,8 @@ SUMMARY = "No verdict, as there is no Retrain. UA: {runs}; the base's is {base} 
 def tables(cell: CellTable) -> Iterator[Table]:
     """Yield the table of all numbers that need no Retrain."""
     teacher = _teacher_line(cell)
-    caption = CAPTION.format(title=cell.title, spread=over_seeds(cell))
-    caption = joined(caption, ESTIMATE if teacher else "", described(["rf_js"]))
+    caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
+    caption = join_sentences(caption, ESTIMATE if teacher else "", describe_metrics(["rf_js"]))
     groups: list[Sequence[TableRow | Line]] = [*rows_by_kind(cell), teacher]
     table = build_table("without-retrain", "Without Retrain", COLUMNS, groups, caption)
     yield replace(table, records=build_records(all_rows(cell), COLUMNS))
@@ -46,7 +46,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 def _teacher_line(cell: CellTable) -> list[Line]:
     """Return the row of the local teacher, which has one number, if there is a teacher."""
-    value, metric = cell.number(cell.reference, "estimated_ua"), metric_of("estimated_ua")
+    value, metric = cell.number(cell.reference, "estimated_ua"), find_metric("estimated_ua")
     if math.isnan(value):
         return []
     own = Field(metric.text(value), source=Source(cell.reference, "estimated_ua"))
@@ -55,6 +55,6 @@ def _teacher_line(cell: CellTable) -> list[Line]:
 
 def words(cell: CellTable) -> str:
     """Return a sentence with the accuracies of all methods and the base on the forget set."""
-    found = {run: metric_of("ua").text(mean(cell.values(run, "ua"))) for run in cell.labels}
+    found = {run: find_metric("ua").text(mean(cell.values(run, "ua"))) for run in cell.labels}
     runs = ", ".join(f"{cell.labels[run]} {found[run]} %" for run in cell.runs("method"))
     return SUMMARY.format(runs=runs or "none", base=found[cell.reference])

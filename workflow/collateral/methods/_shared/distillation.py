@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.distillation import StudentParams
+from collateral.contract.params import StudentParams
 from collateral.methods._shared.steps import start_with_warm_pass
 from collateral.training.examples import Task
 from collateral.training.optimizers import descend

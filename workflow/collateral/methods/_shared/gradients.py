@@ -17,7 +17,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from collateral.models._evaluating import evaluating
+from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE
 
@@ -48,7 +48,7 @@ def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     factors = total.new_ones(len(examples)) if factors is None else factors.to(total)
-    with evaluating(model), torch.enable_grad():
+    with eval_mode(model), torch.enable_grad():
         for (x, y), factor in zip(
             examples.in_order(BATCH_SIZE), factors.split(BATCH_SIZE), strict=True
         ):
@@ -75,7 +75,7 @@ def per_sample_gradients(
     num_weights = sum(weight.numel() for weight in weights.values())
     result = next(iter(weights.values())).new_empty(len(examples), num_weights)
     # vmap can batch this form of attention only; the others would run once per example.
-    with evaluating(model), sdpa_kernel(SDPBackend.MATH):
+    with eval_mode(model), sdpa_kernel(SDPBackend.MATH):
         for rows, (x, y) in zip(
             result.split(chunk_size), examples.in_order(chunk_size), strict=True
         ):

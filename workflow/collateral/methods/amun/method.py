@@ -14,7 +14,7 @@ from collateral.methods._shared.batches import mix_batches
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Params, Prepare
 from collateral.training.examples import Task
-from collateral.training.optimizers import descend, set_rate, start_training
+from collateral.training.optimizers import descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
 
@@ -38,7 +38,7 @@ def unlearn(
     optimizer = start_training(model, params)
     for epoch in run.epochs(params.epochs, model, optimizer):
         if params.lr_decay_epochs:
-            set_rate(optimizer, params.lr * 0.1 ** (epoch // params.lr_decay_epochs))
+            set_learning_rate(optimizer, params.lr * 0.1 ** (epoch // params.lr_decay_epochs))
         for x, y in mix_batches(clean, adversarial, params, run.generator):
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
 from collateral.contract.published import PAPER_SGD, Between, Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
@@ -41,7 +41,7 @@ class Prepare(MethodParams):
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Estimate one radius per example, with all its steps."""
-        return training(self.steps * sizes.forget)
+        return training_work(self.steps * sizes.forget)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Count the adversarial images."""
@@ -106,4 +106,4 @@ class Params(TrainedParams, Prepare):
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the adversarial examples and the clean ones."""
         copies = 2 if self.variant == "standard" else 1
-        return training(self.epochs * (sizes.retain + copies * sizes.forget))
+        return training_work(self.epochs * (sizes.retain + copies * sizes.forget))

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, TrainedParams
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, looking, training
+from collateral.contract.work import Sizes, Work, inference_work, training_work
 
 
 class Params(TrainedParams):
@@ -47,4 +47,4 @@ class Params(TrainedParams):
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the forget set and the share; both teachers see every image."""
         images = self.epochs * (sizes.forget + int(self.share * sizes.retain))
-        return training(images) + looking(2 * images)
+        return training_work(images) + inference_work(2 * images)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, looking, training
+from collateral.contract.work import Sizes, Work, inference_work, training_work
 
 CODE = {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0, "augment": True}
 
@@ -38,4 +38,4 @@ class Params(TrainedParams):
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the student and the base model."""
         images = self.epochs * sizes.forget
-        return training(images) + looking(images)
+        return training_work(images) + inference_work(images)

@@ -11,14 +11,16 @@ from torch.nn import functional as F
 from collateral.methods._shared.steps import start_with_warm_pass
 from collateral.methods.ga.params import Params
 from collateral.training.examples import Task
-from collateral.training.optimizers import descend, num_batches, steps_by_epoch
+from collateral.training.optimizers import count_batches, descend, steps_by_epoch
 from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
     """Return `model`, updated in place."""
     optimizer = start_with_warm_pass(model, task, params, run)
-    steps = steps_by_epoch(params.epochs, params.steps, num_batches(task.forget, params.batch_size))
+    steps = steps_by_epoch(
+        params.epochs, params.steps, count_batches(task.forget, params.batch_size)
+    )
     for epoch in run.epochs(len(steps), model, optimizer):
         batches = task.forget.batches(params.batch_size, run.generator, augment=params.augment)
         for x, y in islice(batches, steps[epoch]):

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, WarmedParams, Whole
 from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, training_work
 
 
 class Params(WarmedParams):
@@ -37,4 +37,4 @@ class Params(WarmedParams):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the steps if they are given, else the epochs."""
-        return training(self.images_in(sizes.forget, self.epochs, self.steps))
+        return training_work(self.images_in(sizes.forget, self.epochs, self.steps))

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import MethodParams, Whole
 from collateral.contract.published import Between, Published
-from collateral.contract.work import PER_SAMPLE, Sizes, Work, training
+from collateral.contract.work import PER_SAMPLE, Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
@@ -38,7 +38,7 @@ class Prepare(MethodParams):
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the gradient of all examples, and the per-example gradients."""
         single = min(self.samples, sizes.retain)
-        return training(sizes.examples + PER_SAMPLE * single)
+        return training_work(sizes.examples + PER_SAMPLE * single)
 
 
 class Params(Prepare):

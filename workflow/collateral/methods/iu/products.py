@@ -14,7 +14,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from collateral.methods._shared.gradients import by_parameter
-from collateral.models._evaluating import evaluating
+from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Batch, Examples
 
 BATCH_SIZE = 64  # benchmarks/bench_iu.py
@@ -36,7 +36,7 @@ def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor
     for name, weight in model.named_parameters():
         by_name.setdefault(name, weight.new_zeros(len(directions), *weight.shape))
     result = directions.new_zeros(len(examples), len(directions))
-    with evaluating(model):
+    with eval_mode(model):
         for rows, batch in zip(
             result.split(BATCH_SIZE), examples.in_order(BATCH_SIZE), strict=True
         ):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.seeds import seed_of
+from collateral.contract.seeds import derive_seed
 from collateral.methods._shared.distillation import distill
 from collateral.methods.ltd.assignments import (
     TeacherAssignment,
@@ -25,7 +25,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     """Return support, similarity and soft labels, and the teachers' weights if they are needed."""
     prepared = choose_support(model, task, params, run)
     if params.teacher_seed is not None:
-        run.generator.manual_seed(seed_of("teacher", params.teacher_seed, run.random_seed()))
+        run.generator.manual_seed(derive_seed("teacher", params.teacher_seed, run.random_seed()))
     with run.phase("teacher"):
         assignments = assign_teachers(prepared, task, params)
         soft, accuracies = torch.zeros(len(task.forget), task.num_classes), []

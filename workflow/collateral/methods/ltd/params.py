@@ -4,12 +4,19 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from collateral.contract.distillation import Count, StudentParams, count_or
-from collateral.contract.params import Epochs, MethodParams, Seed, Whole
+from collateral.contract.messages import unknown_name
+from collateral.contract.params import (
+    Count,
+    Epochs,
+    MethodParams,
+    Seed,
+    StudentParams,
+    Whole,
+    count_or,
+)
 from collateral.contract.plugins import MODEL
 from collateral.contract.published import PAPER_CODE, Between, Published
-from collateral.contract.spelling import unknown
-from collateral.contract.work import Sizes, Work, looking, training
+from collateral.contract.work import Sizes, Work, inference_work, training_work
 
 # Assumptions for the estimate of work: an unknown size of the support, and `clusters: auto`.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
@@ -128,7 +135,7 @@ class Prepare(MethodParams):
     @classmethod
     def _known_teacher(cls, value: str) -> str:
         if value not in teachers():
-            raise ValueError(unknown("teacher", value, teachers()))
+            raise ValueError(unknown_name("teacher", value, teachers()))
         return value
 
     def asked_of_retained(self) -> dict[str, int]:
@@ -142,12 +149,12 @@ class Prepare(MethodParams):
         """Count the embedding of all examples, and all epochs of every teacher."""
         epochs = self.teacher_ensemble * self.teacher_epochs
         lessons = epochs * min(self._size(sizes), sizes.retain)
-        work = looking(sizes.examples)
+        work = inference_work(sizes.examples)
         if self._takes_a_step:
-            work += training(sizes.forget) + looking(sizes.retain)
+            work += training_work(sizes.forget) + inference_work(sizes.retain)
         if self.teacher == "mlp_frozen":
-            return work + looking(lessons) + training(lessons, "mlp")
-        return work + training(lessons, self.teacher)
+            return work + inference_work(lessons) + training_work(lessons, "mlp")
+        return work + training_work(lessons, self.teacher)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Count similarities and soft labels; a stored teacher is small in comparison."""

@@ -13,7 +13,7 @@ from collateral.methods.ltd.params import Prepare
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.training.examples import Examples
-from collateral.training.optimizers import cosine, descend, set_rate, start_training
+from collateral.training.optimizers import cosine_rate, descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
 HIDDEN_UNITS = 256  # as in the model `mlp`; the paper gives no number
@@ -58,7 +58,7 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
     optimizer = start_training(teacher, _training(params))
     others = len(_accuracies(run))
     for epoch in run.epochs(params.teacher_epochs, teacher, optimizer, name="teacher"):
-        set_rate(optimizer, params.teacher_lr * _rate_factor(epoch, params))
+        set_learning_rate(optimizer, params.teacher_lr * _rate_factor(epoch, params))
         correct = torch.zeros((), device=run.device)
         batches = support.batches(
             params.teacher_batch_size, run.generator, augment=params.teacher_augment
@@ -94,6 +94,6 @@ def _training(params: Prepare) -> TrainedParams:
 
 def _rate_factor(epoch: int, params: Prepare) -> float:
     if params.teacher_schedule == "cosine":
-        return cosine(epoch, params.teacher_epochs)
+        return cosine_rate(epoch, params.teacher_epochs)
     is_cut = params.teacher_schedule == "step" and epoch >= params.teacher_step
     return STEP_FACTOR if is_cut else 1.0

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.skipping import Skipped
+from collateral.contract.params import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
 from collateral.methods._shared.steps import step_with_gradient_hook
 from collateral.methods.msg.params import Params
 from collateral.training.examples import Task
-from collateral.training.optimizers import cosine, set_rate, start_training
+from collateral.training.optimizers import cosine_rate, set_learning_rate, start_training
 from collateral.training.run import Run
 
 
@@ -42,7 +42,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
         elif epoch == 0:
             transpose(kernels)
         factor = rate_factor(epoch, params.epochs, params.variant)
-        set_rate(optimizer, params.lr * factor)
+        set_learning_rate(optimizer, params.lr * factor)
         for x, y in task.retain.batches(params.batch_size, run.generator, augment=params.augment):
             loss = F.cross_entropy(model(x), y)
             step_with_gradient_hook(optimizer, loss, damp)
@@ -102,7 +102,7 @@ def transpose(kernels: Mapping[str, Tensor]) -> None:
 def rate_factor(epoch: int, epochs: int, variant: str) -> float:
     """Return the factor of the learning rate in an epoch: a triangle (`msg`) or a cosine (`ct`)."""
     if variant == "ct":
-        return cosine(epoch, epochs)
+        return cosine_rate(epoch, epochs)
     half = (epochs + 1) // 2
     step = epoch + 1
     return step / half if step <= half else (epochs + 1 - step) / (epochs + 1 - half)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, training_work
 
 CODE = {"lr": 1e-3, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 64, "augment": False}
 
@@ -59,4 +59,4 @@ class Params(TrainedParams):
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count training and the gradients of retained and forget examples."""
         scored = sizes.forget + min(sizes.forget, sizes.retain) if self.variant == "msg" else 0
-        return training(self.epochs * sizes.retain + scored)
+        return training_work(self.epochs * sizes.retain + scored)

@@ -7,7 +7,7 @@ from pydantic import Field
 from collateral.contract.batches import num_batches
 from collateral.contract.params import Epochs, TrainedParams
 from collateral.contract.published import OPTML, Published
-from collateral.contract.work import Sizes, Work, cycled_images, training
+from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
 
 
 class Params(TrainedParams):
@@ -45,5 +45,5 @@ class Params(TrainedParams):
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the retained examples, and the forget examples that are paired with them."""
         batches = num_batches(sizes.retain, self.batch_size)
-        paired = min(sizes.forget, cycled_images(batches, sizes.forget, self.batch_size))
-        return training(self.epochs * (sizes.retain + paired))
+        paired = min(sizes.forget, count_cycled_images(batches, sizes.forget, self.batch_size))
+        return training_work(self.epochs * (sizes.retain + paired))

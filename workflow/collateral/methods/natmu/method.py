@@ -11,7 +11,7 @@ from collateral.methods._shared.batches import mix_batches
 from collateral.methods.natmu.params import Params, Prepare
 from collateral.training.examples import Task
 from collateral.training.inference import infer
-from collateral.training.optimizers import cosine, descend, set_rate, start_training
+from collateral.training.optimizers import cosine_rate, descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
 NONE = -1  # index if no retained image is left
@@ -44,7 +44,7 @@ def unlearn(
     for epoch in run.epochs(params.epochs, model, optimizer):
         trained = mix_batches(task.retain, blends, params, run.generator)
         for step, (x, y) in enumerate(trained, start=epoch * batches + 1):
-            set_rate(optimizer, params.lr * cosine(step, params.epochs * batches))
+            set_learning_rate(optimizer, params.lr * cosine_rate(step, params.epochs * batches))
             loss = F.cross_entropy(model(x), y)
             descend(optimizer, loss)
         run.log(epoch=epoch, loss=loss.item())

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, looking, training
+from collateral.contract.work import Sizes, Work, inference_work, training_work
 
 CODE = {"optimizer": "adamw", "epochs": 5, "batch_size": 128, "blends": 4, "augment": True}
 
@@ -37,7 +37,7 @@ class Prepare(MethodParams):
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the base model's predictions on the forget set."""
-        return looking(sizes.forget)
+        return inference_work(sizes.forget)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Count the blends; one pixel is one byte, a quarter of a float."""
@@ -81,4 +81,4 @@ class Params(TrainedParams, Prepare):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count the retained examples and the blends."""
-        return training(self.epochs * (sizes.retain + self.count_blends(sizes)))
+        return training_work(self.epochs * (sizes.retain + self.count_blends(sizes)))

@@ -7,7 +7,7 @@ from pydantic import Field
 from collateral.contract.batches import num_batches
 from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, cycled_images, training
+from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
 
 
 class Params(TrainedParams):
@@ -72,5 +72,5 @@ class Params(TrainedParams):
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count one batch of forget examples per batch of retained examples."""
         steps = num_batches(sizes.retain, self.batch_size)
-        forget = cycled_images(steps, sizes.forget, self.forget_batch_size)
-        return training(self.epochs * (sizes.retain + forget))
+        forget = count_cycled_images(steps, sizes.forget, self.forget_batch_size)
+        return training_work(self.epochs * (sizes.retain + forget))

@@ -4,10 +4,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from collateral.contract.distillation import Count, StudentParams, count_or
-from collateral.contract.params import MethodParams, Whole
+from collateral.contract.params import Count, MethodParams, StudentParams, Whole, count_or
 from collateral.contract.published import PAPER_CODE, Between, Published
-from collateral.contract.work import Sizes, Work, looking
+from collateral.contract.work import Sizes, Work, inference_work
 
 
 class Prepare(MethodParams):
@@ -46,7 +45,7 @@ class Prepare(MethodParams):
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the embedding of all examples."""
-        return looking(sizes.examples)
+        return inference_work(sizes.examples)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Count the soft labels."""

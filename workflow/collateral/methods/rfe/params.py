@@ -7,7 +7,7 @@ from pydantic import Field
 from collateral.contract.batches import num_batches
 from collateral.contract.params import Epochs, MethodParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, cycled_images, looking, training
+from collateral.contract.work import Sizes, Work, count_cycled_images, inference_work, training_work
 
 
 class Prepare(MethodParams):
@@ -30,7 +30,7 @@ class Prepare(MethodParams):
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the embedding of all examples."""
-        return looking(sizes.examples)
+        return inference_work(sizes.examples)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Count the indices."""
@@ -100,12 +100,12 @@ class Params(Prepare):
         remote = sizes.retain - adjacent
         first = min(self.epochs, self.ascent_epochs)
         second = self.epochs - first
-        climbed = cycled_images(
+        climbed = count_cycled_images(
             num_batches(remote, self.batch_size), sizes.forget, self.ascent_batch
         )
         span = self.span_batches
-        plane = min(sizes.forget, cycled_images(span, sizes.forget, self.forget_batch))
-        plane += min(remote, cycled_images(span, remote, self.remote_batch))
+        plane = min(sizes.forget, count_cycled_images(span, sizes.forget, self.forget_batch))
+        plane += min(remote, count_cycled_images(span, remote, self.remote_batch))
         repaired = adjacent + num_batches(adjacent, self.batch_size) * plane
-        work = training(first * (remote + climbed) + second * repaired)
-        return work + looking(sizes.forget) if second else work
+        work = training_work(first * (remote + climbed) + second * repaired)
+        return work + inference_work(sizes.forget) if second else work

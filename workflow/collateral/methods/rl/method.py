@@ -9,7 +9,7 @@ from collateral.methods._shared.batches import draw_labels
 from collateral.methods._shared.steps import start_with_warm_pass
 from collateral.methods.rl.params import Params
 from collateral.training.examples import Task
-from collateral.training.optimizers import descend, num_batches, steps_by_epoch
+from collateral.training.optimizers import count_batches, descend, steps_by_epoch
 from collateral.training.run import Run
 
 
@@ -17,7 +17,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
     """Return `model`, updated in place."""
     optimizer = start_with_warm_pass(model, task, params, run)
     seen = task.forget.joined(task.retain) if params.retain else task.forget
-    steps = steps_by_epoch(params.epochs, params.steps, num_batches(seen, params.batch_size))
+    steps = steps_by_epoch(params.epochs, params.steps, count_batches(seen, params.batch_size))
     for epoch in run.epochs(len(steps), model, optimizer):
         labels = draw_labels(task, params.labels, run.generator)
         examples = task.forget.relabelled(labels)

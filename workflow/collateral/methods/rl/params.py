@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, WarmedParams, Whole
 from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, training_work
 
 
 class Params(WarmedParams):
@@ -42,4 +42,4 @@ class Params(WarmedParams):
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count steps or epochs, over the forget set and, if `retain`, the retained examples."""
         seen = sizes.forget + (sizes.retain if self.retain else 0)
-        return training(self.images_in(seen, self.epochs, self.steps))
+        return training_work(self.images_in(seen, self.epochs, self.steps))

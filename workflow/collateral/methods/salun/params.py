@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, MethodParams, TrainedParams
 from collateral.contract.published import OPTML, PAPER_SGD, Between, Published
-from collateral.contract.work import Sizes, Work, training
+from collateral.contract.work import Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
@@ -17,7 +17,7 @@ class Prepare(MethodParams):
 
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count the gradient of the forget set."""
-        return training(sizes.forget)
+        return training_work(sizes.forget)
 
 
 class Params(TrainedParams, Prepare):

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from collateral.methods.scrub.params import Params
 from collateral.training.examples import Task
-from collateral.training.optimizers import descend, set_rate, start_training
+from collateral.training.optimizers import descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
 
@@ -22,7 +22,9 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
     teacher = copy.deepcopy(model).eval()
     optimizer = start_training(model, params)
     for epoch in run.epochs(params.epochs, model, optimizer):
-        set_rate(optimizer, params.lr * 0.1 ** sum(epoch >= done for done in params.decay_after))
+        set_learning_rate(
+            optimizer, params.lr * 0.1 ** sum(epoch >= done for done in params.decay_after)
+        )
         if epoch < params.max_epochs:
             size = params.forget_batch_size
             for x, _ in task.forget.batches(size, run.generator, augment=params.augment):

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import Epochs, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, looking, training
+from collateral.contract.work import Sizes, Work, inference_work, training_work
 
 
 class Params(TrainedParams):
@@ -83,4 +83,4 @@ class Params(TrainedParams):
         """Count passes over the retained set and the first ones over D_f, twice for the teacher."""
         first = min(self.max_epochs, self.epochs)
         images = self.epochs * sizes.retain + first * sizes.forget
-        return training(images) + looking(images)
+        return training_work(images) + inference_work(images)

@@ -10,13 +10,13 @@ from torch.nn import functional as F
 from collateral.methods._shared.gradients import by_parameter, trainable
 from collateral.methods._shared.steps import clip, step_with_gradient_hook
 from collateral.methods.sfron.params import Params, Prepare
-from collateral.models._evaluating import evaluating
+from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import (
-    cosine,
+    cosine_rate,
+    count_batches,
     descend,
-    num_batches,
-    set_rate,
+    set_learning_rate,
     start_training,
     steps_by_epoch,
 )
@@ -41,14 +41,14 @@ def unlearn(
     optimizer = start_training(model, params)
     mask = AscentMask(model, prepared, params, run.device)
     size, generator, augment = params.batch_size, run.generator, params.augment
-    batches = num_batches(task.retain, size)
+    batches = count_batches(task.retain, size)
     steps = steps_by_epoch(0, params.steps, batches)
     for epoch in run.epochs(len(steps), model, optimizer):
         forget = task.forget.cycle(size, generator, augment=augment)
         retain = islice(task.retain.batches(size, generator, augment=augment), steps[epoch])
         for step, (x, y) in enumerate(retain, start=epoch * batches):
-            factor = cosine(step, params.steps)
-            set_rate(optimizer, params.lr * factor)
+            factor = cosine_rate(step, params.steps)
+            set_learning_rate(optimizer, params.lr * factor)
             if step % params.every == 0:
                 x_forget, y_forget = next(forget)
                 losses = F.cross_entropy(model(x_forget), y_forget, reduction="none")
@@ -66,12 +66,12 @@ def importance(
     """Return the squared gradient of the mean loss of a batch, averaged over batches, (P,)."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
-    with evaluating(model), torch.enable_grad():
+    with eval_mode(model), torch.enable_grad():
         for x, y in examples.batches(size, generator, augment=False):
             loss = F.cross_entropy(model(x), y)
             parts = torch.autograd.grad(loss, weights, materialize_grads=True)
             total += torch.cat([part.flatten() for part in parts]).square()
-    return total / num_batches(examples, size)
+    return total / count_batches(examples, size)
 
 
 def weighted_mean(losses: Tensor, power: float) -> Tensor:

@@ -8,7 +8,7 @@ from pydantic import Field
 from collateral.contract.batches import num_batches
 from collateral.contract.params import MethodParams, TrainedParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, cycled_images, training
+from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
 
 CODE = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 128}
 
@@ -75,5 +75,9 @@ class Params(TrainedParams, Prepare):
         ends = [*range(batches, self.steps, batches), self.steps]
         climbs = [-(-end // self.every) for end in (0, *ends)]
         by_pass = [after - before for before, after in pairwise(climbs)]
-        forgotten = sum(cycled_images(count, sizes.forget, self.batch_size) for count in by_pass)
-        return training(cycled_images(self.steps, sizes.retain, self.batch_size) + forgotten)
+        forgotten = sum(
+            count_cycled_images(count, sizes.forget, self.batch_size) for count in by_pass
+        )
+        return training_work(
+            count_cycled_images(self.steps, sizes.retain, self.batch_size) + forgotten
+        )

@@ -19,7 +19,7 @@ from collateral.methods._shared.gradients import (
     trainable,
 )
 from collateral.methods.ssd.params import Params, Prepare
-from collateral.models._evaluating import evaluating
+from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
@@ -87,6 +87,6 @@ def batch_gradients(
     """Yield the gradient of the mean loss of each batch, (1, P)."""
     weights = list(trainable(model).values())
     for x, y in examples.in_order(size):
-        with evaluating(model), torch.enable_grad():
+        with eval_mode(model), torch.enable_grad():
             parts = torch.autograd.grad(loss_of(model(x), y), weights, materialize_grads=True)
         yield torch.cat([part.flatten() for part in parts])[None]

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from collateral.contract.params import MethodParams, Whole
 from collateral.contract.published import Published
-from collateral.contract.work import NOTHING, PER_SAMPLE, Sizes, Work, training
+from collateral.contract.work import NO_WORK, PER_SAMPLE, Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
@@ -32,7 +32,7 @@ class Prepare(MethodParams):
     def prepare_work(self, sizes: Sizes) -> Work:
         """Count all examples and the forget set, which is counted twice."""
         seen = sizes.examples + sizes.forget
-        return training(seen * (PER_SAMPLE if self.gradients == "example" else 1))
+        return training_work(seen * (PER_SAMPLE if self.gradients == "example" else 1))
 
     def prepared_numbers(self, sizes: Sizes) -> int:
         """Count two importances per weight."""
@@ -68,4 +68,4 @@ class Params(Prepare):
 
     def unlearn_work(self, sizes: Sizes) -> Work:
         """Count nothing: no example is used."""
-        return NOTHING
+        return NO_WORK

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from collateral.contract.work import NOTHING, Work
+from collateral.contract.work import NO_WORK, Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.weights_fit import OwnFile
@@ -109,7 +109,7 @@ class Job:
     @property
     def work(self) -> Work:
         """The images that its models train on or evaluate."""
-        return NOTHING
+        return NO_WORK
 
     @property
     def seconds(self) -> float:

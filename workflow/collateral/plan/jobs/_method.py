@@ -6,15 +6,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from collateral.contract.plugins import MODEL, kind_of, params_class
+from collateral.contract.plugins import MODEL, method_kind, params_class
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import RunSpec
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.preparation import Preparation
 from collateral.results import layout
-from collateral.results.chain import INPUTS
 from collateral.results.files import read_json
+from collateral.results.provenance import INPUTS
 
 DONE_FILES = (layout.RECORD, layout.COST)
 
@@ -134,5 +134,5 @@ def method_code(stage: str, run: RunSpec, model: str) -> str:
     models = {model, *values.intersection(MODEL.names())}
     uses = run.method.uses
     return stage_code(
-        stage, kind_of(uses).module(uses, "method"), *sorted(map(MODEL.module, models))
+        stage, method_kind(uses).module(uses, "method"), *sorted(map(MODEL.module, models))
     )

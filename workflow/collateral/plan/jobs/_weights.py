@@ -16,7 +16,7 @@ from collateral.plan.jobs._disk import run_bytes
 from collateral.plan.jobs._job import Job, Record, as_json, existing
 from collateral.plan.weights_fit import OwnFile
 from collateral.results import layout
-from collateral.results.chain import INPUTS, content_hash
+from collateral.results.provenance import INPUTS, content_hash
 
 INIT = "init.weights"  # the config's key
 # The weights are not among them: no number depends on them.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from collateral.contract.plugins import DATA
-from collateral.data._facts import STATE, inputs_of, state_of
+from collateral.data._metadata import STATE, find_input_files, hash_user_files
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell
@@ -18,7 +18,7 @@ from collateral.plan.jobs._job import Job, Record, as_json
 from collateral.plan.requirements import required_retained
 from collateral.plan.work import SizeUnknownError, data_options
 from collateral.results import layout
-from collateral.results.files import Unsound, read_json
+from collateral.results.files import InvalidResultError, read_json
 
 # Forget sets on a command line are one argument of a shell; Linux allows 131,072 bytes. The others
 # are checked by their own jobs, and no base model depends on them.
@@ -55,7 +55,7 @@ class DataJob(Job):
     @property
     def user_files(self) -> list[str]:
         """The user's own files; the job reports a missing one."""
-        return [str(file) for file in inputs_of(self.name, data_options(self.benchmark))]
+        return [str(file) for file in find_input_files(self.name, data_options(self.benchmark))]
 
     def _forget_set(self, cell: Cell) -> dict[str, Any]:
         """Return a forget set, and where only the data tell, how many examples must be retained."""
@@ -75,10 +75,10 @@ class DataJob(Job):
     @property
     def _state(self) -> str:
         """A hash of the user's files; if they were deleted, the hash from when they were read."""
-        state = state_of(self.name, data_options(self.benchmark))
+        state = hash_user_files(self.name, data_options(self.benchmark))
         try:
             return state or str(read_json(Path(self.path(paths.DATA_RECORD))).get(STATE, ""))
-        except Unsound:
+        except InvalidResultError:
             return ""
 
     @property

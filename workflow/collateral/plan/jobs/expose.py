@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from collateral.contract.work import Work, looking
+from collateral.contract.work import Work, inference_work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.jobs._disk import BLOCK, RUN_BLOCKS
@@ -58,7 +58,7 @@ class ExposeJob(FirstSeedJob):
         whole, pool, workload = self.workload.sizes(self.cell), self.benchmark.pool, self.workload
         shares = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
         sizes, choices = replace(whole, **shares), self.spec.choices
-        work = looking(workload.size.num_train) * len(choices)
+        work = inference_work(workload.size.num_train) * len(choices)
         work += workload.sum_work("unlearn_work", choices, sizes)
         if self.spec.preparations:
             work += workload.sum_work("prepare_work", choices, sizes)

@@ -13,7 +13,7 @@ from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.jobs._weights import WeightsJob, own_file, own_options
 from collateral.plan.weights_fit import OwnFile
-from collateral.results.chain import INPUTS
+from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._disk import FLOAT_BYTES
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.results import layout
-from collateral.results.chain import INPUTS
+from collateral.results.provenance import INPUTS
 
 
 class NeighboursJob(CellJob):

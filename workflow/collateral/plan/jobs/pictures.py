@@ -10,7 +10,7 @@ from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.results import layout
-from collateral.results.chain import INPUTS
+from collateral.results.provenance import INPUTS
 
 # Images in pictures.npz, at most: near ones, with the forgotten one nearest to each, and the
 # forgotten ones that are most similar, as the stage `neighbours` counts them.

@@ -16,7 +16,7 @@ from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs._disk import BLOCK, FLOAT_BYTES
 from collateral.plan.jobs._job import CellJob, Record, as_json
 from collateral.results import layout
-from collateral.results.chain import INPUTS
+from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.jobs._weights import WeightsJob, own_file
 from collateral.plan.weights_fit import OwnFile
 from collateral.results import layout
-from collateral.results.chain import INPUTS
+from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)

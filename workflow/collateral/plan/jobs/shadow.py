@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from collateral.contract.work import Work, looking
+from collateral.contract.work import Work, inference_work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs._disk import BLOCK, RUN_BLOCKS
@@ -67,7 +67,7 @@ class ShadowJob(WeightsJob):
         """Training on its share; its margins are of the train set alone."""
         num_train = self.workload.size.num_train
         share = round(self.benchmark.pool.share * num_train)
-        return (self.workload.fit(share) + looking(num_train)).of(self.model)
+        return (self.workload.fit(share) + inference_work(num_train)).of(self.model)
 
     @property
     def bytes(self) -> float:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from collateral.config.errors import ConfigError
+from collateral.contract.messages import looked_for
 from collateral.contract.plugins import FORGET
-from collateral.contract.spelling import looked_for
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record, as_json
 from collateral.results import layout
-from collateral.results.chain import content_hash
+from collateral.results.provenance import content_hash
 
 SPLIT_FILE = Path(layout.SPLIT).name
 LIST_HASH = "sha256"  # in the record of a forget set from a list: the hash of the list

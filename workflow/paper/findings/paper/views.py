@@ -7,9 +7,9 @@ import numpy as np
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import over_seeds
-from collateral.findings.catalogue import metric_of
+from collateral.findings._shared.captions import describe_spread
 from collateral.findings.columns import Column, number_source, run_row
+from collateral.findings.metric_index import find_metric
 from collateral.results.table import CellTable, standard_error
 from paper.printed import Printed, cell_setting, in_standard_errors, printed
 
@@ -37,7 +37,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
             "paper",
             "Beside the paper",
             [Grid("Run", HEADINGS, list(groups.values()))],
-            CAPTION.format(title=cell.title, spread=over_seeds(cell)),
+            CAPTION.format(title=cell.title, spread=describe_spread(cell)),
             records=records,
         )
 
@@ -57,7 +57,7 @@ def _make_record(cell: CellTable, theirs: Printed) -> dict[str, Any]:
 
 
 def _make_line(record: dict[str, Any]) -> Line:
-    metric, errors = metric_of(record["metric"]), record["standard_errors"]
+    metric, errors = find_metric(record["metric"]), record["standard_errors"]
     ours, theirs = ((record[f"{whose}mean"], record[f"{whose}std"]) for whose in ("", "paper_"))
     source = number_source(record["run"], record["metric"])
     return Line(

@@ -1,0 +1,94 @@
+"""Metadata of a data set without loading it: classes, numbers of examples, input files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from collateral.contract.data import Columns, DataOptions, DatasetSize, class_indices
+from collateral.contract.plugins import DATA
+
+STATE = "state"  # in the record of a data set
+
+
+def find_class_names(name: str, options: DataOptions) -> tuple[str, ...] | None:
+    """Return the class names that `options` select; None if only the files contain them."""
+    module = DATA.load(name)
+    names: tuple[str, ...] | None = module.INFO.class_names
+    if hasattr(module, "class_names"):
+        names = module.class_names(options)
+    if names is None or options.classes is None:
+        return names
+    return tuple(names[index] for index in class_indices(options.classes, names))
+
+
+def find_size(name: str, options: DataOptions) -> DatasetSize:
+    """Return the numbers of examples per class under `options`, without loading the data."""
+    module = DATA.load(name)
+    if module.INFO.size is None and not hasattr(module, "size"):
+        raise ValueError(f"data.name: '{name}' does not tell how much data it has")
+    size: DatasetSize = module.INFO.size or module.size(options)
+    wanted = range(size.num_classes) if options.classes is None else options.classes
+    try:
+        kept = class_indices(wanted, size.class_names)
+    except ValueError as error:
+        raise ValueError(f"data.classes: {error}") from None
+
+    def cut(counts: tuple[int, ...], limit: int | None) -> tuple[int, ...]:
+        return tuple(counts[i] if limit is None else min(counts[i], limit) for i in kept)
+
+    return DatasetSize(
+        tuple(size.class_names[index] for index in kept),
+        cut(size.train, options.per_class),
+        cut(size.test, options.test_per_class),
+        size.shape,
+        partial(_columns, module, options, kept),
+    )
+
+
+def find_problem(name: str, options: DataOptions) -> str | None:
+    """Return an error in the user's files that their names already show."""
+    module = DATA.load(name)
+    problem: str | None = module.problem(options) if hasattr(module, "problem") else None
+    return problem
+
+
+def draws_test(name: str, options: DataOptions) -> bool:
+    """Tell whether the test set is drawn from the user's images."""
+    module = DATA.load(name)
+    if hasattr(module, "draws_test"):
+        return bool(module.draws_test(options))
+    return getattr(options, "test_share", None) is not None
+
+
+def find_input_files(name: str, options: DataOptions) -> list[Path]:
+    """Return the user's files that exist; the job reports a missing one."""
+    module = DATA.load(name)
+    if hasattr(module, "inputs"):
+        files: list[Path] = module.inputs(options)
+    else:
+        given = (getattr(options, key, None) for key in ("path", "test_path"))
+        files = [Path(file).expanduser() for file in given if file is not None]
+    return [file for file in files if file.exists()]
+
+
+def hash_user_files(name: str, options: DataOptions) -> str:
+    """Return a hash of the user's files that are not inputs of the rule; empty without any."""
+    module = DATA.load(name)
+    return str(module.state(options)) if hasattr(module, "state") else ""
+
+
+def _columns(module: Any, options: DataOptions, kept: list[int]) -> Columns:
+    """Return the columns of the train examples that `options` select."""
+    if not hasattr(module, "columns"):
+        return {}
+    labels, columns = module.columns(options)
+    left = Counter(dict.fromkeys(kept, options.per_class or len(labels)))
+    places = []
+    for place, label in enumerate(labels):
+        if left[label] > 0:
+            left[label] -= 1
+            places.append(place)
+    return {name: [column[place] for place in places] for name, column in columns.items()}

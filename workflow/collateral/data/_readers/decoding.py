@@ -1,0 +1,179 @@
+"""Decode image files of any format in parallel to one size; grey if all of them are grey."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from collateral.contract.messages import quoted
+from collateral.contract.work import count_cores
+from collateral.data._readers.walking import SUFFIXES_OF
+
+GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
+SECONDS = 5  # between two lines of progress
+MOST_NAMED = 3
+DARK = 16  # of 255: 12-bit values that are stored in 16 bits stay below it
+CHUNK = 1024  # images that are read at a time
+NUM_HEADERS = 32  # images whose headers are read to see whether a data set is grey
+
+T = TypeVar("T")
+Source = Path | bytes | Callable[[], Image.Image]  # a file, its bytes, or a function that opens it
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Decoded images (N, H, W, C) and the indices of their sources."""
+
+    images: NDArray[np.uint8]
+    kept: NDArray[np.int64]  # indices of the sources that could be decoded
+
+
+@dataclass(frozen=True)
+class ImageHeader:
+    """The header of an image file."""
+
+    width: int
+    height: int
+    is_grey: bool
+
+
+class _Progress:
+    """Print the number of decoded images every few seconds."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.last_printed = total, time.monotonic()
+
+    def update(self, done: int) -> None:
+        """Print a line if the last one is old enough."""
+        if time.monotonic() - self.last_printed >= SECONDS:
+            self.last_printed = time.monotonic()
+            print(f"decoded {done:,} of {self.total:,} images", flush=True)
+
+
+def decode(
+    sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
+) -> Decoded:
+    """Decode all images in order; list broken ones, and refuse them unless `skip_broken`."""
+    images = np.empty((len(names), size, size, 3), np.uint8)
+    Image.init()  # once, before threads start
+    modes, broken, progress = Counter[str](), dict[int, str](), _Progress(len(names))
+    with ThreadPoolExecutor(count_cores()) as pool:
+        waiting = enumerate(sources)
+        # In chunks, so that not all files are in memory at once.
+        while chunk := list(islice(waiting, CHUNK)):
+            # Pillow releases the GIL while it decodes and resizes.
+            found = pool.map(lambda one: _decode_into(images[one[0]], one[1], size), chunk)
+            for (place, _), (mode, problem) in zip(chunk, found, strict=True):
+                modes[mode] += not problem
+                broken |= {place: problem} if problem else {}
+                progress.update(place + 1)
+    if broken:
+        _report_broken(broken, names, skip_broken=skip_broken)
+    kept = np.array([place for place in range(len(names)) if place not in broken], np.int64)
+    return Decoded(_unify_channels(images[kept] if broken else images, +modes), kept)
+
+
+def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.uint8]:
+    """Return images with one channel if all files are grey; print the conversions."""
+    is_grey = all(mode in GREY for mode in modes)
+    changed = {mode: modes[mode] for mode in sorted(modes) if mode != ("L" if is_grey else "RGB")}
+    if changed:
+        listed = ", ".join(f"{count:,} {mode}" for mode, count in changed.items())
+        print(f"converted to {'grey' if is_grey else 'RGB'}: {listed}", flush=True)
+    if any(mode.startswith("I") for mode in modes) and images.max(initial=0) < DARK:
+        print(f"dark: of 65,535 no pixel has {256 * DARK}: scale 12 bits to 16", flush=True)
+    return np.ascontiguousarray(images[..., :1]) if is_grey else images
+
+
+def read_image_headers(sources: Sequence[Source]) -> list[ImageHeader]:
+    """Read the headers of some image files; skip broken ones, which `decode` reports."""
+    return [one for one in map(read_image_header, sources) if isinstance(one, ImageHeader)]
+
+
+def read_image_header(source: Source) -> ImageHeader | str:
+    """Return the header of an image file, or the reason why it cannot be read."""
+    try:
+        with _open_image(source) as image:
+            return ImageHeader(image.width, image.height, image.mode in GREY)
+    except (OSError, ValueError) as error:
+        return " ".join(str(error).split())
+
+
+def num_channels(sources: Sequence[Source]) -> int:
+    """Return 1 if the images in a sample of the files are grey, else 3."""
+    some = take_evenly(sources, NUM_HEADERS)
+    return 1 if all(one.is_grey for one in read_image_headers(some)) else 3
+
+
+def take_evenly(items: Sequence[T], count: int) -> Sequence[T]:
+    """Return about `count` of the items, at even distances."""
+    return items[:: max(1, len(items) // count)]
+
+
+def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[str, str | None]:
+    """Decode one image into an array; return its mode, or the reason for a failure."""
+    try:
+        with _open_image(source) as image:
+            mode = image.mode
+            pixels[:] = np.asarray(_resize_and_crop(_as_rgb(image), size))
+    # The type of the error depends on the format and on the damage.
+    except Exception as error:
+        return "", " ".join(str(error).split()) or type(error).__name__
+    return mode, None
+
+
+def _open_image(source: Source) -> Image.Image:
+    if not isinstance(source, Path | bytes):
+        return source()
+    try:
+        file = source if isinstance(source, Path) else io.BytesIO(source)
+        return Image.open(file, formats=tuple(SUFFIXES_OF))
+    except Image.UnidentifiedImageError:
+        raise ValueError("no image that can be read") from None
+    except Image.DecompressionBombError:
+        most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 10**6
+        raise ValueError(f"above {most} megapixels, Pillow's limit; make it smaller") from None
+
+
+def _as_rgb(image: Image.Image) -> Image.Image:
+    if image.mode == "F":
+        raise ValueError("pixels are floating-point numbers, whose range nobody knows")
+    if image.mode.startswith("I"):
+        # Keep the high byte of 16 bits; Pillow would clip all values above 255.
+        values = np.asarray(image).astype(np.int64)
+        image = Image.fromarray((values >> 8).clip(0, 255).astype(np.uint8))
+    if image.mode == "P" and "transparency" in image.info:
+        image = image.convert("RGBA")
+    return image.convert("RGB")
+
+
+def _resize_and_crop(image: Image.Image, size: int) -> Image.Image:
+    """Scale the short side to `size` and crop the centre, as torchvision's transforms do."""
+    short = min(image.size)
+    if short != size:
+        width, height = (int(size * side / short) for side in image.size)
+        image = image.resize((width, height), Image.Resampling.BILINEAR)
+    left, top = (round((side - size) / 2) for side in image.size)
+    return image.crop((left, top, left + size, top + size))
+
+
+def _report_broken(broken: dict[int, str], names: Sequence[str], *, skip_broken: bool) -> None:
+    """List broken files in one line: as an error, or printed if they may be skipped."""
+    first = sorted(broken.items())[:MOST_NAMED]
+    listed = ", ".join(f"{quoted(names[place])} ({problem})" for place, problem in first)
+    more = f" and {len(broken) - MOST_NAMED} more" if len(broken) > MOST_NAMED else ""
+    problem = f"{len(broken)} of {len(names)} images cannot be read: {listed}{more}"
+    if not skip_broken:
+        raise ValueError(f"data.path: {problem}; mend or remove them, or give `broken: skip`")
+    print(f"left out: {problem}", flush=True)

@@ -1,0 +1,120 @@
+"""The common way of all readers from a list of examples to arrays: labels, test set, columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from collateral.contract.data import Columns, DatasetSize
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.data._readers.decoding import Source
+    from collateral.results.dataset import Dataset, Labels
+
+
+@dataclass(frozen=True)
+class Examples:
+    """All examples of a data set in a fixed order; no image has been decoded."""
+
+    class_names: tuple[str, ...]
+    labels: Sequence[int]
+    is_test: Sequence[bool]
+    names: Sequence[str]  # in error messages
+    read_columns: Callable[[list[int]], Columns]  # for rows of the train set, or of the test set
+
+    def rows(self, *, test: bool) -> list[int]:
+        """Return the rows of the test set, or of the train set."""
+        return [row for row, is_test in enumerate(self.is_test) if is_test == test]
+
+    def size(self, shape: tuple[int, int, int]) -> DatasetSize:
+        """Return the number of train and test examples per class."""
+        return DatasetSize(self.class_names, self.count(test=False), self.count(test=True), shape)
+
+    def count(self, *, test: bool) -> tuple[int, ...]:
+        """Return the number of examples per class in the test set, or in the train set."""
+        counts = Counter(self.labels[row] for row in self.rows(test=test))
+        return tuple(counts[label] for label in range(len(self.class_names)))
+
+    def train_columns(self) -> tuple[list[int], Columns]:
+        """Return the labels and the further columns of the train set."""
+        rows = self.rows(test=False)
+        return [self.labels[row] for row in rows], self.read_columns(rows)
+
+    def load(
+        self,
+        sources: Iterable[Source],
+        size: int,
+        broken: Literal["refuse", "skip"],
+        padding: int,
+        flip: bool,
+    ) -> Dataset:
+        """Decode all images to `size` pixels; print which ones were left out or converted."""
+        import numpy as np
+
+        from collateral.data._readers.decoding import decode
+        from collateral.results.dataset import Dataset
+
+        decoded = decode(sources, self.names, size, skip_broken=broken == "skip")
+        labels = self._labels(decoded.kept)
+        train, test = split(decoded.images, np.array(self.is_test)[decoded.kept])
+        return Dataset(train, test, labels, *statistics(train), padding, flip)
+
+    def _labels(self, kept: NDArray[np.int64]) -> Labels:
+        """Return labels and columns of the rows that were decoded."""
+        import numpy as np
+
+        from collateral.results.dataset import Labels
+
+        decoded = {*kept.tolist()}
+        parts = [[row for row in self.rows(test=test) if row in decoded] for test in (False, True)]
+        self._check_decoded(*parts)
+        train, test = (np.array([self.labels[row] for row in rows], np.int64) for rows in parts)
+        columns = [
+            {name: np.array(values) for name, values in self.read_columns(rows).items()}
+            for rows in parts
+        ]
+        return Labels(train, test, self.class_names, *columns)
+
+    def _check_decoded(self, train: list[int], test: list[int]) -> None:
+        """Refuse a class without a train image, and a test set without an image."""
+        labels = {self.labels[row] for row in train}
+        if lost := [name for label, name in enumerate(self.class_names) if label not in labels]:
+            raise ValueError(f"data.broken: skip: no image of class {lost[0]!r} can be read")
+        if not test:
+            raise ValueError("data.broken: skip: no image of the test set can be read")
+
+
+def split(
+    images: NDArray[np.uint8], is_test: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the train and the test images; do not copy them if the test images come last."""
+    num_train = int((~is_test).sum())
+    if is_test[num_train:].all():
+        return images[:num_train], images[num_train:]
+    return images[~is_test], images[is_test]
+
+
+def to_uint8(images: NDArray[np.floating]) -> NDArray[np.uint8]:
+    """Return images in [0, 1] as the nearest of 0 to 255."""
+    import numpy as np
+
+    return np.rint(images.astype(np.float32) * 255).astype(np.uint8)
+
+
+def statistics(images: NDArray[np.uint8]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return mean and standard deviation per channel of images (N, H, W, C), scaled to [0, 1]."""
+    import numpy as np
+
+    count = images[..., 0].size
+    # Integer sums are exact, and need no copy of the images in float64.
+    total = images.sum(axis=(0, 1, 2), dtype=np.int64)
+    squares = np.square(images, dtype=np.uint16).sum(axis=(0, 1, 2), dtype=np.int64)
+    mean = total / count
+    std = np.sqrt(squares / count - mean**2) / 255
+    # A constant channel has nothing to scale; 1 keeps it finite.
+    return tuple((mean / 255).tolist()), tuple(float(value) or 1.0 for value in std)

@@ -1,0 +1,236 @@
+"""Images and labels from .npz files; errors name the file, the array, its value and the remedy."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.messages import looked_for
+from collateral.data._readers.examples import Examples, to_uint8
+from collateral.results.dataset import Labels
+
+IMAGE_SHAPES = "(N, H, W), (N, H, W, 1) or (N, H, W, 3)"
+TRAIN_KEYS = [("train_images", "train_labels")]
+TEST_KEYS = [("test_images", "test_labels")]
+OWN_FILE_KEYS = [("images", "labels"), ("X", "y")]
+IMAGE_KEYS, LABEL_KEYS = zip(*TRAIN_KEYS, *TEST_KEYS, *OWN_FILE_KEYS, strict=True)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The train or the test set in its file; images are read on demand."""
+
+    key: str  # of the config: data.path or data.test_path
+    path: Path
+    images_key: str
+    labels_key: str
+    labels: NDArray[np.int64]  # (N,)
+
+    def at(self, array: str) -> str:
+        """Return the place of an array for an error message."""
+        return f"{self.key}: {self.path}: {array}"
+
+    def shape(self) -> tuple[int, int, int]:
+        """Return (H, W, C) of the images; read the header of the array alone."""
+        with _open(self.key, self.path) as file:
+            height, width, channels = (*_shape(file.zip, self.images_key)[1:], 1)[:3]
+        return height, width, channels
+
+    def read_images(self) -> NDArray[np.uint8]:
+        """Return the images (N, H, W, C)."""
+        with _open(self.key, self.path) as file:
+            array = file[self.images_key]
+        images = _images(array, self.at(self.images_key))
+        if len(images) != len(self.labels):
+            count = f"{len(self.labels)} labels for {len(images)} {self.images_key}"
+            raise ValueError(f"{self.at(self.labels_key)}: {count}")
+        return images
+
+
+def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray[np.uint8], Labels]:
+    """Return train images, test images and labels of one file, or of a train and a test file."""
+    train, test = _find_parts(path, test_path)
+    train_images, test_images = train.read_images(), test.read_images()
+    if train_images.shape[1:] != test_images.shape[1:]:
+        shapes = f"{test_images.shape[1:]}, but train images {train_images.shape[1:]}"
+        raise ValueError(f"{test.at(test.images_key)}: images have shape (H, W, C) = {shapes}")
+    names = _check_labels(train, test)
+    _check_all_there(train, names)
+    labels = Labels(train.labels, test.labels, names, _read_columns(train))
+    return train_images, test_images, labels
+
+
+def read_examples(path: Path, test_path: Path | None) -> tuple[Examples, tuple[int, int, int]]:
+    """Return labels and columns of both sets, and the shape of an image; no image is read."""
+    train, test = _find_parts(path, test_path)
+    names, labels = _check_labels(train, test), [*train.labels.tolist(), *test.labels.tolist()]
+    is_test = [row >= len(train.labels) for row in range(len(labels))]
+
+    def read_columns(_rows: list[int]) -> dict[str, list[Any]]:
+        return {name: column.tolist() for name, column in _read_columns(train).items()}
+
+    return Examples(names, labels, is_test, [], read_columns), train.shape()
+
+
+def _find_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
+    if test_path is None:
+        train, test = (_find_part("data.path", path, keys) for keys in (TRAIN_KEYS, TEST_KEYS))
+        return train, test
+    train = _find_part("data.path", path, OWN_FILE_KEYS)
+    return train, _find_part("data.test_path", test_path, OWN_FILE_KEYS)
+
+
+def _find_part(key: str, path: Path, pairs: list[tuple[str, str]]) -> Part:
+    """Return the first of `pairs` that the file has, with its labels."""
+    with _open(key, path) as file:
+        names = file.files
+    images_key, labels_key = _keys(names, f"{key}: {path}", pairs)
+    with _open(key, path) as file:
+        labels = file[labels_key]
+    return Part(key, path, images_key, labels_key, _labels(labels, f"{key}: {path}: {labels_key}"))
+
+
+def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
+    """Return the names of the classes; refuse labels without a name."""
+    with _open(train.key, train.path) as file:
+        array = file["class_names"] if "class_names" in file.files else None
+    names = _class_names(array, train.at("class_names"), train.labels)
+    for part in (train, test):
+        _check_range(part.labels, part.at(part.labels_key), len(names))
+    return names
+
+
+def _read_columns(train: Part) -> dict[str, NDArray[Any]]:
+    """Return the further arrays with one whole number, truth value or text per train image."""
+    known = (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
+    with _open(train.key, train.path) as file:
+        names = [name for name in file.files if name not in known]
+        arrays = {name: file[name] for name in names if not name.startswith("test_")}
+    return {
+        name.removeprefix("train_"): array
+        for name, array in arrays.items()
+        if array.shape == train.labels.shape and array.dtype.kind in "iubU"
+    }
+
+
+def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
+    """Read the shape of an array from its header."""
+    with archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        return read(file)[0]
+
+
+@contextmanager
+def _open(key: str, path: Path) -> Iterator[Any]:
+    """Open an .npz file; every error while it is read names the file."""
+    path = _check_file(key, path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            yield file
+    # The type of the error depends on where the file is damaged.
+    except Exception as error:
+        raise ValueError(f"{key}: cannot read {path}: {error}") from None
+
+
+def _check_file(key: str, path: Path) -> Path:
+    """Return the path of an .npz file; refuse a missing file and another format."""
+    path = path.expanduser()
+    if not path.is_file():
+        raise ValueError(f"{key}: there is no file {path}{looked_for(path)}")
+    if not zipfile.is_zipfile(path):
+        raise ValueError(
+            f"{key}: {path} is not an .npz file (as numpy.savez writes it) or is cut off"
+        )
+    return path
+
+
+def _keys(names: list[str], at: str, pairs: list[tuple[str, str]]) -> tuple[str, str]:
+    """Return the first of `pairs` whose two names the file has."""
+    for pair in pairs:
+        if set(pair) <= set(names):
+            return pair
+    wanted = " or ".join(f"{images} and {labels}" for images, labels in pairs)
+    raise ValueError(f"{at}: has {', '.join(names) or 'nothing'}; expected {wanted}")
+
+
+def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
+    """Return `array` as uint8 (N, H, W, C)."""
+    images = array[..., None] if array.ndim == 3 else array
+    if images.ndim != 4 or images.shape[3] not in (1, 3):
+        raise ValueError(f"{at}: shape {array.shape}; expected {IMAGE_SHAPES}")
+    if not images.size:
+        raise ValueError(f"{at}: shape {array.shape} has no pixel; expected at least one image")
+    if images.dtype == np.uint8:
+        return images
+    if not np.issubdtype(images.dtype, np.floating):
+        raise ValueError(f"{at}: dtype {images.dtype}; expected uint8, or floats from 0 to 1")
+    low, high = float(images.min()), float(images.max())
+    if not np.isfinite([low, high]).all():
+        raise ValueError(f"{at}: {_not_finite(images)}; expected floats from 0 to 1")
+    if low < 0 or high > 1:
+        raise ValueError(f"{at}: floats from {low:g} to {high:g}; expected 0 to 1, not normalised")
+    return to_uint8(images)
+
+
+def _not_finite(images: NDArray[np.floating]) -> str:
+    """Describe the values that are NaN or infinite: how many, in how many images, the first."""
+    places = np.argwhere(~np.isfinite(images))
+    pixels = "1 value is" if len(places) == 1 else f"{len(places)} values are"
+    where = f"in {len(np.unique(places[:, 0]))} of {len(images)} images"
+    first = f"[{', '.join(map(str, places[0]))}]"
+    return f"{pixels} NaN or infinite, {where}, the first at {first}"
+
+
+def _labels(array: NDArray[Any], at: str) -> NDArray[np.int64]:
+    """Return `array` as int64 (N,)."""
+    if array.ndim != 1:
+        raise ValueError(f"{at}: shape {array.shape}; expected (N,)")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{at}: dtype {array.dtype}; expected integers")
+    return array.astype(np.int64)
+
+
+def _class_names(
+    array: NDArray[Any] | None, at: str, train_labels: NDArray[np.int64]
+) -> tuple[str, ...]:
+    """Return the names in `array`; without it class_0, class_1, ... for the train labels."""
+    if array is None:
+        return tuple(f"class_{index}" for index in range(len(np.unique(train_labels))))
+    if array.ndim != 1 or array.dtype.kind != "U":
+        raise ValueError(
+            f"{at}: dtype {array.dtype}, shape {array.shape}; expected a list of strings"
+        )
+    names = tuple(str(name) for name in array)
+    if len(set(names)) != len(names):
+        twice = sorted(name for name in set(names) if names.count(name) > 1)
+        raise ValueError(f"{at}: {twice} more than once; expected different names")
+    return names
+
+
+def _check_range(labels: NDArray[np.int64], at: str, num_classes: int) -> None:
+    wrong = labels[(labels < 0) | (labels >= num_classes)]
+    if len(wrong):
+        allowed = f"0 to {num_classes - 1}, as there are {num_classes} classes"
+        raise ValueError(f"{at}: found label {wrong[0]}; expected {allowed}")
+
+
+def _check_all_there(train: Part, names: tuple[str, ...]) -> None:
+    """Refuse a single class, and a class without a train example."""
+    at = train.at(train.labels_key)
+    if len(names) < 2:
+        raise ValueError(f"{at}: one class only; expected at least two")
+    empty = np.flatnonzero(np.bincount(train.labels, minlength=len(names)) == 0)
+    if len(empty):
+        found = f"no example of class {empty[0]} ('{names[empty[0]]}')"
+        raise ValueError(f"{at}: {found}; expected some for all {len(names)} class_names")

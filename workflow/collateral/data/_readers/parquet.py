@@ -1,0 +1,288 @@
+"""Parquet files as the Hugging Face hub has them: encoded images, labels, and further columns.
+
+No code of the data set is run; of the metadata only the names of the classes are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from collateral.contract.data import FILE, Columns
+from collateral.contract.messages import looked_for, printable, unknown_name
+from collateral.data._readers.examples import Examples
+from collateral.data._readers.test_set import SplitOptions, draw_test_set
+from collateral.data.forget import where
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SUFFIX = ".parquet"
+TRAIN = ("train",)
+TESTS = ("test", "validation", "valid", "val", "dev")  # the first of them that exists
+LABELS = ("label", "labels", "fine_label", "class", "target", "y")  # if the metadata names none
+METADATA = b"huggingface"  # key in the schema
+BATCH_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class ParquetFiles:
+    """The files of the train and the test set, and the options that say how to read them."""
+
+    folder: Path
+    train: tuple[Path, ...]
+    test: tuple[Path, ...]  # none: the test set is drawn from the train files
+    unused: tuple[Path, ...]
+    split: SplitOptions
+    wanted_image: str | None
+    wanted_label: str | None
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the first file."""
+        return _read_schema(self.train[0])
+
+    @cached_property
+    def image(self) -> str:
+        """The column of images: the one in the config, or the only one of bytes."""
+        found = [field.name for field in self.schema if _holds_bytes(field.type)]
+        if self.wanted_image is not None:
+            if self.wanted_image not in found:
+                problem = unknown_name("column of images", self.wanted_image, found)
+                raise ValueError(f"data.image: {problem}")
+            return self.wanted_image
+        if len(found) != 1:
+            listed = ", ".join(map(printable, found)) or "none"
+            raise ValueError(
+                f"data.image: {len(found)} columns of images: {listed}; name the one that is meant"
+            )
+        return found[0]
+
+    @cached_property
+    def label(self) -> str:
+        """The column of labels: the one in the config, in the metadata, or with a usual name."""
+        names = self.schema.names
+        if self.wanted_label is not None:
+            if self.wanted_label not in names:
+                raise ValueError(f"data.label: {unknown_name('column', self.wanted_label, names)}")
+            return self.wanted_label
+        with_classes = [name for name in names if _read_class_names(self.schema, name)]
+        usual = [name for name in LABELS if name in names]
+        if len(with_classes) == 1 or (not with_classes and usual):
+            return (with_classes or usual)[0]
+        found = (
+            ", ".join(map(printable, with_classes)) if with_classes else "none that looks like one"
+        )
+        raise ValueError(
+            f"data.label: which column has the labels? {found}; name the one that is meant"
+        )
+
+    @cached_property
+    def examples(self) -> Examples:
+        """All rows of the train files, then of the test files."""
+        train, test = (_read_column(files, self.label) for files in (self.train, self.test))
+        names = _read_class_names(self.schema, self.label)
+        labels, names = _number_labels([*train, *test], self.label, names)
+        is_test = [row >= len(train) for row in range(len(labels))]
+        if not self.test:
+            is_test = self._draw_test_set(labels, names)
+
+        def read_columns(rows: Sequence[int]) -> Columns:
+            if self.test and rows and rows[0] >= len(train):
+                return self._read_columns(self.test, [row - len(train) for row in rows])
+            return self._read_columns(self.train, rows)
+
+        titles = [f"row {row}" for row in range(len(labels))]
+        return Examples(names, labels, is_test, titles, read_columns)
+
+    def read_image_batches(self) -> Iterator[list[bytes]]:
+        """Yield the encoded images, some rows at a time."""
+        for batch in _read_batches((*self.train, *self.test), self.image):
+            values = batch.to_pylist()
+            encoded = (one.get("bytes") if isinstance(one, dict) else one for one in values)
+            yield [one or b"" for one in encoded]
+
+    def _draw_test_set(self, labels: list[int], names: tuple[str, ...]) -> list[bool]:
+        """Draw the test set from the train files; read further columns only if they are used."""
+        rows = range(len(labels))
+        reads_columns = self.split.test_by is not None or self.split.train_where
+        columns = self._read_columns(self.train, rows) if reads_columns else {}
+        stay = where.find_staying(self.split.train_where, columns)
+        chosen = draw_test_set(labels, names, rows, columns, self.split, stay)
+        return [row in chosen for row in rows]
+
+    def _read_columns(self, files: Sequence[Path], rows: Sequence[int]) -> Columns:
+        """Return the further columns of some rows; the test files may lack some of them.
+
+        A column with empty values is text, and an empty value is the empty text.
+        """
+        names = _list_further_columns(self.schema, self.image, self.label)
+        if files != self.train:
+            for file in files:
+                own = _list_further_columns(_read_schema(file), self.image, self.label)
+                names = [name for name in names if name in own]
+        found = {name: _read_column(files, name) for name in names}
+        for name, values in found.items():
+            if None in values:
+                found[name] = ["" if value is None else str(value) for value in values]
+        if FILE not in names and (paths := _read_image_paths(files, self.image, rows)):
+            return {name: [found[name][row] for row in rows] for name in names} | {FILE: paths}
+        return {name: [found[name][row] for row in rows] for name in names}
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Return the parquet files below a folder, sorted, without hidden ones; or the one file."""
+    folder = folder.expanduser()
+    if folder.is_file():
+        return [folder]
+    found = [path for path in folder.rglob(f"*{SUFFIX}") if path.is_file()]
+    return sorted(path for path in found if not _is_hidden(path, folder))
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def find_files(split: SplitOptions, image: str | None, label: str | None) -> ParquetFiles:
+    """Sort the files into train and test set; an error is one line."""
+    split.check_test_share("test_by", "train_where")
+    folder, test_share = split.path.expanduser(), split.test_share
+    files = list_files(folder)
+    if not files:
+        what = f"no {SUFFIX} file in" if folder.is_dir() else "there is no folder"
+        place = "" if folder.is_dir() else looked_for(folder)
+        raise ValueError(f"data.path: {what} {str(folder)!r}{place}")
+    train = tuple(file for file in files if _find_part(file, folder, TRAIN))
+    by_name = {name: [f for f in files if _find_part(f, folder, TESTS) == name] for name in TESTS}
+    test = tuple(next(filter(None, by_name.values()), []))
+    unused = tuple(file for file in files if file not in (*train, *test)) if train else ()
+    if test_share is None and not (train and test):
+        raise ValueError(
+            f"data.path: {str(folder)!r}: no files called train-... and test-... (or "
+            "validation-...) in it; give `test_share`, such as 0.2"
+        )
+    if test_share is not None and train and test:
+        raise ValueError(f"data.test_share: {test_share}: there is a test set; leave it out")
+    if test_share is not None:
+        train, test = train or tuple(files), ()
+    return ParquetFiles(folder, train, test, unused, split, image, label)
+
+
+def _find_part(path: Path, folder: Path, parts: Sequence[str]) -> str | None:
+    """Return the one of `parts` that a folder is called, or that starts the name of the file."""
+    *folders, name = path.relative_to(folder).parts if path != folder else (path.name,)
+    own = name.removesuffix(SUFFIX).lower().replace("_", "-").split("-")[0].split(".")[0]
+    return next((part for part in parts if part in (own, *map(str.lower, folders))), None)
+
+
+def _read_schema(path: Path) -> pa.Schema:
+    pq = _import_parquet()
+    try:
+        return pq.read_schema(path)
+    # The type of the error depends on where the file is damaged.
+    except Exception as error:
+        raise _unreadable(path, error) from None
+
+
+def _import_parquet() -> Any:
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ValueError(
+            "data.name: parquet needs pyarrow; install it: pip install 'collateral[parquet]'"
+        ) from None
+    return pq
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    problem = " ".join(f"{type(error).__name__}: {error}".split())
+    return ValueError(f"data.path: cannot read {str(path)!r}: {problem}")
+
+
+def _read_class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
+    """Return the names of the classes in a column of labels, from the metadata of the schema."""
+    try:
+        metadata = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
+        names = metadata["info"]["features"][column]["names"]
+        # Older metadata has a mapping from the label as text.
+        names = [names[str(i)] for i in range(len(names))] if isinstance(names, dict) else names
+    except (KeyError, TypeError, ValueError):
+        return None
+    is_text = isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+    return tuple(names) if is_text else None
+
+
+def _number_labels(
+    values: list[Any], column: str, names: tuple[str, ...] | None
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return labels as whole numbers from 0, and the names of the classes."""
+    at = f"data.label: column {column!r}"
+    if missing := [row for row, value in enumerate(values) if value is None or value == -1]:
+        raise ValueError(f"{at}: row {missing[0]} has no label")
+    if all(isinstance(value, str) for value in values):
+        names = tuple(sorted({*values}))
+        index = {name: label for label, name in enumerate(names)}
+        values = [index[value] for value in values]
+    elif not all(type(value) is int for value in values):
+        raise ValueError(f"{at}: {type(values[0]).__name__}; expected whole numbers or text")
+    names = names or tuple(f"class_{index}" for index in range(max(values, default=0) + 1))
+    if wrong := [value for value in values if not 0 <= value < len(names)]:
+        known = f", as there are {len(names)} classes" if wrong[0] >= 0 else ""
+        raise ValueError(f"{at}: found label {wrong[0]}; expected 0, 1, ...{known}")
+    return values, names
+
+
+def _holds_bytes(kind: Any) -> bool:
+    """Tell whether a column has bytes, or a struct with a field `bytes`."""
+    from pyarrow import types
+
+    if types.is_struct(kind):
+        return any(field.name == "bytes" and _holds_bytes(field.type) for field in kind)
+    return bool(types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def _list_further_columns(schema: pa.Schema, image: str, label: str) -> list[str]:
+    """Return the columns of whole numbers, truth values, or text."""
+    from pyarrow import types
+
+    kinds = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
+    others = {field.name: field.type for field in schema if field.name not in (image, label)}
+    # A category of pandas counts as the type of its values.
+    own = {n: kind.value_type if types.is_dictionary(kind) else kind for n, kind in others.items()}
+    return [name for name, kind in own.items() if any(is_kind(kind) for is_kind in kinds)]
+
+
+def _read_column(files: Sequence[Path], column: str) -> list[Any]:
+    """Return one column of all rows."""
+    return [value for batch in _read_batches(files, column) for value in batch.to_pylist()]
+
+
+def _read_image_paths(files: Sequence[Path], column: str, rows: Sequence[int]) -> list[str]:
+    """Return the original paths of the images; none unless every image has a different one."""
+    kind = _read_schema(files[0]).field(column).type
+    if not hasattr(kind, "names") or "path" not in kind.names:
+        return []
+    batches = _read_batches(files, column, ".path")
+    found = [(value or {}).get("path") or "" for batch in batches for value in batch.to_pylist()]
+    paths = [found[row] for row in rows]
+    return paths if all(paths) and len({*paths}) == len(paths) else []
+
+
+def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterator[Any]:
+    """Yield a column, or a field of it, some rows at a time; every file must have it."""
+    pq = _import_parquet()
+    for path in files:
+        if column not in _read_schema(path).names:
+            raise ValueError(
+                f"data.path: {str(path)!r} has no column {printable(column)!r}; add it"
+            )
+        try:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=[column + inner]):
+                    yield batch[column]
+        except Exception as error:
+            raise _unreadable(path, error) from None

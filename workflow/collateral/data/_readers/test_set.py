@@ -1,0 +1,222 @@
+"""The test set of a data set that has none: the files in a list, or a share of every class."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from collateral.contract.data import Columns, DataOptions
+from collateral.contract.messages import printable, unknown_name
+from collateral.contract.seeds import derive_seed
+from collateral.data._readers.file_list import find_listed, list_spellings, read_file_list
+from collateral.data._readers.walking import ListedFile
+from collateral.data.forget import where
+
+Parts = tuple[list[ListedFile], list[ListedFile]]  # the train and the test set
+
+
+@dataclass(frozen=True)
+class SplitOptions:
+    """The options of a folder or of parquet files that decide which images are the test set."""
+
+    path: Path
+    table: Path | None = None
+    test_path: Path | None = None
+    test_share: float | None = None
+    test_seed: int = 0
+    test_by: str | None = None
+    train_list: Path | None = None
+    train_where: tuple[tuple[str, tuple[bool | int | str, ...]], ...] = ()  # by column
+
+    @classmethod
+    def select(cls, options: DataOptions) -> SplitOptions:
+        """Select the options of the split from all options of a data set."""
+        names = [field.name for field in fields(cls) if hasattr(options, field.name)]
+        given = {name: getattr(options, name) for name in names}
+        return cls(**{**given, "train_where": tuple((given["train_where"] or {}).items())})
+
+    def check_test_share(self, *keys: str) -> None:
+        """Refuse options that only `test_share` uses if it is not given."""
+        for key in keys:
+            if getattr(self, key) and self.test_share is None:
+                raise ValueError(f"data.{key}: goes with `test_share`, which is not given")
+
+
+def count_test_examples(total: int, share: float) -> int:
+    """Return the number of test examples of a class: at least one, and not all of them."""
+    return min(max(1, round(share * total)), total - 1)
+
+
+def draw_examples(
+    labels: Sequence[int],
+    keys: Sequence[str] | Sequence[int],
+    share: float,
+    seed: int,
+    stay: Container[int] = (),
+) -> set[int]:
+    """Return a share of the rows of every class, chosen by a hash of their keys.
+
+    The rows in `stay` remain in the train set.
+    """
+    chosen = set[int]()
+    for own in _rows_by_label(labels).values():
+        movable = [row for row in own if row not in stay]
+        movable.sort(key=lambda row: derive_seed("test", seed, keys[row]))
+        chosen |= {*movable[: count_test_examples(len(own), share)]}
+    return chosen
+
+
+def draw_test_set(
+    labels: Sequence[int],
+    class_names: Sequence[str],
+    keys: Sequence[str] | Sequence[int],
+    columns: Columns,
+    source: SplitOptions,
+    stay: Container[int],
+) -> set[int]:
+    """Return the rows of the test set: single examples, or all examples of a value of `test_by`."""
+    assert source.test_share is not None
+    if source.test_by is None:
+        return draw_examples(labels, keys, source.test_share, source.test_seed, stay)
+    if source.test_by not in columns:
+        raise ValueError(f"data.test_by: {unknown_name('column', source.test_by, columns)}")
+    groups = [str(value) for value in columns[source.test_by]]
+    draw = GroupDraw(labels, groups, source.test_share)
+    return draw.draw(class_names, source.test_by, source.test_seed, stay)
+
+
+class GroupDraw:
+    """Draw whole groups of examples, so that no group is in both the train and the test set."""
+
+    def __init__(self, labels: Sequence[int], groups: Sequence[str], share: float) -> None:
+        """Count the examples of every group and class."""
+        self.totals = Counter(labels)
+        self.wanted = {label: count_test_examples(n, share) for label, n in self.totals.items()}
+        self.tested = Counter[int]()
+        self.places: dict[str, list[int]] = {}
+        self.counts: dict[str, Counter[int]] = {}
+        for place, (label, group) in enumerate(zip(labels, groups, strict=True)):
+            self.places.setdefault(group, []).append(place)
+            self.counts.setdefault(group, Counter())[label] += 1
+
+    def draw(self, names: Sequence[str], by: str, seed: int, stay: Container[int]) -> set[int]:
+        """Return about a share of the rows of every class; a hash of its name orders the groups.
+
+        A group is drawn if the numbers of test examples are then nearer to the share. A class
+        without a test example afterwards gets the smallest group that has one. A group with an
+        example in `stay` is not drawn.
+        """
+        order = sorted(self.places, key=lambda group: derive_seed("test", seed, group))
+        movable = [group for group in order if not any(p in stay for p in self.places[group])]
+        chosen = set[int]()
+        for group in movable:
+            if self._is_nearer(group) and self._leaves_some(group):
+                chosen |= self._take(group)
+        movable.sort(key=lambda group: len(self.places[group]))
+        for label in sorted(self.totals):
+            if not self.tested[label]:
+                having = (group for group in movable if self.counts[group][label])
+                smallest = next(filter(self._leaves_some, having), None)
+                if smallest is None:
+                    raise ValueError(_no_test_example(names[label], by))
+                chosen |= self._take(smallest)
+        return chosen
+
+    def _is_nearer(self, group: str) -> bool:
+        """Tell whether the test set with this group is nearer to the share of every class."""
+        missing = {label: self.wanted[label] - self.tested[label] for label in self.counts[group]}
+        after = sum(abs(n - self.counts[group][label]) for label, n in missing.items())
+        return after < sum(map(abs, missing.values()))
+
+    def _leaves_some(self, group: str) -> bool:
+        """Tell whether every class has an example to train on without this group."""
+        own = self.counts[group]
+        return all(self.tested[label] + own[label] < self.totals[label] for label in own)
+
+    def _take(self, group: str) -> set[int]:
+        """Count a group as part of the test set, and return its rows."""
+        self.tested += self.counts[group]
+        return {*self.places[group]}
+
+
+def _no_test_example(name: str, by: str) -> str:
+    return (
+        f"data.test_by: no test example of class {printable(name)!r}: every value of "
+        f"{printable(by)} with one stays in the train set, or has all examples of a class; give a "
+        "test set of your own"
+    )
+
+
+def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
+    rows: dict[int, list[int]] = {}
+    for row, label in enumerate(labels):
+        rows.setdefault(label, []).append(row)
+    return rows
+
+
+def split_by_list(
+    files: Sequence[ListedFile], _columns: Sequence[str], source: SplitOptions
+) -> Parts:
+    """Split files into those that `test_path` does not list (train) and those that it lists."""
+    assert source.test_path is not None
+    path = source.test_path.expanduser()
+    try:
+        listed = {*find_listed(path, [file.path for file in files], what="images")}
+    except ValueError as error:
+        raise ValueError(f"data.test_path: {str(error).removeprefix('path: ')}") from None
+    return _parts(files, listed)
+
+
+def split_by_share(
+    files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
+) -> Parts:
+    """Split files into a train set and a test set that has a share of every class."""
+    values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
+    stay = _listed_rows(files, source) | where.find_staying(source.train_where, values)
+    names = [*dict.fromkeys(file.class_name for file in files)]
+    index = {name: label for label, name in enumerate(names)}
+    labels = [index[file.class_name] for file in files]
+    _check_enough(labels, names, source, stay)
+    paths = [file.path for file in files]
+    return _parts(files, draw_test_set(labels, names, paths, values, source, stay))
+
+
+def _parts(files: Sequence[ListedFile], tested: set[int]) -> Parts:
+    train = [file for place, file in enumerate(files) if place not in tested]
+    return train, [file for place, file in enumerate(files) if place in tested]
+
+
+def _check_enough(
+    labels: Sequence[int], names: Sequence[str], source: SplitOptions, stay: set[int]
+) -> None:
+    """Refuse a class with one image, and a class of which too many images stay in the train set."""
+    assert source.test_share is not None
+    for label, own in _rows_by_label(labels).items():
+        name, count = printable(names[label]), count_test_examples(len(own), source.test_share)
+        if len(own) < 2:
+            raise ValueError(
+                f"data.test_share: class {name!r} has one image; expected at least two"
+            )
+        if source.test_by is None and (left := len({*own} - stay)) < count:
+            key = "train_list" if source.train_list else "train_where"
+            raise ValueError(
+                f"data.{key}: leaves {left} images of class {name!r} to test on, where "
+                f"`test_share` asks for {count}; move some that stay to a test/ folder, and all "
+                "others to train/"
+            )
+
+
+def _listed_rows(files: Sequence[ListedFile], source: SplitOptions) -> set[int]:
+    """Return the rows of the files in `train_list`, whatever spelling of their paths it has."""
+    if source.train_list is None:
+        return set()
+    try:
+        listed = read_file_list(source.train_list.expanduser())
+    except ValueError as error:
+        raise ValueError(f"data.train_list: {str(error).removeprefix('path: ')}") from None
+    names = {name for line in listed.values() for name in list_spellings(line)}
+    paths = [unicodedata.normalize("NFC", file.path) for file in files]
+    return {row for row, path in enumerate(paths) if path in names}

@@ -1,0 +1,84 @@
+"""Take a subset of a data set: some of its classes, and the first examples of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collateral.contract.data import DataOptions, class_indices
+from collateral.results.dataset import Dataset, Labels
+
+
+def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
+    """Return the subset of `dataset` that `options` select; labels follow the order of the list."""
+    names = dataset.labels.class_names
+    kept = _class_indices(options, names)
+    kept_names = tuple(names[index] for index in kept)
+    train_labels = _renumber(dataset.labels.train, kept, len(names))
+    test_labels = _renumber(dataset.labels.test, kept, len(names))
+    train = _first_examples("per_class", "train", train_labels, kept_names, options.per_class)
+    test = _first_examples(
+        "test_per_class", "test", test_labels, kept_names, options.test_per_class
+    )
+    return replace(
+        dataset,
+        train_images=dataset.train_images[train],
+        test_images=dataset.test_images[test],
+        labels=Labels(
+            train_labels[train],
+            test_labels[test],
+            kept_names,
+            {name: column[train] for name, column in dataset.labels.columns.items()},
+            {name: column[test] for name, column in dataset.labels.test_columns.items()},
+        ),
+        **_normalisation(dataset, options),
+    )
+
+
+def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
+    """Return mean and std of the config, which replace those of the data set."""
+    if options.mean is None:
+        return {}
+    channels = dataset.train_images.shape[3]
+    if len(options.mean) != channels:
+        raise ValueError(f"data.mean: {len(options.mean)} numbers for {channels} channels")
+    return {"mean": options.mean, "std": options.std}
+
+
+def _class_indices(options: DataOptions, names: tuple[str, ...]) -> list[int]:
+    """Return the old labels of the selected classes, in the order of their new labels."""
+    if options.classes is None:
+        return list(range(len(names)))
+    try:
+        return class_indices(options.classes, names)
+    except ValueError as error:
+        raise ValueError(f"data.classes: {error}") from None
+
+
+def _renumber(labels: NDArray[np.int64], kept: list[int], num_classes: int) -> NDArray[np.int64]:
+    """Return the new label of every example; -1 if its class is not selected."""
+    new = np.full(num_classes, -1, dtype=np.int64)
+    new[kept] = np.arange(len(kept))
+    return new[labels]
+
+
+def _first_examples(
+    option: str, part: str, labels: NDArray[np.int64], names: tuple[str, ...], limit: int | None
+) -> NDArray[np.int64]:
+    """Return the sorted indices of the first `limit` examples of every selected class."""
+    keep = labels >= 0
+    if not keep.any():
+        raise ValueError(f"data.classes: {list(names)} have no {part} example")
+    if limit is None:
+        return np.flatnonzero(keep)
+    for index, name in enumerate(names):
+        members = np.flatnonzero(labels == index)
+        if len(members) < limit:
+            raise ValueError(
+                f"data.{option}: {limit}, but class '{name}' has {len(members)} {part} examples"
+            )
+        keep[members[limit:]] = False
+    return np.flatnonzero(keep)

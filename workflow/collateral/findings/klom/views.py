@@ -1,0 +1,51 @@
+"""KLOM of every run: on the forget set, near it and far from it."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from collateral.contract.tables import Table
+from collateral.findings._shared.captions import describe_metrics, join_sentences
+from collateral.findings.columns import Column, build_grid, build_records, rows_with_next_seed
+from collateral.findings.metric_index import find_metric
+from collateral.findings.near import PART_HEADINGS, PARTS
+from collateral.results.table import CellTable
+
+FLOOR = "Retrain vs. Retrain, subtracted"
+CAPTION = "Laws of margins over seeds, against Retrain's: {title}. {seeds}"
+SEEDS = "Over n = {n} seeds, of which {half} for each law."
+ONE_SEED = "One seed has no law, so there is nothing to compare."
+CONVENTIONS = (
+    "Both laws are Gaussian, their variances drawn towards the set's mean; what is near zero "
+    "cannot be told from Retrain by these seeds."
+)
+COLUMNS = {
+    (name, at): Column("klom", name, at, PART_HEADINGS.get((name, at), ""), "", "klom_retrain")
+    for name, parts in PARTS.items()
+    for at in parts
+}
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table, if there are numbers."""
+    groups, n = rows_with_next_seed(cell, FLOOR), len(cell.seeds)
+    if not any(groups) or "klom_retrain" not in cell.metrics(cell.reference):
+        return
+    seeds = SEEDS.format(n=n, half=n // 2) if n > 1 else ONE_SEED
+    columns = [COLUMNS[part] for part in PART_HEADINGS]
+    yield Table(
+        "margins",
+        "Laws of margins",
+        [build_grid(find_metric("klom").heading, columns, groups)],
+        CAPTION.format(title=cell.title, seeds=seeds),
+        join_sentences(describe_metrics(["klom"]), CONVENTIONS),
+        [
+            {
+                "run": row.run,
+                "label": row.label,
+                **{key: record[key] for key in ("metric", "set", "at")},
+                "value": record["mean"],
+            }
+            for row in chain(*groups)
+            for record in build_records([row], [*COLUMNS.values()])
+        ],
+    )

@@ -1,0 +1,21 @@
+"""Both products of the tug of war, for every run."""
+
+from collections.abc import Iterator
+
+from collateral.contract.tables import Table
+from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
+from collateral.findings.columns import NEXT_SEED_NOTE, Column, build_table, rows_with_next_seed
+from collateral.findings.tug_of_war import METRICS
+from collateral.results.table import CellTable
+
+CAPTION = "Tug of war: {title}. {spread}"
+COLUMNS = [Column(name) for name in METRICS]
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield a table with one column per product, if there are numbers."""
+    groups = rows_with_next_seed(cell)
+    if any(groups) and "tow" in cell.metrics(cell.reference):
+        caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
+        conventions = join_sentences(describe_metrics(METRICS), NEXT_SEED_NOTE)
+        yield build_table("tow", "Tug of war", COLUMNS, groups, caption, conventions)

@@ -1,0 +1,159 @@
+"""Metadata of models without building them: number of weights, features, work; no torch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+
+from collateral.contract.messages import quoted
+from collateral.contract.plugins import MODEL
+from collateral.models import NAMES
+from collateral.models._timm_metadata import PREFIX, find_timm_metadata
+
+Shape = tuple[int, int, int]  # H, W, C
+BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # stored numbers per channel
+UNKNOWN = "resnet56"  # a large model, whose metadata are used for models of plug-ins
+WORK = "MULTIPLY_ADDS"  # constant in the file of a plug-in: multiply-adds per image
+VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution, or a linear layer, which has one output pixel."""
+
+    weights: int  # per output channel
+    channels: int  # output channels
+    kept: int  # other numbers per channel: a bias, or the state of a norm
+    places: int = 1  # output pixels
+
+
+@dataclass(frozen=True)
+class ModelMetadata:
+    """Metadata of a model without its head; `numbers` counts weights and buffers."""
+
+    numbers: int
+    features: int
+    multiply_adds: int
+
+    def bytes(self, num_classes: int) -> int:
+        """Return the size of all weights as float32, with the head."""
+        return 4 * (self.numbers + (self.features + 1) * num_classes)
+
+
+@cache
+def find_metadata(model: str, shape: Shape) -> ModelMetadata:
+    """Return the metadata of a model of the config for images of a shape."""
+    if model.startswith(PREFIX):
+        return _timm(model, shape)
+    if model not in NAMES:
+        return _plugged(model, shape)
+    family = model.rstrip("0123456789")
+    if family == "resnet":
+        return _sum(_resnet(int(model.removeprefix(family)), shape))
+    if family == "vit_tiny":
+        return _vit(shape)
+    return _sum(FAMILIES[family](shape))
+
+
+def declared_work(model: str) -> int | None:
+    """Return the multiply-adds that the file of a plug-in declares, without importing the file."""
+    files = [Path(folder) / f"{model}.py" for folder in MODEL.paths[1:]]
+    file = next((file for file in files if file.exists()), None)
+    if file is None:
+        return None
+    for node in ast.parse(file.read_bytes()).body:
+        if isinstance(node, ast.Assign) and WORK in map(ast.unparse, node.targets):
+            return _whole(node.value, file)
+    return None
+
+
+def _whole(node: ast.expr, file: Path) -> int:
+    value = node.value if isinstance(node, ast.Constant) else None
+    if type(value) is not int or value < 1:
+        found = quoted(ast.unparse(node))
+        raise ValueError(f"'{file}': {WORK}: {found}: should be one whole number, at least 1")
+    return value
+
+
+def _plugged(model: str, shape: Shape) -> ModelMetadata:
+    facts = find_metadata(UNKNOWN, shape)
+    try:
+        work = declared_work(model)
+    except (SyntaxError, ValueError):
+        return facts  # the check of plug-ins reports the error
+    return replace(facts, multiply_adds=work or facts.multiply_adds)
+
+
+def _sum(layers: Iterator[Layer]) -> ModelMetadata:
+    found = list(layers)
+    numbers = sum((layer.weights + layer.kept) * layer.channels for layer in found)
+    multiply_adds = sum(layer.weights * layer.channels * layer.places for layer in found)
+    return ModelMetadata(numbers, found[-1].channels, multiply_adds)
+
+
+def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
+    """Yield the convolutions of a ResNet-(6n+2)."""
+    height, width, channels = shape
+    yield Layer(9 * channels, 16, BATCH_NORM, height * width)
+    for before, channels in pairwise((16, 16, 32, 64)):
+        is_halved = channels != before
+        if is_halved:
+            height, width = -(-height // 2), -(-width // 2)
+            yield Layer(before, channels, BATCH_NORM, height * width)  # shortcut
+        yield Layer(9 * before, channels, BATCH_NORM, height * width)
+        for _ in range((depth - 2) // 3 - 1):
+            yield Layer(9 * channels, channels, BATCH_NORM, height * width)
+
+
+def _vit(shape: Shape) -> ModelMetadata:
+    height, width, channels = shape
+    tokens = (height // VIT_PATCH) * (width // VIT_PATCH) + 1  # patches and the class token
+
+    def layers() -> Iterator[Layer]:
+        yield Layer(VIT_PATCH**2 * channels, VIT_WIDTH, BIAS, tokens - 1)
+        for _ in range(VIT_BLOCKS):
+            for inputs, outputs in ((1, 3), (1, 1), (1, 4), (4, 1)):
+                yield Layer(inputs * VIT_WIDTH, outputs * VIT_WIDTH, BIAS, tokens)
+            yield Layer(0, 2 * VIT_WIDTH, LAYER_NORM)
+        yield Layer(0, VIT_WIDTH, LAYER_NORM)
+
+    plain = _sum(layers())
+    embeddings = (tokens + 1) * VIT_WIDTH  # of positions, and the class token
+    attention = 2 * VIT_BLOCKS * tokens**2 * VIT_WIDTH
+    return ModelMetadata(plain.numbers + embeddings, VIT_WIDTH, plain.multiply_adds + attention)
+
+
+def _timm(model: str, shape: Shape) -> ModelMetadata:
+    """Scale the work at the model's default image size by the number of pixels."""
+    own = find_timm_metadata(model)
+    multiply_adds = own.multiply_adds * shape[0] * shape[1] // own.pixels
+    return ModelMetadata(own.numbers, own.features, max(1, multiply_adds))
+
+
+def _small_cnn(shape: Shape) -> Iterator[Layer]:
+    height, width, channels = shape
+    for channels_in, out, step in ((channels, 32, 1), (32, 64, 2), (64, 128, 4)):
+        yield Layer(9 * channels_in, out, BATCH_NORM, (height // step) * (width // step))
+
+
+def _mnist_cnn(shape: Shape) -> Iterator[Layer]:
+    height, width, channels = shape
+    yield Layer(9 * channels, 16, BIAS, height * width)
+    yield Layer(9 * 16, 32, BIAS, (height // 2) * (width // 2))
+    yield Layer(32 * (height // 4) * (width // 4), 64, BIAS)
+
+
+def _mlp(shape: Shape) -> Iterator[Layer]:
+    yield Layer(prod(shape), 256, BIAS)
+
+
+FAMILIES: dict[str, Callable[[Shape], Iterator[Layer]]] = {
+    "mlp": _mlp,
+    "mnist_cnn": _mnist_cnn,
+    "small_cnn": _small_cnn,
+}

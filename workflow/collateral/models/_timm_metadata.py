@@ -1,0 +1,65 @@
+"""Metadata of the models of timm, from a file, because importing timm takes seconds; no torch.
+
+`pytest tests/contract/test_timm.py --fix` rewrites the file.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from collateral.contract.messages import nearest_names, quoted
+
+PREFIX = "timm/"
+FILE = Path(__file__).with_name("_timm.csv")
+COLUMNS = ("name", "numbers", "features", "multiply_adds", "pixels", "is_sized")
+
+
+@dataclass(frozen=True)
+class TimmMetadata:
+    """Metadata of a model without its head, on images of its default size."""
+
+    numbers: int  # weights and buffers
+    features: int
+    multiply_adds: int  # per image
+    pixels: int  # per image
+    is_sized: bool  # whether the size of images is an argument of the model
+
+
+@cache
+def known() -> dict[str, TimmMetadata | None]:
+    """Return the metadata of all models by name; None for models without one linear head."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return {row["name"]: _facts(row) for row in csv.DictReader(file)}
+
+
+def names() -> list[str]:
+    """Return the names that a config can use."""
+    return [PREFIX + name for name, facts in known().items() if facts]
+
+
+def find_timm_metadata(model: str) -> TimmMetadata:
+    """Return the metadata of a model by its name in a config."""
+    facts = known().get(model.removeprefix(PREFIX))
+    if facts is None:
+        raise ValueError(no_such(model))
+    return facts
+
+
+def no_such(model: str) -> str:
+    """Return the error for an unknown model, with the nearest names."""
+    if model.removeprefix(PREFIX) in known():
+        return f"{quoted(model)}: its head is not one linear layer; choose another"
+    near = nearest_names(model, names())
+    return f"no model {quoted(model)} among the {len(names())} of timm" + (
+        f"; nearest: {', '.join(near)}" if near else ""
+    )
+
+
+def _facts(row: dict[str, str]) -> TimmMetadata | None:
+    if not row["numbers"]:
+        return None
+    numbers, features, multiply_adds, pixels, is_sized = (int(row[name]) for name in COLUMNS[1:])
+    return TimmMetadata(numbers, features, multiply_adds, pixels, bool(is_sized))

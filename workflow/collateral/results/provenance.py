@@ -1,0 +1,193 @@
+"""Hashes that connect every result file with its job and with the inputs of the job.
+
+A JSON file contains its own hash and its path below the benchmark's folder. Every other file is
+listed with its hash in the record beside it (record.json), which also lists the hashes of the
+job's inputs. Every reader checks a file before using it, with `checked` or `read_sealed`. The index
+page has no record; it ends with a comment that contains its own hash and those of its inputs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from collateral.results import layout
+from collateral.results.files import MISSING, InvalidResultError, read_json, write_json
+
+# Keys of a JSON file.
+SEAL = "sha256"  # hash of all other keys
+PLACE = "place"  # path of the file below the benchmark's folder
+FILES = "files"  # files of the same job: name -> hash
+INPUTS = "inputs"  # inputs of the job: path below the benchmark's folder -> hash
+OTHER_CONTENT = "its content is not the one that {} names"
+OTHER_INPUT = "its job used another version of {}"
+NO_RECORD = "no {} lists it"
+NO_SEAL = "has no hash of itself"
+OTHER_SEAL = "does not fit its own hash"
+COMMENT = ("<!-- ", " -->\n")  # around the hashes at the end of the index page
+
+
+def write_signed(
+    path: Path, content: Mapping[str, Any], root: Path, *, sort_keys: bool = True
+) -> None:
+    """Write a JSON file with its path below `root` and its own hash."""
+    # The hash is of the content as it is read again, where all keys are text.
+    content = json.loads(json.dumps({**content, PLACE: _relative(path, root)}))
+    write_json(path, {**content, SEAL: _seal(content)}, sort_keys=sort_keys)
+
+
+def read_signed(path: Path, root: Path | None = None) -> dict[str, Any]:
+    """Read a file of `write_sealed`; raise if it was changed or moved.
+
+    Without `root`, the path of the file only has to end with the path that the file contains.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or not {SEAL, PLACE} <= content.keys():
+        raise InvalidResultError(path, NO_SEAL)
+    if content.pop(SEAL) != _seal(content):
+        raise InvalidResultError(path, OTHER_SEAL)
+    place = content.pop(PLACE)
+    if not (_ends_with(path, place) if root is None else _relative(path, root) == place):
+        raise InvalidResultError(path, f"its place is {Path(root or '', place)}")
+    return content
+
+
+def _ends_with(path: Path, place: str) -> bool:
+    return path.resolve().as_posix().endswith(f"/{place}")
+
+
+def write_record(
+    path: Path, about: Mapping[str, Any], *, root: Path, files: Iterable[Path]
+) -> None:
+    """Write the record of a job: its description, its inputs, and the hashes of its files."""
+    write_signed(path, {INPUTS: {}, **about, FILES: hash_files(files, path.parent)}, root)
+
+
+def write_cost(folder: Path, cost: Mapping[str, Any], *, root: Path) -> None:
+    """Write the cost of a job, with the hash of its record: it is not valid beside another one."""
+    inputs = hash_files([folder / layout.RECORD], root)
+    write_signed(folder / layout.COST, {**cost, INPUTS: inputs}, root)
+
+
+def read_cost(folder: Path, root: Path) -> dict[str, Any]:
+    """Read the cost of a job."""
+    path = folder / layout.COST
+    content = read_signed(path, root)
+    check_inputs(path, content, root)
+    return content
+
+
+def sign_folder(folder: Path, inputs: Iterable[Path] = ()) -> None:
+    """Write the record of a folder whose files are all made by one job."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [path for path in files if path != folder / layout.RECORD]
+    about = {INPUTS: hash_files(inputs, folder.parent)}
+    write_record(folder / layout.RECORD, about, root=folder.parent, files=files)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise if a file of a folder was changed since `seal_folder`."""
+    record = folder / layout.RECORD
+    content = read_signed(record, folder.parent)
+    check_inputs(record, content, folder.parent)
+    for name, digest in content[FILES].items():
+        _check_content(folder / name, digest, record)
+
+
+def hash_files(paths: Iterable[Path], root: Path) -> dict[str, str]:
+    """Return the hashes of files by their paths below `root`."""
+    return {_relative(path, root): file_hash(path) for path in paths}
+
+
+def verify(path: Path, root: Path, record: Path | None = None) -> Path:
+    """Return `path` if its content and its inputs agree with its record; raise otherwise."""
+    record = record or layout.record_path(path)
+    content = read_signed(record, root) if record.exists() else {}
+    name = _relative(path, record.parent)
+    if path.exists() and name not in content.get(FILES, {}):
+        raise InvalidResultError(path, NO_RECORD.format(record.name))
+    _check_content(path, content.get(FILES, {}).get(name), record)
+    check_inputs(record, content, root)
+    return path
+
+
+def _check_content(path: Path, digest: str | None, record: Path) -> None:
+    if not path.exists():
+        raise InvalidResultError(path, MISSING)
+    if file_hash(path) != digest:
+        raise InvalidResultError(path, OTHER_CONTENT.format(record.name))
+
+
+def check_inputs(path: Path, content: Mapping[str, Any], root: Path) -> None:
+    """Raise if the inputs that a record lists have other hashes than the present files."""
+    for name, digest in content.get(INPUTS, {}).items():
+        now = recorded_hash(root / name, root)
+        if now is not None and now != digest:
+            raise InvalidResultError(path, OTHER_INPUT.format(root / name))
+
+
+def recorded_hash(path: Path, root: Path) -> str | None:
+    """Return the hash that a file should have by its record; None without a record."""
+    is_sealed = path.name in layout.SIGNED
+    record = path if is_sealed else layout.record_path(path)
+    # A broken input is reported itself, not the files that were made from it.
+    content = read_signed(record, root) if record.exists() else {}
+    if is_sealed:
+        return file_hash(path) if content else None
+    digest: str | None = content.get(FILES, {}).get(path.name)
+    return digest
+
+
+def sign_page(text: str, inputs: Iterable[Path], root: Path) -> str:
+    """Return a page with a comment at its end: its own hash and the hashes of its inputs."""
+    about = {INPUTS: hash_files(inputs, root)}
+    end = json.dumps({**about, SEAL: _seal({**about, "page": text})})
+    return f"{text}{COMMENT[0]}{end}{COMMENT[1]}"
+
+
+def read_page(path: Path) -> dict[str, Any]:
+    """Return the inputs of a page of `sealed_page`; raise if the page was changed."""
+    text, found, end = path.read_text(encoding="utf-8", errors="replace").rpartition(COMMENT[0])
+    if not found or not end.endswith(COMMENT[1]):
+        raise InvalidResultError(path, NO_SEAL)
+    try:
+        about: dict[str, Any] = json.loads(end.removesuffix(COMMENT[1]))
+    except ValueError:
+        raise InvalidResultError(path, OTHER_SEAL) from None
+    if about.pop(SEAL, None) != _seal({**about, "page": text}):
+        raise InvalidResultError(path, OTHER_SEAL)
+    return about
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file; a process computes it once per size, time and inode."""
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        raise InvalidResultError(path, MISSING) from None
+    return _cached_hash(path, f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns}")
+
+
+@cache
+def _cached_hash(path: Path, state: str) -> str:
+    """Return the hash of a file; `state` changes if the file does."""
+    return content_hash(path)
+
+
+def content_hash(path: Path) -> str:
+    """Compute the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _relative(path: Path, root: Path) -> str:
+    return Path(os.path.relpath(path, root)).as_posix()

@@ -1,0 +1,150 @@
+"""Input and output of all stages with a model: load the data on the device, write the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from collateral.contract.params import SKIPPED
+from collateral.models._build import build_model
+from collateral.results import layout, provenance
+from collateral.results.dataset import Dataset, Labels
+from collateral.results.epochs import Epochs
+from collateral.results.files import InvalidResultError, atomic, write_rows
+from collateral.results.outputs import ModelOutputs
+from collateral.results.provenance import verify, write_record
+from collateral.results.record import EPOCH_SECONDS, measure_cost
+from collateral.results.split import Split
+from collateral.training.devices import choose_device
+from collateral.training.examples import Examples, Task, test_examples, train_examples
+from collateral.training.inference import compute_outputs
+from collateral.training.numerics import describe_numerics, make_deterministic
+from collateral.training.run import Run
+
+COLLAPSE_MARGIN = 0.05  # collapsed: a train accuracy this close to that of guessing
+
+
+@dataclass(frozen=True)
+class Session:
+    """The data set on the device."""
+
+    device: torch.device
+    data: Dataset
+    train: Examples
+    test: Examples
+    folder: Path  # of the benchmark, which contains the data set
+
+    def task(self, split: Split) -> Task:
+        """Return the data that a method can use."""
+        retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
+        return Task(self.train.select(retain), self.train.select(forget), self.data.info)
+
+    def new_model(self, name: str) -> nn.Module:
+        """Build a model on the device; torch's global generator initialises its weights."""
+        return self._placed(build_model(name, self.data.info))
+
+    def load_model(self, name: str, path: Path) -> nn.Module:
+        """Build a model and load its weights from a safetensors file."""
+        model = build_model(name, self.data.info)
+        model.load_state_dict(read_tensors(verify(path, self.folder)))
+        return self._placed(model)
+
+    def _placed(self, model: nn.Module) -> nn.Module:
+        # Two calls, because the type stubs of torch have no call with both arguments.
+        return model.to(self.device).to(memory_format=torch.channels_last)
+
+
+def open_session(data: Path, threads: int) -> Session:
+    """Make torch deterministic, choose the device and load the data set."""
+    torch.set_num_threads(threads)
+    make_deterministic()
+    device = choose_device()
+    dataset = Dataset.load(verify(data, data.parent))
+    train, test = train_examples(dataset, device), test_examples(dataset, device)
+    return Session(device, dataset, train, test, data.parent)
+
+
+def write_results(
+    out: Path,
+    model: nn.Module,
+    session: Session,
+    run: Run,
+    record: dict[str, Any],
+    *,
+    with_embeddings: bool = False,
+) -> None:
+    """Compute the outputs of the model; write weights, outputs, history, record and cost."""
+    outputs, embeddings = compute_outputs(model, session.train, session.test)
+    weights = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
+    write_tensors(out / layout.MODEL, weights)
+    outputs.save(out / layout.OUTPUTS)
+    write_rows(out / layout.HISTORY, _columns(run.history), run.history)
+    names = [layout.MODEL, layout.OUTPUTS, layout.HISTORY]
+    if with_embeddings:
+        embeddings.save(out / layout.EMBEDDINGS)
+        names.append(layout.EMBEDDINGS)
+    if run.tracked:
+        parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
+        Epochs.from_arrays(parts).save(out / layout.EPOCHS)
+        names.append(layout.EPOCHS)
+    ended = {"status": status_of(outputs, session.data.labels)}
+    if run.skipped:
+        ended = {"status": SKIPPED, "reason": run.skipped}
+    about = {**ended, "numerics": describe_numerics(run.devices), "extra": run.reported}
+    files = [out / name for name in names]
+    write_record(out / layout.RECORD, {**record, **about}, root=session.folder, files=files)
+    write_cost(out, run.clock.seconds, session.device, session.folder, run.tracked_seconds)
+
+
+def _columns(history: list[dict[str, Any]]) -> list[str]:
+    """Return the columns of a history: phase, loop and epoch, then the logged values by name."""
+    place = (
+        ["phase", "loop", "epoch"] if any("phase" in row for row in history) else ["loop", "epoch"]
+    )
+    return [*place, *sorted({name for row in history for name in row}.difference(place))]
+
+
+def status_of(outputs: ModelOutputs, labels: Labels) -> str:
+    """Return "diverged" for undefined outputs, "collapsed" for guessing, else "ok"."""
+    if not np.isfinite(outputs.train.confidence).all():
+        return "diverged"
+    accuracy = (outputs.train.prediction == labels.train).mean()
+    is_guessing = accuracy < 1 / len(labels.class_names) + COLLAPSE_MARGIN
+    return "collapsed" if is_guessing else "ok"
+
+
+def write_cost(
+    out: Path,
+    seconds: Mapping[str, float],
+    device: torch.device,
+    root: Path,
+    by_epoch: Sequence[float] = (),
+) -> None:
+    """Write the cost of this process so far, after its record."""
+    threads = torch.get_num_threads()
+    peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
+    found = measure_cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
+    by_epoch_too = {EPOCH_SECONDS: list(by_epoch)} if by_epoch else {}
+    provenance.write_cost(out, {**found, **by_epoch_too}, root=root)
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Write a safetensors file with normal permissions; `save_file` would deny other users."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(save(tensors))
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read a safetensors file."""
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise InvalidResultError(path, f"broken: {error}") from None

@@ -1,0 +1,177 @@
+"""Run the two phases of a method, `prepare` and `unlearn`, in one job or in two."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from pydantic import BaseModel
+from torch import Tensor, nn
+
+from collateral.contract.params import MethodParams, Skipped
+from collateral.contract.plugins import method_kind, prepare_class, prepare_values, prepared_name
+from collateral.contract.seeds import derive_seed
+from collateral.results import layout
+from collateral.results.files import read_json, write_json
+from collateral.results.provenance import read_cost, verify, write_record
+from collateral.results.selection import read_selected
+from collateral.results.split import Split
+from collateral.training.checkpoints import Checkpoints
+from collateral.training.examples import Task
+from collateral.training.job_io import Session, read_tensors, write_cost, write_tensors
+from collateral.training.run import Run, Tracker
+
+LOG = logging.getLogger(__name__)
+P = TypeVar("P", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The result of `prepare`: tensors, numbers for the tables, cost and history."""
+
+    tensors: dict[str, Tensor]
+    reported: dict[str, float]
+    seconds: dict[str, float]
+    history: list[dict[str, Any]]
+
+    def save(
+        self, folder: Path, device: torch.device, root: Path, record: Mapping[str, Any]
+    ) -> None:
+        """Write a folder with a record; trials, sweeps and runs can share it."""
+        tensors, report = folder / layout.PREPARED_TENSORS, folder / layout.PREPARED_REPORT
+        write_tensors(tensors, self.tensors)
+        write_json(report, {"reported": self.reported, "history": self.history})
+        write_record(folder / layout.RECORD, record, root=root, files=[tensors, report])
+        write_cost(folder, self.seconds, device, root)
+
+    @staticmethod
+    def load(folder: Path, root: Path) -> Prepared:
+        """Read a folder that `save` wrote."""
+        report = read_json(verify(folder / layout.PREPARED_REPORT, root))
+        return Prepared(
+            tensors=read_tensors(verify(folder / layout.PREPARED_TENSORS, root)),
+            reported=report["reported"],
+            seconds=read_cost(folder, root)["seconds"],
+            history=report["history"],
+        )
+
+    def add_to(self, run: Run) -> None:
+        """Add the numbers, seconds and history of the first phase to a run."""
+        run.reported = {**self.reported, **run.reported}
+        for phase, seconds in self.seconds.items():
+            run.clock.seconds[phase] += seconds
+        before = sum(self.seconds.values())
+        run.tracked_seconds = [before + seconds for seconds in run.tracked_seconds]
+        first = [{"phase": "prepare", **row} for row in self.history]
+        run.history = [*first, *({"phase": "unlearn", **row} for row in run.history)]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of one cell and seed; it can run from the base model any number of times."""
+
+    name: str
+    task: Task
+    load_base: Callable[[], nn.Module]
+    seed: int
+    split_hash: str
+    device: torch.device
+
+    @property
+    def module(self) -> Any:
+        """The module with the method's code."""
+        return method_kind(self.name).load(self.name, "method")
+
+    @property
+    def has_prepare(self) -> bool:
+        """Whether the method has two phases."""
+        return prepare_class(self.name) is not None
+
+    def prepare(self, params: MethodParams, checkpoints: Checkpoints | None) -> Prepared:
+        """Run the first phase, or load its result if the job was killed after it."""
+        saved = checkpoints.load("prepared") if checkpoints else None
+        if saved:
+            return Prepared(**saved)
+        run = self._new_run("prepare", checkpoints)
+        model, values = self.load_base(), self._prepare_params(params)
+        module = self.module  # imported before the clock starts
+        with run.phase("prepare"):
+            made = module.prepare(model, self.task, values, run)
+        # In the form that a file has, so that the bits do not depend on the job that prepared.
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
+        prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
+        if checkpoints:
+            checkpoints.save("prepared", vars(prepared))
+        return prepared
+
+    def unlearn(
+        self,
+        params: MethodParams,
+        *inputs: Mapping[str, Tensor] | Tensor,
+        checkpoints: Checkpoints | None = None,
+        tracker: Tracker | None = None,
+    ) -> tuple[nn.Module, Run]:
+        """Run the second phase; `inputs` are further arguments of the method."""
+        run = self._new_run("unlearn", checkpoints, tracker)
+        model = self.load_base()
+        run.track(model)
+        module = self.module  # imported before the clock starts
+        with run.phase("unlearn"):
+            try:
+                model = module.unlearn(model, self.task, params, run, *inputs)
+            except Skipped as skipped:
+                model, run.skipped = self.load_base(), str(skipped)
+                LOG.warning("skipped: %s", skipped)
+        if len(run.tracked) == 1:  # the method has no epochs: evaluate its result
+            run.track(model, epoch=0)
+        return model, run
+
+    def _prepare_params(self, params: MethodParams) -> MethodParams:
+        """Return only the parameters that the first phase may use."""
+        prepare = prepare_class(self.name)
+        assert prepare is not None
+        return prepare.model_validate(prepare_values(self.name, params))
+
+    def _new_run(
+        self, phase: str, checkpoints: Checkpoints | None, tracker: Tracker | None = None
+    ) -> Run:
+        seed = derive_seed(phase, self.name, self.seed, self.split_hash)
+        return Run(self.device, seed, checkpoints=checkpoints, tracker=tracker)
+
+
+def load_method(
+    name: str, model: str, base: Path, seed: int, session: Session, split: Split
+) -> Method:
+    """Return a method that starts from the base model, on the session's device."""
+    return Method(
+        name=name,
+        task=session.task(split),
+        load_base=lambda: session.load_model(model, base),
+        seed=seed,
+        split_hash=split.hash,
+        device=session.device,
+    )
+
+
+def read_chosen_params(
+    model: type[P], given: str, selected: Sequence[Path], root: Path, **over: Any
+) -> P:
+    """Return the given parameters; the choice of the tuning replaces them, and `over` both."""
+    chosen = read_selected(selected[0], root) if selected else {}
+    known = {key: value for key, value in chosen.items() if key in model.model_fields}
+    return model.model_validate({**json.loads(given), **known, **over})
+
+
+def read_prepared(
+    folders: Sequence[Path], name: str, params: MethodParams, root: Path
+) -> tuple[Path, Prepared] | None:
+    """Return the first finished preparation for these parameters, with its folder, or None."""
+    places = [folder / prepared_name(name, params) for folder in folders]
+    # A preparation is finished if it has a cost.json, which is written last.
+    found = next((place for place in places if (place / layout.COST).exists()), None)
+    return (found, Prepared.load(found, root)) if found else None

@@ -20,12 +20,12 @@ def job(kind, w):
 
 
 def values(kind, *names):
-    """Return inputs or parameters of a rule by name: properties of its job."""
+    """Return properties of a job by name, as inputs or parameters."""
     return {name: value(kind, name) for name in names}
 
 
 def value(kind, name):
-    """Return an input or a parameter of a rule: a property of its job."""
+    """Return a property of a job, as an input or a parameter."""
     return lambda w: getattr(job(kind, w), name)
 
 

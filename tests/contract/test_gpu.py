@@ -30,13 +30,12 @@ from collateral.training import fit as engine
 from collateral.training import precision as precisions
 from collateral.training import session as sessions
 from collateral.training.checkpoints import Checkpoints
-from collateral.training.clock import Clock
 from collateral.training.examples import test_examples as held_out_examples
 from collateral.training.examples import train_examples
 from collateral.training.inference import accuracy
 from collateral.training.numerics import make_deterministic
-from collateral.training.precision import Precision
-from collateral.training.run import Run
+from collateral.training.optimizers import Precision
+from collateral.training.run import Clock, Run
 
 QUICK = {"epochs": 2, "batch_size": 32, "lr": 0.05}
 BRIEF = {"epochs": 1, "batch_size": 64}
@@ -379,7 +378,7 @@ def test_the_clock_waits_for_the_device_before_it_reads_the_time(monkeypatch, de
         now[0] += 5  # what was still going on
 
     monkeypatch.setattr(module, "synchronize", finish)
-    monkeypatch.setattr("collateral.training.clock.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("collateral.training.run.time.perf_counter", lambda: now[0])
     clock = Clock(device)
     with clock.phase("work"):
         now[0] += 1

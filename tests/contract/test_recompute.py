@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from collateral.contract.data import ImageInfo
 from collateral.models import resnet
 from collateral.models._build import build_model
-from collateral.models._recompute import recompute
+from collateral.models.resnet import recompute
 
 INFO = ImageInfo(num_classes=5, shape=(8, 8, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
 

@@ -16,12 +16,11 @@ from collateral.contract.data import ImageInfo
 from collateral.contract.params import TrainedParams
 from collateral.models._build import build_model
 from collateral.training.checkpoints import WARNINGS, Checkpoints
-from collateral.training.clock import Clock
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy, infer
 from collateral.training.numerics import numerics_of
 from collateral.training.optimizers import descend, start_training
-from collateral.training.run import Run
+from collateral.training.run import Clock, Run
 
 CPU = torch.device("cpu")
 INFO = ImageInfo(3, (8, 8, 3), (0.5,) * 3, (0.25,) * 3)
@@ -318,7 +317,7 @@ class Time:
 @pytest.fixture
 def time_(monkeypatch) -> Time:
     fake = Time()
-    monkeypatch.setattr("collateral.training.clock.time.perf_counter", lambda: fake.now)
+    monkeypatch.setattr("collateral.training.run.time.perf_counter", lambda: fake.now)
     return fake
 
 

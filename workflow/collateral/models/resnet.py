@@ -2,18 +2,22 @@
 
 The name ends with the depth, 6n+2; there are 64 features. If a block changes the shape, its
 shortcut is a projection (option B: 1x1 convolution with stride 2 and batch norm), as in the CIFAR
-models of chenyaofo; He et al. pad with zeros (option A).
+models of chenyaofo; He et al. pad with zeros (option A). On a CPU, large activations are recomputed
+in the backward pass to save memory.
 """
 
+import ctypes
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.func import functional_call
 from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier
-from collateral.models._recompute import recompute, trim_memory
 
 WIDTHS = (16, 32, 64)
 # Activations that a block stores for its backward pass: of two convolutions and the layers after.
@@ -91,3 +95,38 @@ def _initialise(body: nn.Module) -> None:
     for module in body.modules():
         if isinstance(module, nn.Conv2d):
             nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+
+def recompute(part: nn.Module, x: Tensor) -> Tensor:
+    """Return `part(x)` and store only x for the backward pass; gradients have the same bits."""
+    weights = [weight for weight in part.parameters() if weight.requires_grad]
+    output: Tensor = _Recomputed.apply(part, x, *weights)
+    return output
+
+
+def trim_memory(_gradient: Tensor) -> None:
+    """Return free memory from malloc to the system: it can be as much as the tensors in use."""
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only glibc has it
+        trim(0)
+
+
+class _Recomputed(torch.autograd.Function):
+    """Runs a part without storing activations, and runs it again in the backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, part: nn.Module, x: Tensor, *weights: Tensor) -> Tensor:
+        ctx.part = part
+        ctx.save_for_backward(x, *weights)
+        output: Tensor = part(x)
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
+        x, *weights = ctx.saved_tensors
+        # Copies, because the first run has updated the statistics of batch norm already.
+        buffers = {name: buffer.clone() for name, buffer in ctx.part.named_buffers()}
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            output = functional_call(ctx.part, buffers, (x,))
+        return None, *torch.autograd.grad(output, [x, *weights], delta)

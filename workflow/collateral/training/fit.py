@@ -15,12 +15,12 @@ from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
 from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
+    Precision,
     cosine,
     make_optimizer,
     num_batches,
     set_rate,
 )
-from collateral.training.precision import Precision
 from collateral.training.run import Run, Stateful
 
 

@@ -27,7 +27,7 @@ from collateral.models import NAMES as MODELS
 from collateral.models._build import build_model
 from collateral.training import checkpoints as checkpointing
 from collateral.training import fit as engine
-from collateral.training import precision as precisions
+from collateral.training import optimizers as precisions
 from collateral.training import session as sessions
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import test_examples as held_out_examples

@@ -260,7 +260,7 @@ def test_a_parameter_of_speed_is_handed_on(small, monkeypatch, field):
 
     def spy(*args):
         handed.append(args)
-        return args[0] if name == "compiled" else given(*args)
+        return args[0] if name == "compile_forward" else given(*args)
 
     monkeypatch.setattr(engine, name, spy)
     model, _ = train(small, epochs=1, **changes)

@@ -28,7 +28,7 @@ from collateral.models._build import build_model
 from collateral.training import checkpoints as checkpointing
 from collateral.training import fit as engine
 from collateral.training import job_io as sessions
-from collateral.training import precision as precisions
+from collateral.training import optimizers as precisions
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import test_examples as held_out_examples
 from collateral.training.examples import train_examples

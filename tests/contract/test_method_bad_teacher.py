@@ -59,7 +59,7 @@ def test_a_step_is_towards_the_bad_teacher_on_the_forget_set_alone(monkeypatch):
     bad = copy.deepcopy(model)
     with torch.no_grad():
         bad.head.bias.copy_(LOGITS[0])
-    monkeypatch.setattr(bad_teacher, "untrained", lambda *_: bad)
+    monkeypatch.setattr(bad_teacher, "reinitialize", lambda *_: bad)
     retain, forget = (everything.select(torch.tensor([place])) for place in (0, 1))
     params = Params(share=1.0, optimizer="sgd", momentum=0.0, lr=0.1)
     bad_teacher.unlearn(model, Task(retain, forget, info=None), params, Run(CPU, 0))

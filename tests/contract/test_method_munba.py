@@ -97,7 +97,7 @@ def test_a_short_gradient_is_not_stretched_by_the_clip():
 def test_batches_that_are_left_are_plain_steps(small, monkeypatch):
     """Twelve batches of retained examples, two of forget ones."""
     module, paired = small.method("munba").module, []
-    monkeypatch.setattr(module, "bargain", lambda *of: paired.append(step_by_bargain(*of)))
+    monkeypatch.setattr(module, "step_by_bargain", lambda *of: paired.append(step_by_bargain(*of)))
     small.method("munba").unlearn(Params(epochs=3, batch_size=12))
     assert len(paired) == 3 * 2
 

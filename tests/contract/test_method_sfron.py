@@ -117,7 +117,7 @@ def test_a_step_of_each_kind_by_hand(small):
 @pytest.mark.parametrize(("steps", "climbs"), [(0, 0), (1, 1), (5, 1), (6, 2), (11, 3)])
 def test_every_fifth_step_climbs_first(small, monkeypatch, steps, climbs):
     method, seen = small.method("sfron"), []
-    restrict = AscentMask.restrict
-    monkeypatch.setattr(AscentMask, "restrict", lambda self: seen.append(restrict(self)))
+    restrict = AscentMask.apply
+    monkeypatch.setattr(AscentMask, "apply", lambda self: seen.append(restrict(self)))
     method.unlearn(Params(steps=steps, batch_size=64), ratios_of(small, 2, 2))
     assert len(seen) == climbs

@@ -97,7 +97,7 @@ def test_nothing_is_computed_twice_without_gradients_or_outside_training(
 def test_memory_is_given_back_on_the_way_back(model, batch, monkeypatch):
     monkeypatch.setattr(resnet, "MOST_BYTES", 0)
     given = []
-    monkeypatch.setattr(resnet, "give_back", given.append)
+    monkeypatch.setattr(resnet, "trim_memory", given.append)
     step(model, batch)
     assert len(given) == 3  # once in each stage of three blocks
 

@@ -2,7 +2,8 @@
 
 The name ends with the depth, 6n+2; there are 64 features. If a block changes the shape, its
 shortcut is a projection (option B: 1x1 convolution with stride 2 and batch norm), as in the CIFAR
-models of chenyaofo; He et al. pad with zeros (option A).
+models of chenyaofo; He et al. pad with zeros (option A). On a CPU, large activations are recomputed
+in the backward pass to save memory.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Optimisers from parameters, single steps, and learning rate schedules."""
+"""Optimisers from parameters, steps in float32 or mixed precision, and learning rates."""
 
 import logging
 import math

@@ -6,7 +6,7 @@ from collateral.contract.params import MethodParams
 
 
 class Params(MethodParams):
-    """The base model as it is: what forgetting nothing looks like.
+    """The unchanged base model, which forgets nothing.
 
     Formula: w = w0.
     """

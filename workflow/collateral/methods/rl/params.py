@@ -10,7 +10,7 @@ from collateral.contract.work import Sizes, Work, training_work
 
 
 class Params(WarmedParams):
-    """RL, random labels (Warnecke et al., NDSS 2023): train the forget set on labels drawn anew.
+    """RL, random labels (Warnecke et al., NDSS 2023): train D_f on random labels.
 
     Labels are drawn once an epoch; forget and retained examples are shuffled together.
     The true labels of the forget set are read by `labels: wrong` alone.

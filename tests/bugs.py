@@ -65,8 +65,8 @@ BUGS = (
         "numbers",
         "losses are against Retrain of the first seed, not of the same",
         "findings/locality/numbers.py",
-        "before = bin_mean(self.right(self.cell.referred(seed)), is_near, 2)",
-        "before = bin_mean(self.right(self.cell.referred(self.cell.seeds[0])), is_near, 2)",
+        "before = bin_mean(self.right(self.cell.reference_result(seed)), is_near, 2)",
+        "before = bin_mean(self.right(self.cell.reference_result(self.cell.seeds[0])), is_near, 2)",
         (NUMBERS, "unit/test_finding_locality", "unit/test_stage_metrics"),
     ),
     Bug(

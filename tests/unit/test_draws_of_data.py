@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from collateral.data._readers.share import drawn
 from image_files import write_image
 
 from collateral.data._readers.image_folder import index_folder
+from collateral.data._readers.test_set import SplitOptions, draw_examples
 from collateral.data.forget import class_part, classes_part, random_part
 from collateral.results.dataset import Labels
 
@@ -14,14 +14,16 @@ SEEDS = (0, 1, 2, 17)
 
 
 def draw_test_set(_, seed):
-    return np.flatnonzero(drawn(LABELS.train, 0.3, seed)).tolist()
+    labels = LABELS.train.tolist()
+    return sorted(draw_examples(labels, range(len(labels)), 0.3, seed))
 
 
 def draw_test_files(folder, seed):
     for label in "ab":
         for place in range(12):
             write_image(folder / label / f"{place}.png")
-    return [file.path for file in index_folder(folder, 0.4, seed).test]
+    options = SplitOptions(folder, test_share=0.4, test_seed=seed)
+    return [file.path for file in index_folder(options).test]
 
 
 def forgotten(kind, **params):

@@ -33,7 +33,7 @@ from collateral.results.split import Split
 N, SEEDS = 40, (0, 1)
 LABELS = Labels(np.arange(N) % 2, np.arange(N) % 2, ("a", "b"))
 SPLIT = Split(np.arange(0, 10, 2), N, (0,), {"class": "a"})
-NEEDING = {"gap", "verdict", "rmia", "margins", "divergence", "tow", "tuning", "sweeps"}
+NEEDING = {"gap", "verdict", "rmia", "klom", "divergence", "tug_of_war", "tuning", "sweeps"}
 
 
 def answers(num_wrong: int) -> Outputs:
@@ -207,8 +207,8 @@ def test_gates_on_retrain_are_not_asked(tmp_path):
     gates, problems = gates_of(read_cells(tmp_path, rows_without_retrain(), plan=PLAN))
     assert problems == []
     assert {*NEED_RETRAIN} < {*GATES}
-    of_shadows = {"shadow models learned"}  # there are none here
-    assert {gate.name for gate in gates} == {*GATES} - {*NEED_RETRAIN} - of_shadows
+    absent = {"shadow models learned", "test set unseen"}  # no pool, and no base of the user's own
+    assert {gate.name for gate in gates} == {*GATES} - {*NEED_RETRAIN} - absent
 
 
 def test_every_finding_that_needs_a_reference_names_one_of_both():

@@ -12,6 +12,7 @@ RULES = {
     "numbers": "metrics",
     "across": "gather",
     "colours": "gather",
+    "views": "tables",
     "table": "tables",
     "plots": "figures",
     "words": "report",

@@ -201,7 +201,8 @@ def _above(samples: Mapping[str, tuple[Floats, ...]], step: float) -> dict[str, 
     holds whichever of them is not above zero; the mean is that of the first sample.
     """
     defined = {run: [v[~np.isnan(v)] for v in of_run] for run, of_run in samples.items()}
-    tested = {run: of_run for run, of_run in defined.items() if len(of_run[0]) >= LEAST_SEEDS}
+    # Where no example is far, there is a near loss and no damage.
+    tested = {r: of_run for r, of_run in defined.items() if min(map(len, of_run)) >= LEAST_SEEDS}
     p_values = [max(p_above(values, step) for values in of_run) for of_run in tested.values()]
     found = dict.fromkeys(samples, UNKNOWN)
     for (run, (first, *_)), p in zip(tested.items(), holm(np.array(p_values)), strict=True):

@@ -24,7 +24,7 @@ from randoms import INFO, PADDING, random_pixels
 from torch import nn
 
 from collateral.cli import main as collateral
-from collateral.contract.metrics import ATTACKS
+from collateral.contract.rows import ATTACKS
 from collateral.findings.accuracy import numbers as accuracy
 from collateral.findings.locality import numbers as locality
 from collateral.findings.membership import numbers as membership

@@ -22,8 +22,9 @@ from fake_results import (
     whole_class_cell,
 )
 
-from collateral.contract.metrics import Metric, Row
+from collateral.contract.metrics import Metric
 from collateral.contract.plugins import FINDING, add_plugins
+from collateral.contract.rows import Row
 from collateral.findings.near import near_by_seed, near_in_the_mean
 from collateral.findings.registry import cell_numbers
 from collateral.plots import page

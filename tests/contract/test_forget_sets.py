@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from collateral.cli import run
-from collateral.contract.data import FILE, DatasetSize
+from collateral.contract.classes import FILE
+from collateral.contract.data import DatasetSize
 from collateral.contract.plugins import FORGET
 from collateral.data.forget import classes_part, index_file, random_part
 from collateral.data.forget.class_part import Params, select

@@ -394,7 +394,7 @@ import torch
 from collateral.contract.params import TrainingParams
 from collateral.training import job_io
 from collateral.training.fit import fit
-from collateral.training.numerics import device_name, numerics_of
+from collateral.training.numerics import describe_numerics, device_name
 from collateral.training.run import Run
 
 def device():
@@ -406,7 +406,7 @@ torch.backends.cudnn.benchmark = True
 this = job_io.open_session(Path(sys.argv[1]), 1)
 assert torch.get_deterministic_debug_mode() == 2  # errors
 assert not torch.backends.cudnn.benchmark
-facts = numerics_of([device_name(this.device)])
+facts = describe_numerics([device_name(this.device)])
 assert facts.pop("device").startswith("cpu "), facts
 assert facts == {"deterministic": True, "tf32": False}
 params = TrainingParams(epochs=1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sealing import seal
 
-from collateral.contract.metrics import ATTACKS, Row
+from collateral.contract.rows import ATTACKS, Row
 from collateral.findings.registry import cell_numbers
 from collateral.results import layout
 from collateral.results.cell import CellResults

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sealing import seal
 
-from collateral.contract.metrics import At
+from collateral.contract.rows import At
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import write_problems
 from collateral.results import layout

@@ -23,7 +23,7 @@ from scipy.special import softmax
 from sealing import seal
 
 from collateral.cli import main
-from collateral.contract.metrics import ATTACKS
+from collateral.contract.rows import ATTACKS
 from collateral.findings.gates.copies import EXACT
 from collateral.results import layout
 from collateral.results.dataset import Labels

@@ -112,7 +112,7 @@ from collateral.contract.metrics import Metric
 METRICS = {"right": Metric("Right", "test examples that a model is right about", "examples")}
 '''
 NUMBERS = """
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 
 
 def numbers(cell):

@@ -15,7 +15,7 @@ from sealing import seal
 from test_finding_verdict import CASES, ENDS, RETRAIN
 
 from collateral.cli import main
-from collateral.contract.metrics import ATTACKS
+from collateral.contract.rows import ATTACKS
 from collateral.findings.verdict import VERDICTS
 from collateral.results import layout
 from collateral.results.files import read_json, write_json

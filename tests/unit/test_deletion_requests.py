@@ -12,7 +12,8 @@ from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
-from collateral.contract.data import FILE, DatasetSize
+from collateral.contract.classes import FILE
+from collateral.contract.data import DatasetSize
 from collateral.contract.plugins import DATA
 from collateral.data import arrays, folder
 from collateral.data._forget import choose_forget_set

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from collateral.contract.metrics import ATTACKS, MIA, score_name
+from collateral.contract.rows import ATTACKS, MIA, score_name
 from collateral.findings.membership import LOOKS_AT, SCORES
 from collateral.findings.membership.numbers import (
     FEATURES,

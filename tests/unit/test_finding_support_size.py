@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings.metric_index import is_known
 from collateral.findings.support_size.numbers import (
     against_retrain,

@@ -9,7 +9,7 @@ import pytest
 from counted_cell import FORGET, NEAR, Wrong, counted, table_of
 from scipy.stats import ttest_1samp
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.compare import noise_floor
 from collateral.findings._shared.inference.equivalence import margin_of
 from collateral.findings.verdict import VERDICTS

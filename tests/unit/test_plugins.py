@@ -12,7 +12,6 @@ from test_finding_compute import CELL
 
 from collateral.cli import main
 from collateral.config.load import load
-from collateral.contract.metrics import Row
 from collateral.contract.plugins import (
     COMMAND,
     CONTROL,
@@ -28,6 +27,7 @@ from collateral.contract.plugins import (
     add_plugins,
     find_folder_problems,
 )
+from collateral.contract.rows import Row
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import cell_numbers
 from collateral.results.dataset import Dataset, Labels

@@ -21,7 +21,7 @@ from page_reading import Links, draw, report
 from plug_ins import forgotten_after, write_files
 from sealing import seal
 
-from collateral.contract.data import FILE
+from collateral.contract.classes import FILE
 from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.locality.views import words
 from collateral.findings.registry import Problem, in_page_order, read_problems, write_problems

@@ -9,7 +9,7 @@ import pytest
 from sealing import seal
 from test_finding_compute import CELL, model, nothing
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings.registry import cell_numbers
 from collateral.results import layout
 from collateral.results.cell import CellResults

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fake_cell import FakeCell, FakeRun
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs

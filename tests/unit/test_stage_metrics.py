@@ -16,7 +16,7 @@ from fake_cell import write_epochs
 from sealing import seal
 
 from collateral.cli import run
-from collateral.contract.metrics import ATTACKS
+from collateral.contract.rows import ATTACKS
 from collateral.findings.metric_index import is_known
 from collateral.findings.registry import read_problems
 from collateral.results.dataset import Labels

@@ -11,7 +11,7 @@ from table_reading import lines_of, texts_of
 from test_finding_verdict import ALIKE, ENDS
 
 from collateral.cli import main
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings.localization import CONTROLS, MEASURES, NEAREST, SETS
 from collateral.findings.localization.numbers import across, excesses
 from collateral.findings.localization.plots import plots_across

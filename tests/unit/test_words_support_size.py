@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from fake_results import FakeCell, full_cell, read_cell, supports_cell
 
-from collateral.contract.metrics import At
+from collateral.contract.rows import At
 from collateral.findings.support_size.reading import Step, Supports, supports_of
 from collateral.findings.support_size.views import words
 

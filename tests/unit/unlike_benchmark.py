@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sealing import seal
 
-from collateral.contract.metrics import At
+from collateral.contract.rows import At
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED, HURT, UNDECIDED, VERDICTS
 from collateral.results import layout

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.data import Columns, DataOptions, DatasetSize, class_indices
+from collateral.contract.classes import Columns, class_indices
+from collateral.contract.data import DataOptions, DatasetSize
 from collateral.contract.plugins import DATA
 
 STATE = "state"  # in the record of a data set

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.data import DataOptions, class_indices
+from collateral.contract.classes import class_indices
+from collateral.contract.data import DataOptions
 from collateral.results.dataset import Dataset, Labels
 
 

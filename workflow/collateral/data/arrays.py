@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.data import Columns, DataOptions, DatasetInfo, DatasetSize
+from collateral.contract.classes import Columns
+from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from collateral.contract.classes import Columns
 from collateral.contract.data import (
     Broken,
-    Columns,
     DataOptions,
     DatasetInfo,
     DatasetSize,

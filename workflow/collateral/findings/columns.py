@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import EMPTY, At
+from collateral.contract.metrics import EMPTY
+from collateral.contract.rows import At
 from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
 from collateral.findings.metric_index import find_metric

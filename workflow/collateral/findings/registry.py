@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from collateral.contract.metrics import Row
 from collateral.contract.plugins import FINDING
+from collateral.contract.rows import Row
 from collateral.contract.tables import Table
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings.metric_index import OTHER

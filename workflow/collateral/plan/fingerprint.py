@@ -25,14 +25,13 @@ UNCOUNTED = frozenset(
     f"{PACKAGE}.{name}"
     for name in (
         "contract.data",
-        "contract.distillation",
         "contract.params",
         "contract.plugins",
         "contract.probes",
         "contract.published",
-        "contract.spelling",
+        "contract.messages",
         "contract.work",
-        "results.chain",
+        "results.provenance",
         "results.layout",
         "results.record",
         "stages._options",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from collateral.contract.data import FILE
+from collateral.contract.classes import FILE
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings.gates.copies import EXACT
 from collateral.results import layout

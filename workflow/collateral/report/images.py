@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.special import softmax
 
-from collateral.contract.data import FILE
+from collateral.contract.classes import FILE
 from collateral.contract.metrics import Metric
 from collateral.contract.showing import ALL_PICTURES, NO_PICTURES, RETAINED
 from collateral.results import layout

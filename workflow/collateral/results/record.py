@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from collateral.contract.metrics import TRACKED
+from collateral.contract.rows import TRACKED
 
 FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
 EPOCH_SECONDS = f"{TRACKED}seconds"  # in cost.json of a tracked run: seconds by epoch

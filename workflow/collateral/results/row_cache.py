@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.results import layout
 from collateral.results.cell import CellResults, Result
 from collateral.results.provenance import file_hash, read_signed, write_signed

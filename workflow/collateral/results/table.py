@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import At, Row, format_exact_percent, format_percent
+from collateral.contract.metrics import format_exact_percent, format_percent
+from collateral.contract.rows import At, Row
 from collateral.results import layout
 from collateral.results.cell import CellResults
 from collateral.results.files import InvalidResultError, atomic, csv_text, write_rows

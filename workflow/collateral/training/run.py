@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.metrics import TRACKED
+from collateral.contract.rows import TRACKED
 from collateral.training.checkpoints import Checkpoints, Saver, random_state, set_random_state
 from collateral.training.numerics import device_name
 

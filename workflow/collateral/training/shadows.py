@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from collateral.contract.data import count_share
+from collateral.contract.classes import count_share
 from collateral.contract.seeds import derive_seed
 from collateral.training.examples import Examples
 from collateral.training.inference import infer

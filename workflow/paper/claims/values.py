@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import ge, gt, le, lt
 from typing import Any
 
-from collateral.contract.metrics import At
+from collateral.contract.rows import At
 from collateral.findings.metric_index import find_metric
 from collateral.results.table import REFERENCE, CellTable, mean
 from paper.claims.claim import Found, Missing, join

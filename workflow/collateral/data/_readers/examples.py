@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from collateral.contract.data import Columns, DatasetSize
+from collateral.contract.classes import Columns
+from collateral.contract.data import DatasetSize
 
 if TYPE_CHECKING:
     import numpy as np

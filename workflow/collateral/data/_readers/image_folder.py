@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from collateral.contract.data import FILE
+from collateral.contract.classes import FILE
 from collateral.contract.messages import did_you_mean, looked_for, quoted
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.table import read_table

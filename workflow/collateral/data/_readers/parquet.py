@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collateral.contract.data import FILE, Columns
+from collateral.contract.classes import FILE, Columns
 from collateral.contract.messages import looked_for, printable, unknown_name
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.test_set import SplitOptions, draw_test_set

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from collateral.contract.data import FILE
+from collateral.contract.classes import FILE
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._readers.file_list import find_path, index_paths
 

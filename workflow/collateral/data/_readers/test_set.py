@@ -8,7 +8,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from collateral.contract.data import Columns, DataOptions
+from collateral.contract.classes import Columns
+from collateral.contract.data import DataOptions
 from collateral.contract.messages import printable, unknown_name
 from collateral.contract.seeds import derive_seed
 from collateral.data._readers.file_list import find_listed, list_spellings, read_file_list

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from collateral.contract.data import class_index, count_share
+from collateral.contract.classes import class_index, count_share
 from collateral.contract.params import ClassLabel, Seed, Strict
 from collateral.contract.seeds import derive_seed
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from collateral.contract.data import class_indices, count_share
+from collateral.contract.classes import class_indices, count_share
 from collateral.contract.params import Seed, Share, Strict
 from collateral.data.forget import class_part
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from collateral.contract.data import FILE
+from collateral.contract.classes import FILE
 from collateral.contract.params import Strict, UserPath
 from collateral.data._readers.file_list import find_listed
 from collateral.results.provenance import content_hash

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from collateral.contract.data import count_share
+from collateral.contract.classes import count_share
 from collateral.contract.params import Seed, Strict
 from collateral.contract.seeds import derive_seed
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from collateral.contract.metrics import At
+from collateral.contract.rows import At
 from collateral.contract.tables import Field, Line, Table
 from collateral.findings._shared.captions import (
     CHANCE,

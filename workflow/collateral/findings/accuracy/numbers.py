@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.results.dataset import Labels
 from collateral.results.split import Split
 

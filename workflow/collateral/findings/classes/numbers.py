@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import Floats, difference_sd, interval_half_width
 from collateral.results.dataset import Labels
 from collateral.results.layout import RETRAIN

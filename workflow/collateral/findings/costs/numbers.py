@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.results.layout import ORIGINAL, RETRAIN
 from collateral.results.record import EPOCH_SECONDS, STATED

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings.divergence import METRICS
 from collateral.findings.near import NEAR, PARTS, Mask, near_by_seed
 from collateral.results.outputs import ModelOutputs, Outputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from collateral.contract.metrics import TRACKED, Row
+from collateral.contract.rows import TRACKED, Row
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults

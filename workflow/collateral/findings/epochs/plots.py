@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from collateral.contract.metrics import TRACKED
+from collateral.contract.rows import TRACKED
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings._shared.series import (
     average_seeds,

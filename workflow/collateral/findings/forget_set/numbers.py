@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults

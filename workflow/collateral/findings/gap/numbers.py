@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.gaps import BySeed, average_gaps
 from collateral.findings._shared.statistics import floor_of, mean_of_defined
 from collateral.findings.gap import TERMS

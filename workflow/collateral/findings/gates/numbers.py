@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from collateral.contract.batches import batch_sizes
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.likeness import LEAST_SIDE
 from collateral.findings.gates.copies import EXACT
 from collateral.results.layout import ORIGINAL, RETRAIN

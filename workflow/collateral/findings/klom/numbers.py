@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
 from collateral.results.layout import RETRAIN
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import TRACKED, Row, without_value
+from collateral.contract.rows import TRACKED, Row, without_value
 from collateral.findings._shared.statistics import difference_sd
 from collateral.results.layout import RETRAIN
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.contract.seeds import derive_seed
 from collateral.findings._shared.inference.differences import compare
 from collateral.findings._shared.inference.examples import Resamples, percentiles

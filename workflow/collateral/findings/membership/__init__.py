@@ -4,7 +4,8 @@ Each score is the share of the forget set that an attack calls non-members; it i
 Retrain's score, not against 0 or 1.
 """
 
-from collateral.contract.metrics import MIA, Attack, Metric, epoch_metrics, score_name
+from collateral.contract.metrics import Metric, epoch_metrics
+from collateral.contract.rows import MIA, Attack, score_name
 
 PLACE = "details"
 ORDER = 5

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.svm import SVC
 
-from collateral.contract.metrics import ATTACKS, MIA, TRACKED, Row, score_name
+from collateral.contract.rows import ATTACKS, MIA, TRACKED, Row, score_name
 from collateral.contract.seeds import derive_seed
 from collateral.results.dataset import Labels
 from collateral.results.outputs import Outputs, StoredOutputs

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr, softmax
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.results.layout import RETRAIN
 from collateral.results.outputs import MANY_CLASSES, compress_logits, expand_logits
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from collateral.contract.metrics import At
+from collateral.contract.rows import At
 from collateral.contract.tables import Table
 from collateral.findings._shared.captions import (
     CHANCE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings.metric_index import is_known
 from collateral.findings.reported import METRICS
 from collateral.results.layout import ORIGINAL

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from scipy.stats import rankdata
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.inference.differences import interval
 from collateral.findings._shared.statistics import tpr_at_one_percent
 from collateral.results.layout import RETRAIN

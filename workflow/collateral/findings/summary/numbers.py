@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.inference.ranks import critical_difference, friedman_p
 from collateral.findings.gap import TERMS
 from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings._shared.statistics import Floats, mean_of_defined
 from collateral.results.experiments import SupportSizes
 

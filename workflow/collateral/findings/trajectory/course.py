@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import FACTORS, TRACKED
+from collateral.contract.metrics import FACTORS
+from collateral.contract.rows import TRACKED
 from collateral.findings.trajectory import SHARES
 from collateral.results.record import EPOCH_SECONDS
 from collateral.results.table import CellTable, mean

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import TRACKED, Row
+from collateral.contract.rows import TRACKED, Row
 from collateral.findings._shared.gaps import BySeed, average_gaps, forgetting_error
 from collateral.findings.gap import TERMS
 from collateral.findings.trajectory import SHARES

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from collateral.contract.metrics import EMPTY, TRACKED
+from collateral.contract.metrics import EMPTY
+from collateral.contract.rows import TRACKED
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings._shared.devices import different_devices, list_devices

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.metrics import Row
+from collateral.contract.rows import Row
 from collateral.findings.tug_of_war import TERMS
 from collateral.results.layout import RETRAIN
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from collateral.contract.metrics import At, Row
+from collateral.contract.rows import At, Row
 from collateral.findings._shared.inference.differences import compare, interval
 from collateral.findings._shared.statistics import tpr_at_one_percent
 from collateral.findings.near import FAR, NEAR, Mask, near_in_the_mean

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from collateral.contract.metrics import At
+from collateral.contract.rows import At
 from collateral.contract.tables import Field, Line, Table
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings.columns import Column, TableRow, build_grid, run_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from collateral.contract.metrics import MIA
+from collateral.contract.rows import MIA
 from collateral.plan import paths
 from collateral.plan.jobs import list_cell_jobs
 from collateral.plan.jobs._job import CellJob

@@ -11,13 +11,13 @@ torch = pytest.importorskip("torch")
 from workshop import Workshop, call
 
 from collateral.cli import main, make_parser
-from collateral.contract.params import Skipped
 from collateral.contract.plugins import (
     METHOD,
     params_class,
     prepare_class,
     prepared_name,
 )
+from collateral.contract.skipping import Skipped
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.methods.ft import method as ft
 from collateral.methods.ltd.params import Prepare

@@ -79,9 +79,12 @@ PLOTS_AS_DATA = ("plot", "style")  # of plots/: what findings import
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
     *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),
-    *(PACKAGE / f"results/{name}.py" for name in ("chain", "files", "layout", "plan", "record")),
-    *(PACKAGE / f"data/{name}.py" for name in ("__init__", "_facts", *DATA.names())),
-    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_facts", "_timm_facts")),
+    *(
+        PACKAGE / f"results/{name}.py"
+        for name in ("files", "layout", "plan", "provenance", "record")
+    ),
+    *(PACKAGE / f"data/{name}.py" for name in ("__init__", "_metadata", *DATA.names())),
+    *(PACKAGE / f"models/{name}.py" for name in ("__init__", "_metadata", "_timm_metadata")),
     *(PACKAGE / f"data/forget/{name}.py" for name in FORGET.names()),
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
@@ -284,7 +287,7 @@ def test_methods_do_not_import_one_another(kind):
 
 def is_declaring(module):
     """Tell whether a module only declares, so that fingerprints skip it."""
-    named = {f"collateral.contract.{n}" for n in ("data", "distillation", "params")}
+    named = {f"collateral.contract.{n}" for n in ("data", "params")}
     assert named <= UNCOUNTED
     return module.endswith(".params") or module in named
 

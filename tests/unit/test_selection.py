@@ -4,7 +4,7 @@ from math import comb, inf, nan
 
 import pytest
 
-from collateral.contract.params import RULES
+from collateral.contract.selection import RULES
 from collateral.findings.tuning.selection import (
     choices,
     choose,

@@ -7,7 +7,7 @@ import pytest
 from fake_results import FakeCell, read_cells
 from table_reading import texts_of
 
-from collateral.contract.params import RULES
+from collateral.contract.selection import RULES
 from collateral.findings.tuning.views import tables, tables_across
 from collateral.results.plan import BenchmarkPlan, CellPlan
 

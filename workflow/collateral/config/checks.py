@@ -15,8 +15,8 @@ from collateral.config.schema import ALL, BenchmarkConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
-from collateral.contract.params import PAPER
 from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
+from collateral.contract.selection import PAPER
 from collateral.data._metadata import find_class_names
 
 WEIGHTS = (".safetensors", ".pt", ".pth")

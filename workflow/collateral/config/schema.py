@@ -15,9 +15,10 @@ from pydantic import (
 from collateral.config.weights import BaseParams, GivenParams, InitParams, Reference, RetrainParams
 from collateral.contract.classes import count_share
 from collateral.contract.messages import printable, quoted
-from collateral.contract.params import MOST, PAPER, ClassLabel, Rule, Seed, Share, Strict, UserPath
+from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, UserPath
 from collateral.contract.probes import Probes
 from collateral.contract.rows import Attack
+from collateral.contract.selection import PAPER, Rule
 from collateral.contract.showing import Showing
 
 ALL = "all"  # in place of a list of methods

@@ -223,19 +223,6 @@ class TrainingParams(Strict):
         return self
 
 
-SKIPPED = "skipped"  # the status of such a run
-
-
-class Skipped(Exception):
-    """Raised by `unlearn` before its first epoch; the text is the reason, for the record."""
-
-
-Rule = Literal["paper", "interval", "teacher"]
-RULES: tuple[Rule, ...] = get_args(Rule)
-PAPER: Rule = "paper"
-TEACHER = "ltd"  # the method whose teacher the rule `teacher` asks
-
-
 Count = Annotated[Whole, Field(ge=1)]
 
 

@@ -12,8 +12,9 @@ from collateral.config.methods import MethodSpec, resolve
 from collateral.config.names import format_value, format_varied
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
 from collateral.config.weights import GivenParams
-from collateral.contract.params import TEACHER, MethodParams
+from collateral.contract.params import MethodParams
 from collateral.contract.plugins import METHOD, params_class, prepare_class, prepared_name
+from collateral.contract.selection import TEACHER
 from collateral.contract.showing import default_showing
 from collateral.results import layout
 

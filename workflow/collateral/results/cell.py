@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.params import SKIPPED
 from collateral.contract.rows import At, Row
+from collateral.contract.skipping import SKIPPED
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs

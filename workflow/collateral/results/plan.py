@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from collateral.contract.params import PAPER, Rule
+from collateral.contract.selection import PAPER, Rule
 from collateral.results import layout
 from collateral.results.provenance import read_signed, write_signed
 

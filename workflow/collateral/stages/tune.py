@@ -12,9 +12,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from collateral.contract.params import PAPER, MethodParams, Rule
+from collateral.contract.params import MethodParams
 from collateral.contract.plugins import params_class, prepared_name
 from collateral.contract.rows import MIA
+from collateral.contract.selection import PAPER, Rule
 from collateral.findings.accuracy.numbers import accuracies
 from collateral.findings.membership.numbers import draw, scores
 from collateral.findings.tuning.selection import choices, choose

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from collateral.contract.params import SKIPPED, MethodParams
+from collateral.contract.params import MethodParams
+from collateral.contract.skipping import SKIPPED
 from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from collateral.contract.params import SKIPPED
+from collateral.contract.skipping import SKIPPED
 from collateral.models._build import build_model
 from collateral.results import layout, provenance
 from collateral.results.dataset import Dataset, Labels

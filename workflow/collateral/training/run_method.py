@@ -13,9 +13,10 @@ import torch
 from pydantic import BaseModel
 from torch import Tensor, nn
 
-from collateral.contract.params import MethodParams, Skipped
+from collateral.contract.params import MethodParams
 from collateral.contract.plugins import method_kind, prepare_class, prepare_values, prepared_name
 from collateral.contract.seeds import derive_seed
+from collateral.contract.skipping import Skipped
 from collateral.results import layout
 from collateral.results.files import read_json, write_json
 from collateral.results.provenance import read_cost, verify, write_record

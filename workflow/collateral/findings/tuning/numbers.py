@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from collateral.contract.params import TEACHER
 from collateral.contract.rows import Row
+from collateral.contract.selection import TEACHER
 from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.gap import TERMS
 from collateral.findings.tuning.selection import admissible, choices

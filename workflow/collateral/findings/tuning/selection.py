@@ -5,7 +5,7 @@ from math import isnan
 
 from scipy.special import betaincinv
 
-from collateral.contract.params import PAPER, Rule
+from collateral.contract.selection import PAPER, Rule
 
 MIN_RA_AFFECTED = 0.7  # paper, appendix B.2
 MIN_RA = 0.9

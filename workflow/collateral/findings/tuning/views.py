@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.params import PAPER, RULES
+from collateral.contract.selection import PAPER, RULES
 from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.statistics import interval_half_width
 from collateral.findings.columns import Column, TableRow, build_grid

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.params import SKIPPED
 from collateral.contract.rows import TRACKED, Row
+from collateral.contract.skipping import SKIPPED
 from collateral.findings._shared.gaps import FORGETTING, forgetting_error
 from collateral.findings._shared.inference.differences import (
     LEAST_SEEDS,

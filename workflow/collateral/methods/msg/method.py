@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.params import Skipped
+from collateral.contract.skipping import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
 from collateral.methods._shared.steps import step_with_gradient_hook
 from collateral.methods.msg.params import Params

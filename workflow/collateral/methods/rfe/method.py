@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adam
 
-from collateral.contract.params import Skipped
+from collateral.contract.skipping import Skipped
 from collateral.methods._shared.gradients import by_parameter, trainable
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.rfe.params import Params, Prepare

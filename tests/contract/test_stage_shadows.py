@@ -177,7 +177,7 @@ def test_members_that_see_the_same_start_and_draw_differently(workshop, monkeypa
         orders.append(b"".join(x.contiguous().numpy().tobytes() for x, _ in batches))
         return train(forward, iter(batches), *rest)
 
-    monkeypatch.setattr("collateral.stages.shadow.membership", everyone)
+    monkeypatch.setattr("collateral.stages.shadow.draw_membership", everyone)
     monkeypatch.setattr("collateral.stages.shadow.fit", spy_fit)
     monkeypatch.setattr(fitting, "_epoch", spy_epoch)
     for number in range(3):

@@ -8,7 +8,7 @@ A bug is a text in a file, another one in its place, and the tests that should f
 whose lines around a change move with every other change. Where a file was renamed, the old text is
 looked for in all of workflow/; where the text itself is gone, the bug is printed as stale and is to
 be written anew. `mutants.py` breaks the pure modules by rule, everywhere; these are bugs as a tired
-engineer writes them, a few in every area, and what is drawn and shown is among them.
+engineer writes them, a few in every area, tables, plots and pages among them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "workflow/collateral"
 SECONDS = 900  # in which a bug must be seen
 
-# Tests of what is shown of the one made-up benchmark.
+# Tests of the numbers, tables, sentences, pages and plots of one made-up benchmark.
 NUMBERS = "unit/test_numbers_of_outputs"
 TABLES = "unit/test_shown_tables"
 SENTENCES = "unit/test_shown_sentences"
@@ -41,7 +41,7 @@ DRAWN = "unit/test_plots*"  # of plots, and of figures and charts made from them
 
 @dataclass(frozen=True)
 class Bug:
-    """A text of a file, what stands there with the bug, and the tests that should see it."""
+    """A text of a file, the text with the bug, and the tests that should see it."""
 
     area: str
     words: str
@@ -472,12 +472,12 @@ BUGS = (
 
 
 def test_files(root: Path, bug: Bug) -> list[str]:
-    """Return the files of the tests that are there; other ones may come with another change."""
+    """Return the paths of the files of its tests."""
     return [str(path) for name in bug.tests for path in sorted((root / "tests").glob(f"{name}.py"))]
 
 
 def run_tests(root: Path, files: Iterable[str]) -> tuple[bool, str]:
-    """Run tests in a copy until one fails; say if all passed, and which did not."""
+    """Run tests in a copy until one fails; return whether all passed, and the one that failed."""
     variables = {**os.environ, "PYTHONPATH": str(root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
     words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
     try:
@@ -506,7 +506,7 @@ def look(bug: Bug, root: Path) -> tuple[str, str]:
 
 
 def copy_project(target: Path) -> Path:
-    """Copy what git knows, as it is in the working tree."""
+    """Copy the files that git tracks, as they are in the working tree."""
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -11,4 +11,4 @@ NAMES = {
     "vit_tiny": "vit",
 }
 # Families with too many names to list, by prefix: the file that builds them, and their metadata.
-FAMILIES = {"timm/": ("_timm", "_timm_facts")}
+FAMILIES = {"timm/": ("_timm", "_timm_metadata")}

@@ -8,7 +8,7 @@ A bug is a text in a file, another one in its place, and the tests that should f
 whose lines around a change move with every other change. Where a file was renamed, the old text is
 looked for in all of workflow/; where the text itself is gone, the bug is printed as stale and is to
 be written anew. `mutants.py` breaks the pure modules by rule, everywhere; these are bugs as a tired
-engineer writes them, a few in every area, and what is drawn and shown is among them.
+engineer writes them, a few in every area, tables, plots and pages among them.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "workflow/collateral"
 SECONDS = 900  # in which a bug must be seen
 
-# Tests of what is shown of the one made-up benchmark.
+# Tests of the numbers, tables, sentences, pages and plots of one made-up benchmark.
 NUMBERS = "unit/test_numbers_of_outputs"
 TABLES = "unit/test_shown_tables"
 SENTENCES = "unit/test_shown_sentences"
 PAGE = "unit/test_shown_page"
 BROWSER = "unit/test_shown_in_browser"
-DRAWN = "unit/test_drawn_*"  # of figures and charts
+DRAWN = "unit/test_plots*"  # of plots, and of figures and charts made from them
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A text of a file, what stands there with the bug, and the tests that should see it."""
+    """A text of a file, the text with the bug, and the tests that should see it."""
 
     area: str
     words: str
@@ -164,7 +164,7 @@ BUGS = (
         "results/table.py",
         "float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))",
         "float(np.sqrt(len(values) or np.nan))",
-        ("unit/test_results_table", "unit/test_finding_paper", "unit/test_figures_accuracy", DRAWN),
+        ("unit/test_results_table", "unit/test_finding_paper"),
     ),
     Bug(
         "results",
@@ -177,9 +177,9 @@ BUGS = (
     Bug(
         "results",
         "a new file of a joined archive keeps its time, and may be older than what it was made of",
-        "results/join.py",
-        "delays.get(layout.record_of(Path(name)).as_posix(), longest)",
-        "delays.get(layout.record_of(Path(name)).as_posix(), 0)",
+        "results/unbundle.py",
+        "os.utime(target, ns=(known.get(name, now),) * 2)",
+        "os.utime(target, ns=(known.get(name, target.stat().st_mtime_ns),) * 2)",
         ("unit/test_bundle",),
     ),
     # Training and stages.
@@ -203,8 +203,8 @@ BUGS = (
         "training",
         "all members of a shadow pool draw the same batches",
         "stages/shadow.py",
-        'Run(session.device, seed_of("shadow", args.seed), checkpoints=checkpoints)',
-        'Run(session.device, seed_of("shadow", args.count), checkpoints=checkpoints)',
+        'Run(session.device, derive_seed("shadow", job.seed), checkpoints=checkpoints)',
+        'Run(session.device, derive_seed("shadow", count), checkpoints=checkpoints)',
         ("contract/test_stage_shadows",),
     ),
     Bug(
@@ -251,15 +251,15 @@ BUGS = (
     Bug(
         "data",
         "the seed of a drawn test set does nothing",
-        "data/_readers/share.py",
-        'seed_of("test", seed, place)',
-        'seed_of("test", place)',
+        "data/_readers/test_set.py",
+        'derive_seed("test", seed, keys[row])',
+        'derive_seed("test", keys[row])',
         ("unit/test_draws_of_data", "unit/test_parquet", "contract/test_torchvision_sets"),
     ),
     Bug(
         "data",
         "floats become bytes by cutting off, not by rounding",
-        "data/_readers/pixels.py",
+        "data/_readers/examples.py",
         "np.rint(images.astype(np.float32) * 255)",
         "(images.astype(np.float32) * 255)",
         ("contract/test_data_arrays",),
@@ -276,15 +276,15 @@ BUGS = (
     Bug(
         "plan",
         "a tuning is made again when `unlearn` changes, and not when `tune` does",
-        "plan/method_jobs.py",
-        'return method_code("tune", self.run, self.model)',
-        'return method_code("unlearn", self.run, self.model)',
+        "plan/jobs/_method.py",
+        'return method_code(type(self).__module__.rpartition(".")[2], self.spec, self.model)',
+        'return method_code("unlearn", self.spec, self.model)',
         ("unit/test_jobs", "workflow/test_wiring"),
     ),
     Bug(
         "plan",
         "where seeds share a base, runs wait for one of their own",
-        "plan/method_jobs.py",
+        "plan/jobs/_method.py",
         "seed = self.benchmark.base_seed(self.seed)",
         "seed = self.seed",
         ("unit/test_jobs",),
@@ -292,10 +292,10 @@ BUGS = (
     Bug(
         "plan",
         "the metrics do not wait for weights that somebody else unlearned",
-        "plan/evaluation.py",
-        "names = [reference, *(run.name for run in cell.unlearned), *cell.given]",
-        "names = [reference, *(run.name for run in cell.unlearned)]",
-        ("unit/test_jobs", "unit/test_config_weights", "workflow/test_wiring"),
+        "plan/jobs/given.py",
+        '    stage = "given"\n',
+        '    stage = "given"\n    evaluated = ""\n',
+        ("unit/test_jobs", "workflow/test_wiring"),
     ),
     Bug(
         "plan",
@@ -309,8 +309,8 @@ BUGS = (
         "plan",
         "a method on shadow models has its defaults, not what tuning chose",
         "./rules/shadows.smk",
-        "collateral expose {params.plugins} {params.method} --selected {input.selected:q} \\",
-        "collateral expose {params.plugins} {params.method} \\",
+        "collateral expose {params.plugins} {params.options} --selected {input.selected:q} \\",
+        "collateral expose {params.plugins} {params.options} \\",
         ("workflow/test_wiring",),
     ),
     Bug(
@@ -323,10 +323,10 @@ BUGS = (
     ),
     Bug(
         "plan",
-        "the page is not made again when a chart has changed",
+        "the page is not made again when a plot has changed",
         "plan/report_plan.py",
-        '"report": ["table", "words", "chart"],',
-        '"report": ["table", "words"],',
+        '"report": ["views", "plots"],',
+        '"report": ["views"],',
         ("unit/test_presentation",),
     ),
     Bug(
@@ -342,82 +342,82 @@ BUGS = (
         "shown",
         "a teacher's deviation is held against a floor of its own, which it has not",
         "findings/_shared/compare.py",
-        "chance=abs(deviation) <= chance(cell, counterpart))",
-        "chance=abs(deviation) <= chance(cell, metric))",
+        "noise_floor(row.cell, str(self.reference_metric))",
+        "noise_floor(row.cell, self.metric)",
         (TABLES, "unit/test_tables_sweeps"),
     ),
     Bug(
         "shown",
         "the chance of test examples is that of retained ones",
-        "findings/locality/table.py",
-        '"chance": chance_by_sd(cell, metric, name)}',
-        '"chance": chance_by_sd(cell, metric, "retain")}',
-        (TABLES, "unit/test_tables_near_and_far"),
+        "findings/locality/views.py",
+        '"chance": noise_floor_by_sd(cell, record["metric"], record["set"])}',
+        '"chance": noise_floor_by_sd(cell, record["metric"], RETAIN)}',
+        (TABLES, "unit/test_views"),
     ),
     Bug(
         "shown",
         "a sentence names the margin of damage as that of UA",
         "findings/verdict/sentences.py",
-        'margins = [cell.number(REFERENCE, "margin", at=at) for at in ("ua", "damage")]',
-        'margins = [cell.number(REFERENCE, "margin", at=at) for at in ("damage", "ua")]',
+        'margins = [cell.number(cell.reference, "margin", at=at) for at in ("ua", "damage")]',
+        'margins = [cell.number(cell.reference, "margin", at=at) for at in ("damage", "ua")]',
         (SENTENCES, "unit/test_finding_verdict"),
     ),
     Bug(
         "shown",
         "within a budget, the gap of the whole run is named",
-        "findings/trajectory/words.py",
-        "found[runs[0]].within(share)[0]",
-        "found[runs[0]].gap[-1]",
+        "findings/trajectory/views.py",
+        "found[best[share][0]].within(share)[0]",
+        "found[best[share][0]].gap[-1]",
         (SENTENCES, "unit/test_tables_trajectory"),
     ),
     Bug(
         "shown",
         "behind ± stands a standard deviation where the caption says half an interval",
-        "findings/classes/table.py",
-        "text(mean(values), half_width(values), sign=True)",
-        "text(mean(values), float(values.std(ddof=1)), sign=True)",
-        (TABLES, "unit/test_tables_classes"),
+        "findings/classes/views.py",
+        'Column("class_drop", heading=label, run=run, sign=True, spread=interval_half_width)',
+        'Column("class_drop", heading=label, run=run, sign=True)',
+        (TABLES, "unit/test_views"),
     ),
     # Figures and charts.
     Bug(
         "drawn",
         "the ends of an interval are the wrong way round, also in what hovering says",
-        "findings/locality/chart.py",
-        '(means["mean"] + s * means["half"] for s in (-1, 1))',
-        '(means["mean"] + s * means["half"] for s in (1, -1))',
-        (DRAWN, "unit/test_charts"),
+        "findings/_shared/series.py",
+        "[m + sign * h for m, h in zip(means, halves, strict=True)] for sign in (-1, 1)",
+        "[m + sign * h for m, h in zip(means, halves, strict=True)] for sign in (1, -1)",
+        (DRAWN,),
     ),
     Bug(
         "drawn",
         "the grey band of chance is half as high as it should be",
-        "findings/accuracy/figure.py",
-        "axes.bar(range(len(limits)), 2 * limits, 0.96, -limits, ",
-        "axes.bar(range(len(limits)), limits, 0.96, -limits / 2, ",
-        (DRAWN, "unit/test_figures_accuracy"),
+        "findings/accuracy/plots.py",
+        "Band(place - 0.48, place + 0.48, -half, half, NOISE_LABEL)",
+        "Band(place - 0.48, place + 0.48, -half / 2, half / 2, NOISE_LABEL)",
+        (DRAWN,),
     ),
     Bug(
         "drawn",
         "the lines of budgets stand at ten times their shares",
-        "findings/trajectory/figure.py",
-        "seconds = share / 100 * cost",
-        "seconds = share / 10 * cost",
-        (DRAWN, "unit/test_figures_trajectory"),
+        "findings/trajectory/plots.py",
+        'Level(share / 100 * cost, "x", ',
+        'Level(share / 10 * cost, "x", ',
+        (DRAWN,),
     ),
     Bug(
         "drawn",
         "hovering says the damage where it should say the forgetting error",
-        "findings/verdict/chart.py",
-        'error=said(frame["forgetting_error"], ".1f", " points")',
-        'error=said(frame["damage"], ".1f", " points")',
-        (DRAWN, "unit/test_charts"),
+        "findings/verdict/plots.py",
+        '"forgetting error": [format_number(row.forgetting_error, ".1f", " points")]',
+        '"forgetting error": [format_number(row.damage, ".1f", " points")]',
+        (DRAWN,),
     ),
     Bug(
         "drawn",
         "the dashed line stands at the lower end of the band, not at Retrain's level",
-        "findings/_shared/line_charts.py",
-        "level(DASHED, y=panel.level)",
-        "level(DASHED, y=panel.band[0])",
-        (DRAWN, "unit/test_charts_of_lines"),
+        "findings/_shared/series.py",
+        '[Level(level, dash="dashed", ',
+        '[Level(level - noise, dash="dashed", ',
+        (DRAWN,),
     ),
     # The report.
     Bug(
@@ -440,8 +440,8 @@ BUGS = (
         "report",
         "below an image stands the confidence of the first seed, not the mean",
         "report/images.py",
-        "RunAnswers(run, np.mean(confidence, axis=0), ",
-        "RunAnswers(run, confidence[0], ",
+        "RunOutputs(run, np.mean(confidence, axis=0), ",
+        "RunOutputs(run, confidence[0], ",
         (PAGE, "unit/test_report"),
     ),
     Bug(
@@ -472,12 +472,12 @@ BUGS = (
 
 
 def test_files(root: Path, bug: Bug) -> list[str]:
-    """Return the files of the tests that are there; other ones may come with another change."""
+    """Return the paths of the files of its tests."""
     return [str(path) for name in bug.tests for path in sorted((root / "tests").glob(f"{name}.py"))]
 
 
 def run_tests(root: Path, files: Iterable[str]) -> tuple[bool, str]:
-    """Run tests in a copy until one fails; say if all passed, and which did not."""
+    """Run tests in a copy until one fails; return whether all passed, and the one that failed."""
     variables = {**os.environ, "PYTHONPATH": str(root / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
     words = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
     try:
@@ -506,7 +506,7 @@ def look(bug: Bug, root: Path) -> tuple[str, str]:
 
 
 def copy_project(target: Path) -> Path:
-    """Copy what git knows, as it is in the working tree."""
+    """Copy the files that git tracks, as they are in the working tree."""
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )

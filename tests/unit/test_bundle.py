@@ -256,6 +256,9 @@ def test_what_is_here_stays_and_more_is_added(one, new):
     after = contents(new)
     assert {name: after[name] for name in before} == before
     assert before_times.items() <= times(new).items()
+    # The files here are inputs of the new runs.
+    added = [time for name, time in times(new).items() if name not in before]
+    assert min(added) >= max(before_times.values())
     assert after.keys() - before.keys() == {name for name in contents(one) if "seed-0" in name}
     assert done.num_files == len(after) - len(before)
 

@@ -5,7 +5,7 @@ import pytest
 from image_files import write_image
 
 from collateral.data._readers.image_folder import index_folder
-from collateral.data._readers.test_set import SplitOptions, draw_examples
+from collateral.data._readers.test_set import GroupDraw, SplitOptions, draw_examples
 from collateral.data.forget import class_part, classes_part, random_part
 from collateral.results.dataset import Labels
 
@@ -14,16 +14,21 @@ SEEDS = (0, 1, 2, 17)
 
 
 def draw_test_set(_, seed):
-    labels = LABELS.train.tolist()
-    return sorted(draw_examples(labels, range(len(labels)), 0.3, seed))
+    return sorted(draw_examples(LABELS.train.tolist(), range(90), 0.3, seed))
+
+
+def draw_test_groups(_, seed):
+    groups = [str(row // 3) for row in range(90)]  # one example of each class
+    draw = GroupDraw(LABELS.train.tolist(), groups, 0.3)
+    return sorted(draw.draw(LABELS.class_names, "patient", seed, stay=()))
 
 
 def draw_test_files(folder, seed):
     for label in "ab":
         for place in range(12):
             write_image(folder / label / f"{place}.png")
-    options = SplitOptions(folder, test_share=0.4, test_seed=seed)
-    return [file.path for file in index_folder(options).test]
+    source = SplitOptions(folder, test_share=0.4, test_seed=seed)
+    return [file.path for file in index_folder(source).test]
 
 
 def forgotten(kind, **params):
@@ -36,6 +41,7 @@ def forgotten(kind, **params):
 
 DRAWS = {
     "test share": draw_test_set,
+    "test share of groups": draw_test_groups,
     "test share of files": draw_test_files,
     "part of a class": forgotten(class_part, **{"class": "b", "fraction": 0.5, "order": "random"}),
     "parts of classes": forgotten(classes_part, classes={"a": 0.3, "c": 0.6}, order="random"),

@@ -13,7 +13,14 @@ from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.split import Split
-from collateral.results.table import COLUMNS, COST_COLUMNS, read_tables, write_benchmark, write_cell
+from collateral.results.table import (
+    COLUMNS,
+    COST_COLUMNS,
+    read_tables,
+    standard_error,
+    write_benchmark,
+    write_cell,
+)
 
 CHOSEN = {"kind": "class_part", "class": "three", "fraction": 0.5}
 ANSWERS = Outputs(np.zeros((2, 2), np.float16), np.ones(2, np.float32), np.array([0, 1]))
@@ -165,3 +172,11 @@ def test_a_plan_comes_back_in_its_order(tmp_path):
     assert list(again.labels) == ["ltd", "ft"]
     assert list(again.cells) == ["b", "a"]
     assert list(again.cells["b"].sweeps[0].values) == ["ltd@k=9", "ltd"]
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [([1, 3], 1), ([1, 3, math.nan], 1), ([1, math.nan], math.nan), ([math.nan], math.nan)],
+)
+def test_a_standard_error_is_of_the_defined_seeds_alone(values, error):
+    assert standard_error(np.array(values, float)) == pytest.approx(error, nan_ok=True)

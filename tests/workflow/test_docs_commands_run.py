@@ -54,6 +54,7 @@ LEFT_OUT = {
 }
 # What stands for something of the reader's.
 STANDS_FOR = {
+    "my-images/": "my-pictures/",  # of another page: init writes a config for each folder once
     "docs/data/NAME": "results/smoke",
     "results/digits": "results/smoke",
     "results/field": "results/smoke",
@@ -137,6 +138,7 @@ def folder(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Proje
     copy = tmp_path_factory.mktemp("docs") / "project"
     shutil.copytree(finished.folder, copy, symlinks=True)
     write_pictures(copy / "my-images")
+    write_pictures(copy / "my-pictures")
     write_digits(copy / "data")
     write(copy / "withdrawn.txt", "cat/1.png\n")
     for name, kind in {"mine": "forget", "my-plugins": "models"}.items():

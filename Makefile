@@ -50,7 +50,7 @@ test: setup lint ## all there is to test; what this machine lacks is skipped, an
 	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slurm' tests/workflow
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
-	pytest -v -m slurm
+	pytest -v -m slurm tests/workflow
 
 mutants: setup ## break the pure modules in every place: which does no test notice? (docs/mutants.md)
 	OMP_NUM_THREADS=1 python tests/mutants.py

@@ -26,7 +26,7 @@ NEEDS = {
 FAR = {"git", "pip", "pip-audit"}
 # Targets of make and scripts that fetch packages, or take longer than all tests together.
 FETCHING = {"setup", "docs"}
-LONG = {"bench", "mutants", "torture"}
+LONG = {"bench", "bugs", "mutants", "torture"}
 LONG_SCRIPTS = ("benchmarks/", "tests/mutants.py")
 
 

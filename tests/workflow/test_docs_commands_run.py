@@ -44,6 +44,7 @@ OF_MAKE = {"run": "planned", "figures": "planned", "schema": "collected", "test"
 # What commands in sentences leave out.
 LEFT_OUT = {
     ("collateral", "estimate"): ("config.yaml",),
+    ("collateral", "init"): ("my-images", "--out", "init.yaml"),
     ("collateral", "bundle"): ("results/smoke", "--out", "smoke.tar"),
     ("collateral", "unbundle"): ("smoke.tar", "--config", "configs/smoke.yaml"),
     ("collateral", "export"): ("smoke/digit_3-50", "ltd", "--out", "ltd.safetensors"),
@@ -53,6 +54,7 @@ LEFT_OUT = {
 }
 # What stands for something of the reader's.
 STANDS_FOR = {
+    "my-images/": "my-pictures/",  # of another page: init writes a config for each folder once
     "docs/data/NAME": "results/smoke",
     "results/digits": "results/smoke",
     "results/field": "results/smoke",
@@ -136,6 +138,8 @@ def folder(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Proje
     copy = tmp_path_factory.mktemp("docs") / "project"
     shutil.copytree(finished.folder, copy, symlinks=True)
     write_pictures(copy / "my-images")
+    write_pictures(copy / "my-pictures")
+    write_digits(copy / "data")
     write(copy / "withdrawn.txt", "cat/1.png\n")
     for name, kind in {"mine": "forget", "my-plugins": "models"}.items():
         shutil.copytree(REPOSITORY / "tests/contract/plugins" / kind, copy / name / kind)
@@ -152,13 +156,28 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
+def write_digits(root: Path) -> None:
+    """Write files as docs/reproduction.md makes them for configs/svhn-part.yaml."""
+    root.mkdir(exist_ok=True)
+    labels = np.repeat(np.arange(10), [30] * 9 + [60])
+    names = [f"digit_{digit}" for digit in range(10)]
+    images = np.random.default_rng(0).integers(0, 256, (330, 32, 32, 3), dtype=np.uint8)
+    for part in ("train", "test"):
+        kept = {"images": images, "labels": labels, "class_names": names}
+        np.savez(root / f"svhn_330_{part}.npz", **kept)
+
+
 def write_pictures(root: Path) -> None:
+    """Write images of two classes, and the table of the ten persons in them."""
+    rows = ["file,subject"]
     rng = np.random.default_rng(0)
     for name in ("cat", "dog"):
         (root / name).mkdir(parents=True)
         for number in range(10):
             pixels = rng.integers(0, 256, (12, 12, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(root / name / f"{number}.png")
+            rows.append(f"{name}/{number}.png,0{17 + number}")
+    write(root / "people.csv", "\n".join(rows) + "\n")
 
 
 @pytest.fixture(scope="module")

@@ -70,8 +70,10 @@ def test_without_weights_and_ascent_nothing_changes():
 
 
 def test_the_rate_falls_to_a_tenth_after_each_of_the_authors_milestones(small, monkeypatch):
-    rates, set_rate = [], scrub.set_rate
-    monkeypatch.setattr(scrub, "set_rate", lambda o, rate: rates.append(rate) or set_rate(o, rate))
+    rates, set_rate = [], scrub.set_learning_rate
+    monkeypatch.setattr(
+        scrub, "set_learning_rate", lambda o, rate: rates.append(rate) or set_rate(o, rate)
+    )
     small.method("scrub").unlearn(Params(batch_size=160))
     assert rates == pytest.approx([5e-4] * 5 + [5e-5] * 3 + [5e-6, 5e-7])
 

@@ -301,7 +301,7 @@ def write_finding(folder: Path, name: str, numbers: str, after: tuple[str, ...] 
     place = folder / "findings" / name
     place.mkdir(parents=True)
     (place / "__init__.py").write_text(QUESTION.format(name=name, after=after))
-    head = "from collateral.contract.metrics import Row\n"
+    head = "from collateral.contract.rows import Row\n"
     (place / "numbers.py").write_text(f"{head}def numbers(cell):\n    {numbers}\n")
 
 

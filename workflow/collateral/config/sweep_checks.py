@@ -79,8 +79,8 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
                 yield f"{place}: {value!r}: not usable in a file's name as '{text}'"
         run = "@".join(format_varied({name: exact[name] for name in given}))
         if len(f"{spec.name}@{run}") > LONGEST_RUN:
-            key = format_key(where)
-            yield f"{key}: run {quoted(run)}: more than {LONGEST_RUN} letters for a folder"
+            place = format_key(where)
+            yield f"{place}: run {quoted(run)}: more than {LONGEST_RUN} letters for a folder"
         if run in named:
             place = format_key((*where, "vary", key))
             yield f"{place}: {named[run]!r} and {given[key]!r} make one run's name"

@@ -207,6 +207,12 @@ def test_what_does_not_fit_is_named_by_key_and_shape(tmp_path, change, said):
     assert same(model, small(seed=1))
 
 
+def test_a_file_of_one_tensor_is_not_told_to_rename(tmp_path):
+    with pytest.raises(ValueError, match="does not fit the model; ") as error:
+        load_trained(small(), saved(tmp_path, {"x": torch.zeros(2)}), {})
+    assert "rename" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("rename", "said"),
     [

@@ -330,6 +330,7 @@ def test_trajectory(long, plots):
         check_paths(plane, cell, expected["plane"])
         check_paths(course, cell, [row for row in expected["course"] if len(row[2])])
         marks = {one.label: (one.x[0], one.y[0]) for one in plane.series if not one.run}
+        assert [list(one.names) for one in plane.series if not one.run] == [[n] for n in marks]
         parts = ("forgetting_error", "damage", "avg_gap")
         start = [np.mean([cell.course(run, part)[0] for run in cell.tracked]) for part in parts]
         assert marks == {"Original": pytest.approx(tuple(start[:2])), "Retrain": (0, 0)}

@@ -260,6 +260,24 @@ def test_names_are_written_in_their_colours(figures):
         assert expected <= written
 
 
+def test_the_names_of_retrain_and_of_the_base_stand_at_their_own_marks(figures):
+    """Not at each other's, as they once did in the figure of trajectories."""
+    count = 0
+    for panel, axes in panels_of(figures):
+        marks = {
+            one.label: (one.x[0], one.y[0]) for one in panel.series if one.names and not one.run
+        }
+        if {"Original", "Retrain"} <= marks.keys():
+            texts = {text.get_text(): text for text in axes.texts if text.get_text() in marks}
+            for name, other in (("Original", "Retrain"), ("Retrain", "Original")):
+                box = texts[name].get_window_extent()
+                centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+                own, far = (axes.transData.transform(marks[one]) for one in (name, other))
+                assert np.hypot(*(centre - own)) < np.hypot(*(centre - far))
+            count += 1
+    assert count == sum(plot.name == "trajectory" for plot, _ in figures)
+
+
 def test_rings(figures):
     for panel, axes in panels_of(figures):
         rings = [one for one in axes.lines if one.get_label() == "own value"]

@@ -66,6 +66,9 @@ def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         if base.optimizer != "sgd" and key in given and getattr(base, key):
             place = format_key((*where, "base", key))
             yield _without_effect(place, "optimizer: sgd", base.optimizer)
+    if base.optimizer == "sgd" and base.nesterov and "nesterov" in given and not base.momentum:
+        place = format_key((*where, "base", "nesterov"))
+        yield _without_effect(place, "a momentum above 0", "momentum: 0")
     if "validation_share" in given and base.checkpoint != "best_validation":
         place = format_key((*where, "base", "validation_share"))
         yield _without_effect(place, "checkpoint: best_validation", base.checkpoint)

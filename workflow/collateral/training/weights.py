@@ -159,7 +159,7 @@ def _load(model: Classifier, given: Weights, path: Path) -> None:
 def _hint(model: Classifier, given: Weights) -> str:
     """Return a hint to `rename` if all names have the same superfluous prefix."""
     first = {name.partition(".")[0] + "." for name in given}
-    if len(first) > 1:
+    if len(first) > 1 or not all("." in name for name in given):
         return ""
     (prefix,) = first
     renamed = _named(model, given, {prefix: ""})

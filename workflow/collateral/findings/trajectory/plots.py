@@ -96,13 +96,8 @@ def _error_panel(paths: Paths) -> Panel:
     lines = [line for run in paths.legs for line in _path(paths, run, "error", "damage")]
     return Panel(
         [*lines, *marks],
-        x=Axis(
-            "Forgetting error:\nmean of |ΔUA|, |ΔMIA| (points)",
-            limits=paths.limits("error", 0, LEAST),
-        ),
-        y=Axis(
-            "Damage: near − far loss (points)", limits=paths.limits("damage", -LEAST / 2, LEAST / 2)
-        ),
+        x=Axis(ERROR, limits=paths.limits("error", 0, LEAST)),
+        y=Axis(DAMAGE, limits=paths.limits("damage", -LEAST / 2, LEAST / 2)),
         levels=[Level(0.0)],
         bands=[Band(low=-noise, high=noise, label=NOISE_LABEL)] if np.isfinite(noise) else [],
         value_name="damage",

@@ -80,7 +80,7 @@ class Strict(BaseModel):
     @field_validator("*")
     @classmethod
     def _could_be_meant(cls, value: Any) -> Any:
-        """Bound what has no bound of its own."""
+        """Apply a general limit to fields without a limit of their own."""
         if isinstance(value, int) and abs(value) > MOST:
             raise ValueError(f"should be at most {MOST}")
         return value

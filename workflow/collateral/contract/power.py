@@ -42,7 +42,7 @@ def detectable(num_seeds: int, num_methods: int) -> float:
 
 def tail(t: float, shift: float, freedom: int) -> float:
     """Return the chance that Student's t, off centre by `shift`, is above `t`."""
-    # Over the law of the estimated spread s: (Z + shift) / s > t.
+    # Probability of (Z + shift) / s > t, averaged over the distribution of the estimated spread s.
     end = 1 + 12 / math.sqrt(freedom)
     log_scale = math.log(2) + freedom / 2 * math.log(freedom / 2) - math.lgamma(freedom / 2)
     total = 0.0

@@ -81,7 +81,7 @@ class Probes(Strict):
         return tuple(name for name in type(self).model_fields if getattr(self, name) is not None)
 
     def asked(self) -> dict[str, Any]:
-        """Return what is asked for with all its values, as JSON has it."""
+        """Return the requested probes with all their parameters, as JSON types."""
         return self.model_dump(mode="json", exclude_none=True)
 
     def work(self, sizes: Sizes, models: int) -> Work:

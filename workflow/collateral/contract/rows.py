@@ -26,7 +26,7 @@ def without_value(row: Row) -> Row:
     return Row(row.run, row.metric, math.nan, row.seed, row.set, row.at)
 
 
-TRACKED = "epoch_"  # before the names, in history.csv and metrics.csv
+TRACKED = "epoch_"  # prefix of the metric names in history.csv and metrics.csv
 
 
 Attack = Literal["confidence", "correctness", "entropy", "modified_entropy", "probability"]

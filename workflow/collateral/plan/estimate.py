@@ -45,7 +45,7 @@ class Sum:
     bytes: float = 0.0
 
     def __add__(self, other: Sum) -> Sum:
-        """Return both together."""
+        """Return the sum of both."""
         return Sum(
             self.jobs + other.jobs,
             self.gpu_seconds + other.gpu_seconds,

@@ -34,7 +34,7 @@ class Preparations:
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def of_tuning(self, run: RunSpec) -> Preparation:
-        """Return where the tuning of a method finds what it needs: with tunings before it."""
+        """Return where a tuning finds its prepared inputs: in the folders of earlier tunings."""
         makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
         tried = run.prepared(run.tried)

@@ -62,7 +62,7 @@ def presenting_code(stage: str) -> str:
 
 
 def templates_hash(folder: Path = TEMPLATES) -> str:
-    """Return a hash of the page's templates: a fingerprint knows Python alone."""
+    """Return a hash of the page's templates; fingerprints cover only Python files."""
     return files_hash(folder, "*.j2")
 
 

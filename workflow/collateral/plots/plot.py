@@ -24,7 +24,7 @@ ROOM = 0.05  # of an axis, left free at either end
 LEAST_HEIGHT = 5.0  # points that an axis of rates covers at least, so that noise does not fill it
 GROUP_WIDTH = 0.84  # of the bars of one place together, of the distance between places
 BAR_SHARE = 0.9  # of the distance between two bars, filled by a bar
-MOST_INTERVAL = 0.1  # of the range of the means: intervals widen an axis by no more; they are cut
+MOST_INTERVAL = 0.1  # intervals widen an axis by at most this share of the means' range
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 CHARACTERS = 20  # of the note below a figure, per inch
 THIN = 0.6
-OWN_VALUE = "own value"  # of the ring, in the legend
+OWN_VALUE = "own value"  # label of the ring in the legend
 ENTRY, LETTER = 0.55, 0.066  # inches of a legend: beside a name, and for each of its letters
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 RC: dict[Any, Any] = {

@@ -72,7 +72,7 @@ class Findings:
     problems: list[Problem] = field(default_factory=list)
 
     def of_cell(self, cell: CellTable) -> list[Section]:
-        """Return what they say of a cell."""
+        """Return the sections of a cell."""
         pictures = self._pictures(cell, "plots", cell.name)
         sections = [
             self._section(name, cell, "tables", cell.name, pictures.get(name, []))

@@ -95,7 +95,7 @@ class CellResults:
     kinds: dict[str, str]  # run -> method or control; the reference is not among them
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
-    support_sized: tuple[str, ...] = ()  # LTD, if the config varies the size of the support
+    support_sized: tuple[str, ...] = ()  # LTD, if the config has a grid of support sizes
     exposed: tuple[str, ...] = ()  # methods that unlearned from shadow models
     attacks: tuple[str, ...] = ()  # membership attacks of the config
     probed: tuple[str, ...] = ()  # names of the probes of the config

@@ -42,7 +42,7 @@ class Probe(ArrayFile):
     zrf_logits: NDArray[np.float32] | None = None  # (F, C), of an untrained network
 
     def row(self, run: str) -> int:
-        """Return the index of a run."""
+        """Return the row number of a run."""
         return list(self.runs).index(run)
 
 

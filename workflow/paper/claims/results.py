@@ -24,7 +24,7 @@ LABELS = {
     **{"retrain": "Retrain", "salun": "SalUn", "neighbor": "Neighbor"},
 }
 FIVE = ("oak_tree", "apple", "hamster", "road", "shark")
-TOLERANCE = 0.02  # of a share: small classes cannot be halved exactly
+TOLERANCE = 0.02  # tolerance of a share, because small classes cannot be halved exactly
 
 
 @dataclass(frozen=True)

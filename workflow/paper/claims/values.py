@@ -245,7 +245,7 @@ def differs_between_classes(*arguments: Any, above: float) -> Found:
 
 
 def gap_mostly_by(cell: CellTable, run: str, term: str) -> Found:
-    """Test whether the largest term of a run's Avg. Gap is this one, above Retrain's."""
+    """Test whether this term is the largest of a run's Avg. Gap, with a value above Retrain's."""
     terms = {name: from_retrain(cell, run, name) for name in ("ua", "ra", "ta", "mia")}
     largest = max(terms, key=lambda name: abs(terms[name]))
     parts = [f"{name.upper()} {shown(name, value, sign=True)}" for name, value in terms.items()]

@@ -49,7 +49,7 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 
 def read(result: Result) -> ModelOutputs:
-    """Read the outputs of a run, the logits once."""
+    """Read the outputs of a run; its logits are read only once."""
     sets = (result.train, result.test)
     return ModelOutputs(*(Outputs(a.logits, a.confidence, a.prediction) for a in sets))
 

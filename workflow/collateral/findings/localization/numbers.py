@@ -129,7 +129,7 @@ class Landscape:
 
     @property
     def num_examples(self) -> int:
-        """The size of the set."""
+        """The number of examples of the data set."""
         return int(self.cell.similarity[self.name].shape[1])
 
     @cached_property

@@ -92,7 +92,7 @@ def modified_entropy(p: Floats, label: NDArray[np.int64]) -> Floats:
 
 @dataclass(frozen=True)
 class Examined:
-    """What a model says of some examples, and their labels."""
+    """The outputs of a model on some examples, and their labels."""
 
     outputs: Outputs
     label: NDArray[np.int64]

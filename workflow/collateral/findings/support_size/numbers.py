@@ -60,7 +60,7 @@ def by_size(run: str, seed: int, sizes: SupportSizes, label: NDArray[np.int64]) 
 
 
 def by_bin(run: str, seed: int, sizes: SupportSizes) -> Iterator[Row]:
-    """Yield whom the step of gradient ascent hurt, and what `k: auto` took."""
+    """Yield the damage of the gradient ascent step in each bin, and the examples of `k: auto`."""
     columns = {
         "drop": sizes.step_drop,
         "bin_low": sizes.step_edges[:-1],

@@ -85,7 +85,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
 
 
 def _error_panel(paths: Paths) -> Panel:
-    """Return damage over forgetting error, with Retrain at the origin."""
+    """Return the panel of damage against forgetting error, with Retrain at the origin."""
     noise = POINTS * noise_floor_by_sd(paths.cell, "damage", DAMAGED)
     start = [paths.start("error")], [paths.start("damage")]
     marks = [

@@ -9,7 +9,7 @@ from collateral.contract.selection import PAPER, Rule
 
 MIN_RA_AFFECTED = 0.7  # paper, appendix B.2
 MIN_RA = 0.9
-CONFIDENCE = 0.95  # of the one-sided interval
+CONFIDENCE = 0.95  # confidence level of the one-sided interval
 
 Trial = Mapping[str, float]
 

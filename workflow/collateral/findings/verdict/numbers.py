@@ -145,7 +145,7 @@ class Held:
         return samples["near"], samples["damage"]
 
     def alike(self, run: str) -> dict[str, Equivalence]:
-        """Test whether it is as Retrain is, in each measure."""
+        """Test for each measure whether the run is equivalent to Retrain."""
         samples = self.samples(run)
         return {at: equivalence(samples[at], self.margins[at], self.steps[at]) for at in MEASURES}
 

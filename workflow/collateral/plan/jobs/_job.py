@@ -63,7 +63,7 @@ class Job:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """All files that it is made from, if no model is trained for it; else nothing."""
+        """The input files of a job that trains no model; empty for a job that trains one."""
         return ()
 
     @property

@@ -121,7 +121,7 @@ class FirstSeedJob(MethodJob):
 
 
 def method_options(run: RunSpec) -> list[str]:
-    """Return a method and its values."""
+    """Return the options for a method and its parameters."""
     return ["--method", run.method.uses, "--params", run.params.model_dump_json()]
 
 

@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SNAKEMAKE = snakemake --configfile $(CONFIG) --cores $(CORES)
 PRESENT = metrics plan gather tables figures theory report index check
 
-.PHONY: help setup run figures test slurm-test mutants bugs torture lint schema docs bench release clean-results
+.PHONY: help setup run figures test test-slow test-all slurm-test mutants bugs torture lint schema docs bench release clean-results
 
 help:
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -43,23 +43,31 @@ figures: $(FIGURES_ENV) ## tables, figures and pages from cached outputs: no tor
 	collateral cached --config $(CONFIG)
 	$(SNAKEMAKE) --allowed-rules all $(PRESENT) --forcerun $(PRESENT)
 
-test: setup lint ## all there is to test; what this machine lacks is skipped, and named
+# Tests of a file share its fixtures, so that a file runs in one process.
+BY_FILE = --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test: setup lint ## lint and all tests that are not marked slow: ten minutes on two cores
+	pytest --numprocesses 2 -m 'not slow' tests/unit tests/contract
+	pytest $(BY_FILE) -m 'not slow' tests/workflow
+
+test-slow: setup ## the slow tests alone; what this machine lacks (SLURM, a browser) is skipped, and named
 	@# SLURM's tests mostly wait: beside those that compute.
 	pytest -m slurm tests/workflow & slurm=$$!; \
-	pytest --numprocesses 2 tests/unit tests/contract && wait $$slurm
-	pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m 'not slurm' tests/workflow
+	pytest $(BY_FILE) -m 'slow and not slurm' tests; computed=$$?; wait $$slurm && exit $$computed
+
+test-all: test test-slow ## every test
 
 slurm-test: setup ## a small run through a SLURM of one node; root, `envs/slurm/cluster install`
 	pytest -v -m slurm tests/workflow
 
-mutants: setup ## break the pure modules in every place: which does no test notice? (docs/mutants.md)
-	OMP_NUM_THREADS=1 python tests/mutants.py
+mutants: setup ## break the pure modules in every place: which does no test notice? (CONTRIBUTING.md)
+	OMP_NUM_THREADS=1 python tools/mutants.py
 
-bugs: setup ## put in fifty bugs, one at a time: do the nearest tests see them? (docs/mutants.md)
-	python tests/bugs.py
+bugs: setup ## put in fifty bugs, one at a time: do the nearest tests see them? (CONTRIBUTING.md)
+	python tools/bugs.py
 
 torture: setup ## kill, fill the disk, set the clock back ...: what a run must survive (an hour)
-	python tests/torture.py
+	python tools/torture.py
 
 lint: setup
 	ruff check .
@@ -70,7 +78,7 @@ lint: setup
 	snakemake --lint
 
 schema: setup ## write what is generated: the editors' JSON schema, pages of docs/, the picture of the rules
-	pytest -q tests/unit/test_schema.py tests/unit/test_defaults.py tests/unit/test_docs_config.py tests/unit/test_docs_plugins.py tests/unit/test_troubleshooting.py tests/workflow/test_drawing.py --fix
+	python docs/generate.py
 
 DOCS_ENV := build/docs-env
 $(DOCS_ENV)/.done: pyproject.toml envs/constraints.txt
@@ -82,7 +90,7 @@ $(DOCS_ENV)/.done: pyproject.toml envs/constraints.txt
 docs: $(DOCS_ENV)/.done ## docs/ as a site, in build/site; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(DOCS_ENV)/bin/mkdocs build --strict
 
-bench: setup ## speed as ratios to a plain flow, memory, disk: one table (docs/speed.md)
+bench: setup ## speed as ratios to a plain flow, memory, disk: one table (benchmarks/README.md)
 	python benchmarks/all.py
 
 release: setup docs ## sdist, wheel, docs and the default run's bundle into dist/; TAG=yes tags the commit

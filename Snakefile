@@ -7,16 +7,18 @@ snakemake paper --configfile configs/paper.yaml              all of the paper
 make figures                                                 tables, figures, page from the cache
 """
 
+from pathlib import Path
+
 from snakemake.utils import min_version
 
-from collateral.plan import lock, paths
-from collateral.plan.gates import last_lines
+from collateral.plan import paths
 from collateral.plan.missing_inputs import find_lost
+from collateral.plan.run_hooks import hold_lock, last_lines, result_lines
 
 min_version("9.0")
 
 if workflow.is_main_process:  # before Snakemake takes its own lock
-    lock.hold()
+    hold_lock()
 
 
 report: "workflow/report/workflow.rst"
@@ -62,6 +64,7 @@ onstart:
 
 
 onsuccess:
-    print(f"Look at {paths.INDEX}; tables and figures are under {paths.RESULTS}/<benchmark>/.")
-    for line in last_lines(GRID):
+    for line in [*result_lines(GRID), *last_lines(GRID)]:
         print(line)
+    print(f"All benchmarks: {Path(paths.INDEX).absolute().as_uri()}")
+    print(f"Tables and figures are under {paths.RESULTS}/<benchmark>/.")

@@ -1,4 +1,4 @@
-"""All ratios that speed is judged by, in one table.
+"""Run all benchmarks, and write their ratios in one table.
 
     python benchmarks/all.py [--out benchmarks/results] [--quick] [--only mia amun]
 
@@ -24,7 +24,7 @@ NAMES = (
 
 
 def rows_of(name: str, quick: bool, folder: Path) -> list[Row]:
-    """Run one benchmark."""
+    """Run one benchmark in a new process; return its rows of the table."""
     print(f"== {name}", flush=True)
     file = folder / f"{name}.json"
     command = [sys.executable, str(HERE / f"bench_{name}.py"), "--json", str(file)]
@@ -33,7 +33,7 @@ def rows_of(name: str, quick: bool, folder: Path) -> list[Row]:
 
 
 def main() -> None:
-    """Run them, print the table and write it."""
+    """Run the selected benchmarks; print and write the table."""
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=HERE / "results", help="folder of the table")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: do they run at all?")

@@ -1,10 +1,11 @@
-"""AMUN's attack on 64 digits: the public loop, with two kinds of batches, against ours, one thread.
+"""Speed of AMUN's attack on 64 digits: two versions of the public loop against ours, one thread.
 
     python benchmarks/bench_amun.py [--quick]
 
-Public code drops an image that has flipped from the batch; one version of it keeps the batch whole
-until the last has. Ours drops them too, and gives a radius up early that would not do; with all
-steps at every radius (`patient`) it does what public code does. Fresh images each repeat.
+One version of the public code drops an image from the batch once its prediction flips; another one
+keeps the whole batch until the last image flips. Ours drops images too, and leaves a radius that is
+too small early; with all steps at every radius (`patient`) it computes the same as the public code.
+Every repeat uses other images.
 """
 
 from functools import partial
@@ -30,7 +31,7 @@ PARAMS, PATIENT = Prepare(), Prepare(give_up=False)
 
 
 def trained_model(examples: Examples, info: ImageInfo, epochs: int) -> nn.Module:
-    """Train a ResNet-8 that gets every digit right."""
+    """Train a ResNet-8 until it classifies every digit correctly."""
     torch.manual_seed(0)
     model = build_model("resnet8", info).to(memory_format=torch.channels_last)
     params = TrainingParams(epochs=epochs, batch_size=128, lr=0.1)
@@ -38,7 +39,7 @@ def trained_model(examples: Examples, info: ImageInfo, epochs: int) -> nn.Module
 
 
 def compare(model: nn.Module, some: Examples) -> tuple[dict[str, Seconds], float, float]:
-    """Return the seconds of each, and the % of images that flip, and to one label and radius."""
+    """Return the seconds of each attack, and the share of images with equal labels and radii."""
     pixels, labels, found = some.pixels(), some.labels, {}
     contestants = {
         "plain": partial(plain_attack, model, pixels, labels, PARAMS),
@@ -59,7 +60,7 @@ def compare(model: nn.Module, some: Examples) -> tuple[dict[str, Seconds], float
 
 
 def measure(quick: bool) -> list[Row]:
-    """Compare on fresh images in each repeat."""
+    """Compare the attacks on other images in each repeat."""
     count, repeats, epochs = (2, 1, 1) if quick else (64, 3, 15)
     torch.set_num_threads(1)
     data = digits.load(digits.Options())

@@ -1,10 +1,11 @@
-"""A whole cell on digits (tuning, every method, all metrics): ours against the plain flow.
+"""Time of a whole cell on digits (tuning, all methods, all metrics): ours against the plain flow.
 
     python benchmarks/bench_cell.py [--quick]
 
-The default config's methods in one cell with one seed. Base and retrained model are there before.
-Ours is snakemake on all cores, its own start and that of every job included. The plain flow runs
-the same trials one after the other in one process with torch's default threads.
+One cell and one seed with the methods of the default config. The base and the retrained model exist
+before the measurement. Ours is snakemake on all cores, including its own start and the start of
+every job. The plain flow runs the same trials one after the other in one process with torch's
+default threads.
 """
 
 import os
@@ -20,10 +21,10 @@ import yaml
 from measure import Row, in_turns, ratio, run
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAMS = Path(sys.executable).parent  # also of an environment that is not activated
+PROGRAMS = Path(sys.executable).parent  # works if the environment is not activated
 BENCHMARK, CELL = "bench", "digit_3-50"
 SMALL = {"classes": ["digit_3", "digit_5", "digit_8"], "per_class": 30, "test_per_class": 20}
-KEPT = {"retrain", "split.json"}  # of a cell, what is there before
+KEPT = {"retrain", "split.json"}  # files of the cell that exist before the measurement
 
 
 def config_of(quick: bool) -> dict[str, Any]:
@@ -43,7 +44,7 @@ class Project:
     """A folder in which snakemake works on the config."""
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
-        """Write the config; train what is not measured."""
+        """Write the config; train the base and the retrained model, which are not measured."""
         self.config, self.folder = folder / "bench.yaml", folder
         self.config.write_text(yaml.safe_dump(config))
         self.cell = folder / "results" / BENCHMARK / CELL
@@ -53,7 +54,7 @@ class Project:
         self._snakemake(base, retrained)
 
     def ours(self) -> None:
-        """Run the cell from base and retrained model to its metrics."""
+        """Run the cell with snakemake, from the base and retrained model to the metrics."""
         for path in [*self.cell.iterdir(), *(self.cell / "seed-0").iterdir()]:
             if path.name not in KEPT | {"seed-0"}:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -77,7 +78,7 @@ class Project:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Compare the two on one cell."""
+    """Compare ours with the plain flow on one cell."""
     with tempfile.TemporaryDirectory() as folder:
         project = Project(Path(folder), config_of(quick))
         contestants = {"plain": partial(Project.plain, project), "ours": project.ours}

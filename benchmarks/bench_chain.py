@@ -2,8 +2,8 @@
 
     python benchmarks/bench_chain.py [--quick]
 
-The smoke run from nothing, whose jobs are so short that the share is larger than elsewhere. Every
-job is a process of its own; what it imports does not count.
+The smoke config runs from an empty folder; its jobs are so short that the share is larger than in
+other configs. Every job is a process of its own; the time of imports does not count.
 """
 
 import inspect
@@ -37,14 +37,14 @@ job({out!r})
 
 
 class Timer:
-    """CPU seconds inside some functions; those that one of them calls count once."""
+    """Measures the CPU seconds inside some functions; nested calls count once."""
 
     def __init__(self) -> None:
-        """Begin at nothing."""
+        """Start at zero seconds."""
         self.seconds, self._is_running = 0.0, False
 
     def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that is timed."""
+        """Return the function with its time measured."""
 
         @wraps(function)
         def timed(*args: Any, **options: Any) -> Any:
@@ -61,7 +61,7 @@ class Timer:
 
 
 def job(out: str) -> None:
-    """Run a stage, as `collateral` does; add its CPU seconds and the chain's to a file."""
+    """Run a stage as `collateral` does; append its CPU seconds and those of hashing to a file."""
     timer, stage = Timer(), sys.argv[1]
     for name, function in inspect.getmembers(provenance, inspect.isfunction):
         if function.__module__ == provenance.__name__ and not name.startswith("_"):
@@ -74,7 +74,7 @@ def job(out: str) -> None:
 
 
 def seconds_of(config: Path, folder: Path) -> list[tuple[str, float, float]]:
-    """Run a config from nothing; return of every job its stage, its CPU seconds and the chain's."""
+    """Run a config in an empty folder; return every job's stage, CPU and hashing seconds."""
     out, command = folder / "seconds", folder / "bin" / "collateral"
     command.parent.mkdir()
     here = str(Path(__file__).parent)
@@ -96,7 +96,7 @@ def seconds_of(config: Path, folder: Path) -> list[tuple[str, float, float]]:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Return the share, all jobs together; print it by stage."""
+    """Return the share of hashing over all jobs; print the share by stage."""
     with tempfile.TemporaryDirectory() as name:
         config = ROOT / "configs" / "smoke.yaml"
         if quick:

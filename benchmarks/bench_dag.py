@@ -1,10 +1,10 @@
-"""How long Snakemake takes to plan a run: a dry run of more and more jobs.
+"""Time that Snakemake needs to plan a run: dry runs with growing numbers of jobs.
 
     python benchmarks/bench_dag.py [--jobs 1000 10000]
 
-The default config's methods on many synthetic classes, five seeds, in an empty folder. CPU seconds
-of the one process, and seconds on the wall. A busy machine stretches CPU seconds too, by its caches
-and where two cores are halves of one.
+The methods of the default config run on many synthetic classes with five seeds, in an empty folder.
+The table has CPU seconds of the process and wall-clock seconds. On a busy machine CPU seconds grow
+too, because of shared caches and hyper-threads.
 """
 
 import re
@@ -22,11 +22,11 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 NUM_SEEDS = 5
 FRACTIONS = [0.5, 0.9]
-FAMILY = 10  # classes in a family
+FAMILY = 10  # number of classes in a family of the synthetic data
 
 
 def config_of(num_classes: int) -> dict:
-    """Return the default config's first benchmark on so many classes of synthetic data."""
+    """Return the default config's first benchmark on this number of synthetic classes."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
     benchmark = next(iter(default["benchmarks"].values()))
     benchmark["data"] = {
@@ -34,7 +34,7 @@ def config_of(num_classes: int) -> dict:
         "families": max(2, ceil(num_classes / FAMILY)),
         "classes_per_family": FAMILY,
     }
-    # What names cells or classes of digits.
+    # Keys that name cells or classes of digits are removed.
     for key in ("cells", "sweeps", "support_size"):
         benchmark.pop(key, None)
     benchmark["classes"] = list(range(num_classes))
@@ -44,7 +44,7 @@ def config_of(num_classes: int) -> dict:
 
 
 def plan(num_classes: int) -> tuple[int, float, float]:
-    """Return the number of jobs of a dry run, its CPU seconds, and those on the wall."""
+    """Return the number of jobs of a dry run, its CPU seconds and its wall-clock seconds."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "many.yaml"
         config.write_text(yaml.safe_dump(config_of(num_classes)))
@@ -58,7 +58,7 @@ def plan(num_classes: int) -> tuple[int, float, float]:
 
 
 def main() -> None:
-    """Plan runs of about so many jobs."""
+    """Plan runs with about the given numbers of jobs."""
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, nargs="+", default=[1000, 10_000])
     args = parser.parse_args()

@@ -1,12 +1,12 @@
-"""One evaluation of a model, all metrics: one pass over each image against a pass for each number.
+"""Time of all metrics of a model: one pass over each image against one pass for each number.
 
     python benchmarks/bench_evaluation.py [--quick]
 
-ResNet-20 on random images, one thread each. The plain flow looks at the forget, retained and test
-examples and at the affected classes one after the other, at members, non-members and targets for
-the attack, and at everything again, with the base model too, for the bins of similarity. Ours has
-the base model's features and the retrained model's outputs from the jobs that made these models;
-the second row gives the plain flow what it knows of the base model.
+ResNet-20 on random images, one thread each. The plain flow makes separate passes over the forget,
+retained and test examples, over the affected classes, over the members, non-members and targets of
+the attack, and over all examples (with the base model too) for the bins of similarity. Ours reads
+the base model's features and the retrained model's outputs, which other jobs have computed; in the
+second row, the plain flow reads the base model's outputs too.
 """
 
 import tempfile
@@ -45,18 +45,18 @@ CELL, RUN = "cell", "run"
 
 @dataclass(frozen=True)
 class Scene:
-    """A folder with a data set, a split and what is known of the base and of Retrain."""
+    """A folder with a data set, a split, and the outputs of the base model and of Retrain."""
 
     folder: Path
     data: Dataset
     split: Split
 
     def look(self, model: nn.Module) -> tuple[ModelOutputs, Embeddings]:
-        """Run a model over the data set, once."""
+        """Compute the outputs of a model in one pass over the data set."""
         return compute_outputs(model, train_examples(self.data, CPU), test_examples(self.data, CPU))
 
     def write(self, model: nn.Module, name: str) -> None:
-        """Write what a model says as the run `name`."""
+        """Write the outputs of a model as the run `name`."""
         folder = self.folder / layout.RUN.format(cell=CELL, seed=0, run=name)
         self.look(model)[0].save(folder / layout.OUTPUTS)
         self.record(folder / layout.OUTPUTS, status="ok")
@@ -66,7 +66,7 @@ class Scene:
         write_record(layout.record_path(files[0]), about, root=self.folder, files=files)
 
     def evaluate(self, model: nn.Module) -> None:
-        """Write what a model says, and make all numbers of it."""
+        """Write the outputs of a model, and compute all its metrics."""
         self.write(model, RUN)
         cell = CellResults(self.folder, CELL, (0,), (0,), {RUN: "method"}, attacks=ATTACKS)
         for finding in (accuracy, membership):
@@ -75,7 +75,7 @@ class Scene:
 
 
 def scene_of(folder: Path, num_train: int, num_test: int, base: nn.Module) -> Scene:
-    """Draw images and Retrain; half of the first class is forgotten."""
+    """Draw random images and a random Retrain; half of the first class is forgotten."""
     train, test = (np.arange(count) % NUM_CLASSES for count in (num_train, num_test))
     labels = Labels(train, test, tuple(f"class_{c}" for c in range(NUM_CLASSES)))
     pixels = [random_pixels(count).numpy() for count in (num_train, num_test)]
@@ -97,12 +97,12 @@ def scene_of(folder: Path, num_train: int, num_test: int, base: nn.Module) -> Sc
 
 
 def new_model() -> nn.Module:
-    """Draw a model."""
+    """Return a randomly initialised model."""
     return build_model("resnet20", INFO)
 
 
 def measure(quick: bool) -> list[Row]:
-    """Compare both on the same models."""
+    """Compare both ways of evaluation on the same models."""
     (num_train, num_test), repeats = ((60, 20), 1) if quick else ((1500, 500), 3)
     torch.set_num_threads(1)
     torch.manual_seed(0)

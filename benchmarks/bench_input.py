@@ -1,9 +1,9 @@
-"""The input pipeline: batches from memory on one thread against a DataLoader with two workers.
+"""Speed of the input pipeline: batches from memory against a DataLoader with two workers.
 
     python benchmarks/bench_input.py [--quick]
 
-Random 32x32x3 images, cropped after padding by 4 and flipped, as an epoch of shuffled batches; and
-the same epoch from images that stay on disk (in the page cache) against images in memory.
+One epoch of shuffled batches of random 32x32x3 images, cropped after padding by 4 and flipped. A
+second comparison: images that stay on disk (in the page cache) against images in memory.
 """
 
 import tempfile
@@ -24,14 +24,14 @@ WORKERS = 2
 
 
 def on_disk(examples: Examples, file: Path) -> Examples:
-    """Return the same examples with images that are pages of a file."""
+    """Return the same examples with images that are mapped from a file."""
     np.savez(file, pixels=examples.images.pixels.numpy())
     pixels = torch.from_numpy(map_array(file, "pixels"))
     return replace(examples, images=replace(examples.images, pixels=pixels))
 
 
 def measure(quick: bool) -> list[Row]:
-    """Compare an epoch of each."""
+    """Compare one epoch of each pipeline."""
     count, repeats = (256, 1) if quick else (10_000, 5)
     torch.set_num_threads(1)
     examples = random_examples(count)
@@ -53,7 +53,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def drain(batches: Iterable[object]) -> None:
-    """Take all batches."""
+    """Iterate over all batches without using them."""
     for _ in batches:
         pass
 

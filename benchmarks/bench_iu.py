@@ -1,9 +1,9 @@
-"""IU: what it needs of 256 examples' gradients against a loop of one example at a time.
+"""Speed of IU's products with 256 per-example gradients against a loop over single examples.
 
     python benchmarks/bench_iu.py [--quick]
 
 ResNet-20 on random images, one thread each. The plain loop is the public recursion over a
-DataLoader with batches of one. Then five values of alpha against one.
+DataLoader with batches of one. A second comparison: five values of alpha against one value.
 """
 
 import copy
@@ -30,7 +30,7 @@ ALPHAS = (1.0, 2.0, 5.0, 10.0, 20.0)
 
 
 def stepped(model: nn.Module, task: Task, params: Params, alphas: tuple[float, ...]) -> None:
-    """Run IU with every alpha: one direction, then a step from a copy of the model each."""
+    """Run IU for every alpha: one direction, then one step from a copy of the model per alpha."""
     run = Run(torch.device("cpu"), seed=0)
     prepared = prepare(model, task, params, run)
     for alpha in alphas:
@@ -39,7 +39,7 @@ def stepped(model: nn.Module, task: Task, params: Params, alphas: tuple[float, .
 
 
 def arithmetic(model: nn.Module, examples: Examples) -> None:
-    """Do what the products cannot do without: a pass there and back, and one for each direction."""
+    """Run the minimum for the products: forward and backward, and one pass per direction."""
     with eval_mode(model):
         for batch in examples.in_order(BATCH_SIZE):
             _backward(model, *batch)
@@ -48,7 +48,7 @@ def arithmetic(model: nn.Module, examples: Examples) -> None:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Compare gradients, then alphas."""
+    """Compare the products with gradients, then several values of alpha with one."""
     samples, repeats = (8, 1) if quick else (256, 5)
     torch.set_num_threads(1)
     torch.manual_seed(0)

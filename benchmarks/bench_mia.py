@@ -1,9 +1,9 @@
-"""The membership attack on confidence: the plain SVC against ours, at 10,000 + 10,000.
+"""Speed of the membership attack on 10,000 + 10,000 confidences: the plain SVC against ours.
 
     python benchmarks/bench_mia.py [--quick]
 
-Confidences of real overfitted models (make_confidences.py): in a repeat, all members and all
-non-members of five models of one kind. Ours collapses values that round to the same 1e-3.
+Confidences come from real overfitted models (make_confidences.py); a repeat uses all members and
+non-members of five models of one kind. Ours merges values that round to the same 1e-3.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from measure import Row, in_turns, ratio, run
 from numpy.typing import NDArray
 from plain.evaluation import non_member_rate as plain_rate
 
-from collateral.findings.membership.numbers import non_member_rate
+from collateral.metrics.membership import non_member_rate
 
 FILE = Path(__file__).with_name("confidences.npz")
 GROUPS = ("members", "non_members", "targets")
@@ -22,7 +22,7 @@ Groups = tuple[NDArray[np.float64], ...]
 
 
 def groups_of(kind: str, most: int) -> Groups:
-    """Return members, non-members and targets, at most so many of each."""
+    """Return members, non-members and targets, at most `count` of each."""
     rng = np.random.default_rng(0)
     with np.load(FILE) as file:
         found = [file[f"{kind}_{group}"].astype(np.float64) for group in GROUPS]
@@ -30,7 +30,7 @@ def groups_of(kind: str, most: int) -> Groups:
 
 
 def kinds() -> list[str]:
-    """Return the kinds of models whose confidences are kept."""
+    """Return the kinds of models whose confidences are stored."""
     with np.load(FILE) as file:
         return sorted(name.removesuffix("_targets") for name in file if name.endswith("_targets"))
 
@@ -44,7 +44,7 @@ def off_by(groups: Groups) -> float:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Compare times, then scores."""
+    """Compare the times of both attacks, then their scores."""
     most, repeats = (200, 1) if quick else (10_000, 3)
     samples = {kind: groups_of(kind, most) for kind in kinds()}
     groups = samples[kinds()[0]]

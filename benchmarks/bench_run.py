@@ -1,10 +1,10 @@
-"""The default run from nothing: what it costs, where that goes, and when the first page is there.
+"""Cost of the default run from an empty folder, by stage, and the time until the first page.
 
     python benchmarks/bench_run.py [--quick] [--before COMMIT] [--repeats 3]
 
-CPU seconds of snakemake and of everything that it starts. With --before, another commit runs the
-same config in turns with this one, each in a clone of its own. Where the seconds go is printed by
-stage, as the last line of each log has it; what is left is starting, waiting and writing.
+CPU seconds are those of snakemake and of all processes that it starts. With --before, another
+commit runs the same config in turns with this one, each in its own clone. Seconds by stage are read
+from the last line of each log; the rest is spent on starting, waiting and writing.
 """
 
 import ctypes
@@ -25,16 +25,16 @@ from measure import Load, Row, Seconds, ratio, table, write
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(sys.executable).parent
 DEFAULT, SMOKE = "config.yaml", "configs/smoke.yaml"
-# The package's own command, whichever commit the clone is of.
+# The command `collateral` of a clone, for any commit.
 COMMAND = f"#!{sys.executable}\nfrom {{module}} import main\nmain()\n"
 MODULES = {"workflow/collateral/warm/client.py": "collateral.warm.client"}
-BECOME_PARENT_OF_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+BECOME_PARENT_OF_ORPHANS = 36  # value of PR_SET_CHILD_SUBREAPER in linux/prctl.h
 LAST_LINE = re.compile(r"collateral (\w+): ([\d.]+) s of CPU")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run cost, when the first page was there, and the CPU seconds of its parts."""
+    """Cost of a run, the time until its first page, and the CPU seconds of its parts."""
 
     total: Seconds
     first_page: float
@@ -42,7 +42,7 @@ class Cost:
 
 
 def clone(commit: str, folder: Path) -> Path:
-    """Check a commit out, with its command in bin/."""
+    """Clone the repository at a commit, with its command in bin/."""
     subprocess.run(["git", "clone", "-q", str(ROOT), str(folder)], check=True)
     subprocess.run(["git", "-C", str(folder), "checkout", "-q", commit], check=True)
     (folder / "bin").mkdir()
@@ -54,7 +54,7 @@ def clone(commit: str, folder: Path) -> Path:
 
 
 def cost(folder: Path, config: str) -> Cost:
-    """Run a clone's config from nothing."""
+    """Run the config of a clone in an empty folder, and return the cost."""
     for name in ("results", "logs", ".snakemake"):
         shutil.rmtree(folder / name, ignore_errors=True)
     environment = os.environ | {
@@ -78,7 +78,7 @@ def cost(folder: Path, config: str) -> Cost:
 
 
 def _watched(snakemake: subprocess.Popen[bytes]) -> dict[str, float]:
-    """Wait for its end; return its own CPU seconds and its warm server's, to half a second."""
+    """Wait for the process to end; return its CPU seconds and those of its warm server."""
     seconds = {}
     while snakemake.poll() is None:
         seconds["snakemake"] = _cpu(snakemake.pid)
@@ -99,7 +99,7 @@ def _parts(folder: Path, lasting: dict[str, float], total: float) -> dict[str, f
 
 
 def _cpu(process: int) -> float:
-    """Return the CPU seconds of a process without its children; 0 if it is gone."""
+    """Return the CPU seconds of a process without its children; 0 if the process has ended."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -124,7 +124,7 @@ def _words(process: int) -> str:
 
 
 def _wait_for_orphans() -> None:
-    """Wait for what the run has left, so that its CPU seconds are counted."""
+    """Wait for processes that the run has left behind, so that their CPU seconds are counted."""
     while True:
         try:
             os.wait()
@@ -133,7 +133,7 @@ def _wait_for_orphans() -> None:
 
 
 def measure(folder: Path, config: str, before: str | None, repeats: int) -> list[Row]:
-    """Run this commit, and `before` in turns with it; print where the seconds of each go."""
+    """Run this commit in turns with `before`; print the seconds of each by stage."""
     ctypes.CDLL(None).prctl(BECOME_PARENT_OF_ORPHANS, 1)
     commits = {"now": "HEAD", **({"before": before} if before else {})}
     clones = {name: clone(commit, folder / name) for name, commit in commits.items()}
@@ -156,7 +156,7 @@ def measure(folder: Path, config: str, before: str | None, repeats: int) -> list
 
 
 def main() -> None:
-    """Measure as the command line says."""
+    """Measure with the options of the command line."""
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="configs/smoke.yaml: does it run?")
     parser.add_argument("--before", help="a commit to compare with")

@@ -1,9 +1,9 @@
-"""What a run of many short jobs costs the snakemake process itself: with our profile, without.
+"""CPU time of the snakemake process for many short jobs, with and without our profile.
 
     python benchmarks/bench_schedule.py [--quick]
 
 1,000 jobs that sleep for a second, ten at a time. CPU seconds of snakemake alone, its jobs not
-counted, and the seconds on the wall from the last job to the exit. docs/upstream.md has the reason.
+counted, and the seconds on the wall from the last job to the exit. Reason: docs/deviations.md.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ import atexit
 import time
 from pathlib import Path
 
-from collateral.plan.schedule import lift_limit
+from collateral.plan.snakemake_patches import lift_limit
 
 atexit.register(lambda: Path("cpu").write_text(str(time.process_time())))
 
@@ -46,14 +46,14 @@ onstart:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run cost: CPU seconds of snakemake, and seconds from the last job to the exit."""
+    """Cost of a run: CPU seconds of snakemake, and seconds from the last job to the exit."""
 
     cpu: float
     exit: float
 
 
 def cost(jobs: int, seconds: int, options: tuple[str, ...]) -> Cost:
-    """Run so many jobs that sleep so long."""
+    """Run a number of sleeping jobs, and return the cost."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "Snakefile").write_text(SNAKEFILE)

@@ -1,9 +1,9 @@
-"""What a SLURM job costs besides its work: short trainings, one after the other, by the profile.
+"""Overhead of a SLURM job besides its work, measured on short trainings one after the other.
 
     envs/slurm/cluster up; python benchmarks/bench_slurm.py [--jobs 6]; envs/slurm/cluster down
 
-The processes of a job are watched as they come and go, so it has to run on the one node. CPU
-seconds beside those on the wall: a busy machine makes only the latter longer.
+The processes of a job are observed while they run, so this script must run on the same node. The
+table has CPU seconds and wall-clock seconds: a busy machine makes only the latter longer.
 """
 
 import json
@@ -30,7 +30,7 @@ NOT_OVERHEAD = ("waits in the queue", "trains")
 
 @dataclass
 class Seen:
-    """A process: when it came, when it was there last, and its CPU seconds by then."""
+    """A process: the times at which it was seen first and last, and its CPU seconds."""
 
     came: float
     left: float
@@ -38,7 +38,7 @@ class Seen:
 
 
 def config_of(num_jobs: int) -> dict:
-    """Return a config with so many small base models."""
+    """Return a config with `count` small base models."""
     benchmark = {
         "data": {"name": "synthetic"},
         "model": "mlp",
@@ -69,7 +69,7 @@ def run(folder: Path, num_jobs: int) -> dict[tuple[str, str], Seen]:
 
 
 def look(seen: dict[tuple[str, str], Seen]) -> None:
-    """Note the processes of jobs that are there now."""
+    """Record the processes of jobs that are running now."""
     for process in psutil.process_iter():
         try:
             kind = kind_of(process)
@@ -79,11 +79,11 @@ def look(seen: dict[tuple[str, str], Seen]) -> None:
                 cpu = process.cpu_times()
                 first.left, first.cpu = time.time(), cpu.user + cpu.system
         except psutil.Error:
-            continue  # it is gone
+            continue  # The process has ended.
 
 
 def kind_of(process: psutil.Process) -> str | None:
-    """Tell what a process is to a job."""
+    """Return the role of a process within a job."""
     words = process.cmdline()
     if process.name() == "srun":
         return "srun"
@@ -97,7 +97,7 @@ def kind_of(process: psutil.Process) -> str | None:
 def phases_of(
     cost: Path, seen: dict[tuple[str, str], Seen], told: dict[str, list[float]]
 ) -> dict[str, tuple[float, float]]:
-    """Return the seconds of each phase of a job, on the wall and on a CPU."""
+    """Return the wall-clock seconds and CPU seconds of each phase of a job."""
     wrote = json.loads(cost.read_text())
     job, work = wrote["job"], wrote["total_seconds"]
     outer, srun, inner, training = (
@@ -123,7 +123,7 @@ def phases_of(
 
 
 def slurm_times(job: str) -> list[float]:
-    """Return when a job was submitted, started and ended."""
+    """Return the times at which SLURM received, started and ended a job."""
     command = ["scontrol", "--oneliner", "show", "job", job]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found = [re.search(rf"{word}Time=(\S+)", shown)[1] for word in ("Submit", "Start", "End")]
@@ -131,7 +131,7 @@ def slurm_times(job: str) -> list[float]:
 
 
 def told_by_snakemake(folder: Path) -> dict[str, list[float]]:
-    """Return when Snakemake had a job ready and when it saw it end, by seed."""
+    """Return the times at which Snakemake submitted a job and noticed its end, by seed."""
     (log,) = (folder / ".snakemake/log").glob("*.log")
     told: dict[str, list[float]] = {}
     seeds = {}
@@ -170,12 +170,12 @@ def main() -> None:
 
 
 def counted(job: dict[str, tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return what is overhead."""
+    """Return the phases that are overhead."""
     return [both for phase, both in job.items() if phase not in NOT_OVERHEAD]
 
 
 def show(what: str, both: list[tuple[float, float]]) -> None:
-    """Print means over jobs."""
+    """Print the mean seconds of each phase over all jobs."""
     wall, cpu = (mean(column) for column in zip(*both, strict=True))
     print(f"{wall:7.1f} {cpu:7.1f}  {what}")
 

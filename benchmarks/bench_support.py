@@ -1,14 +1,13 @@
-"""The search for LTD's neighbours: its memory as |D_r| grows, and what an index gains and loses.
+"""The search for LTD's neighbours: memory by the size of D_r, and speed and recall of an index.
 
     python benchmarks/bench_support.py [--sizes 10000 100000 1000000] [--queries 2000]
         [--embeddings results/<benchmark>/base/seed-0/embeddings.npz]
 
-Memory is the peak of a fresh process above what it held before the search (the features are there
-already), for the exact search alone and for the whole choice of a support around 50 of the queries.
-The index (an extra,
-`pip install 'collateral[ann]'`) is held against the exact search in one process: the share of the
-true neighbours that it finds, and the seconds of both. Features are drawn around 100 directions,
-or are those of a base model.
+Memory is the peak of a new process minus its memory before the search (with the features loaded),
+for the exact search alone and for the whole choice of a support around 50 of the queries. The index
+(an extra, `pip install 'collateral[ann]'`) is compared with the exact search in one process: the
+share of the true neighbours that it finds, and the seconds of both. Features are drawn around 100
+directions, or are those of a base model.
 """
 
 import subprocess
@@ -28,13 +27,13 @@ from collateral.methods.ltd.centres import Neighbourhood, use_every_example
 
 DIMENSIONS, NUM_CLASSES, NOISE = 64, 100, 0.5
 SUPPORT = 1000
-AROUND = 50  # queries that a support is chosen around: fewer than it has places
+AROUND = 50  # number of queries around which a support is chosen
 NEIGHBOURS = (10, 100)
 PROBES = (4, 16, 64)
 
 
 def features(count: int, seed: int) -> Tensor:
-    """Draw features as a network's end has them, in place: around directions, none below zero."""
+    """Fill an array with features like those of a network: around directions, none negative."""
     means = torch.randn(NUM_CLASSES, DIMENSIONS, generator=torch.Generator().manual_seed(0))
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.empty(count, DIMENSIONS).normal_(0, NOISE, generator=generator)
@@ -45,7 +44,7 @@ def features(count: int, seed: int) -> Tensor:
 
 
 def search_alone(keys: Tensor, queries: Tensor) -> None:
-    """Find the neighbours, and keep none."""
+    """Search the neighbours of all queries without storing them."""
     for places in nearest(queries, keys, SUPPORT):
         del places
 
@@ -54,24 +53,24 @@ def whole_choice(keys: Tensor, queries: Tensor) -> None:
     """Choose a support around every query."""
     scores = similarity_to_nearest(keys, queries)
     search = partial(nearest, queries, keys)
-    Neighbourhood(keys, use_every_example(queries), search, scores).of_size(SUPPORT)
+    Neighbourhood(keys, use_every_example(queries), search, scores).with_size(SUPPORT)
 
 
 WORKS = {"search": search_alone, "choice": whole_choice}
 
 
 def measure(work: str, count: int, num_queries: int) -> None:
-    """Print the peak of this process above what it holds now, in MB, and the seconds."""
+    """Print the peak memory of the search above the present memory, in MB, and its seconds."""
     torch.set_num_threads(1)
     keys, queries = features(count, 1), features(num_queries, 2)
-    WORKS[work](keys[:1000], queries[:10])  # what the first call loads is not counted
+    WORKS[work](keys[:1000], queries[:10])  # The first call loads libraries and is not counted.
     before, start = _forget_peak(), perf_counter()
     WORKS[work](keys, queries)
     print(_peak_mb() - before, perf_counter() - start)
 
 
 def _forget_peak() -> float:
-    """Let the kernel forget the peak so far, and return what is held now, in MB."""
+    """Reset the kernel's peak memory of this process; return its present memory in MB."""
     Path("/proc/self/clear_refs").write_text("5")
     return _peak_mb()
 
@@ -82,7 +81,7 @@ def _peak_mb() -> float:
 
 
 def report_memory(sizes: list[int], num_queries: int) -> None:
-    """Measure each size in a process of its own."""
+    """Measure the memory for each size in a process of its own."""
     for work, queries in {"search": num_queries, "choice": min(num_queries, AROUND)}.items():
         for count in sizes:
             command = [sys.executable, __file__, "--measure", work, "--sizes", str(count)]
@@ -97,7 +96,7 @@ def report_memory(sizes: list[int], num_queries: int) -> None:
 
 
 def report_recall(keys: Tensor, queries: Tensor) -> None:
-    """Hold the index against the exact search."""
+    """Compare the index with the exact search."""
     from collateral.methods.ltd import index  # noqa: PLC0415
 
     start = perf_counter()
@@ -117,7 +116,7 @@ def report_recall(keys: Tensor, queries: Tensor) -> None:
 
 
 def timed(search: Search, m: int) -> tuple[Tensor, float]:
-    """Return what is found, and the seconds it took."""
+    """Return the neighbours of a search, and its seconds."""
     start = perf_counter()
     found = torch.cat(list(search(m)))
     return found, perf_counter() - start

@@ -1,16 +1,18 @@
-"""Training ResNet-20: the whole machine busy with ours against the plain loop, and the bare step.
+"""Training ResNets: the whole machine against the plain loop, precisions, and the bare step.
 
     python benchmarks/bench_training.py [--quick]
 
 The plain loop has torch's default threads and a DataLoader with two workers. Ours has one thread
 and runs once on every core, side by side, as jobs do. The bare step is forward, backward and
 optimiser on a batch that is ready: what is left of it is the share of the hardware's limit.
+With little memory, stages with more than 250 MB of activations recompute them.
 """
 
 import multiprocessing
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from math import inf
 from multiprocessing.connection import Connection
 from os import cpu_count
 
@@ -23,19 +25,25 @@ from torch.nn import functional as F
 from torch.optim import SGD
 
 from collateral.contract.params import TrainingParams
+from collateral.models import resnet
 from collateral.models._build import build_model
 from collateral.training.fit import fit
-from collateral.training.optimizers import descend
+from collateral.training.optimizers import BFLOAT16_INSTRUCTIONS, cpu_flags, descend
 from collateral.training.run import Run
 
 Work = Callable[[], object]
 MODEL = "resnet20"
+SHORT = resnet.STEP * 250e6  # bytes of free memory with which ResNet-56 recomputes activations
+FLOAT32, BFLOAT16 = "float32", "bfloat16"
+STEPS = {"resnet56": 8, "resnet20": 16, "resnet8": 48}  # about as long for each
+# Goals by model: how many times as fast as float32 with little memory are float32 and bfloat16?
+GOALS = {"resnet56": (1.5, 2.4), "resnet20": (None, 1.6), "resnet8": (None, None)}
 PARAMS = TrainingParams(epochs=1, batch_size=BATCH_SIZE, lr=1e-3)
 WORKERS = 2
 
 
 def plain_epoch(steps: int, size: int) -> Work:
-    """Return an epoch of the plain loop, with the threads that torch takes by default."""
+    """Return a function that trains one epoch with the plain loop and torch's default threads."""
     model = build_model(MODEL, INFO)
     images = plain_images(random_examples(steps * size))
     batches = loader(images, None, size, shuffle=True, workers=WORKERS)
@@ -43,18 +51,27 @@ def plain_epoch(steps: int, size: int) -> Work:
     return lambda: train_epoch(model, batches, optimizer)
 
 
-def our_epoch(steps: int, size: int) -> Work:
-    """Return an epoch of ours on one thread."""
+def our_epoch(
+    steps: int, size: int, name: str = MODEL, precision: str = FLOAT32, free: float = inf
+) -> Work:
+    """Return an epoch of ours on one thread, with so many bytes of free memory."""
     torch.set_num_threads(1)
-    model = build_model(MODEL, INFO).to(memory_format=torch.channels_last)
-    examples, params = random_examples(steps * size), PARAMS.model_copy(update={"batch_size": size})
-    return lambda: fit(model, examples, examples, params, Run(torch.device("cpu"), seed=0))
+    model = build_model(name, INFO).to(memory_format=torch.channels_last)
+    params = PARAMS.model_copy(update={"batch_size": size, "precision": precision})
+    examples = random_examples(steps * size)
+
+    def work() -> None:
+        resnet.find_free_memory = lambda: free  # type: ignore[assignment]
+        fit(model, examples, examples, params, Run(torch.device("cpu"), seed=0))
+
+    return work
 
 
-def bare_steps(steps: int, size: int) -> Work:
+def bare_steps(steps: int, size: int, name: str, precision: str) -> Work:
     """Return as many steps of ours on one batch."""
     torch.set_num_threads(1)
-    model = build_model(MODEL, INFO).to(memory_format=torch.channels_last).train()
+    model = build_model(name, INFO).to(memory_format=torch.channels_last).train()
+    is_mixed = precision != FLOAT32
     optimizer = SGD(
         model.parameters(),
         PARAMS.lr,
@@ -66,37 +83,40 @@ def bare_steps(steps: int, size: int) -> Work:
     x, y = next(random_examples(size).batches(size, torch.Generator()))
 
     def work() -> None:
+        resnet.find_free_memory = lambda: inf  # type: ignore[assignment]
         for _ in range(steps):
-            descend(optimizer, F.cross_entropy(model(x), y))
+            with torch.autocast("cpu", torch.bfloat16, is_mixed):
+                loss = F.cross_entropy(model(x), y)
+            descend(optimizer, loss)
 
     return work
 
 
 class Crew:
-    """Processes that each have the same work, and do it at the same time when told to."""
+    """Processes that do the same work at the same time, on request."""
 
     def __init__(self, make: Callable[[], Work], count: int) -> None:
-        """Start them and let them warm up."""
+        """Start the processes and let them warm up."""
         context = multiprocessing.get_context("spawn")
         self._ends = []
         for _ in range(count):
             ours, theirs = context.Pipe()
             context.Process(target=_serve, args=(theirs, make)).start()
-            theirs.close()  # here, so that a process that fails ends the pipe
+            theirs.close()  # closed here, so that the pipe ends if the process fails
             self._ends.append(ours)
         self.work()
 
     def __enter__(self) -> "Crew":
-        """Use it for a while."""
+        """Return the processes, which run until the end of the context."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Send them home."""
+        """End the processes."""
         for end in self._ends:
             end.close()
 
     def work(self) -> Seconds:
-        """Let all of them work; return the wall's seconds and the sum of theirs."""
+        """Let all processes work; return wall-clock seconds and the sum of CPU seconds."""
         seconds: list[Seconds] = []
 
         def together() -> None:
@@ -109,13 +129,13 @@ class Crew:
 
 def _serve(end: Connection, make: Callable[[], Work]) -> None:
     work = make()
-    with suppress(EOFError):  # until the other end is closed
+    with suppress(EOFError):  # The loop ends when the other end of the pipe is closed.
         while end.recv():
             end.send(timed(work))
 
 
 def whole_machine(steps: int, size: int, repeats: int) -> Row:
-    """Compare images a second: the plain loop alone, and ours on every core."""
+    """Compare images per second: the plain loop alone, and ours on every core."""
     cores = cpu_count() or 1
     theirs, of_ours = partial(plain_epoch, steps * cores, size), partial(our_epoch, steps, size)
     with Crew(theirs, 1) as plain, Crew(of_ours, cores) as ours:
@@ -127,18 +147,34 @@ def whole_machine(steps: int, size: int, repeats: int) -> Row:
     return ratio(what, *zip(*pairs, strict=True), at_least=1.4, note=note)
 
 
-def limit(steps: int, size: int, repeats: int) -> Row:
-    """Compare an epoch with as many bare steps."""
-    contestants = {"bare": bare_steps(steps, size), "ours": our_epoch(steps, size)}
-    seconds = in_turns(contestants, repeats)
-    what = f"training {MODEL}: share of the hardware limit (bare step / ours)"
-    return ratio(what, seconds["bare"], seconds["ours"], at_least=0.97)
+def precisions(name: str, steps: int, size: int, repeats: int) -> list[Row]:
+    """Compare float32 with little memory, float32 and bfloat16, and each with its bare step."""
+    known = [FLOAT32, BFLOAT16] if cpu_flags() & {*BFLOAT16_INSTRUCTIONS} else [FLOAT32]
+    works = {"short": our_epoch(steps, size, name, free=SHORT)}
+    works |= {precision: our_epoch(steps, size, name, precision) for precision in known}
+    bare = {f"bare {precision}": bare_steps(steps, size, name, precision) for precision in known}
+    seconds = in_turns(works | bare, repeats)
+    rates = {
+        mode: steps * size / max(0.01, min(one.cpu for one in seconds[mode])) for mode in works
+    }
+    note = f"images per CPU second: {rates['short']:.0f} and "
+    rows = []
+    for precision, goal in zip(known, GOALS[name], strict=False):
+        faster = ratio("", seconds["short"], seconds[precision]).cpu_values
+        what = f"training {name}: float32 with little memory / {precision}, in CPU seconds"
+        rows.append(Row(what, faster, at_least=goal, note=f"{note}{rates[precision]:.0f}"))
+        what = f"training {name}, {precision}: share of the hardware limit (bare step / ours)"
+        rows.append(ratio(what, seconds[f"bare {precision}"], seconds[precision], at_least=0.97))
+    return rows
 
 
 def measure(quick: bool) -> list[Row]:
-    """Compare with the plain loop, then with the bare step."""
+    """Compare with the plain loop, then precisions, and each with its bare step."""
     steps, size, repeats = (1, 4, 1) if quick else (8, BATCH_SIZE, 5)
-    return [whole_machine(steps, size, min(repeats, 3)), limit(steps, size, repeats)]
+    rows = [whole_machine(steps, size, min(repeats, 3))]
+    for name, count in STEPS.items():
+        rows += precisions(name, 1 if quick else count, size, repeats)
+    return rows
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The command `collateral`, but an epoch of training ends after three steps.
+"""The command `collateral` with epochs of three training steps, to measure memory.
 
-python benchmarks/few_steps.py train --data ... as `collateral train --data ...`; for its memory.
+python benchmarks/few_steps.py train --data ...    # like `collateral train --data ...`
 """
 
 from collections.abc import Iterator

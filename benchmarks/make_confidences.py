@@ -1,10 +1,10 @@
-"""Keep the confidences of real overfitted models for bench_mia.py, from a run of cifar-small.yaml.
+"""Store confidences of real overfitted models for bench_mia.py, from a run of cifar-small.yaml.
 
     python benchmarks/make_confidences.py results/cifar_small --runs retrain rl
 
-Members, test set and forget set as the membership attack draws them: 2,000, 2,000 and 125 or 225 of
-each model. The first five models of a run that are there, of two forget sets and three seeds, make
-the attack at the size of CIFAR-100: 10,000 members and 10,000 non-members.
+The membership attack draws 2,000 members, 2,000 test examples and 125 or 225 forget examples per
+model. The first five models of a run, of two forget sets and three seeds, together have the size of
+the attack on CIFAR-100: 10,000 members and 10,000 non-members.
 """
 
 from argparse import ArgumentParser
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.findings.membership.numbers import draw
+from collateral.metrics.membership import draw
 from collateral.results.outputs import StoredOutputs
 from collateral.results.split import Split
 
@@ -23,7 +23,7 @@ GROUPS = ("members", "non_members", "targets")
 
 
 def outputs_file(benchmark: Path, cell: str, seed: int, run: str) -> Path:
-    """Return where a run's outputs are."""
+    """Return the path of a run's outputs."""
     return benchmark / cell / f"seed-{seed}" / run / "outputs.npz"
 
 
@@ -32,7 +32,7 @@ def confidences(benchmark: Path, cell: str, seed: int, run: str) -> list[NDArray
     split = Split.load(benchmark / cell / "split.json", benchmark)
     path = outputs_file(benchmark, cell, seed, run)
     train, test = (StoredOutputs(path, part).confidence for part in ("train", "test"))
-    drawn = draw(split, len(test), seed)
+    drawn = draw(split.retain, len(test), split.attack_seed(seed))
     return [train[drawn.members], test[drawn.non_members], train[split.forget]]
 
 

@@ -1,4 +1,4 @@
-"""What all benchmarks share: contestants that take turns, ratios with their spread, one table."""
+"""Functions of all benchmarks: measure competitors in turns, compute ratios, print a table."""
 
 import json
 from argparse import ArgumentParser
@@ -15,7 +15,7 @@ HEADER = ("what", "target", "median", "from", "to", "in CPU seconds", "reached",
 
 @dataclass(frozen=True)
 class Seconds:
-    """How long something took: on the wall, and on all CPUs together."""
+    """Wall-clock seconds, and CPU seconds of all cores together."""
 
     wall: float
     cpu: float
@@ -23,31 +23,31 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a number measured several times, and what it should be."""
+    """One row of the table: a number that was measured several times, and its target."""
 
     what: str
     values: list[float]
     at_least: float | None = None
     at_most: float | None = None
-    cpu_values: list[float] = field(default_factory=list)  # the same ratio in CPU seconds
+    cpu_values: list[float] = field(default_factory=list)  # ratios of CPU seconds
     note: str = ""
 
     @property
     def target(self) -> str:
-        """The target in signs; empty where there is none."""
+        """The target as text; empty without a target."""
         if self.at_least is not None:
             return f">= {self.at_least:g}"
         return "" if self.at_most is None else f"<= {self.at_most:g}"
 
     @property
     def is_reached(self) -> bool | None:
-        """Whether the median is as it should be; None where there is no target."""
+        """Whether the median reaches the target; None without a target."""
         if self.at_least is not None:
             return median(self.values) >= self.at_least
         return None if self.at_most is None else median(self.values) <= self.at_most
 
     def fields(self) -> tuple[str, ...]:
-        """Return the fields of the table's line."""
+        """Return the fields of the row as texts."""
         middle, low, high = median(self.values), min(self.values), max(self.values)
         numbers = [_short(value) for value in (middle, low, high)]
         cpu = _short(median(self.cpu_values)) if self.cpu_values else ""
@@ -56,7 +56,7 @@ class Row:
 
 
 def timed(work: Callable[[], object]) -> Seconds:
-    """Run `work`; processes that it started and joined count for the CPU."""
+    """Run `work` and return its time, including the CPU seconds of child processes."""
     start, before = perf_counter(), times()
     work()
     wall, after = perf_counter() - start, times()
@@ -66,7 +66,7 @@ def timed(work: Callable[[], object]) -> Seconds:
 def in_turns(
     contestants: Mapping[str, Callable[[], object]], repeats: int, *, warm_up: bool = True
 ) -> dict[str, list[Seconds]]:
-    """Run all of them in every repeat, so that a ratio is of two neighbours in time."""
+    """Run all competitors in every repeat, so that both times of a ratio are close together."""
     if warm_up:
         for work in contestants.values():
             work()
@@ -75,7 +75,7 @@ def in_turns(
 
 
 def ratio(what: str, upper: Iterable[Seconds], lower: Iterable[Seconds], **options: Any) -> Row:
-    """Return the row of how many times as long `upper` takes as `lower`."""
+    """Return a row with the ratio of the times of `upper` and `lower`."""
     pairs = list(zip(upper, lower, strict=True))
     walls = [one.wall / other.wall for one, other in pairs]
     # The system counts CPU time in hundredths of a second.
@@ -84,7 +84,7 @@ def ratio(what: str, upper: Iterable[Seconds], lower: Iterable[Seconds], **optio
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Return the rows as a Markdown table that can be read as text too."""
+    """Return the rows as an aligned Markdown table."""
     lines = [HEADER, *(row.fields() for row in rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(HEADER))]
     texts = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
@@ -93,14 +93,14 @@ def table(rows: Iterable[Row]) -> str:
 
 
 class Load:
-    """How many cores other processes used between the beginning and now."""
+    """Measures how many cores other processes have used since the beginning."""
 
     def __init__(self) -> None:
-        """Begin."""
+        """Start the measurement."""
         self._start, self._busy, self._own = perf_counter(), _busy_seconds(), sum(times()[:4])
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the load as text."""
         wall = perf_counter() - self._start
         busy, own = _busy_seconds() - self._busy, sum(times()[:4]) - self._own
         others = max(0.0, busy - own) / wall
@@ -108,7 +108,7 @@ class Load:
 
 
 def run(measure: Callable[[bool], list[Row]], description: str | None) -> None:
-    """Measure as the command line says, and print or write the rows."""
+    """Measure with the options of the command line, and print or write the rows."""
     parser = ArgumentParser(description=(description or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
     parser.add_argument("--json", type=Path, help="file to write the rows to, for all.py")
@@ -121,7 +121,7 @@ def run(measure: Callable[[bool], list[Row]], description: str | None) -> None:
 
 
 def write(rows: Iterable[Row], path: Path | None) -> None:
-    """Write the rows for all.py, where it asks for them."""
+    """Write the rows to the file that all.py has asked for."""
     if path:
         path.write_text(json.dumps([asdict(row) for row in rows]))
 
@@ -131,7 +131,7 @@ def _short(value: float) -> str:
 
 
 def _busy_seconds() -> float:
-    """Return the seconds that all cores together have worked; 0 where the system does not tell."""
+    """Return the busy seconds of all cores together; 0 if the system does not report them."""
     stat = Path("/proc/stat")
     if not stat.exists():
         return 0.0

@@ -1,4 +1,4 @@
-"""Random images as CIFAR-100 has them, for benchmarks whose time does not depend on the content."""
+"""Random images in the shape of CIFAR-100, for benchmarks that do not depend on the content."""
 
 import torch
 from plain.images import PlainImages
@@ -13,18 +13,18 @@ BATCH_SIZE = 128
 
 
 def random_pixels(count: int) -> Tensor:
-    """Draw images."""
+    """Draw random images."""
     return torch.randint(256, (count, *INFO.shape), dtype=torch.uint8)
 
 
 def random_examples(count: int) -> Examples:
-    """Draw images and labels."""
+    """Draw random images and labels."""
     labels = torch.randint(INFO.num_classes, (count,))
     images = Images(random_pixels(count), PADDING, flip=True)
     return Examples(images, torch.arange(count), labels)
 
 
 def plain_images(examples: Examples) -> PlainImages:
-    """Return the same images as the plain flow has them."""
+    """Return the same images in the form of the plain flow."""
     pixels = examples.images.pixels.numpy()
     return PlainImages(pixels, examples.labels.tolist(), PADDING, flip=True)

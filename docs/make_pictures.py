@@ -1,9 +1,9 @@
 """Draw the small pictures of docs/images from finished results.
 
-    python docs/make_pictures.py methods results/digits   # a panel a method
-    python docs/make_pictures.py tour results/digits      # thumbnails of figures and of the page
+    python docs/make_pictures.py methods results/digits   # one panel per method
+    python docs/make_pictures.py tour results/digits      # thumbnails of figures; the page's top
 
-The page's thumbnail needs chromium; the rest needs neither torch nor data.
+The picture of the page needs chromium; the rest needs neither torch nor data.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from collateral.findings.locality.plots import plots
+from collateral.findings.locality.views import plots
 from collateral.plots.names import escape
 from collateral.plots.plot import Panel, Series, fit_y
 from collateral.plots.print import draw_band, print_style
@@ -25,17 +25,18 @@ from collateral.results.plan import BenchmarkPlan
 from collateral.results.table import CellTable, read_tables
 
 IMAGES = Path(__file__).parent / "images"
-PANEL = 2  # of the plot by similarity: confidence of retained examples
+PANEL = 2  # index of the panel with the confidence of retained examples
 COLUMNS = 6
-LINEAR, TICKS = 5, (-5, 0, 5, 50)  # points: the scale is logarithmic beyond
-THUMBNAIL = 420  # pixels across
-PAGE = (1280, 1500)  # pixels of the page that its thumbnail shows
+LINEAR, TICKS = 5, (-5, 0, 5, 50)  # percentage points; beyond LINEAR the scale is logarithmic
+THUMBNAIL = 420  # width of a thumbnail, in pixels
+PAGE = (1440, 900)  # window in which the page is photographed, in pixels
 FIGURES = ("similarity", "verdict")
 MOST_BYTES = 40_000
+MOST_BYTES_OF_PAGE = 200_000
 
 
 def main() -> None:
-    """Draw what the command line names."""
+    """Draw the pictures that the command line selects."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -61,7 +62,7 @@ def first_cell(results: Path) -> CellTable:
 
 @print_style()
 def draw_methods(cell: CellTable) -> Figure:
-    """Draw the difference from Retrain by similarity, a panel for each run."""
+    """Draw the difference from Retrain by similarity, one panel per run."""
     [plot] = plots(cell)
     panel = plot.panels[PANEL]
     rows = -(-len(panel.series) // COLUMNS)
@@ -91,7 +92,7 @@ def draw_method(axes: Axes, panel: Panel, series: Series) -> None:
 
 
 def write(fig: Figure, path: Path) -> None:
-    """Save a picture in few colours: a quarter of the size, and nothing to be seen of it."""
+    """Save a picture with few colours, which makes its file four times smaller."""
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder, path.name)
         fig.savefig(whole, dpi=130)
@@ -106,7 +107,7 @@ def shrink(source: Path, path: Path) -> None:
 
 
 def photograph(page: Path, path: Path) -> None:
-    """Save a thumbnail of the top of a page."""
+    """Save the top of a page."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         raise SystemExit("make_pictures: no chromium: the page cannot be photographed")
@@ -120,15 +121,15 @@ def photograph(page: Path, path: Path) -> None:
             capture_output=True,
             timeout=120,
         )
-        shrink(shot, path)
+        save_small(Image.open(shot), path, MOST_BYTES_OF_PAGE)
 
 
-def save_small(picture: Image.Image, path: Path) -> None:
-    """Save with a palette; refuse what is too large for a repository."""
+def save_small(picture: Image.Image, path: Path, most: int = MOST_BYTES) -> None:
+    """Save an image with a palette; raise if its file is too large for a repository."""
     path.parent.mkdir(exist_ok=True)
     picture.convert("RGB").quantize(48).save(path, optimize=True)
-    if path.stat().st_size > MOST_BYTES:
-        raise SystemExit(f"make_pictures: {path}: more than {MOST_BYTES} bytes; draw less")
+    if path.stat().st_size > most:
+        raise SystemExit(f"make_pictures: {path}: more than {most} bytes; draw less")
     print(f"{path}: {path.stat().st_size:,} bytes")
 
 

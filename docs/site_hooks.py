@@ -1,21 +1,21 @@
-"""What the site needs done to a page that is written to be read as plain Markdown."""
+"""Hooks of mkdocs that turn pages written as plain Markdown into pages of the site."""
 
 import re
 from pathlib import Path
 from typing import Any
 
 README = Path(__file__).parents[1] / "README.md"
-START = "start.md"  # the README among the pages
-OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)")  # a file of the repository, not of docs/
+START = "start.md"  # name of the README among the pages
+OUTSIDE = re.compile(r"(?<!!)\[([^\]]+)\]\(\.\./[^)]*\)")  # link to a file outside docs/
 RELEASED = re.compile(
     r"\[(!\[[^\]]*\]\([^)]*\))\]\(\.\./\.\./releases/[^)]*\)"
-)  # a picture that leads there
+)  # link around a picture
 COMMENT = re.compile(r"^<!-- .*? -->$", re.M)
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Make the README a page."""
-    # Only the site's own environment has it; the tests of this file have not.
+    """Add the README to the pages of the site."""
+    # mkdocs is installed in the site's environment only, not for the tests.
     from mkdocs.structure.files import File  # noqa: PLC0415
 
     files.append(File.generated(config, START, content=as_page(README.read_text("utf-8"))))
@@ -23,11 +23,11 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def as_page(readme: str) -> str:
-    """Return the README with links that lead from docs/, and none to the forge's releases."""
+    """Return the README with links relative to docs/, and without links to releases."""
     return RELEASED.sub(r"\1", readme).replace("](docs/", "](")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Take out comments, which would run into tables, and links that leave the site."""
+    """Remove comments, which would break tables, and links that leave the site."""
     inside = markdown.replace(f"](../{README.name}", f"]({START}")
     return OUTSIDE.sub(r"\1", COMMENT.sub("", inside))

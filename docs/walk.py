@@ -1,10 +1,10 @@
-"""Write what the tutorial starts from: pictures, a request, a model that was trained elsewhere.
+"""Write the files that the tutorial starts from: pictures, a request, a model trained elsewhere.
 
     python docs/walk.py           # here
     python docs/walk.py FOLDER    # there
 
 The pictures are scikit-learn's digits as PNG files; training is plain torch. Nothing of Collateral
-is used: it is to be handed what somebody has who never heard of it.
+is used, because the tutorial shows how to bring files that were made without it.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def build(info):
 
 
 def make(folder: Path) -> None:
-    """Write everything."""
+    """Write the pictures, the request and the models."""
     write_pictures(folder / IMAGES)
     withdrawn = least_alike(folder / IMAGES, "train/three")
     (folder / LIST).write_text("\n".join(["# by their writers", *withdrawn]) + "\n")
@@ -49,7 +49,7 @@ def make(folder: Path) -> None:
 
 
 def write_pictures(root: Path) -> None:
-    """Write the first digits of each class, to train on, and the next, to test on."""
+    """Write the first digits of each class as train images, and the next as test images."""
     images, labels = load_digits(return_X_y=True)
     for digit, name in CLASSES.items():
         places = np.flatnonzero(labels == digit)[: NUM_TRAIN + NUM_TEST]
@@ -61,7 +61,7 @@ def write_pictures(root: Path) -> None:
 
 
 def least_alike(root: Path, folder: str) -> list[str]:
-    """Return the pictures of a folder that are furthest from its mean picture."""
+    """Return the pictures of a folder that differ most from its mean picture."""
     files = sorted((root / folder).iterdir())
     pixels = np.stack([np.asarray(Image.open(file), np.float64) for file in files])
     distances = ((pixels - pixels.mean(0)) ** 2).sum((1, 2))
@@ -70,7 +70,7 @@ def least_alike(root: Path, folder: str) -> list[str]:
 
 
 def write_models(folder: Path, withdrawn: list[str]) -> None:
-    """Train a model on all of it, and unlearn from it as one might: train on without the list."""
+    """Train a model on all pictures, and unlearn by training on without the listed ones."""
     root = folder / IMAGES
     names = [str(file.relative_to(root)) for file in sorted(root.glob("train/*/*.png"))]
     kept = [name for name in names if name not in withdrawn]
@@ -84,7 +84,7 @@ def write_models(folder: Path, withdrawn: list[str]) -> None:
 
 
 def read(root: Path, names: list[str]) -> tuple[Tensor, Tensor]:
-    """Return pictures and labels."""
+    """Return the pictures and labels of a folder."""
     arrays = [np.asarray(Image.open(root / name), np.float32) / 255 for name in names]
     classes = [*CLASSES.values()]
     labels = torch.tensor([classes.index(name.split("/")[1]) for name in names])
@@ -92,7 +92,7 @@ def read(root: Path, names: list[str]) -> tuple[Tensor, Tensor]:
 
 
 def train(model: nn.Module, x: Tensor, y: Tensor, steps: int) -> None:
-    """Train in plain torch."""
+    """Train a model in plain torch."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(steps):
         optimizer.zero_grad()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from collateral.contract.plugins import add_plugins
+from collateral.plugins.find import add_plugins
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""L2 PGD with a doubling radius, as public code has it; there is no cap on the radius."""
+"""L2 PGD with a doubling radius as in public code, without a largest radius."""
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +10,9 @@ Flips = dict[str, Tensor]
 
 
 def attack(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare) -> Flips:
-    """Return flipped images, the labels that they have now, and their radii.
+    """Return the flipped images, their new labels and their radii.
 
-    An image that has flipped leaves the batch.
+    An image leaves the batch once its prediction flips.
     """
     model.eval()
     images, found, epsilon = clean.clone(), labels.clone(), _first(labels, params)
@@ -35,7 +35,7 @@ def attack(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare) -> 
 
 
 def whole_batch(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare) -> Flips:
-    """Do the same, but an image stays in the batch until the last has flipped."""
+    """Attack like `attack`, but keep the whole batch until the last image has flipped."""
     model.eval()
     images, epsilon = clean, _first(labels, params)
     while True:
@@ -54,7 +54,7 @@ def whole_batch(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare
 
 
 def one_by_one(model: nn.Module, clean: Tensor, labels: Tensor, params: Prepare) -> Flips:
-    """Attack each image alone."""
+    """Attack each image in a batch of its own."""
     singles = zip(clean.split(1), labels.split(1), strict=True)
     found = [attack(model, image, label, params) for image, label in singles]
     return {name: torch.cat([flips[name] for flips in found]) for name in found[0]}
@@ -71,7 +71,7 @@ def _gradient(logits: Tensor, labels: Tensor, x: Tensor) -> Tensor:
 def _stepped(
     images: Tensor, clean: Tensor, epsilon: Tensor, gradient: Tensor, params: Prepare
 ) -> Tensor:
-    """Return the images after a step inside their balls."""
+    """Return the images after one step, projected to their radii."""
     direction = gradient / (_norm(gradient) + 1e-10)
     delta = images + _column(params.step_share * epsilon) * direction - clean
     return (clean + delta * (_column(epsilon) / _norm(delta)).clamp(max=1)).clamp(0, 1)

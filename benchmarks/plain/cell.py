@@ -1,9 +1,9 @@
-"""A whole cell one trial after the other: tuning, every method, and all numbers of each.
+"""A whole cell, one trial after the other: tuning, every method, and all metrics of each model.
 
     python -m plain.cell CONFIG RESULTS
 
-CONFIG has one benchmark of one cell and one seed; RESULTS is the folder in which its data set, its
-split and its base model are. One process does it all: public code starts one for each trial.
+CONFIG has one benchmark with one cell and one seed; RESULTS is the folder with its data set, its
+split and its base model. One process runs all trials; public code starts one process per trial.
 """
 
 import copy
@@ -17,7 +17,7 @@ from torch import nn
 from collateral.config.load import read
 from collateral.config.methods import MethodSpec
 from collateral.contract.params import MethodParams
-from collateral.findings.tuning.selection import select
+from collateral.metrics.selection import select
 from collateral.models._build import build_model
 from collateral.plan.grid import build_grid
 from collateral.results.dataset import Dataset
@@ -28,7 +28,7 @@ from plain.task import PlainTask
 
 
 def tuned(spec: MethodSpec, base: nn.Module, task: PlainTask) -> MethodParams:
-    """Try all values and the defaults; return the parameters of the best trial."""
+    """Run all values of the grid and the defaults; return the parameters of the best trial."""
     candidates, default = spec.trials(), spec.default_trial()
     extra = [default] if default and default not in candidates else []
     numbers = []
@@ -40,7 +40,7 @@ def tuned(spec: MethodSpec, base: nn.Module, task: PlainTask) -> MethodParams:
 
 
 def main() -> None:
-    """Run everything; print what came out."""
+    """Run all methods of the cell; print their metrics."""
     config, folder = Path(sys.argv[1]), Path(sys.argv[2])
     (benchmark,) = build_grid(read(config)).values()
     (cell,) = benchmark.cells.values()

@@ -1,4 +1,4 @@
-"""Every number of a model by passes of its own: accuracies, membership attacks, locality."""
+"""Metrics of a model, each with its own passes: accuracies, membership attacks, locality."""
 
 from dataclasses import dataclass
 
@@ -17,14 +17,14 @@ NUM_BINS = 10
 
 @dataclass(frozen=True)
 class Looked:
-    """What one pass over some examples tells of a model."""
+    """Outputs of a model on some examples, from one pass."""
 
     features: Floats  # (n, D)
     probabilities: Floats  # (n, C)
 
 
 def accuracies(model: nn.Module, task: PlainTask) -> dict[str, float]:
-    """Return the accuracies on forget, retained and test examples, affected classes apart."""
+    """Return accuracies on forget, retained and test examples, in total and of affected classes."""
     train, test = task.data.labels.train, task.data.labels.test
     is_affected = np.isin(train, task.affected)
     affected_retain = task.retain[is_affected[task.retain]]
@@ -98,7 +98,7 @@ ATTACKS = {
 
 @torch.no_grad()
 def base_looks(base: nn.Module, task: PlainTask) -> dict[str, Looked]:
-    """Return what the base model makes of forget, retained and test examples."""
+    """Return the outputs of the base model on forget, retained and test examples."""
     base.eval()
     found = {}
     for name, part in {"forget": task.forget, "retain": task.retain, "test": None}.items():
@@ -131,7 +131,7 @@ def locality(
 
 
 def evaluate(model: nn.Module, before: dict[str, Looked], task: PlainTask) -> dict[str, object]:
-    """Return all numbers of a model; `before` is what the base model says."""
+    """Return all metrics of a model; `before` has the outputs of the base model."""
     return {
         **accuracies(model, task),
         **attack_scores(model, task, tuple(ATTACKS)),

@@ -1,4 +1,4 @@
-"""Images one by one, as torchvision's data sets give them, and loaders over some of them."""
+"""A data set of single images in the style of torchvision, and loaders over parts of it."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from torchvision import transforms
 
 
 class PlainImages(Dataset[tuple[Tensor, int]]):
-    """An array of images that are transformed when they are asked for."""
+    """An array of images; each image is transformed when it is accessed."""
 
     def __init__(
         self, pixels: NDArray[np.uint8], labels: Sequence[int], padding: int = 0, flip: bool = False
     ) -> None:
-        """Crop after padding, and flip, at random; without both, give the images as they are."""
+        """Set up random crops after padding and random flips, or no augmentation."""
         steps: list[object] = []
         if padding:
             steps.append(transforms.RandomCrop(pixels.shape[1], padding=padding))
@@ -27,7 +27,7 @@ class PlainImages(Dataset[tuple[Tensor, int]]):
         self._labels = [int(label) for label in labels]
 
     def __len__(self) -> int:
-        """Return how many images there are."""
+        """Return the number of images."""
         return len(self._labels)
 
     def __getitem__(self, index: int) -> tuple[Tensor, int]:
@@ -43,6 +43,6 @@ def loader(
     shuffle: bool = False,
     workers: int = 0,
 ) -> DataLoader[tuple[Tensor, int]]:
-    """Return batches of the images at `index`, or of all."""
+    """Return a loader of the images at `index`, or of all images."""
     part = images if index is None else Subset(images, index)
     return DataLoader(part, batch_size, shuffle=shuffle, num_workers=workers)

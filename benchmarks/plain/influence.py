@@ -1,4 +1,4 @@
-"""Influence unlearning: the recursion over batches of one, with gradients as long as the model."""
+"""Influence unlearning by the WoodFisher recursion over single examples with full gradients."""
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ def summed_gradient(model: nn.Module, batches: Batches) -> Tensor:
 
 
 def recursion(model: nn.Module, ones: Batches, v: Tensor, samples: int) -> Tensor:
-    """Return what the WoodFisher recursion makes of v; `ones` are batches of one example."""
+    """Return the result of the WoodFisher recursion for v; `ones` yields batches of one example."""
     k, o = v.clone(), None
     for i, (x, y) in enumerate(ones):
         g = gradient(model, x, y)
@@ -49,7 +49,7 @@ def direction(model: nn.Module, task: PlainTask, samples: int) -> Tensor:
 
 @torch.no_grad()
 def step(model: nn.Module, along: Tensor, alpha: float) -> nn.Module:
-    """Move the weights."""
+    """Add a multiple of the direction to the weights."""
     weights = list(model.parameters())
     pieces = along.split([weight.numel() for weight in weights])
     for weight, piece in zip(weights, pieces, strict=True):

@@ -1,4 +1,4 @@
-"""The unlearning methods as public code runs them: every call does all of its work anew."""
+"""The unlearning methods in the style of public code: every call repeats all of its work."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,18 +24,18 @@ from plain.evaluation import features
 from plain.task import PlainTask
 from plain.training import optimizer_of, train_epoch
 
-Targets = Callable[[Tensor, Tensor], Tensor]  # images and places of forget examples -> (b, C)
+Targets = Callable[[Tensor, Tensor], Tensor]  # images and indices of D_f -> targets (b, C)
 
 
 class Relabelled(Dataset[tuple[Tensor, int]]):
-    """Some of the train images with labels of their own."""
+    """Some of the train images with other labels."""
 
     def __init__(self, task: PlainTask, index: NDArray[np.int64], labels: Sequence[int]) -> None:
         """Take the images at `index`."""
         self._images, self._index, self._labels = task.augmented, index, labels
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of images."""
         return len(self._index)
 
     def __getitem__(self, position: int) -> tuple[Tensor, int]:
@@ -54,7 +54,7 @@ def retained(task: PlainTask) -> Relabelled:
 
 
 def fine_tune(model: nn.Module, task: PlainTask, params: FtParams) -> nn.Module:
-    """FT: train on, on the retained examples."""
+    """FT: continue training on the retained examples."""
     optimizer = optimizer_of(model, params)
     for _ in range(params.epochs):
         train_epoch(model, task.training(task.retain, params.batch_size), optimizer)
@@ -62,7 +62,7 @@ def fine_tune(model: nn.Module, task: PlainTask, params: FtParams) -> nn.Module:
 
 
 def gradient_ascent(model: nn.Module, task: PlainTask, params: GaParams) -> nn.Module:
-    """GA: climb the loss on the forget set."""
+    """GA: ascend the loss on the forget set."""
     optimizer = optimizer_of(model, params)
     model.train()
     for _ in range(params.epochs):
@@ -74,7 +74,7 @@ def gradient_ascent(model: nn.Module, task: PlainTask, params: GaParams) -> nn.M
 
 
 def random_labels(model: nn.Module, task: PlainTask, params: RlParams) -> nn.Module:
-    """RL: train on random labels for the forget set, beside the retained examples."""
+    """RL: train on the forget set with random labels and on the retained examples."""
     optimizer = optimizer_of(model, params)
     for _ in range(params.epochs):
         labels = torch.randint(task.num_classes, (len(task.forget),)).tolist()
@@ -84,7 +84,7 @@ def random_labels(model: nn.Module, task: PlainTask, params: RlParams) -> nn.Mod
 
 
 def saliency_mask(model: nn.Module, task: PlainTask, params: SalunParams) -> list[Tensor]:
-    """Return which weights may move: those of the largest summed gradients on the forget set."""
+    """Return a mask of the weights with the largest gradients on the forget set."""
     model.eval()
     total = [torch.zeros_like(weight) for weight in model.parameters()]
     for x, y in task.training(task.forget, params.batch_size):
@@ -100,7 +100,7 @@ def saliency_mask(model: nn.Module, task: PlainTask, params: SalunParams) -> lis
 
 
 def saliency(model: nn.Module, task: PlainTask, params: SalunParams) -> nn.Module:
-    """SalUn: random labels, for the weights of the mask alone."""
+    """SalUn: train on random labels, and change only the weights of the mask."""
     mask = saliency_mask(model, task, params)
     starts = [weight.detach().clone() for weight in model.parameters()]
     optimizer = optimizer_of(model, params)
@@ -121,12 +121,12 @@ def saliency(model: nn.Module, task: PlainTask, params: SalunParams) -> nn.Modul
 
 
 def influence_unlearning(model: nn.Module, task: PlainTask, params: IuParams) -> nn.Module:
-    """IU: one step along the recursion's direction."""
+    """IU: take one step along the direction of the WoodFisher recursion."""
     return influence.step(model, influence.direction(model, task, params.samples), params.alpha)
 
 
 def adversarial(model: nn.Module, task: PlainTask, params: AmunParams) -> nn.Module:
-    """AMUN: attack the forget set, then train on everything and on what flipped."""
+    """AMUN: attack the forget set, then train on all examples and on the adversarial ones."""
     flips: list[tuple[Tensor, int]] = []
     for x, y in task.looking(task.forget):
         found = attack(model, x, y, params)
@@ -142,9 +142,9 @@ def adversarial(model: nn.Module, task: PlainTask, params: AmunParams) -> nn.Mod
 def distilled(
     model: nn.Module, task: PlainTask, params: LtdParams | NeighborParams, targets: Targets
 ) -> nn.Module:
-    """Train on soft labels for the forget set, asked for batch by batch, and on D_r."""
+    """Train on soft labels of the forget set, computed for every batch, and on D_r."""
     optimizer, num_classes = optimizer_of(model, params), task.num_classes
-    # A label from C on is the place of a forget example.
+    # A label of C or more is C plus the index of a forget example.
     places = list(range(num_classes, num_classes + len(task.forget)))
     parts = [Relabelled(task, task.forget, places), retained(task)]
     model.train()
@@ -174,7 +174,7 @@ def support_of(model: nn.Module, task: PlainTask, k: int) -> NDArray[np.int64]:
 
 
 def local_teacher(model: nn.Module, task: PlainTask, params: LtdParams) -> nn.Module:
-    """LTD: a small teacher of the neighbours labels the forget set, in every batch anew."""
+    """LTD: distil a small teacher of the neighbours, which labels every forget batch."""
     assert isinstance(params.k, int), "the plain flow knows no auto"
     support = support_of(model, task, params.k)
     teacher = build_model(params.teacher, task.data.info)
@@ -200,7 +200,7 @@ def local_teacher(model: nn.Module, task: PlainTask, params: LtdParams) -> nn.Mo
 
 
 def neighbour_labels(model: nn.Module, task: PlainTask, params: NeighborParams) -> nn.Module:
-    """Neighbor: the labels of each forget example's nearest retained examples."""
+    """Neighbor: train on the label frequencies among the nearest retained examples."""
     retain, forget = (features(model, task.looking(i)) for i in (task.retain, task.forget))
     retain /= np.linalg.norm(retain, axis=1, keepdims=True).clip(1e-12)
     labels = task.data.labels.train[task.retain]

@@ -1,4 +1,4 @@
-"""What the plain flow works on: images with and without augmentation, and who is forgotten."""
+"""Data of the plain flow: images with and without augmentation, and the forget set."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ EVALUATION_BATCH = 256
 
 @dataclass(frozen=True)
 class PlainTask:
-    """A data set and its forget set, as data sets of torchvision's kind."""
+    """A data set and its forget set, in the style of torchvision."""
 
     data: Dataset
     augmented: PlainImages
@@ -28,7 +28,7 @@ class PlainTask:
 
     @staticmethod
     def of(data: Dataset, split: Split) -> "PlainTask":
-        """Wrap the arrays."""
+        """Return the task of a data set and a split."""
         train, test = data.labels.train.tolist(), data.labels.test.tolist()
         return PlainTask(
             data=data,

@@ -25,7 +25,7 @@ def optimizer_of(model: nn.Module, params: TrainedParams) -> Optimizer:
 
 
 def train_epoch(model: nn.Module, batches: Batches, optimizer: Optimizer) -> float:
-    """Take a step for each batch; return the accuracy as it was seen."""
+    """Take one step per batch; return the accuracy of the training steps."""
     model.train()
     correct = count = 0
     for x, y in batches:
@@ -41,7 +41,7 @@ def train_epoch(model: nn.Module, batches: Batches, optimizer: Optimizer) -> flo
 
 @torch.no_grad()
 def accuracy(model: nn.Module, batches: Batches) -> float:
-    """Return the share of examples that the model gets right."""
+    """Return the fraction of examples that the model classifies correctly."""
     model.eval()
     correct = count = 0
     for x, y in batches:

@@ -13,6 +13,7 @@ from collateral.data import synthetic
 from collateral.models._build import build_model
 from collateral.results.dataset import Dataset
 from collateral.results.split import Split
+from collateral.training import optimizers
 from collateral.training.examples import Task, test_examples, train_examples
 from collateral.training.fit import fit
 from collateral.training.run import Run
@@ -20,6 +21,14 @@ from collateral.training.run_method import Method
 
 CPU = torch.device("cpu")
 torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cpu_with_bfloat16():
+    """Let every CPU compute in bfloat16: slowly where it has no instructions for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimizers, "cpu_flags", lambda: {"avx512_bf16"})
+        yield
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import train_examples
 from collateral.training.run import Run
 
+pytestmark = pytest.mark.slow
 CPU = torch.device("cpu")
 
 
@@ -95,7 +96,6 @@ def test_the_files_of_a_compiled_model_have_the_models_own_names(quickly, tmp_pa
     main(workshop.method("unlearn", "ft", "ft", ft, run="ft"))  # and a method takes it
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs a C++ compiler")
 def test_code_that_the_compiler_writes_computes_the_same(small, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))

@@ -72,7 +72,7 @@ def write_plugins(folder: Path) -> None:
     (folder / "methods/last_layer").mkdir()
     for name, code in found:
         (folder / "methods" / name).write_text(code)
-    blocks = re.findall(block, (DOCS / "add-a-dataset.md").read_text(), re.S)
+    blocks = re.findall(block, (DOCS / "your-data.md").read_text(), re.S)
     (folder / "data").mkdir()
     (folder / STRIPES).write_text(next(code for code in blocks if "INFO" in code))
     for name, (file, changes, _) in FAULTS.items():
@@ -132,6 +132,7 @@ TOLD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOLD)
 def test_a_method_that_starts_anew_is_told_what_to_declare(tmp_path, name):
     file, changes, expected, said = TOLD[name]

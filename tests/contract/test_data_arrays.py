@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tiny_sets import arrays_content, pixels
 
-from collateral.contract.plugins import DATA
 from collateral.data._metadata import find_size
+from collateral.plugins.find import DATA
 
 
 def one_wrong(shape, place, value):

@@ -17,13 +17,13 @@ import yaml
 from tiny_sets import TINY_LABELS, WRITERS, md5, pixels
 
 from collateral.cli import run
-from collateral.contract.plugins import DATA, FORGET
 from collateral.data._metadata import find_class_names, find_size
 from collateral.data._readers.examples import statistics, to_uint8
 from collateral.data._subset import take_subset
+from collateral.plugins.find import DATA, FORGET
 from collateral.results.dataset import Dataset, Labels
 
-DOCS = Path(__file__).parents[2] / "docs" / "add-a-dataset.md"
+DOCS = Path(__file__).parents[2] / "docs" / "your-data.md"
 REAL = os.environ.get("COLLATERAL_DATA")
 needs_real_files = pytest.mark.skipif(
     REAL is None, reason="COLLATERAL_DATA names no folder with the real MNIST and CIFAR-100 files"
@@ -143,7 +143,7 @@ def test_every_data_set_refuses_unknown_options(name):
 def test_what_the_snakefile_imports_is_light(module, pytestconfig):
     code = (
         "import sys; from importlib import import_module; from pathlib import Path\n"
-        "from collateral.contract.plugins import add_plugins\n"
+        "from collateral.plugins.find import add_plugins\n"
         "add_plugins([*map(Path, sys.argv[2:])]); import_module(sys.argv[1]); print(*sys.modules)"
     )
     loaded = subprocess.run(

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from workshop import call
 
 from collateral.cli import main
-from collateral.contract.plugins import MODEL, add_plugins
+from collateral.plugins.find import MODEL, add_plugins
 from collateral.results.dataset import Dataset
 from collateral.results.provenance import content_hash
 

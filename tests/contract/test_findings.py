@@ -23,20 +23,21 @@ from fake_results import (
 )
 
 from collateral.contract.metrics import Metric
-from collateral.contract.plugins import FINDING, add_plugins
 from collateral.contract.rows import Row
 from collateral.findings.near import near_by_seed, near_in_the_mean
-from collateral.findings.registry import cell_numbers
+from collateral.findings.registry import cell_numbers, view_function
 from collateral.plots import page
 from collateral.plots import print as printed
+from collateral.plugins.find import FINDING, add_plugins
+from collateral.report.sections import TABS
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.split import Split
 
 FINDINGS = FINDING.names()
-PARTS = {"numbers", "views", "plots"}
-PLACES = {"top", "main", "ablations", "details"}
+PARTS = {"numbers", "views"}
+MOST_WORDS = 8  # of a title
 N, SEEDS = 60, (0, 1, 2)
 RNG = np.random.default_rng(0)
 LABELS = Labels(np.arange(N) % 3, np.arange(N) % 3, ("a", "b", "c"))
@@ -97,8 +98,10 @@ def test_it_states_its_question_and_its_place(finding):
     module = FINDING.load(finding)
     asks = "?" in (module.__doc__ or "").split("\n\n")[0]
     assert asks, "the docstring of __init__.py begins with the question, and its question mark"
-    place = getattr(module, "PLACE", "main")
-    assert place in PLACES, f"PLACE: {place!r}; on the page there are {sorted(PLACES)}"
+    place = getattr(module, "PLACE", "summary")
+    assert place in TABS, f"PLACE: {place!r}; the tabs of the page are {sorted(TABS)}"
+    title = getattr(module, "TITLE", "")
+    assert len(title.split()) <= MOST_WORDS, f"TITLE: {title!r} has more than {MOST_WORDS} words"
     strange = {*getattr(module, "AFTER", ())} - ({*FINDINGS} - {finding})
     assert not strange, f"AFTER: {sorted(strange)} are no other findings; known: {FINDINGS}"
     folder = Path(module.__path__[0])
@@ -191,19 +194,20 @@ def test_tables_fit_their_headings(tables, module, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS_OF_CELL)
-@pytest.mark.parametrize("module", FINDING.parts("plots"))
+@pytest.mark.parametrize("finding", [name for name in FINDINGS if view_function(name, "plots")])
 def test_plots_have_a_name_and_a_caption_and_can_be_drawn_in_print_and_on_the_page(
-    tables, module, kind
+    tables, finding, kind
 ):
-    make = getattr(import_module(module), "plots", None)
+    make = view_function(finding, "plots")
     names = []
-    for plot in make(tables[kind]) if make else ():
+    for plot in make(tables[kind]):
         assert plot.name and plot.caption and plot.title, "a plot has a name, a title, a caption"
         assert plot.panels, f"plot {plot.name} has no panels: yield none then"
         names.append(plot.name)
-        assert printed.draw(plot).get_axes()
+        assert printed.draw(plot).get_axes(), f"plot {plot.name} draws nothing in print"
         chart = page.draw(plot)
-        assert {row["run"] for row in chart.rows if row.get("run")} <= {*tables[kind].kinds}
+        strange = {row["run"] for row in chart.rows if row.get("run")} - {*tables[kind].kinds}
+        assert not strange, f"plot {plot.name} has runs that the cell has not: {sorted(strange)}"
         json.dumps({"spec": chart.spec, "rows": chart.rows}, allow_nan=False)
     assert len({*names}) == len(names), f"two plots of one name, and so of one file: {names}"
 
@@ -222,11 +226,22 @@ def test_there_are_findings_with_every_part():
 
 
 @pytest.mark.parametrize("ask", [near_by_seed, near_in_the_mean])
-def test_who_is_near_is_refused_where_locality_was_not_waited_for(ask, tmp_path):
-    """An empty mask would make numbers of nothing without a word."""
+def test_who_is_near_is_refused_among_the_forgotten(ask, tmp_path):
+    with pytest.raises(ValueError, match="defined for retain and test, not 'forget'"):
+        ask(CELLS["part"].write(tmp_path), "forget")
+
+
+@pytest.mark.parametrize("name", ["retain", "test"])
+def test_near_are_as_many_of_the_most_similar_as_the_long_table_counts(name, tmp_path):
+    """A finding needs no number of `locality` to know who is near."""
     cell = CELLS["part"].write(tmp_path)
-    with pytest.raises(ValueError, match=r"who is near among 'retain'.*AFTER = ..locality.,."):
-        ask(cell, "retain")
+    rows, _ = cell_numbers(cell)
+    counts = {row.seed: row.value for row in rows if (row.metric, row.set) == ("near_count", name)}
+    for seed, is_near, similarity in zip(
+        cell.seeds, cell.near[name], cell.similarity[name], strict=True
+    ):
+        assert is_near.sum() == counts[seed] > 0
+        assert similarity[is_near].min() > similarity[~is_near].max()
 
 
 def test_the_finding_of_the_docs_works(tmp_path):

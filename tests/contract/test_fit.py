@@ -22,6 +22,7 @@ from collateral.data import synthetic
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.training import fit as engine
+from collateral.training import optimizers
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples, Images, train_examples
 from collateral.training.inference import accuracy, compute_outputs, infer
@@ -132,7 +133,7 @@ def test_a_rest_of_two_does_not_ruin_a_network_whose_last_maps_are_one_pixel(mon
     assert [sizes for _, sizes in kept] == [{32, 34}] * 3
     assert min(learnt for learnt, _ in kept) > 0.99
     # The fault itself, so that what is tested here would be seen: a batch of two ruins it.
-    monkeypatch.setattr("collateral.contract.batches.LEAST_BATCH", 1)
+    monkeypatch.setattr("collateral.contract.conventions.LEAST_BATCH", 1)
     ruined = [learnt_of_450(seed) for seed in range(3)]
     assert [sizes for _, sizes in ruined] == [{32, 2}] * 3
     assert max(learnt for learnt, _ in ruined) < 0.95
@@ -232,12 +233,10 @@ CHANGES = {
     "augment": {"augment": False},
     "checkpoint": {"checkpoint": "best_test"},
     "validation_share": {"checkpoint": "best_validation", "validation_share": 0.5},
+    "precision": {"precision": "bfloat16"},
 }
 # What leaves the weights alone on a CPU is seen by those whom it is handed to.
-HANDED = {
-    "precision": ({"precision": "bfloat16"}, "Precision", ("bfloat16", CPU)),
-    "compile": ({"compile": True}, "compile_forward", None),
-}
+HANDED = {"compile": ({"compile": True}, "compile_forward")}
 
 
 def test_the_parameters_of_training_are_all_here():
@@ -255,19 +254,18 @@ def test_every_parameter_of_training_has_a_say(small, monkeypatch, field):
 
 @pytest.mark.parametrize("field", HANDED)
 def test_a_parameter_of_speed_is_handed_on(small, monkeypatch, field):
-    (changes, name, expected), handed = HANDED[field], []
-    given = getattr(engine, name)
+    (changes, name), handed = HANDED[field], []
 
     def spy(*args):
         handed.append(args)
-        return args[0] if name == "compile_forward" else given(*args)
+        return args[0]
 
     monkeypatch.setattr(engine, name, spy)
     model, _ = train(small, epochs=1, **changes)
-    assert handed == [expected or (model,)]
+    assert handed == [(model,)]
     handed.clear()
     train(small, epochs=1)
-    assert handed == ([("float32", CPU)] if name == "Precision" else [])
+    assert handed == []
 
 
 # Which epoch is kept
@@ -394,13 +392,34 @@ def test_the_first_optimiser_imports_nothing_on_the_clock():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
-def test_on_a_cpu_mixed_precision_is_plain_float32_and_the_log_says_so(small, precision, caplog):
-    plain, _ = train(small, epochs=1)
-    assert caplog.messages == []
-    mixed, _ = train(small, epochs=1, precision=precision)
-    assert caplog.messages == [f"base.precision: {precision} is for GPUs; on cpu it is float32"]
-    assert same(weights(plain), weights(mixed))
+@pytest.mark.parametrize(
+    ("precision", "flags", "message"),
+    [
+        ("bfloat16", {"avx2", "avx512f"}, "this CPU has neither avx512_bf16 nor amx_bf16"),
+        ("float16", {"avx512_bf16", "avx512_fp16"}, "not on a device of type cpu"),
+    ],
+)
+def test_a_cpu_without_the_instructions_refuses_a_precision_by_its_name(
+    small, monkeypatch, precision, flags, message
+):
+    monkeypatch.setattr(optimizers, "cpu_flags", lambda: flags)
+    with pytest.raises(ValueError, match=f"precision: {precision}: {message}; use float32"):
+        train(small, epochs=1, precision=precision)
+
+
+@pytest.mark.parametrize("flag", ["avx512_bf16", "amx_bf16"])
+def test_a_cpu_with_one_of_the_instructions_takes_bfloat16(monkeypatch, flag):
+    monkeypatch.setattr(optimizers, "cpu_flags", lambda: {flag})
+    optimizers.check_precision("bfloat16", CPU)
+
+
+def test_a_model_in_bfloat16_is_evaluated_in_float32(small):
+    model = build_model("small_cnn", small.data.info)
+    x, plain = torch.rand(4, 1, 8, 8), copy.deepcopy(model)
+    optimizers.set_precision(model, "bfloat16", CPU)
+    assert torch.equal(model.eval()(x), plain.eval()(x))
+    assert not torch.equal(model.train()(x), plain.train()(x))
+    assert model(x).dtype == torch.float32
 
 
 # Inference

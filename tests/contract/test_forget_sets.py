@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from collateral.cli import run
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
-from collateral.contract.plugins import FORGET
-from collateral.data.forget import classes_part, index_file, random_part
+from collateral.data.forget import classes_part, index_file, random_part, zipf
 from collateral.data.forget.class_part import Params, select
+from collateral.plugins.find import FORGET
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.provenance import write_record
@@ -40,6 +40,7 @@ SETTINGS = {
     "files": [{"path": "withdrawn.txt"}],
     "index_file": [{"path": f"places{suffix}"} for suffix in index_file.SUFFIXES],
     "random_part": [{"fraction": 0.1}, {"fraction": 0.5, "split_seed": 3}],
+    "zipf": [{"fraction": 0.1}, {"fraction": 0.5, "exponent": 2, "split_seed": 3}],
     "where": [{"column": "subject", "is": [3, 5]}, {"column": "subject", "is": 20}],
 }
 PLACES = [7, 0, 201, 4]
@@ -334,3 +335,25 @@ def test_the_size_is_known_without_the_labels(kind, params):
     assert counted == chosen, (
         f"count says {counted}, select chooses {chosen}: estimates and limits follow from `count`"
     )
+
+
+# A long tail of classes.
+
+
+def tail(**values):
+    labels = Labels(np.arange(10_000) % 10, np.array([0]), tuple("abcdefghij"))
+    chosen = zipf.select(labels, zipf.Params.model_validate(values))
+    return chosen.tolist(), sorted(np.bincount(labels.train[chosen], minlength=10))[::-1]
+
+
+def test_classes_are_forgotten_as_their_ranks_say():
+    chosen, counts = tail(fraction=0.05)
+    expected = 500 / np.arange(1, 11) / (1 / np.arange(1, 11)).sum()
+    assert len(chosen) == 500
+    assert np.abs(counts - expected).max() < 4 * np.sqrt(expected.max())
+    assert np.ptp(tail(fraction=0.05, exponent=0)[1]) < 40
+
+
+def test_a_smaller_long_tail_is_part_of_a_larger_one_and_another_seed_is_another():
+    assert {*tail(fraction=0.05)[0]} < {*tail(fraction=0.1)[0]}
+    assert tail(fraction=0.05)[0] != tail(fraction=0.05, split_seed=1)[0]

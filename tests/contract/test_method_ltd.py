@@ -17,9 +17,6 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from collateral.contract.data import ImageInfo
 from collateral.contract.params import StudentParams
-from collateral.contract.plugins import prepared_name
-from collateral.findings.locality.numbers import NUM_BINS as METRICS_BINS
-from collateral.findings.locality.similarity import similarity as metrics_similarity
 from collateral.findings.support_size.views import MIN_DROP as SAID_DROP
 from collateral.methods._shared.distillation import distill, keep_top, top_mass
 from collateral.methods._shared.nearest import select, similarity
@@ -27,6 +24,9 @@ from collateral.methods.ltd import method
 from collateral.methods.ltd.assignments import online_targets
 from collateral.methods.ltd.auto_k import MIN_DROP, NUM_BINS, AscentStep
 from collateral.methods.ltd.params import Params
+from collateral.metrics.near import NUM_BINS as METRICS_BINS
+from collateral.metrics.similarity import similarity as metrics_similarity
+from collateral.plugins.find import prepared_name
 from collateral.training.examples import Examples, Images, Task
 from collateral.training.inference import infer
 from collateral.training.run import Run

@@ -9,10 +9,10 @@ torch = pytest.importorskip("torch")
 
 from torch import nn
 
-from collateral.contract.plugins import prepare_values
 from collateral.methods._shared.gradients import per_sample_gradients
 from collateral.methods.salun.method import most_salient
 from collateral.methods.salun.params import Params
+from collateral.plugins.find import prepare_values
 from collateral.training.run_method import Prepared
 
 # Strong enough to move every weight that is not held: one that does not move was held.

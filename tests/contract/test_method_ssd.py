@@ -12,11 +12,11 @@ from test_methods import differing
 from torch import nn
 
 from collateral.contract.data import ImageInfo
-from collateral.contract.plugins import prepare_values
 from collateral.methods._shared.gradients import per_sample_gradients
 from collateral.methods.ssd.method import factors, importance
 from collateral.methods.ssd.params import Params, Prepare
 from collateral.models._classifier import Classifier
+from collateral.plugins.find import prepare_values
 from collateral.training.examples import Examples, Images
 
 # Of the linear model: of either example squared, of both together.

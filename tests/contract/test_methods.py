@@ -32,7 +32,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import collateral
 from collateral.contract.params import TOUCHABLE, MethodParams
-from collateral.contract.plugins import (
+from collateral.plugins.find import (
     CONTROL,
     METHOD,
     find_plugin_kinds,
@@ -43,7 +43,7 @@ from collateral.contract.plugins import (
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples, Task
 from collateral.training.inference import compute_outputs
-from collateral.training.job_io import status_of
+from collateral.training.job_io import find_status
 from collateral.training.run import Run
 from collateral.training.run_method import Method, Prepared
 
@@ -336,7 +336,7 @@ def test_on_a_gpu_it_gives_the_same_bits_and_nothing_is_left_to_chance(small, na
     )
     assert not gpu.refused, (
         f"{gpu.refused}: a GPU cannot do these deterministically, and refuses them here: take "
-        "other operations (docs/gpu.md)"
+        "other operations (docs/scale.md)"
     )
 
 
@@ -363,7 +363,7 @@ def test_a_run_that_explodes_is_a_result_called_diverged(small, name, length):
     train, test = small.task([0]).retain, small.test()
     everything = Examples(train.images, torch.arange(len(train.images.pixels)), labels(small))
     outputs, _ = compute_outputs(model, everything, test)
-    status = status_of(outputs, small.data.labels)
+    status = find_status(outputs, small.data.labels)
     assert status == "diverged", (
         f"with {length}: {ABSURD} the run is called {status}: its outputs should be infinite or "
         "NaN, so that all can see it; do not bound or replace them"
@@ -632,6 +632,20 @@ def test_a_run_that_was_killed_in_either_phase_ends_in_the_same_bits(small, tmp_
                 f"killed in {phase} and started again, it took {needed[phase]} steps where a whole "
                 f"run takes {count}: loop by `run.epochs(...)`, which saves after every epoch"
             )
+
+
+@pytest.mark.parametrize("name", ["rl", "ltd"])
+def test_a_killed_run_in_bfloat16_ends_in_the_same_bits(small, tmp_path, name):
+    params = tiny(name, batch_size=11, epochs=4, precision="bfloat16")
+    undisturbed, taken = run_with_checkpoints(method_of(small, name), params, tmp_path / "whole")
+    with pytest.raises(Killed):
+        half = {"unlearn": taken["unlearn"] // 2}
+        run_with_checkpoints(method_of(small, name), params, tmp_path / "killed", half)
+    again, needed = run_with_checkpoints(method_of(small, name), params, tmp_path / "killed")
+    assert differing(again, undisturbed) == []
+    assert needed["unlearn"] < taken["unlearn"]
+    plain = tiny(name, batch_size=11, epochs=4)
+    assert differing(weights_after(method_of(small, name), plain), undisturbed)
 
 
 def run_with_checkpoints(

@@ -14,10 +14,10 @@ from torch.nn import functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
 from collateral.contract.data import ImageInfo
-from collateral.contract.plugins import MODEL
 from collateral.models._build import build_model
 from collateral.models._classifier import Classifier
 from collateral.models._metadata import find_metadata
+from collateral.plugins.find import MODEL
 
 DIGITS = ImageInfo(10, (8, 8, 1), (0.3,), (0.4,))
 MNIST = ImageInfo(10, (28, 28, 1), (0.13,), (0.31,))
@@ -70,7 +70,7 @@ def test_names_can_be_read_without_torch():
 def test_no_model_but_vit_needs_timm_or_torchvision():
     code = (
         "import sys; sys.modules['timm'] = sys.modules['torchvision'] = None\n"
-        "from collateral.contract.plugins import MODEL\n"
+        "from collateral.plugins.find import MODEL\n"
         "[MODEL.load(name) for name in MODEL.own if name != 'vit_tiny']"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 from torch import nn
 
 from collateral.contract.data import ImageInfo
-from collateral.contract.plugins import MODEL, PluginError, add_plugins
 from collateral.models._build import build_model
+from collateral.plugins.find import MODEL, PluginError, add_plugins
 
 INFO = ImageInfo(3, (8, 8, 1), (0.5,), (0.25,))
 BEGIN = """

@@ -11,11 +11,11 @@ torch = pytest.importorskip("torch")
 
 from torch.nn.utils import parameters_to_vector
 
-from collateral.contract.plugins import params_class
-from collateral.findings.accuracy.numbers import accuracies
-from collateral.findings.membership.numbers import non_member_rate
 from collateral.methods.amun.attack import attack
 from collateral.methods.amun.params import Prepare
+from collateral.metrics.accuracy import accuracies
+from collateral.metrics.membership import non_member_rate
+from collateral.plugins.find import params_class
 from collateral.training.examples import train_examples
 from collateral.training.inference import compute_outputs
 
@@ -53,7 +53,9 @@ def test_every_method_moves_the_weights(name, small, task):
 def test_accuracies_are_ours(small, task):
     outputs, _ = compute_outputs(small.base, train_examples(small.data, CPU), small.test())
     split = small.split(small.half_a_class())
-    ours = accuracies(outputs.train.prediction, outputs.test.prediction, small.data.labels, split)
+    labels = small.data.labels
+    prediction = split.divide(outputs.train.prediction, outputs.test.prediction)
+    ours = accuracies(prediction, split.divide(labels.train, labels.test), split.affected)
     plain = evaluation.accuracies(small.base, task)
     assert plain == pytest.approx({name: ours[name] for name in plain})
 

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
-from collateral.models import resnet
+from collateral.models import _memory, resnet
 from collateral.models._build import build_model
 from collateral.models.resnet import recompute
 
@@ -48,7 +48,7 @@ def count_calls(model):
 def test_gradients_and_statistics_are_the_same_bits(model, batch, monkeypatch):
     frugal = copy.deepcopy(model)
     gradients, state = step(model, batch)
-    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
     calls = count_calls(frugal)
     frugal_gradients, frugal_state = step(frugal, batch)
     assert len(calls) == 9 + 9  # all nine, and all of them again
@@ -56,8 +56,18 @@ def test_gradients_and_statistics_are_the_same_bits(model, batch, monkeypatch):
     assert all(torch.equal(state[key], frugal_state[key]) for key in state)
 
 
+def test_bfloat16_has_the_same_bits_too(model, batch, monkeypatch):
+    model.precision = torch.bfloat16
+    frugal = copy.deepcopy(model)
+    gradients, state = step(model, batch)
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
+    frugal_gradients, frugal_state = step(frugal, batch)
+    assert all(torch.equal(a, b) for a, b in zip(gradients, frugal_gradients, strict=True))
+    assert all(torch.equal(state[key], frugal_state[key]) for key in state)
+
+
 def test_frozen_batch_norm_and_frozen_weights_stay_so(model, batch, monkeypatch):
-    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.eval()
@@ -72,7 +82,7 @@ def test_frozen_batch_norm_and_frozen_weights_stay_so(model, batch, monkeypatch)
 
 def test_gradients_can_be_asked_for_by_name(model, batch, monkeypatch):
     plain = copy.deepcopy(model)
-    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
     (x, y), weights = batch, list(model.parameters())
     found = torch.autograd.grad(F.cross_entropy(model(x), y), weights)
     monkeypatch.undo()
@@ -84,7 +94,7 @@ def test_gradients_can_be_asked_for_by_name(model, batch, monkeypatch):
 def test_nothing_is_computed_twice_without_gradients_or_outside_training(
     model, batch, monkeypatch, training
 ):
-    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
     calls = count_calls(model.train(training))
     if training:
         with torch.no_grad():
@@ -95,7 +105,7 @@ def test_nothing_is_computed_twice_without_gradients_or_outside_training(
 
 
 def test_memory_is_given_back_on_the_way_back(model, batch, monkeypatch):
-    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
     given = []
     monkeypatch.setattr(resnet, "trim_memory", given.append)
     step(model, batch)
@@ -103,7 +113,7 @@ def test_memory_is_given_back_on_the_way_back(model, batch, monkeypatch):
 
 
 def test_the_compiler_may_choose_for_itself(model, batch, monkeypatch):
-    monkeypatch.setattr(resnet, "MOST_BYTES", 0)
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: 0.0)
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
     calls = count_calls(model)
     step(model, batch)
@@ -130,10 +140,69 @@ def test_less_is_kept(model):
     assert kept_bytes(lambda x: recompute(block, x)) == one
 
 
-@pytest.mark.parametrize(("name", "is_frugal"), [("resnet56", True), ("resnet20", False)])
-def test_of_batches_of_256_photographs_only_a_deep_model_keeps_less(name, is_frugal):
+@pytest.mark.parametrize(
+    ("name", "free", "recomputed"),
+    [
+        ("resnet56", 2.2e9, ()),
+        ("resnet56", 1.5e9, (0, 1)),
+        ("resnet56", 0.5e9, (0, 1, 2)),
+        ("resnet20", 0.8e9, ()),
+    ],
+)
+def test_of_batches_of_256_photographs_stages_that_do_not_fit_are_recomputed(
+    name, free, recomputed, monkeypatch
+):
+    monkeypatch.setattr(resnet, "find_free_memory", lambda: free)
     info = ImageInfo(num_classes=5, shape=(32, 32, 3), mean=(0.5,) * 3, std=(0.25,) * 3)
     stages = [part for part in build_model(name, info).modules() if isinstance(part, resnet.Stage)]
     inputs = [torch.empty(256, *shape) for shape in ((16, 32, 32), (16, 32, 32), (32, 16, 16))]
-    for stage, x in zip(stages, inputs, strict=True):
-        assert (resnet._would_keep(x, len(stage)) > resnet.MOST_BYTES) == is_frugal
+    seen = [
+        resnet.STEP * resnet._would_keep(x, len(stage))
+        for stage, x in zip(stages, inputs, strict=True)
+    ]
+    assert tuple(i for i in range(3) if seen[i] > free) == recomputed
+
+
+# The memory of a job
+
+
+@pytest.fixture
+def memory(monkeypatch, tmp_path):
+    """Return the module on a machine of two cores with 8 GiB, outside of SLURM."""
+    (tmp_path / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable: 8388608 kB\n")
+    monkeypatch.setattr(_memory, "MACHINE", tmp_path / "meminfo")
+    monkeypatch.setattr(_memory, "CONTAINER", tmp_path / "memory.max")
+    monkeypatch.setattr(_memory, "count_cores", lambda: 2)
+    for name in ("MEM_PER_NODE", "MEM_PER_CPU", "CPUS_ON_NODE"):
+        monkeypatch.delenv(f"SLURM_{name}", raising=False)
+    _memory.find_free_memory.cache_clear()
+    yield _memory
+    _memory.find_free_memory.cache_clear()
+
+
+def test_jobs_side_by_side_share_the_free_memory_of_the_machine(memory, monkeypatch):
+    monkeypatch.setattr(memory.os, "sysconf", lambda _name: 2**17)  # 16 GiB in all
+    assert memory.find_free_memory() == 0.75 * 2**33 / 2
+    memory.MACHINE.write_text("")
+    assert memory.find_free_memory() == 0.75 * 2**33 / 2  # determined once per process
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("max", 2**33), (str(2**32), 2**32)])
+def test_a_container_may_have_less_than_its_machine(memory, limit, expected):
+    memory.CONTAINER.write_text(f"{limit}\n")
+    assert memory._free_on_machine() == expected
+
+
+@pytest.mark.parametrize(
+    "given", [{"MEM_PER_NODE": "6000"}, {"MEM_PER_CPU": "3000", "CPUS_ON_NODE": "2"}]
+)
+def test_a_job_of_slurm_has_its_limit_less_what_it_uses(memory, monkeypatch, given):
+    for name, value in given.items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
+    monkeypatch.setattr(memory, "_used", lambda: 1000 * 2**20)
+    assert memory.find_free_memory() == 5000 * 2**20
+
+
+def test_a_job_that_is_over_its_limit_has_nothing_left(memory, monkeypatch):
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "1")
+    assert memory.find_free_memory() == 0

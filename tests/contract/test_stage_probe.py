@@ -14,19 +14,29 @@ from torch.nn import functional as F
 from workshop import Workshop, command
 
 from collateral.cli import main
-from collateral.contract.probes import Probes, Relearn, Residual
+from collateral.contract.probes import Probes, Relearn, Residual, Resurface
 from collateral.results.experiments import Probe
 from collateral.results.files import InvalidResultError
 from collateral.results.split import Split
 from collateral.stages import probe as stage
 from collateral.training.examples import Examples, Images
 from collateral.training.inference import accuracy
-from collateral.training.probes import residual_share, run_relearning, split_in_half
+from collateral.training.probes import (
+    draw,
+    residual_share,
+    run_linear_probe,
+    run_relearning,
+    run_resurfacing,
+    split_in_half,
+)
 
 ASKED = {
     "relearn": {"steps": 4, "lr": 0.05, "batch_size": 2},
     "residual": {"count": 8, "std": 0.2},
     "zrf": {},
+    "linear": {"examples": 60},
+    "cka": {"examples": 12},
+    "resurface": {"steps": [1, 3], "batch_size": 16, "examples": 30},
 }
 
 
@@ -135,6 +145,71 @@ def test_batch_norm_keeps_its_statistics():
     assert model.norm.weight.item() != 1
 
 
+def with_head(weight: float) -> Threshold:
+    """Return a model with other weights of the head, and the same features."""
+    model = Threshold()
+    with torch.no_grad():
+        model.head.weight.mul_(weight)
+        model.head.bias.mul_(weight)
+    return model
+
+
+def test_a_new_head_knows_as_much_whatever_the_models_own_head_says():
+    retain = pixels([*range(0, 100, 10), *range(160, 260, 10)], [0] * 10 + [1] * 10)
+    forget, none = pixels([5, 45, 175, 250, 90], [0, 0, 1, 1, 1]), pixels([], [])
+    found = [run_linear_probe(with_head(w), retain, [forget, none], 1.0) for w in (1, 0, -1)]
+    assert accuracy(with_head(-1), forget) == pytest.approx(0.2)  # the head keeps silent
+    assert [one[0] for one in found] == pytest.approx([0.8] * 3)
+    assert all(np.isnan(one[1]) for one in found)
+
+
+def test_a_new_head_is_undefined_for_a_class_that_is_gone_and_features_that_are_not_finite():
+    retain, gone = pixels([0, 10, 200, 250], [0, 0, 1, 1]), pixels([100, 120], [2, 2])
+    assert np.isnan(run_linear_probe(Threshold(), retain, [gone], 1.0)).all()
+
+    class Broken(Threshold):
+        def features(self, x):
+            return x.flatten(1) * torch.inf
+
+    assert np.isnan(run_linear_probe(Broken(), retain, [retain], 1.0)).all()
+
+
+def test_silent_examples_come_back_by_training_on_retained_ones_and_a_copy_does_not_move():
+    retain = pixels([*range(0, 100, 10), *range(160, 260, 10)], [0] * 10 + [1] * 10)
+    forget = pixels([5, 250], [0, 1])
+    params = Resurface(steps=(1, 40), lr=1.0, weight_decay=0, batch_size=20)
+    silent = run_resurfacing(with_head(-1), retain, [forget, retain], params, generator())
+    assert silent.shape == (2, 3)
+    assert silent[0].tolist()[0::2] == [0, 1]
+    params = Resurface(steps=(1, 2), lr=0.0)
+    same = run_resurfacing(with_head(1), retain, [forget], params, generator())
+    assert same.tolist() == [[1, 1, 1]]
+
+
+def test_resurfacing_measures_before_batch_norm_moves():
+    class Normed(Threshold):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm2d(1)
+
+        def features(self, x):
+            return self.norm(x).flatten(1)
+
+    model, examples = Normed(), pixels([0, 255, 9, 80], [0, 1, 0, 1])
+    before = accuracy(model, examples)
+    params = Resurface(steps=(2,), lr=0.1)
+    found = run_resurfacing(model, examples, [examples], params, generator())
+    assert found[0, 0] == before
+    assert model.norm.running_mean.item() != 0  # it is trained as a model is
+
+
+def test_a_draw_keeps_the_order_and_has_all_if_there_are_few():
+    examples = pixels([0, 1, 2, 3, 4], [0] * 5)
+    assert draw(examples, 9, generator()).rows.tolist() == [0, 1, 2, 3, 4]
+    rows = draw(examples, 3, generator()).rows.tolist()
+    assert len(rows) == 3 and rows == sorted(rows)
+
+
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory) -> Workshop:
     workshop = Workshop(tmp_path_factory.mktemp("probe"))
@@ -151,7 +226,8 @@ def words(workshop: Workshop, name: str, asked=ASKED, runs=RUNS, **options) -> l
     models = [str(workshop.folder / places[run] / "model.safetensors") for run in runs]
     inputs = {"data": workshop.data, "split": workshop.split, "model": "small_cnn"}
     given = command("probe", probes=asked, **inputs, **{**workshop.job(name), **options})
-    return [*given, "--runs", *runs, "--models", *models]
+    near = [str(workshop.folder / "base" / "embeddings.npz")] if "cka" in asked else []
+    return [*given, "--runs", *runs, "--models", *models, "--embeddings", *near]
 
 
 def read(workshop: Workshop, name: str) -> Probe:
@@ -185,8 +261,11 @@ def test_a_second_job_gives_the_same_bits(workshop, done):
 
 
 def test_what_a_run_shows_does_not_depend_on_which_others_are_probed(workshop, done):
-    main(words(workshop, "alone", runs=("original",)))
+    asked = {name: of for name, of in ASKED.items() if name != "cka"}
+    del asked["resurface"]
+    main(words(workshop, "alone", asked, runs=("original",)))
     alone = read(workshop, "alone")
+    assert np.array_equal(alone.linear_accuracy[0], done.linear_accuracy[1])
     assert np.array_equal(alone.relearn_accuracy[0], done.relearn_accuracy[1])
     assert np.array_equal(alone.residual_share[0], done.residual_share[1])
     assert np.array_equal(alone.zrf_logits, done.zrf_logits)
@@ -196,6 +275,8 @@ def test_halves_and_noise_are_of_the_forget_set_and_the_untrained_net_of_the_see
     main(words(workshop, "other", seed=1))
     other = read(workshop, "other")
     assert np.array_equal(other.relearn_accuracy, done.relearn_accuracy)
+    for name in ("linear_accuracy", "cka_retrain", "cka_features", "resurface_accuracy"):
+        assert np.array_equal(getattr(other, name), getattr(done, name), equal_nan=True)
     assert np.array_equal(other.residual_share, done.residual_share)
     assert not np.array_equal(other.zrf_logits, done.zrf_logits)
 
@@ -211,11 +292,29 @@ def test_the_record_names_what_was_asked_and_every_model_that_was_read(workshop,
     record = json.loads((workshop.folder / "plain" / "record.json").read_text())
     assert record["params"] == Probes.model_validate(ASKED).asked()
     assert record["runs"] == list(RUNS)
-    models = {"base/model.safetensors", "retrain/model.safetensors"}
+    models = {"base/model.safetensors", "retrain/model.safetensors", "base/embeddings.npz"}
     assert record["inputs"].keys() == {"dataset.npz", "split.json"} | models
     assert record["files"].keys() == {"probe.npz"}
     cost = json.loads((workshop.folder / "plain" / "cost.json").read_text())
-    assert cost["seconds"].keys() == {"relearn", "residual", "zrf"}
+    assert cost["seconds"].keys() == {*ASKED}
+
+
+def test_features_are_compared_with_retrains_and_the_bases_by_part(done):
+    retrained, original = range(2)
+    assert done.cka_part.shape == (len(done.cka_features),)
+    assert {*done.cka_part.tolist()} == {0, 1, 2, 3}
+    assert done.cka_retrain[retrained] == pytest.approx(np.ones(4))
+    assert done.cka_base[original] == pytest.approx(np.ones(4))
+    assert done.cka_base[retrained] == pytest.approx(done.cka_retrain[original])
+    assert (done.cka_base[retrained] < 0.999).all()
+
+
+def test_a_new_head_and_resurfacing_have_an_accuracy_for_every_set(done):
+    assert done.linear_accuracy.shape == (2, 2)
+    assert ((done.linear_accuracy >= 0) & (done.linear_accuracy <= 1)).all()
+    assert done.resurface_steps.tolist() == [0, 1, 3]
+    for name in ("resurface_accuracy", "resurface_near_accuracy", "resurface_test_accuracy"):
+        assert getattr(done, name).shape == (2, 3)
 
 
 def test_a_killed_job_does_not_ask_the_finished_models_again(workshop, done, monkeypatch):

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from workshop import MODEL, Workshop, command
 
 from collateral.cli import main, make_parser
-from collateral.contract.skipping import Skipped
+from collateral.contract.conventions import Skipped
 from collateral.methods.ft import method as ft
 from collateral.results import layout
 from collateral.results.experiments import Exposure, ShadowMargins

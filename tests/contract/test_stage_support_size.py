@@ -11,9 +11,9 @@ from safetensors.torch import load_file
 from workshop import Workshop
 
 from collateral.cli import main, make_parser
-from collateral.findings.locality.numbers import bin_of
 from collateral.methods.ltd import method as ltd
 from collateral.methods.ltd.params import Prepare
+from collateral.metrics.near import assign_bins
 from collateral.results import layout
 from collateral.results.experiments import SupportSizes
 from collateral.results.files import write_json
@@ -71,7 +71,7 @@ def test_the_step_is_that_of_auto(workshop, done):
     assert done.step_rate == record["extra"]["auto_rate"]
     assert np.array_equal(done.step_drop, tensors["auto_drop"].numpy(), equal_nan=True)
     assert np.array_equal(done.step_edges, tensors["auto_edges"].double().numpy())
-    bins = bin_of(tensors["similarity"].numpy(), done.step_edges)
+    bins = assign_bins(tensors["similarity"].numpy(), done.step_edges)
     assert done.step_counts.tolist() == np.bincount(bins, minlength=10).tolist()
     assert np.array_equal(np.isnan(done.step_drop), done.step_counts == 0)
     # What auto takes is a whole number of bins from the top.

@@ -11,16 +11,16 @@ torch = pytest.importorskip("torch")
 from workshop import Workshop, call
 
 from collateral.cli import main, make_parser
-from collateral.contract.plugins import (
+from collateral.contract.conventions import Skipped
+from collateral.methods.ft import method as ft
+from collateral.methods.ltd.params import Prepare
+from collateral.metrics.accuracy import accuracies
+from collateral.plugins.find import (
     METHOD,
     params_class,
     prepare_class,
     prepared_name,
 )
-from collateral.contract.skipping import Skipped
-from collateral.findings.accuracy.numbers import accuracies
-from collateral.methods.ft import method as ft
-from collateral.methods.ltd.params import Prepare
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
 from collateral.results.outputs import ModelOutputs, Outputs, StoredOutputs
@@ -30,7 +30,7 @@ from collateral.stages import train, tune, unlearn
 from collateral.training import fit as engine
 from collateral.training import run_method
 from collateral.training.examples import Examples
-from collateral.training.job_io import status_of
+from collateral.training.job_io import find_status
 from collateral.training.run import Run
 from collateral.training.run_method import Method
 
@@ -327,14 +327,14 @@ def test_the_attack_on_a_trial_is_drawn_for_its_split_and_seed(workshop, monkeyp
     """As in the metrics of the run."""
     drawn, draw = [], tune.draw
 
-    def spy(split, num_test, seed):
-        drawn.append((split.hash, num_test, seed))
-        return draw(split, num_test, seed)
+    def spy(retain, num_test, seed):
+        drawn.append((retain.tolist(), num_test, seed))
+        return draw(retain, num_test, seed)
 
     monkeypatch.setattr(tune, "draw", spy)
     main(workshop.method("tune", "seed-3", "ft", FT, trials=GRID[:1], seed=3))
     split, labels = Split.load(workshop.split, workshop.folder), Labels.load(workshop.labels)
-    assert drawn == [(split.hash, len(labels.test), 3)]
+    assert drawn == [(split.retain.tolist(), len(labels.test), split.attack_seed(3))]
 
 
 # Seeds
@@ -489,7 +489,8 @@ def test_a_tracked_run_is_measured_from_the_base_to_its_end(workshop, tracked):
     for row, name in ((rows[0], "base"), (rows[-1], f"{tracked}-tracked")):
         path = workshop.folder / name / "outputs.npz"
         train, test = (StoredOutputs(path, part).prediction for part in ("train", "test"))
-        expected = accuracies(train, test, labels, split)
+        label = split.divide(labels.train, labels.test)
+        expected = accuracies(split.divide(train, test), label, split.affected)
         assert row == {f"epoch_{metric}": value for metric, value in expected.items()}
 
 
@@ -522,7 +523,7 @@ def test_a_run_that_is_no_longer_tracked_leaves_no_epochs_behind(workshop):
 
 
 def test_a_tracked_run_that_was_killed_ends_in_the_same_bits(workshop, tracked, monkeypatch):
-    tracker_of = unlearn.tracker_of
+    make_tracker = unlearn.make_tracker
 
     def dying(killed_at):
         """Return a tracker that is killed when it is asked once more than `killed_at` times."""
@@ -533,7 +534,7 @@ def test_a_tracked_run_that_was_killed_ends_in_the_same_bits(workshop, tracked, 
                 calls.append(model)
                 if len(calls) > killed_at:
                     raise Killed
-                return tracker_of(session, split)(model)
+                return make_tracker(session, split)(model)
 
             return measure
 
@@ -543,7 +544,7 @@ def test_a_tracked_run_that_was_killed_ends_in_the_same_bits(workshop, tracked, 
         name = f"{tracked}-killed-{killed_at}"
         command = [*workshop.method("unlearn", name, tracked, METHODS[tracked], run="x"), "--track"]
         with monkeypatch.context() as patch, pytest.raises(Killed):
-            patch.setattr(unlearn, "tracker_of", dying(killed_at))
+            patch.setattr(unlearn, "make_tracker", dying(killed_at))
             main(command)
         main(command)
         assert workshop.results(name) == workshop.results(f"{tracked}-tracked")
@@ -606,4 +607,4 @@ def test_the_status_tells_a_model_that_is_lost(prediction, confidence, status):
     labels = Labels(np.array([0, 1, 0, 1]), np.array([0]), ("a", "b"))
     logits = np.zeros((4, 2), dtype=np.float16)
     seen = Outputs(logits, np.array(confidence, dtype=np.float32), np.array(prediction))
-    assert status_of(ModelOutputs(seen, seen), labels) == status
+    assert find_status(ModelOutputs(seen, seen), labels) == status

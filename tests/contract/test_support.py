@@ -68,7 +68,7 @@ def test_zeros_are_similar_to_nobody():
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_the_support_of_so_many_each_is_the_union_by_brute_force(pieces, count):
     union = {place for row in cosines() for place in np.argsort(-row)[:count]}
-    assert around_examples().of_each(count).support.tolist() == sorted(union)
+    assert around_examples().per_centre(count).support.tolist() == sorted(union)
 
 
 def shared_by_brute_force(size: int) -> list[int]:
@@ -86,7 +86,7 @@ def shared_by_brute_force(size: int) -> list[int]:
 
 @pytest.mark.parametrize("size", [1, 10, 17, 60, 150, 299, 300, 1000])
 def test_the_support_of_a_size_is_filled_by_rank_as_by_brute_force(pieces, size):
-    found = around_examples().of_size(size).support.tolist()
+    found = around_examples().with_size(size).support.tolist()
     assert found == shared_by_brute_force(size)
     assert len(found) == min(size, 300)
 
@@ -98,7 +98,7 @@ def test_neighbours_of_few_are_searched_once():
         asked.append(m)
         return neighbourhood.search(m)
 
-    found = replace(neighbourhood, search=watched).of_size(60)
+    found = replace(neighbourhood, search=watched).with_size(60)
     assert asked == [8]  # of 17 examples
     assert found.support.tolist() == shared_by_brute_force(60)
 
@@ -119,7 +119,7 @@ def test_clusters_share_the_support_by_their_size():
     keys = torch.stack([angles.cos(), angles.sin()], 1)
     search = partial(nearest, centres.directions, keys)
     scores = similarity_to_nearest(keys, centres.directions)
-    chosen = Neighbourhood(keys, centres, search, scores).of_size(40)
+    chosen = Neighbourhood(keys, centres, search, scores).with_size(40)
     parts = [set(chosen.support[chosen.is_near(c)].tolist()) for c in (0, 1)]
     assert [len(part) for part in parts] == [30, 10]
     assert parts[1] == set(range(90, 100))
@@ -128,7 +128,7 @@ def test_clusters_share_the_support_by_their_size():
 
 def test_clusters_that_share_neighbours_still_fill_the_support():
     forget = torch.tensor([[1.0, 0.01], [1.0, -0.01]])
-    found = around_all(forget, torch.tensor([0, 1])).of_size(50)
+    found = around_all(forget, torch.tensor([0, 1])).with_size(50)
     assert len(found.support) == 50
     assert all(found.is_near(c).sum() > 25 for c in (0, 1))  # neighbours of both
 
@@ -141,7 +141,7 @@ def around_all(forget, cluster) -> Neighbourhood:
     return Neighbourhood(keys, centres, search, similarity_to_nearest(keys, centres.directions))
 
 
-@pytest.mark.parametrize("choose", [("of_size", 33), ("of_each", 12), ("above", 0.7)])
+@pytest.mark.parametrize("choose", [("with_size", 33), ("per_centre", 12), ("above", 0.7)])
 def test_every_place_is_near_one_of_the_centres_and_parts_are_nearest_first(choose):
     cluster = torch.arange(17) % 3
     neighbourhood = around(sum_clusters(torch.from_numpy(QUERIES), cluster))
@@ -198,13 +198,13 @@ def test_an_index_finds_most_of_the_neighbours_and_the_same_again(index):
 def test_a_support_by_an_index_knows_the_similarity_of_what_it_found(index):
     keys, centres = drawn(3000, 1), use_every_example(drawn(50, 2))
     search = partial(index.search, index.build_index(keys), centres.directions)
-    chosen = Neighbourhood(keys, centres, search, None).of_size(400)
+    chosen = Neighbourhood(keys, centres, search, None).with_size(400)
     exact = Neighbourhood(
         keys,
         centres,
         partial(nearest, centres.directions, keys),
         similarity_to_nearest(keys, centres.directions),
-    ).of_size(400)
+    ).with_size(400)
     assert len(chosen.support) == 400
     both = np.intersect1d(chosen.support, exact.support)
     assert len(both) > 380
@@ -217,7 +217,7 @@ def test_a_search_that_finds_too_few_makes_a_smaller_support(index):
     made = index.build_index(keys)
     made.nprobe = 1
     search = partial(index.search, made, centres.directions)
-    found = Neighbourhood(keys, centres, search, None).of_size(2000).support
+    found = Neighbourhood(keys, centres, search, None).with_size(2000).support
     assert 0 < len(found) < 2000  # what one cell holds
     assert len(found.unique()) == len(found)
 

@@ -1,4 +1,4 @@
-"""Classifiers of timm: known without it, built by it, and unlearnt from like any other."""
+"""Classifiers of timm: metadata without importing timm, building, and unlearning."""
 
 import csv
 from dataclasses import astuple
@@ -12,12 +12,12 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from collateral.contract.data import ImageInfo
-from collateral.contract.plugins import MODEL, params_class
 from collateral.data import synthetic
 from collateral.models._build import build_model
 from collateral.models._metadata import find_metadata
 from collateral.models._timm import embed, head_path
-from collateral.models._timm_metadata import COLUMNS, FILE, TimmMetadata, known
+from collateral.models._timm_metadata import COLUMNS, FILE, TimmMetadata, read_all
+from collateral.plugins.find import MODEL, params_class
 from collateral.results.split import Split
 from collateral.training.examples import Task, train_examples
 from collateral.training.run_method import Method
@@ -30,7 +30,11 @@ SOME = [
     "efficientnet_b0",
     "vit_tiny_patch16_224",
 ]
-EVERY = pytest.mark.parametrize("name", [f"timm/{name}" for name in SOME])
+FAST = ("resnet18", "mobilenetv3_small_100", "vit_tiny_patch16_224")
+EVERY = pytest.mark.parametrize(
+    "name",
+    [pytest.param(f"timm/{n}", marks=() if n in FAST else pytest.mark.slow) for n in SOME],
+)
 NUM_CLASSES, SIZE = 4, 32
 INFO = ImageInfo(NUM_CLASSES, (SIZE, SIZE, 3), (0.5, 0.25, 0.75), (0.5, 0.25, 0.125))
 METHODS = {
@@ -52,7 +56,7 @@ def images(info=INFO, count=3):
     return torch.rand(count, channels, height, width, generator=generator)
 
 
-# What is known of them.
+# Metadata of the models.
 
 
 def measured(name: str) -> TimmMetadata | None:
@@ -89,20 +93,22 @@ def written(found: dict[str, TimmMetadata | None]) -> None:
         writer.writerow(COLUMNS)
         for name, facts in sorted(found.items()):
             writer.writerow([name, *(map(int, astuple(facts)) if facts else [""] * 5)])
-    known.cache_clear()
+    read_all.cache_clear()
 
 
 def test_the_file_has_what_timm_has(request):
     names = timm.list_models()
     if request.config.getoption("--fix"):
-        written({name: known()[name] if name in known() else measured(name) for name in names})
+        written(
+            {name: read_all()[name] if name in read_all() else measured(name) for name in names}
+        )
     assert len(names) > 1000
-    assert sorted(known()) == sorted(names), "run pytest tests/contract/test_timm.py --fix"
+    assert sorted(read_all()) == sorted(names), "run pytest tests/contract/test_timm.py --fix"
 
 
 @pytest.mark.parametrize("name", [*SOME, "levit_128", "vgg11", "swin_tiny_patch4_window7_224"])
 def test_the_file_has_the_facts(name):
-    assert known()[name] == measured(name)
+    assert read_all()[name] == measured(name)
 
 
 @EVERY

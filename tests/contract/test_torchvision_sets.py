@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 from tiny_sets import idx, md5
 
-from collateral.contract.plugins import DATA
 from collateral.data._metadata import find_class_names, find_size
 from collateral.data._readers.torchvision_sets import EMNIST, SETS
+from collateral.plugins.find import DATA
 
 datasets = pytest.importorskip("torchvision").datasets
 torchvision = DATA.load("torchvision")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from collateral.contract.plugins import DATA
+from collateral.plugins.find import DATA
 from collateral.results.dataset import Labels
 from collateral.results.outputs import StoredOutputs
 

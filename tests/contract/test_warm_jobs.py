@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 from workshop import Workshop
 
 from collateral.cli import main
-from collateral.plan.warm import start
+from collateral.plan.run_hooks import start_server
 from collateral.warm import ADDRESS, OFF
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ def workshop(tmp_path_factory) -> Workshop:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[subprocess.Popen]:
-    with start(tempfile.mkdtemp()) as process:
+    with start_server(tempfile.mkdtemp()) as process:
         yield process
         process.stdin.close()
 
@@ -112,7 +112,7 @@ def test_a_job_that_was_ended_goes_on_to_the_same_bits(workshop, server, undistu
 
 
 def test_a_job_whose_run_is_gone_goes_on_to_the_same_bits(workshop, undisturbed):
-    with start(tempfile.mkdtemp()) as server:
+    with start_server(tempfile.mkdtemp()) as server:
         job = training(workshop, server, "deserted")
         server.stdin.close()
         assert job.wait(PATIENCE_SECONDS) == 128 + signal.SIGTERM

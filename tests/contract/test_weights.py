@@ -1,6 +1,7 @@
 """Weights of a user's own: files that are read, names that are found, and what does not fit."""
 
 import logging
+import os
 import pickle
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file
 from torch import nn
+from torch.nn import functional as F
 from workshop import MODEL, Workshop, command
 
 from collateral.cli import main
@@ -377,3 +379,110 @@ def test_weights_that_do_not_fit_are_named_by_the_key_of_the_config(workshop, tm
         key = {"init": "init.weights", "weights": "base.weights"}[option]
         said = refusal(workshop, name="bad", **{option: tmp_path / "a.safetensors"})
         assert said.startswith(f"collateral train: {key}: '{tmp_path / 'a.safetensors'}' does not")
+
+
+# Public files of ResNets.
+
+
+PUBLIC = Path(os.environ.get("COLLATERAL_DATA", "."), "cifar100_resnet56-f2eff4c8.pt")
+PHOTOGRAPHS = ImageInfo(5, (8, 8, 3), (0.5,) * 3, (0.25,) * 3)
+
+
+class PublicBlock(nn.Module):
+    """A block with the names of two public repositories; without `shortcut`, it is of option A."""
+
+    def __init__(self, before, width, shortcut):
+        super().__init__()
+        stride = width // before
+        self.conv1 = nn.Conv2d(before, width, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.by = shortcut if stride > 1 else ""
+        if self.by:
+            projection = nn.Conv2d(before, width, 1, stride, bias=False)
+            setattr(self, shortcut, nn.Sequential(projection, nn.BatchNorm2d(width)))
+
+    def forward(self, x):
+        residual = self.bn2(self.conv2(self.bn1(self.conv1(x)).relu()))
+        return (residual + (getattr(self, self.by)(x) if self.by else x)).relu()
+
+
+class PublicResNet(nn.Module):
+    """A ResNet-(6n+2) with the names of chenyaofo, or those of akamaster."""
+
+    def __init__(self, shortcut, head, num_blocks=3, num_classes=5):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
+        for stage, (before, width) in enumerate(((16, 16), (16, 32), (32, 64)), 1):
+            blocks = [PublicBlock(before, width, shortcut)]
+            blocks += [PublicBlock(width, width, shortcut) for _ in range(num_blocks - 1)]
+            setattr(self, f"layer{stage}", nn.Sequential(*blocks))
+        setattr(self, head, nn.Linear(64, num_classes))
+        self.last = head
+
+    def forward(self, x):
+        x = self.bn1(self.conv1(x)).relu()
+        features = F.adaptive_avg_pool2d(self.layer3(self.layer2(self.layer1(x))), 1)
+        return getattr(self, self.last)(features.flatten(1))
+
+
+def public(shortcut, head) -> nn.Module:
+    """Return a public ResNet-20 whose batch norms have seen images."""
+    torch.manual_seed(3)
+    model = PublicResNet(shortcut, head)
+    if shortcut:
+        model(torch.randn(16, 3, 8, 8))
+    return model.eval()
+
+
+LAYOUTS = {
+    "chenyaofo/pytorch-cifar-models": ("downsample", "fc"),
+    "akamaster/pytorch_resnet_cifar10": ("shortcut", "linear"),
+}
+
+
+@pytest.mark.parametrize("repository", LAYOUTS)
+@pytest.mark.parametrize("prefix", ["", "module."])
+def test_a_public_resnet_loads_by_its_own_names_and_gives_the_same_logits(
+    tmp_path, caplog, repository, prefix
+):
+    caplog.set_level(logging.INFO)
+    theirs, ours = public(*LAYOUTS[repository]), build_model("resnet20", PHOTOGRAPHS).eval()
+    weights = {prefix + name: value for name, value in theirs.state_dict().items()}
+    load_trained(ours, saved(tmp_path, weights), {prefix: ""} if prefix else {})
+    x = torch.rand(4, 3, 8, 8)
+    assert torch.equal(ours(x), theirs((x - 0.5) / 0.25))
+    assert caplog.messages == [f"the names of the weights are those of {repository}"]
+
+
+def test_training_starts_from_a_public_resnet_of_other_classes(tmp_path, caplog):
+    caplog.set_level(logging.INFO)
+    theirs, info = public("downsample", "fc"), ImageInfo(3, (8, 8, 3), (0.5,) * 3, (0.25,) * 3)
+    ours = build_model("resnet20", info)
+    load_initial(ours, saved(tmp_path, theirs.state_dict()), {})
+    assert torch.equal(ours.body[5][2].residual[3].weight, theirs.layer3[2].conv2.weight)
+    assert "its head (5x64, 5) is left out" in caplog.text
+
+
+def test_a_public_resnet_with_another_kind_of_shortcut_is_refused_with_the_reason(tmp_path):
+    weights = public("", "linear").state_dict()
+    with pytest.raises(ValueError, match=r"; the file has shortcuts without weights \(option A"):
+        load_trained(build_model("resnet20", PHOTOGRAPHS), saved(tmp_path, weights), {})
+
+
+def test_a_prefix_in_front_of_public_names_is_named(tmp_path):
+    weights = {f"module.{k}": v for k, v in public("downsample", "fc").state_dict().items()}
+    with pytest.raises(ValueError, match=r"try rename: \{module\.: ''\}"):
+        load_trained(build_model("resnet20", PHOTOGRAPHS), saved(tmp_path, weights), {})
+
+
+@pytest.mark.skipif(not PUBLIC.exists(), reason=f"{PUBLIC.name} (chenyaofo) is not here")
+def test_the_public_resnet56_gives_the_logits_of_its_own_network():
+    mean, std = (0.5070, 0.4865, 0.4409), (0.2673, 0.2564, 0.2761)
+    ours = build_model("resnet56", ImageInfo(100, (32, 32, 3), mean, std)).eval()
+    load_trained(ours, PUBLIC, {})
+    theirs = PublicResNet("downsample", "fc", num_blocks=9, num_classes=100).eval()
+    theirs.load_state_dict(read_weights(PUBLIC))
+    x = torch.rand(8, 3, 32, 32)
+    assert torch.equal(ours(x), theirs((x - ours.mean) / ours.std))

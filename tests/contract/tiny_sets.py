@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from collateral.contract.plugins import DATA
+from collateral.plugins.find import DATA
 
 TINY_LABELS = {"train": np.array([3, 0, 1, 9, 3, 2]), "test": np.array([9, 3, 0])}
 

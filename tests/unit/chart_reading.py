@@ -10,7 +10,8 @@ from typing import Any
 from collateral.plots.page import Chart
 
 Rows = Sequence[Mapping[str, Any]]
-CHANNELS = ("x", "x2", "y", "y2", "color", "text", "size", "opacity", "fillOpacity")
+CHANNELS = ("x", "x2", "y", "y2", "color", "text", "size", "shape", "opacity")
+CHANNELS += ("stroke", "fillOpacity")
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from collateral.contract.metrics import DIGITS
-from collateral.contract.plugins import FINDING
 from collateral.findings.metric_index import find_metric
-from collateral.findings.registry import in_page_order
+from collateral.findings.registry import VIEWS, in_page_order, view_function
 from collateral.plots.plot import Plot
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, Sweep
@@ -158,14 +157,14 @@ class Long:
         return {
             (place, plot.name): plot
             for place, source in sources
-            for finding in in_page_order("plots", reference=self.plan.reference)
+            for finding in in_page_order(*VIEWS, reference=self.plan.reference)
             for plot in self.plots_by(finding, source)
         }
 
     def plots_by(self, finding: str, source: CellTable | BenchmarkTable) -> list[Plot]:
         """Return the plots of a finding, of a cell or over all."""
         function = "plots" if isinstance(source, CellTable) else "plots_across"
-        make: Callable | None = getattr(FINDING.load(finding, "plots"), function, None)
+        make = view_function(finding, function)
         return list(make(source)) if make else []
 
 
@@ -483,7 +482,7 @@ class Judged:
             100 * cell.values(run, "damage", "retain"),
             (100 * low, 100 * high),
             cell.number(run, "rte_share"),
-            cell.number(run, "verdict") == 0,
+            cell.number(run, "verdict", at="collapsed") == 1,
         )
 
     @property

@@ -1,13 +1,20 @@
-"""A cell's cached outputs on disk, from arrays that a test makes up."""
+"""Cells of made-up model outputs on disk, the one builder of them.
+
+`FakeCell` writes any arrays. `counted` makes a cell from numbers of wrong predictions per run and
+seed, `tracked` one with a run that is tracked by epoch. Rows of metrics without outputs:
+fake_results.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sealing import seal
 
 from collateral.contract.rows import ATTACKS, Row
+from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import cell_numbers
 from collateral.results import layout
 from collateral.results.cell import CellResults
@@ -16,7 +23,9 @@ from collateral.results.epochs import Epochs, keep_outputs
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
+from collateral.results.plan import BenchmarkPlan
 from collateral.results.split import Split
+from collateral.results.table import COLUMNS, COST_COLUMNS, CellTable, read_tables, write_cell
 
 COST = {
     "seconds": {"unlearn": 1.5},
@@ -24,23 +33,23 @@ COST = {
     "peak_rss_mb": 300,
     "peak_device_mb": None,
 }
-Numbers = dict[tuple[Any, ...], float]  # by run, seed, metric, set and index, the last if there are
+Numbers = dict[tuple[Any, ...], float]  # By run, seed, metric, and where given set and index.
 
 
 @dataclass(frozen=True)
 class FakeRun:
-    """What a model of one seed says, and how its run ended."""
+    """Model outputs of one run and seed, and how the run ended."""
 
     train: Outputs
     test: Outputs
     status: str = "ok"
     extra: Mapping[str, float] = field(default_factory=dict)
-    epochs: Sequence[ModelOutputs] = ()  # of a tracked run, the base first; each takes a second
+    epochs: Sequence[ModelOutputs] = ()  # Outputs by epoch of a tracked run, the base first.
 
 
 @dataclass(frozen=True)
 class FakeCell:
-    """A cell whose runs are made up; `runs` is by name and seed."""
+    """A cell of made-up runs; `runs` is by name and seed."""
 
     labels: Labels
     split: Split
@@ -48,7 +57,7 @@ class FakeCell:
     runs: Mapping[tuple[str, int], FakeRun]
 
     def write(self, folder: Path, **more: Any) -> CellResults:
-        """Write it; return its results as findings are given them."""
+        """Write the cell into a folder; return its results as findings read them."""
         self.labels.save(folder / layout.LABELS)
         split = folder / layout.SPLIT.format(cell="cell")
         self.split.save(split, self.labels, folder / layout.LABELS)
@@ -87,7 +96,7 @@ class FakeCell:
 
 
 def write_epochs(place: Path, models: Sequence[ModelOutputs]) -> None:
-    """Write what a tracked run keeps of its models, and a history without numbers."""
+    """Write the outputs by epoch of a tracked run, and an empty history."""
     kept = [keep_outputs(model) for model in models]
     Epochs.from_arrays({name: [one[name] for one in kept] for name in kept[0]}).save(
         place / layout.EPOCHS
@@ -100,3 +109,121 @@ def key_of(row: Row) -> tuple[Any, ...]:
     """Return run, seed and metric of a row, and set and index where it has them."""
     set_and_at = (part for part in (row.set or None, row.at) if part is not None)
     return (row.run, row.seed, row.metric, *set_and_at)
+
+
+def fake_neighbours(
+    seeds: Sequence[int], train: np.ndarray, test: np.ndarray, num_classes: int = 2, **more: Any
+) -> Neighbours:
+    """Return neighbours with the same similarities for every seed; none are shown by default."""
+    nothing = np.array([], dtype=np.int64)
+    return Neighbours(
+        seeds=np.array(seeds),
+        train_similarity=np.tile(train, (len(seeds), 1)).astype(np.float32),
+        test_similarity=np.tile(test, (len(seeds), 1)).astype(np.float32),
+        class_similarity=np.ones((len(seeds), num_classes), np.float32),
+        **{"shown_set": nothing.astype(str), "shown_index": nothing, **more},
+    )
+
+
+# Cells of so many wrong predictions.
+
+FORGET, NEAR, FAR, TEST = 50, 40, 160, 100
+NUM_TRAIN = FORGET + NEAR + FAR
+LABELS = Labels(np.zeros(NUM_TRAIN, np.int64), np.zeros(TEST, np.int64), ("a", "b"))
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Wrong predictions of 50 forget, 40 near, 160 far and 100 test examples, by seed."""
+
+    forget: tuple[int, ...]
+    near: tuple[int, ...]
+    far: tuple[int, ...]
+    test: tuple[int, ...]
+    status: tuple[str, ...] = ()
+
+    def run(self, seed: int) -> FakeRun:
+        """Return the outputs of one seed."""
+        parts = ((FORGET, self.forget), (NEAR, self.near), (FAR, self.far))
+        train = np.concatenate([_is_wrong(of, count[seed]) for of, count in parts])
+        status = self.status[seed] if self.status else "ok"
+        return FakeRun(_outputs(train), _outputs(_is_wrong(TEST, self.test[seed])), status)
+
+
+def counted(runs: Mapping[str, Wrong]) -> FakeCell:
+    """Return a cell of these runs; near examples have similarity 0.95, far ones 0 to 0.5."""
+    num_seeds = len(next(iter(runs.values())).forget)
+    train = np.repeat([1.0, 0.95], [FORGET, NEAR])
+    train = np.concatenate([train, np.linspace(0, 0.5, FAR)])
+    test = np.concatenate([np.full(TEST // 2, 0.95), np.linspace(0, 0.5, TEST // 2)])
+    neighbours = fake_neighbours(range(num_seeds), train, test)
+    made = {(run, seed): w.run(seed) for run, w in runs.items() for seed in range(num_seeds)}
+    forget = Split(np.arange(FORGET), NUM_TRAIN, (0,), {"class": "a", "fraction": 0.2})
+    return FakeCell(LABELS, forget, neighbours, made)
+
+
+def table_of(folder: Path, runs: Mapping[str, Wrong]) -> CellTable:
+    """Return the numbers of a counted cell as tables and figures read them."""
+    cell = counted(runs)
+    results, rows = cell.write(folder), cell.rows(folder)
+    names = {"metrics": COLUMNS, "costs": COST_COLUMNS}
+    for name, columns in names.items():
+        own = [row for row in rows if find_metric(row.metric).is_cost == (name == "costs")]
+        write_cell(folder / f"{name}.csv", results, own, columns)
+    seal(folder)
+    labels = {run: run.upper() for run in runs if run != "retrain"}
+    paths = [folder / f"{name}.csv" for name in names]
+    return read_tables(BenchmarkPlan(labels), *paths).cells[0]
+
+
+def _is_wrong(of: int, count: int) -> np.ndarray:
+    return np.arange(of) < count
+
+
+def _outputs(is_wrong: np.ndarray) -> Outputs:
+    confidence = np.where(is_wrong, 0.3, 0.8).astype(np.float32)
+    logits = np.log(np.column_stack([confidence, 1 - confidence])).astype(np.float16)
+    return Outputs(logits, confidence, is_wrong.astype(np.int64))
+
+
+# Cells with a tracked run: of 80 examples the first 10 are forgotten, the next 20 are near.
+
+NUM, FORGOTTEN = 80, np.arange(10)
+TWO_CLASSES = Labels(np.repeat([0, 1], NUM // 2), np.repeat([0, 1], NUM // 2), ("a", "b"))
+TRACKED_SPLIT = Split(FORGOTTEN, NUM, (0,), {"class": "a"})
+IS_NEAR = np.isin(np.arange(NUM), np.arange(10, 30))
+
+
+def tracked_model(
+    wrong_near: int = 0, wrong_far: int = 0, forgotten: float = 1.0, member: float = 1.0
+) -> ModelOutputs:
+    """Return outputs with so many wrong retained examples, and these confidences on train data."""
+    right = TWO_CLASSES.train.copy()
+    near, far = np.flatnonzero(IS_NEAR), np.flatnonzero(~IS_NEAR)[len(FORGOTTEN) :]
+    wrong = [*near[:wrong_near], *far[:wrong_far]]
+    right[wrong] = 1 - right[wrong]
+    confidence = np.full(NUM, member, dtype=np.float32)
+    confidence[FORGOTTEN] = forgotten
+    train = Outputs(np.eye(2)[right].astype(np.float16), confidence, right)
+    unseen = np.zeros(NUM, dtype=np.float32)
+    test = Outputs(np.eye(2)[TWO_CLASSES.test].astype(np.float16), unseen, TWO_CLASSES.test)
+    return ModelOutputs(train, test)
+
+
+BASE, FIRST, SECOND = (
+    tracked_model(),
+    tracked_model(10, 5, forgotten=0.2),
+    tracked_model(4, 5, forgotten=0.4),
+)
+LOST = tracked_model(forgotten=np.nan, member=np.nan)
+
+
+def tracked(*epochs: ModelOutputs, seeds: tuple[int, ...] = (0,)) -> FakeCell:
+    """Return a cell in which `ft` is tracked; `ga` has the same last outputs and is not tracked."""
+    similarity = np.where(IS_NEAR, 0.95, 0.05)
+    neighbours = fake_neighbours(seeds, similarity, similarity)
+    reference, last = tracked_model(2, 1, forgotten=0.2), epochs[-1]
+    runs = {("retrain", seed): FakeRun(reference.train, reference.test) for seed in seeds}
+    runs |= {("ft", seed): FakeRun(last.train, last.test, epochs=epochs) for seed in seeds}
+    runs |= {("ga", seed): FakeRun(last.train, last.test) for seed in seeds}
+    return FakeCell(TWO_CLASSES, TRACKED_SPLIT, neighbours, runs)

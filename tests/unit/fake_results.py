@@ -1,4 +1,4 @@
-"""A benchmark's results without a model, small enough to write in a test."""
+"""Rows of metrics.csv and costs.csv without models, small enough to write in a test."""
 
 import csv
 from dataclasses import dataclass, field
@@ -6,23 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fake_cell import fake_neighbours
 from sealing import seal
 
 from collateral.contract.rows import At
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import write_problems
 from collateral.results import layout
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Pictures
 from collateral.results.files import write_json
-from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
-from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.split import Split
 from collateral.results.table import COLUMNS, COST_COLUMNS, BenchmarkTable, CellTable, read_tables
 
 RUNS = {"ft": "FT", "ga": "GA", "rl": "RL", "original": "Original"}
-KINDS = {"retrain": "reference", "original": "control"}
+KINDS = {"retrain": "reference", "original": "control", "ideal": "control"}
 RATES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
 NUM_EXAMPLES = 8
 
@@ -36,6 +35,7 @@ class FakeCell:
     fraction: str = "0.5"
     metrics: list[dict[str, str]] = field(default_factory=list)
     costs: list[dict[str, str]] = field(default_factory=list)
+    seeds: tuple[int, ...] = ()  # Counted from 0 where none are given.
 
     def add(
         self,
@@ -46,9 +46,9 @@ class FakeCell:
         set: str = "",
         at: At = None,
     ) -> None:
-        """Add one value a seed, counted from 0; None: the run diverged on that seed."""
+        """Add one value per seed; None means that the run diverged on that seed."""
         rows = self.costs if find_metric(metric).is_cost else self.metrics
-        for seed, value in enumerate(values):
+        for seed, value in zip(self.seeds or range(len(values)), values, strict=True):
             said = "diverged" if value is None else status
             rows.append(self._row(run, metric, value, str(seed), set, at) | {"status": said})
 
@@ -89,13 +89,18 @@ class FakeCell:
         seal(folder)
 
 
-def read_cells(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None) -> BenchmarkTable:
-    """Write the cells below one another and read them as tables, figures and page do."""
+def join_cells(*cells: FakeCell) -> FakeCell:
+    """Return the rows of some cells as those of one."""
     joined = FakeCell()
     for cell in cells:
         joined.metrics += cell.metrics
         joined.costs += cell.costs
-    joined.write(folder)
+    return joined
+
+
+def read_cells(folder: Path, *cells: FakeCell, plan: BenchmarkPlan | None = None) -> BenchmarkTable:
+    """Write the rows of some cells and read them as tables, figures and page do."""
+    join_cells(*cells).write(folder)
     plan = plan or BenchmarkPlan(RUNS, "matched", {cell.name: CellPlan() for cell in cells})
     return read_tables(plan, folder / "metrics.csv", folder / "costs.csv")
 
@@ -316,11 +321,11 @@ def write_models(
     names = ("digit_3", "digit_8")
     labels = Labels(index % 2, index % 2, names)
     labels.save(benchmark / "labels.npz")
-    Neighbours(
-        seeds=np.arange(num_seeds),
-        train_similarity=np.ones((num_seeds, NUM_EXAMPLES), dtype=np.float32),
-        test_similarity=np.ones((num_seeds, NUM_EXAMPLES), dtype=np.float32),
-        class_similarity=np.ones((num_seeds, len(names)), dtype=np.float32),
+    fake_neighbours(
+        range(num_seeds),
+        np.ones(NUM_EXAMPLES),
+        np.ones(NUM_EXAMPLES),
+        len(names),
         shown_set=np.array(["train"] * 4 + ["test"] * NUM_EXAMPLES + ["forget"] * 2),
         shown_index=np.concatenate([index[:4], index, index[6:]]),
         shown_nearest=np.array([12] * 12 + [12, 13]),

@@ -24,15 +24,14 @@ from sealing import seal
 
 from collateral.cli import main
 from collateral.contract.rows import ATTACKS
-from collateral.findings.gates.copies import EXACT
+from collateral.metrics.copies import EXACT
 from collateral.results import layout
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Pictures
 from collateral.results.epochs import Epochs, keep_outputs
 from collateral.results.experiments import Exposure, Probe, SupportSizes
 from collateral.results.files import write_json
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import ModelOutputs, Outputs
-from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import INPUTS, hash_files, sign_folder
 from collateral.results.split import Split
@@ -47,7 +46,7 @@ NUM_SHADOWS = 8
 SIZES = (20, 50, 80)
 # What each run still knows when it is probed, about.
 PROBED = {"retrain": 0.3, "original": 0.5, "ft": 0.45, "ga": 0.2, "rl": 0.25, "ltd": 0.33}
-PROBES = ("relearn", "residual", "zrf")
+PROBES = ("relearn", "residual", "zrf", "linear", "cka", "resurface")
 
 
 @dataclass(frozen=True)
@@ -391,7 +390,25 @@ class Made:
             relearn_accuracy=known + np.cumsum(rng.uniform(0, 0.1, (len(runs), 4)), axis=1),
             residual_share=share.astype(np.float32),
             zrf_logits=rng.normal(0, 1, (count, len(CLASSES))).astype(np.float32),
+            **self._probe_of_features(cell, seed, known),
         )
+
+    def _probe_of_features(self, cell: str, seed: int, known: np.ndarray) -> dict[str, np.ndarray]:
+        """What new heads, features and fine-tuning on retained examples show, by run."""
+        rng, count = rng_of("features", cell, seed), len(known)
+        curves = {
+            name: known * share + np.cumsum(rng.uniform(0, 0.1, (count, 3)), axis=1)
+            for name, share in (("", 1.0), ("near_", 0.9), ("test_", 0.8))
+        }
+        return {
+            "linear_accuracy": known + rng.uniform(0, 0.05, (count, 2)),
+            "cka_retrain": known + rng.uniform(0, 0.3, (count, 4)),
+            "cka_base": 1 - known * rng.uniform(0.5, 1, (count, 4)),
+            "cka_features": rng.normal(0, 1, (40, 3)).astype(np.float32),
+            "cka_part": np.repeat(np.arange(4), 10),
+            "resurface_steps": np.array([0, 10, 40]),
+            **{f"resurface_{name}accuracy": curve for name, curve in curves.items()},
+        }
 
     def exposure(self, cell: str, run: str) -> Exposure:
         """Margins of shadow models before and after a method; of each example half saw it."""

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from collateral.contract.plugins import CONTROL, KINDS, is_shipped
 from collateral.findings import metric_index
+from collateral.plugins.find import CONTROL, KINDS
+from collateral.plugins.modules import is_shipped
 
 HEAD = """
 from typing import ClassVar, Literal
@@ -161,4 +162,4 @@ def forgotten_after() -> Iterator[None]:
         file = getattr(module, "__file__", None)
         if name.startswith("collateral.") and file and not is_shipped(Path(file)):
             del sys.modules[name]
-    metric_index._catalogue.cache_clear()
+    metric_index._index_metrics.cache_clear()

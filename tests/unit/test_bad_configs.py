@@ -14,7 +14,7 @@ from small_config import complaints, config
 from collateral.config.errors import ConfigError
 from collateral.config.yaml import parse, read_file
 from collateral.contract.messages import listed
-from collateral.contract.plugins import METHOD
+from collateral.plugins.find import METHOD
 
 FILES = sorted(Path(__file__).with_name("bad_configs").glob("*.yaml"))
 CASES = [

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import unescape
@@ -9,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counted_cell import FORGET, Wrong, counted
-from fake_cell import COST
+from fake_cell import COST, FORGET, Wrong, counted
 from sealing import seal
 from test_finding_verdict import CASES, ENDS, RETRAIN
 
@@ -18,12 +18,12 @@ from collateral.cli import main
 from collateral.contract.rows import ATTACKS
 from collateral.findings.verdict import VERDICTS
 from collateral.results import layout
+from collateral.results.dataset import Pictures
 from collateral.results.files import read_json, write_json
 from collateral.results.gates import Gate, read_gates
-from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
-METHODS = {"ft": "did not forget", "ga": "hurt the neighbours", "rl": "unlike Retrain"}
+METHODS = {"ft": "did not forget", "ga": "hurt the neighbours", "rl": "differs from Retrain"}
 # Retrain makes some 40 mistakes more on 160 far examples: RA is 77 %, and all methods are better.
 UNLEARNED = replace(RETRAIN, far=(42, 41, 43, 42, 40))
 SHOWN = {  # a retained example and the forgotten one beside it
@@ -109,14 +109,22 @@ def sound(tmp_path_factory) -> Path:
 
 
 def top_of(page: Path) -> str:
-    """Return what the page says at a glance."""
-    _, _, rest = page.read_text().partition('<section id="glance">')
-    return unescape(rest.partition('<div id="all">')[0])
+    """Return what the page says above its first cell: checks, headline and decision table."""
+    _, _, rest = page.read_text().partition("<nav ")
+    top, found, _ = rest.partition('<section class="cell')
+    assert found and 'id="decision"' in top
+    return unescape(top)
 
 
 def headline(root: Path) -> str:
-    [(_, _, text)] = json.loads((root / layout.GLANCE).read_text())["cells"]
-    return text
+    return json.loads((root / layout.GLANCE).read_text())["headline"]
+
+
+def words_on_verdicts(root: Path) -> str:
+    """Return the sentence of the finding `verdict` on the page, without its tags."""
+    _, _, rest = (root / layout.REPORT).read_text().partition('id="cell-cell/verdict"')
+    _, _, words = rest.partition('<p class="words">')
+    return unescape(re.sub(r"</?abbr[^>]*>", "", words.partition("</p>")[0]))
 
 
 def test_the_red_check_of_the_fixture_is_the_one_that_it_was_made_for(red, sound):
@@ -140,8 +148,19 @@ def test_with_a_red_check_the_table_has_the_check_and_no_verdict(red, sound, suf
 
 
 def test_with_a_red_check_the_sentence_is_the_check(red, sound):
-    assert headline(red) == f"No verdict: Retrain learned: {CHECK}."
-    assert headline(sound).startswith("Did not forget: FT; hurt the neighbours: GA; unlike ")
+    assert words_on_verdicts(red) == f"No verdict: Retrain learned: {CHECK}."
+    assert words_on_verdicts(sound).startswith(
+        "Did not forget: FT; hurt the neighbours: GA; differs "
+    )
+    assert headline(red) == (
+        "No verdict: a check failed, so that the comparison with Retrain means nothing."
+    )
+    assert headline(sound) == (
+        "No method can be recommended: each of them fails in this test. "
+        "GA hurts the neighbours in this test."
+    )
+    for root in (red, sound):
+        assert f"<h1>{headline(root)}</h1>" in (root / layout.REPORT).read_text()
 
 
 def test_with_a_red_check_there_is_no_picture_of_verdicts(red, sound):
@@ -160,8 +179,9 @@ def test_with_a_red_check_the_page_shows_the_check_at_a_glance_and_no_verdict(re
     assert CHECK in shown
     assert [verdict for verdict in VERDICTS if verdict in shown] == []
     assert all(verdict in top_of(sound / layout.REPORT) for verdict in METHODS.values())
-    page = (red / layout.REPORT).read_text()
-    assert "hurt the neighbours" not in page and "not distinguishable" not in page
+    page, _, meanings = (red / layout.REPORT).read_text().partition('<section id="reading">')
+    assert all(verdict in meanings for verdict in VERDICTS)  # their definitions
+    assert "hurt the neighbours" not in page and "cannot tell" not in page
 
 
 def tune(root: Path, *accuracies: float) -> None:

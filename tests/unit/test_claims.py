@@ -10,11 +10,31 @@ from fake_results import FakeCell, read_cells
 from collateral.cli import main
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.table import BenchmarkTable
-from paper.claims.claim import Answer, Found, Missing, attempt, join, run_all
 from paper.claims.curves import FALLS
-from paper.claims.evaluate import CLAIMS, evaluate, parse_test
-from paper.claims.results import FIVE, SCOPES, Theory, plan_from_runs, read_all
-from paper.claims.text import choose, fill_page, lines, markdown, ranges, summary
+from paper.claims.evaluate import (
+    CLAIMS,
+    choose,
+    count_verdicts,
+    evaluate,
+    fill_page,
+    markdown_table,
+    parse_test,
+    ranges,
+    text_lines,
+)
+from paper.claims.results import (
+    FIVE,
+    SCOPES,
+    Answer,
+    Found,
+    Missing,
+    Theory,
+    attempt,
+    join,
+    plan_from_runs,
+    read_all,
+    run_all,
+)
 from paper.claims.values import BASELINES, METHODS
 from paper.printed import printed, settings
 
@@ -471,7 +491,7 @@ def test_numbers_in_a_row_are_drawn_together():
 
 
 def test_a_table_has_what_can_be_said_and_names_the_rest(good):
-    text = markdown(evaluate(cells_of(good, "couch-90")))
+    text = markdown_table(evaluate(cells_of(good, "couch-90")))
     rows = [line for line in text.splitlines() if line.startswith("| 3")]
     assert [row.split()[1] for row in rows] == ["35", "36", "37", "38", "39"]
     assert "Cannot be said here: 1 to 34, 40 to 49, 51 to 62." in text
@@ -479,14 +499,16 @@ def test_a_table_has_what_can_be_said_and_names_the_rest(good):
 
 def test_rows_of_two_benchmarks_can_be_told_apart(good):
     (table,) = cells_of(good, "couch-90").values()
-    text = markdown(evaluate({"small": table, "more": table}))
+    text = markdown_table(evaluate({"small": table, "more": table}))
     assert "| small/couch-90: lowest Avg. Gap" in text
     assert "| more/couch-90: lowest Avg. Gap" in text
-    assert "small" not in markdown(evaluate({"small": table, "theory": THEORY}))
+    assert "small" not in markdown_table(evaluate({"small": table, "theory": THEORY}))
 
 
 def test_bars_in_a_table_are_escaped():
-    (row,) = [line for line in markdown(evaluate({"t": THEORY})).splitlines() if "59" in line[:5]]
+    (row,) = [
+        line for line in markdown_table(evaluate({"t": THEORY})).splitlines() if "59" in line[:5]
+    ]
     assert r"\|alignment\|" in row
     assert row.replace(r"\|", "").count("|") == 4
 
@@ -494,11 +516,11 @@ def test_bars_in_a_table_are_escaped():
 def test_lines_name_the_place_and_the_last_counts(good):
     answers = choose(evaluate(good), "59,1-2")
     assert [answer.claim.id for answer in answers] == [1, 2, 59]
-    text = list(lines(answers))
+    text = list(text_lines(answers))
     assert text[0] == " 1 50 %: LTD has the lowest Avg. Gap (table 1)"
     assert text[1].startswith("   holds: cifar100/couch-50: lowest Avg. Gap: LTD 2.4")
     assert text[5].startswith("   holds: theory: rank correlation")
-    assert summary(answers) == "3 holds, 0 does not hold, 0 cannot be said"
+    assert count_verdicts(answers) == "3 holds, 0 does not hold, 0 cannot be said"
 
 
 @pytest.mark.parametrize("ids", ["a", "1-", "1-b", "-3"])

@@ -15,8 +15,10 @@ import pytest
 
 from collateral import __version__
 from collateral.cli import commands, main, stages
-from collateral.contract.plugins import PACKAGE, PARTS
 from collateral.findings.registry import Problem, write_problems
+from collateral.plugins import find
+from collateral.plugins.find import PARTS
+from collateral.plugins.modules import FOLDER
 from collateral.results import layout
 from collateral.results.provenance import write_record
 from collateral.stages import check
@@ -63,6 +65,16 @@ def test_help_names_the_stages(capsys):
     assert all(name in said for name in [*commands(), *stages()])
 
 
+def test_help_is_in_the_order_of_use_and_has_an_example(capsys):
+    leave("--help")
+    said = capsys.readouterr().out
+    order = ["init", "estimate", "doctor", "list", "verify", "export", "Stages, which", "Example:"]
+    places = [said.index(f"\n  {word}" if word.islower() else word) for word in order]
+    assert places == sorted(places)
+    assert "collateral estimate config.yaml" in said
+    assert sorted(commands()) == sorted(find.COMMAND.names())
+
+
 def test_the_log_of_every_stage_ends_with_its_memory(tmp_path):
     write_arrays(tmp_path)
     done = collateral(*data_stage(tmp_path))
@@ -80,10 +92,17 @@ def test_help_of_a_stage_says_what_it_does_and_takes(capsys):
     assert "--params PARAMS" in said
 
 
-def test_an_unknown_stage_is_told_the_known_ones(capsys):
-    assert leave("splitt") == 2
+@pytest.mark.parametrize(("given", "meant"), [("splitt", "split"), ("doctro", "doctor")])
+def test_a_misspelt_command_is_told_the_nearest_one(capsys, given, meant):
+    assert leave(given) == 2
     said = capsys.readouterr().err
-    assert "'splitt'" in said
+    assert f"error: no command '{given}'; did you mean {meant}?" in said
+
+
+def test_an_unknown_command_is_told_the_known_ones(capsys):
+    assert leave("xyzzy") == 2
+    said = capsys.readouterr().err
+    assert "no command 'xyzzy'" in said
     assert all(name in said for name in [*commands(), *stages()])
 
 
@@ -180,7 +199,7 @@ def test_the_help_is_that_of_the_annotations(calls, capsys):
 
 def test_no_stage_reads_a_namespace():
     files = [
-        path for folder in (PACKAGE, PACKAGE.with_name("paper")) for path in folder.rglob("*.py")
+        path for folder in (FOLDER, FOLDER.with_name("paper")) for path in folder.rglob("*.py")
     ]
     assert len(files) > 200
     found = {path.stem for path in files if "argparse" in path.read_text(encoding="utf-8")}
@@ -301,7 +320,7 @@ def test_check_is_content_with_no_problem(tmp_path, capsys):
 def test_a_reader_that_has_enough_is_no_error():
     command = f"{sys.executable} -c '{COMMAND}' list methods | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
-    assert done.stdout == "amun\n"
+    assert done.stdout.startswith("amun ") and done.stdout.count("\n") == 1
     assert not done.stderr
 
 

@@ -3,7 +3,6 @@
 import pytest
 from small_grid import grid
 
-from collateral.contract.plugins import prepare_values
 from collateral.plan.diff import compare
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.jobs.expose import ExposeJob
@@ -17,6 +16,7 @@ from collateral.plan.jobs.split import SplitJob
 from collateral.plan.jobs.teacher import TeacherJob
 from collateral.plan.jobs.tune import TuneJob
 from collateral.plan.jobs.unlearn import UnlearnJob
+from collateral.plugins.find import prepare_values
 from collateral.results.files import write_json
 from collateral.results.provenance import content_hash, read_signed, write_record, write_signed
 

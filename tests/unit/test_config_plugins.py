@@ -11,8 +11,8 @@ from small_config import complaint, complaints, config
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
 from collateral.config.methods import resolve
-from collateral.contract.plugins import METHOD, add_plugins
 from collateral.plan.grid import build_grid
+from collateral.plugins.find import METHOD, add_plugins
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
+from collateral.contract.conventions import derive_seed
 from collateral.contract.messages import did_you_mean, unknown_name
 from collateral.contract.params import MethodParams
-from collateral.contract.seeds import derive_seed
 
 # Whether an epoch depends on how many there are.
 

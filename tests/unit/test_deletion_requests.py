@@ -12,17 +12,16 @@ from plug_ins import forgotten_after, write_files
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.contract.data import DatasetSize
-from collateral.contract.plugins import DATA
 from collateral.data import arrays, folder
-from collateral.data._forget import choose_forget_set
 from collateral.data._metadata import find_size
 from collateral.data._readers.image_folder import known_tree
-from collateral.data._subset import take_subset
+from collateral.data._subset import choose_forget_set, take_subset
 from collateral.data.forget import files, where
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.preflight import check_plan
+from collateral.plugins.find import DATA
 from collateral.results.dataset import Labels
 from collateral.results.files import write_json
 

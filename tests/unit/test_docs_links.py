@@ -1,4 +1,4 @@
-"""No link of README and docs leads nowhere, every page can be reached, and tables are whole."""
+"""Links of README and docs, on the forge too, and rows of tables; `make docs` checks the site."""
 
 import re
 import runpy
@@ -15,8 +15,6 @@ DOCS = ROOT / "docs"
 site_hooks = SimpleNamespace(**runpy.run_path(str(DOCS / "site_hooks.py")))
 PAGES = pages()
 SITE = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-# What the site leaves out: it is about files, and stands beside them.
-OUTSIDE = {DOCS / "data/README.md"}
 # What `make release` makes, as the forge that shows README serves it.
 ASSETS = {"../../releases/latest/download/digits-report.html"}
 
@@ -64,12 +62,6 @@ def test_links_are_found():
     assert sum(len(links(page)) for page in PAGES) > 100
 
 
-def test_the_site_has_every_page_once():
-    there = {page for page in PAGES if page.is_relative_to(DOCS)} - OUTSIDE
-    names = [str(page.relative_to(DOCS)) for page in there]
-    assert sorted(in_nav(SITE["nav"])) == sorted([*names, site_hooks.START])
-
-
 def test_the_first_page_leads_to_every_other():
     led = {link.partition("#")[0] for link in links(DOCS / "index.md")}
     assert {*in_nav(SITE["nav"])} - {"index.md", site_hooks.START} == led - {"../README.md"}
@@ -108,4 +100,4 @@ def test_a_line_with_a_pipe_too_many_is_seen(tmp_path):
 
 
 def test_tables_are_found():
-    assert sum(1 for page in PAGES for _ in tables(page)) > 100
+    assert sum(1 for page in PAGES for _ in tables(page)) > 50

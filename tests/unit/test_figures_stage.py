@@ -1,14 +1,16 @@
 """The stage `figures`: what it writes, and what it does where a finding cannot be drawn."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from fake_results import RUNS, FakeCell, full_cell, supports_cell
+from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
-from collateral.contract.plugins import FINDING, add_plugins
 from collateral.plots.plot import Panel, Plot
+from collateral.plugins.find import FINDING, add_plugins
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import read_signed
 
@@ -20,7 +22,7 @@ PLAN = BenchmarkPlan(RUNS)
 def stage(tmp_path):
     """Return a function: cells in, the folder of their figures out."""
 
-    def run(*cells, plan=PLAN, out="figures"):
+    def run(*cells, plan=PLAN, out="figures", processes=1):
         joined = FakeCell()
         for cell in cells:
             joined.metrics += cell.metrics
@@ -29,6 +31,7 @@ def stage(tmp_path):
         plan.save(tmp_path / "plan.json")
         named = {f"--{name}": tmp_path / f"{name}.csv" for name in ("metrics", "costs")}
         named |= {"--plan": tmp_path / "plan.json", "--out": tmp_path / out}
+        named["--processes"] = processes
         main(["figures", *(str(word) for pair in named.items() for word in pair)])
         return tmp_path / out
 
@@ -44,7 +47,7 @@ def problems_in(folder):
 
 
 def replace_plots(monkeypatch, finding, plots):
-    monkeypatch.setattr(FINDING.load(finding, "plots"), "plots", plots)
+    monkeypatch.setattr(FINDING.load(finding, "views"), "plots", plots)
 
 
 def test_every_cell_has_its_figures_and_captions_in_the_pages_order(stage):
@@ -77,6 +80,13 @@ def test_the_sweeps_of_the_plan_and_tracked_epochs_are_drawn_in_their_cell(stage
     assert names == ["similarity", "affected", *ours]
     assert len(captions_in(folder, "digit_8-90")) == 2
     assert problems_in(folder) == []
+
+
+def test_two_processes_write_the_same_bytes_as_one(stage):
+    cells = (full_cell(runs=("ga",)), full_cell("digit_8-90", runs=("ga",)))
+    one, two = (stage(*cells, out=out, processes=n) for out, n in (("one", 1), ("two", 2)))
+    names = read_signed(one / "record.json")["files"]
+    assert names and names == read_signed(two / "record.json")["files"]
 
 
 def test_a_second_run_writes_the_same_bytes(stage):
@@ -135,4 +145,13 @@ def test_a_plug_in_that_draws_in_the_old_way_is_told_what_to_do(stage, tmp_path)
         add_plugins([tmp_path / "plugins"])
         problems = problems_in(stage(full_cell(runs=("ga",))))
     assert {problem["finding"] for problem in problems} == {"old"}
-    assert all("plots.py (docs/add-a-finding.md)" in problem["error"] for problem in problems)
+    assert all("views.py (docs/add-a-finding.md)" in problem["error"] for problem in problems)
+
+
+def test_the_plan_sets_the_width_and_captions_have_title_and_notes(stage):
+    folder = stage(full_cell(runs=("ga",)), plan=replace(PLAN, figure_width=4.0))
+    first = captions_in(folder)[0]
+    assert first["title"] == "digit_3, 50 % forgotten"
+    assert "over 3 seeds" in first["notes"]
+    with Image.open(folder / CELL / "similarity.png") as picture:
+        assert picture.width == 4 * 200

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from fake_cell import FakeCell, FakeRun
 
-from collateral.findings._shared.statistics import interval_half_width
-from collateral.findings.classes.numbers import class_accuracy, kept_classes, slope
+from collateral.findings.classes.numbers import other_classes
 from collateral.findings.metric_index import find_metric
+from collateral.metrics.accuracy import class_accuracy
+from collateral.metrics.association import fitted_slope
+from collateral.metrics.statistics import interval_half_width
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -74,31 +76,31 @@ def test_a_class_without_examples_has_no_accuracy():
 
 
 def test_the_other_classes_are_kept_where_a_class_is_deleted_whole():
-    assert kept_classes(LABELS, WHOLE) == (FAR, NEAR)
+    assert other_classes(LABELS, WHOLE) == (FAR, NEAR)
     two = Split(np.arange(4, 10), 10, (NEAR, GONE), {})
-    assert kept_classes(LABELS, two) == (FAR,)
+    assert other_classes(LABELS, two) == (FAR,)
 
 
 def test_no_class_counts_as_kept_where_one_is_deleted_in_part():
-    assert kept_classes(LABELS, HALF) == ()
+    assert other_classes(LABELS, HALF) == ()
     one_of_two = Split(np.array([7, 8, 9]), 10, (NEAR, GONE), {})
-    assert kept_classes(LABELS, one_of_two) == ()
+    assert other_classes(LABELS, one_of_two) == ()
 
 
 def test_the_slope_is_that_of_the_least_squares_line():
     # Around the means 1 and 1: (1 * 1 + 0 * -1 + 1 * 2) / 2.
-    assert slope([0, 1, 2], [0, 0, 3]) == pytest.approx(1.5)
+    assert fitted_slope([0, 1, 2], [0, 0, 3]) == pytest.approx(1.5)
 
 
 def test_undefined_points_do_not_bend_the_line():
-    assert slope([0, 1, 2, math.nan, 7], [0, 0, 3, 5, math.nan]) == pytest.approx(1.5)
+    assert fitted_slope([0, 1, 2, math.nan, 7], [0, 0, 3, 5, math.nan]) == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(
     ("x", "y"), [([], []), ([1], [1]), ([1, 1], [0, 1]), ([0, 1], [1, math.nan])]
 )
 def test_without_two_places_there_is_no_slope(x, y):
-    assert math.isnan(slope(x, y))
+    assert math.isnan(fitted_slope(x, y))
 
 
 def test_the_interval_is_students():
@@ -176,7 +178,7 @@ def test_a_class_deleted_in_part_gives_no_numbers_by_class(tmp_path):
     assert not [key for key in found if "class" in key[2]]
 
 
-def test_the_catalogue_knows_the_numbers_by_class(found):
+def test_the_index_metrics_knows_the_numbers_by_class(found):
     names = [key[2] for key in found if key[2].startswith("class")]
     # By seed two similarities and three drops; of three classes the noise; the slope and its ends.
     assert len(names) == 2 * (2 + 3) + 3 + 3
@@ -186,7 +188,7 @@ def test_the_catalogue_knows_the_numbers_by_class(found):
 def test_where_several_classes_are_deleted_the_rest_is_compared(tmp_path):
     both = Split(np.arange(4, 10), 10, (NEAR, GONE), {"kind": "classes_part"})
     part = Split(np.arange(5, 10), 10, (NEAR, GONE), {"kind": "classes_part"})
-    assert kept_classes(LABELS, both) == (FAR,)
-    assert kept_classes(LABELS, part) == ()  # one of them is only part gone
+    assert other_classes(LABELS, both) == (FAR,)
+    assert other_classes(LABELS, part) == ()  # one of them is only part gone
     found = replace(CELL, split=both).numbers(tmp_path)
     assert {key[3] for key in found if key[2] == "class_similarity"} == {"far"}

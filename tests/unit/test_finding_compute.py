@@ -11,9 +11,8 @@ import pytest
 from fake_cell import FakeCell, FakeRun, Numbers
 from plug_ins import forgotten_after
 
-from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.registry import cell_numbers, in_order, read_problems, write_problems
-from collateral.findings.verdict import VERDICTS
+from collateral.plugins.find import FINDING, add_plugins
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -88,7 +87,7 @@ def test_retrained_against_itself_is_ideal(tmp_path):
     over_seeds = of(numbers, "copy", None)
     gaps = ("avg_gap", "avg_gap_affected", "forgetting_error")
     assert [over_seeds[gap,] for gap in gaps] == [0, 0, 0]
-    assert VERDICTS[int(over_seeds["verdict",])] == "like Retrain"
+    assert over_seeds["verdict", "like Retrain"] == 1
 
 
 def test_rates_and_differences_are_in_their_ranges(tmp_path):
@@ -139,7 +138,8 @@ def test_a_diverged_run_has_no_values_and_says_so(tmp_path):
 
 def test_a_run_that_diverged_in_one_seed_has_no_gap(tmp_path):
     pooled = of(with_runs({("ft", 1): DIVERGED}).numbers(tmp_path), "ft", None)
-    told = {("verdict",): 0, ("rte_share",): 1}  # collapsed; and it took its time
+    # It collapsed, of three seeds, and took its time.
+    told = {("verdict", "collapsed"): 1, ("decided_at",): 3, ("rte_share",): 1}
     assert {key: value for key, value in pooled.items() if not math.isnan(value)} == told
     assert pooled.keys() >= {("avg_gap",), ("avg_gap_affected",), ("difference", "ua")}
 
@@ -147,8 +147,10 @@ def test_a_run_that_diverged_in_one_seed_has_no_gap(tmp_path):
 def test_a_collapsed_run_keeps_its_values(tmp_path):
     collapsed = with_runs({("ft", 0): replace(RUNS["ft", 0], status="collapsed")})
     plain, marked = CELL.numbers(tmp_path / "a"), collapsed.numbers(tmp_path / "b")
-    verdict = ("ft", None, "verdict")
-    assert VERDICTS[int(marked.pop(verdict))] == "collapsed" != VERDICTS[int(plain.pop(verdict))]
+    assert marked.pop(("ft", None, "verdict", "collapsed")) == 1
+    verdict = ("ft", None, "verdict", "cannot tell")
+    assert plain.pop(verdict) == 1
+    plain.pop(("ft", None, "seeds_needed"), None)
     assert marked == pytest.approx(plain, abs=0, nan_ok=True)
     assert collapsed.write(tmp_path).worst_status("ft", None) == "collapsed"
 

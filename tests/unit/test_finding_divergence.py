@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counted_cell import Wrong, counted, table_of
+from fake_cell import Wrong, counted, table_of
 from scipy.spatial.distance import jensenshannon
 from scipy.special import softmax
 from scipy.stats import entropy
 from table_reading import lines_of, texts_of
 
-from collateral.findings.divergence.numbers import CHUNK, divergences
 from collateral.findings.divergence.views import tables
+from collateral.metrics.divergence import CHUNK, divergences
 
 P, Q = np.array([0.7, 0.2, 0.1]), np.array([0.1, 0.2, 0.7])
 # A wrong answer has the probabilities (0.3, 0.7), a right one (0.8, 0.2).

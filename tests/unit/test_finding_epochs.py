@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from fake_epochs import BASE, FIRST, LOST, SECOND, cell
+from fake_cell import BASE, FIRST, LOST, SECOND
+from fake_cell import tracked as cell
 
 from collateral.findings.membership import numbers as module
 from collateral.findings.registry import cell_numbers, with_part
@@ -52,7 +53,7 @@ def test_scores_of_epochs_are_kept_until_the_run_changes(tmp_path, monkeypatch):
     made = cell(BASE, FIRST).write(tmp_path, tracked=("ft",))
     kept = RowCache(made, dict.fromkeys(with_part("numbers"), "code"))
     first, _ = cell_numbers(made, kept)
-    monkeypatch.setattr(module, "mia", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(module, "confidence_attack", lambda *_: pytest.fail("computed again"))
     again, problems = cell_numbers(cell(BASE, FIRST).write(tmp_path, tracked=("ft",)), kept)
     assert problems == []
     assert [row.metric for row in again] == [row.metric for row in first]

@@ -11,19 +11,17 @@ from sealing import seal
 from table_reading import texts_of
 
 from collateral.findings.locality.numbers import numbers as locality
-from collateral.findings.ulira.numbers import (
-    POOLED,
-    Law,
+from collateral.findings.ulira.numbers import compare_rows, numbers, pooled_tpr
+from collateral.findings.ulira.views import plots, tables, words
+from collateral.metrics.ulira import (
+    PRIOR_MODELS,
     auc,
-    compared,
+    find_partners,
+    fit_gaussians,
     likelihood_ratios,
-    numbers,
-    partners,
-    pooled_tpr,
-    sure,
+    log_density,
+    min_learned_share,
 )
-from collateral.findings.ulira.plots import plots
-from collateral.findings.ulira.views import tables, words
 from collateral.plots.plot import fit_x
 from collateral.results import layout
 from collateral.results.dataset import Labels
@@ -53,34 +51,33 @@ def test_a_law_is_mean_and_variance_drawn_towards_that_of_all_examples():
     margins = np.array([[1.0, 0.0], [3.0, 10.0], [5.0, 20.0], [99.0, 99.0]])
     chosen = np.array([[True, True], [True, True], [True, True], [False, False]])
     # By hand: squares 8 and 200, two degrees of freedom each, so 208 / 4 = 52 for all.
-    law = Law.fitted(margins, chosen)
-    assert law.mean == pytest.approx([3, 10])
-    assert pytest.approx([(8 + 4 * 52) / 6, (200 + 4 * 52) / 6]) == law.variance
-    assert POOLED == 4
+    mean, variance = fit_gaussians(margins, chosen)
+    assert mean == pytest.approx([3, 10])
+    assert variance == pytest.approx([(8 + 4 * 52) / 6, (200 + 4 * 52) / 6])
+    assert PRIOR_MODELS == 4
 
 
 def test_a_density_is_the_gaussians_but_for_a_constant():
-    law = Law(np.array([1.0, -2.0]), np.array([4.0, 0.25]))
-    found = law.log_density(np.array([3.0, -2.5]))
+    found = log_density(np.array([3.0, -2.5]), np.array([1.0, -2.0]), np.array([4.0, 0.25]))
     by_scipy = norm.logpdf([3.0, -2.5], [1.0, -2.0], [2.0, 0.5])
     assert found - by_scipy == pytest.approx([math.log(2 * math.pi) / 2] * 2)
 
 
 def test_the_partner_of_a_model_is_the_next_on_the_other_side():
     is_in = np.array([[True, True], [True, False], [False, False], [False, True]])
-    assert partners(is_in, 0).tolist() == [2, 1]
-    assert partners(is_in, 3).tolist() == [0, 1]
+    assert find_partners(is_in, 0).tolist() == [2, 1]
+    assert find_partners(is_in, 3).tolist() == [0, 1]
 
 
 def test_a_ratio_is_by_all_models_but_the_attacked_one_and_its_partner():
     rng = np.random.default_rng(0)
     margins = rng.normal(size=(6, 1))
     is_in = np.array([[True], [True], [True], [False], [False], [False]])
-    law_in, law_out = (
-        Law.fitted(margins[part], np.ones((2, 1), bool)) for part in ([1, 2], [4, 5])
+    seen, unseen = (
+        log_density(margins[0], *fit_gaussians(margins[part], np.ones((2, 1), bool)))
+        for part in ([1, 2], [4, 5])
     )
-    expected = law_in.log_density(margins[0]) - law_out.log_density(margins[0])
-    assert likelihood_ratios(margins, is_in)[0] == pytest.approx(expected)
+    assert likelihood_ratios(margins, is_in)[0] == pytest.approx(seen - unseen)
 
 
 def test_equal_laws_have_an_auc_of_one_half():
@@ -132,8 +129,8 @@ def test_below_a_thousand_not_seen_there_is_no_tpr():
 def test_the_model_that_learned_least_is_told_by_what_it_saw():
     margins = np.array([[2.0, 3.0, -1.0, -1.0], [2.0, 3.0, -1.0, 5.0]], np.float32)
     is_in = np.array([[True, True, False, False], [True, True, True, True]])
-    assert sure(margins, is_in) == 0.75
-    assert sure(np.full_like(margins, np.nan), is_in) == 0
+    assert min_learned_share(margins, is_in) == 0.75
+    assert min_learned_share(np.full_like(margins, np.nan), is_in) == 0
 
 
 # 60 forgotten examples of class 0, 240 retained: 40 of class 0 are near, 200 of class 1 are far.
@@ -231,7 +228,7 @@ def test_of_many_methods_an_auc_has_an_interval_by_holm_and_of_a_bin_its_own():
 
     def lows(at, num_methods: int) -> list[float]:
         same = {f"m{i}": by_model for i in range(num_methods)}
-        rows = compared("ulira_auc", ("retain", at), same, 0.5)
+        rows = compare_rows("ulira_auc", ("retain", at), same, 0.5)
         return [row.value for row in rows if row.metric == "ulira_auc_low"]
 
     assert lows(None, 1)[0] > 0.5
@@ -242,10 +239,10 @@ def test_of_many_methods_an_auc_has_an_interval_by_holm_and_of_a_bin_its_own():
 def test_an_auc_stays_within_one_and_of_one_model_has_no_interval():
     found = [
         row.value
-        for row in compared("ulira_auc", ("retain", 0), {"m": np.array([1.0, 0.98, 1, 1])}, 0.5)
+        for row in compare_rows("ulira_auc", ("retain", 0), {"m": np.array([1.0, 0.98, 1, 1])}, 0.5)
     ]
     assert found[2] == 1
-    alone = compared("ulira_auc", ("retain", 0), {"m": np.array([0.7, np.nan])}, 0.5)
+    alone = compare_rows("ulira_auc", ("retain", 0), {"m": np.array([0.7, np.nan])}, 0.5)
     assert [row.value for row in alone] == pytest.approx([0.7, np.nan, np.nan], nan_ok=True)
 
 
@@ -426,4 +423,4 @@ def test_the_plot_has_a_line_for_each_method_and_the_forgotten_beside_it(tmp_pat
     assert counts.y.title == "Examples"
     assert {*forgotten.y.ticks.values()} == {"GA", "FT"}
     assert fit_x(forgotten)[0] < 0.5
-    assert "made for 95 %, intervals over 16 cover 83 to 91 %" in plot.notes[0]
+    assert "intervals over 16 models cover 83 to 91 %" in plot.notes[0]

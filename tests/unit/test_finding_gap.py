@@ -5,15 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from collateral.findings._shared.gaps import average_gaps
-from collateral.findings._shared.statistics import floor_of, mean_of_defined
+from collateral.findings.gap import TERMS
 from collateral.findings.gap.numbers import noise_floors
+from collateral.metrics.statistics import average_gap, expected_deviation, mean_of_defined
 
 NAMES = ("ua", "ra", "ta", "mia", "ra_affected", "ua_affected", "ta_affected")
 
 
 def by_seed(**values: list[float]) -> dict[str, np.ndarray]:
     return {name: np.array(values.get(name, [0.5, 0.5])) for name in NAMES}
+
+
+def average_gaps(run: dict, reference: dict) -> dict[str, float]:
+    return {gap: average_gap(run, reference, terms) for gap, terms in TERMS.items()}
 
 
 RETRAINED = by_seed(ua=[0.4, 0.6], ra=[1.0, 1.0], ra_affected=[0.9, 0.7])
@@ -51,18 +55,18 @@ def test_a_run_that_diverged_in_one_seed_has_no_gap():
 
 def test_the_floor_of_three_retrainings_is_as_worked_out_by_hand():
     # Pairs 0.1, 0.3, 0.2: mean 0.2, over sqrt(3).
-    assert floor_of(np.array([0.5, 0.6, 0.8])) == pytest.approx(0.2 / math.sqrt(3))
+    assert expected_deviation(np.array([0.5, 0.6, 0.8])) == pytest.approx(0.2 / math.sqrt(3))
 
 
 def test_one_retraining_has_no_floor():
-    assert math.isnan(floor_of(np.array([0.5])))
+    assert math.isnan(expected_deviation(np.array([0.5])))
 
 
 def test_the_floor_is_the_expected_gap_between_means_of_retrainings():
     rng = np.random.default_rng(0)
     retrained, others = rng.normal(0.7, 0.02, (2, 5000, 5))  # repeats of five seeds
     expected = np.abs(retrained.mean(axis=1) - others.mean(axis=1)).mean()
-    floor = np.mean([floor_of(values) for values in retrained])
+    floor = np.mean([expected_deviation(values) for values in retrained])
     assert floor == pytest.approx(expected, rel=0.05)  # four standard errors
 
 

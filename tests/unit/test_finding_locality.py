@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collateral.findings._shared.statistics import difference_sd
-from collateral.findings.locality.numbers import (
+from collateral.metrics.accuracy import disagreement
+from collateral.metrics.near import (
     NEAR_COUNT,
+    assign_bins,
     bin_count,
     bin_edges,
     bin_mean,
-    bin_of,
-    disagreement,
-    first_near,
+    first_near_bin,
 )
+from collateral.metrics.statistics import difference_sd
 
 BINS = np.array([0, 0, 9, 9, 9])
 VALUES = np.array([1.0, 0.0, 1.0, 1.0, 0.25])
@@ -104,30 +104,31 @@ def test_bins_have_equal_widths_over_all_seeds():
 def test_an_edge_belongs_to_the_bin_above_and_the_largest_value_to_the_last():
     edges = np.arange(11.0)
     values = np.array([0.0, 0.5, 1.0, 8.99, 9.0, 10.0])
-    assert bin_of(values, edges).tolist() == [0, 0, 1, 8, 9, 9]
+    assert assign_bins(values, edges).tolist() == [0, 0, 1, 8, 9, 9]
 
 
 def test_float32_extremes_are_within_their_own_bins():
     values = np.random.default_rng(0).uniform(-0.3, 0.95, 1000).astype(np.float32)
-    bins = bin_of(values, bin_edges(values))
+    bins = assign_bins(values, bin_edges(values))
     assert (bins[values.argmin()], bins[values.argmax()]) == (0, 9)
     assert (bins.min(), bins.max()) == (0, 9)
 
 
 def test_similarities_that_are_all_equal_are_all_in_the_last_bin():
     values = np.full(4, 0.3)
-    assert bin_of(values, bin_edges(values)).tolist() == [9, 9, 9, 9]
+    assert assign_bins(values, bin_edges(values)).tolist() == [9, 9, 9, 9]
 
 
 def test_near_are_the_fewest_bins_from_the_top_that_hold_enough():
     counts = np.array([500.0, 0, 0, 0, 0, 0, 0, 5, 9, 10])
-    assert first_near(counts) == 7  # 10 and 19 are too few, 24 will do: 1 % would be 5.24
-    assert first_near(np.array([4000.0, *[0] * 7, 15, 30])) == 8  # 30 are less than 1 % of 4,045
+    assert first_near_bin(counts) == 7  # 10 and 19 are too few, 24 will do: 1 % would be 5.24
+    # 30 are less than 1 % of 4,045.
+    assert first_near_bin(np.array([4000.0, *[0] * 7, 15, 30])) == 8
 
 
 def test_exactly_enough_examples_are_enough():
-    assert first_near(np.array([100.0, *[0] * 8, NEAR_COUNT])) == 9
+    assert first_near_bin(np.array([100.0, *[0] * 8, NEAR_COUNT])) == 9
 
 
 def test_the_least_similar_bin_is_never_near():
-    assert first_near(np.array([3.0, *[0] * 8, 2])) == 1
+    assert first_near_bin(np.array([3.0, *[0] * 8, 2])) == 1

@@ -6,33 +6,33 @@ import numpy as np
 import pytest
 from scipy.stats import linregress, spearmanr
 
-from collateral.findings._shared.inference.examples import Resamples, percentiles
-from collateral.findings.localization.association import (
+from collateral.findings.localization.numbers import interval_over_seeds, nearest_means
+from collateral.metrics.association import (
     NUM_SUMS,
     STATISTICS,
-    Ground,
-    margins,
-    middle,
-    over_seeds,
-    tenths_of,
+    Neighborhood,
+    Ranked,
+    deciles,
+    logit_margins,
+    pooled_mean,
 )
-from collateral.findings.localization.numbers import nearest_means
-from collateral.findings.near import most_similar
+from collateral.metrics.inference.examples import Resamples, percentiles
+from collateral.metrics.near import most_similar_mask
 
 RNG = np.random.default_rng(0)
 SIMILARITY = RNG.uniform(-0.2, 0.9, 500)
-NEAR = most_similar(SIMILARITY, 40)
+NEAR = most_similar_mask(SIMILARITY, 40)
 
 
-def strength(ground: Ground, difference: np.ndarray) -> dict[str, float]:
-    sums = ground.columns(difference).sum(axis=0)
+def strength(ground: Neighborhood, difference: np.ndarray) -> dict[str, float]:
+    sums = ground.summands(Ranked.of(difference)).sum(axis=0)
     assert len(sums) == NUM_SUMS
     return {name: float(statistic(sums)) for name, statistic in STATISTICS.items()}
 
 
 def test_the_plain_numbers_are_scipys():
     difference = np.abs(0.3 * SIMILARITY + RNG.normal(0, 0.2, 500)).round(1)  # with ties
-    found = strength(Ground.plain(SIMILARITY, NEAR), difference)
+    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), difference)
     assert found["locality_slope"] == pytest.approx(linregress(SIMILARITY, difference).slope)
     assert found["locality_rank"] == pytest.approx(spearmanr(SIMILARITY, difference).statistic)
     ratio = difference[NEAR].mean() / difference[~NEAR].mean()
@@ -40,13 +40,13 @@ def test_the_plain_numbers_are_scipys():
 
 
 def test_a_difference_that_is_the_similarity_rises_with_it():
-    found = strength(Ground.plain(SIMILARITY, NEAR), 2 * SIMILARITY + 1)
+    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), 2 * SIMILARITY + 1)
     assert found["locality_slope"] == pytest.approx(2)
     assert found["locality_rank"] == pytest.approx(1)
 
 
 def test_no_difference_has_no_slope_and_nothing_else():
-    found = strength(Ground.plain(SIMILARITY, NEAR), np.zeros(500))
+    found = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), np.zeros(500))
     assert found["locality_slope"] == 0
     assert math.isnan(found["locality_rank"]) and math.isnan(found["near_far_ratio"])
 
@@ -55,8 +55,8 @@ def test_what_is_only_hard_is_not_near():
     # The hardest tenths differ most, and near examples are hard ones.
     tenths = np.clip((10 * SIMILARITY + RNG.normal(0, 3, 500)).astype(np.int64), 0, 9)
     difference = 0.1 * tenths + RNG.normal(0, 0.01, 500)
-    plain = strength(Ground.plain(SIMILARITY, NEAR), difference)
-    found = strength(Ground.within(SIMILARITY, NEAR, tenths), difference)
+    plain = strength(Neighborhood.whole(Ranked.of(SIMILARITY), NEAR), difference)
+    found = strength(Neighborhood.within(Ranked.of(SIMILARITY), NEAR, tenths), difference)
     assert plain["locality_rank"] > 0.5
     assert abs(found["locality_rank"]) < 0.15
     assert plain["locality_slope"] > 0.5 and abs(found["locality_slope"]) < 0.01
@@ -69,43 +69,43 @@ def test_within_tenths_the_far_ones_weigh_as_the_near_ones_do():
     tenths = np.array([0, 0, 0, 1, 1, 1])
     is_near = np.array([True, False, False, True, True, False])
     difference = np.array([0.4, 0.1, 0.3, 0.8, 0.8, 0.5])
-    found = strength(Ground.within(np.arange(6.0), is_near, tenths), difference)
+    found = strength(Neighborhood.within(Ranked.of(np.arange(6.0)), is_near, tenths), difference)
     assert math.exp(found["near_far_ratio"]) == pytest.approx((2 / 3) / (0.2 / 3 + 0.5 * 2 / 3))
 
 
 def test_near_ones_that_nobody_far_is_as_hard_as_are_left_out():
     tenths = np.array([0, 0, 1])
     found = strength(
-        Ground.within(np.arange(3.0), np.array([True, False, True]), tenths),
+        Neighborhood.within(Ranked.of(np.arange(3.0)), np.array([True, False, True]), tenths),
         np.array([0.6, 0.3, 100.0]),
     )
     assert math.exp(found["near_far_ratio"]) == pytest.approx(2)
 
 
 def test_the_partial_slope_is_that_with_a_level_for_each_tenth():
-    tenths = tenths_of(RNG.normal(size=500))
+    tenths = deciles(RNG.normal(size=500))
     difference = 0.4 * SIMILARITY + 0.05 * tenths + RNG.normal(0, 0.1, 500)
     dummies = (tenths[:, None] == np.arange(10)).astype(float)
     expected = np.linalg.lstsq(np.column_stack([SIMILARITY, dummies]), difference, rcond=None)[0][0]
-    found = strength(Ground.within(SIMILARITY, NEAR, tenths), difference)
+    found = strength(Neighborhood.within(Ranked.of(SIMILARITY), NEAR, tenths), difference)
     assert found["locality_slope"] == pytest.approx(expected)
 
 
 def test_tenths_are_by_rank_and_equal_values_share_one():
-    assert np.bincount(tenths_of(RNG.permutation(100))).tolist() == [10] * 10
-    assert set(tenths_of(np.ones(7))) == {5}
+    assert np.bincount(deciles(RNG.permutation(100))).tolist() == [10] * 10
+    assert set(deciles(np.ones(7))) == {5}
 
 
 def test_the_margin_is_the_true_logit_minus_the_largest_other():
     logits = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 6.5]], dtype=np.float16)
-    assert margins(logits, np.array([0, 1])).tolist() == [1.0, -1.5]
+    assert logit_margins(logits, np.array([0, 1])).tolist() == [1.0, -1.5]
 
 
 def test_the_most_similar_are_counted_and_ties_are_in():
     similarity = np.array([0.1, 0.9, 0.5, 0.9])
-    assert most_similar(similarity, 2).tolist() == [False, True, False, True]
-    assert most_similar(similarity, 1).tolist() == [False, True, False, True]
-    assert not most_similar(similarity, 0).any()
+    assert most_similar_mask(similarity, 2).tolist() == [False, True, False, True]
+    assert most_similar_mask(similarity, 1).tolist() == [False, True, False, True]
+    assert not most_similar_mask(similarity, 0).any()
 
 
 def test_slices_from_the_nearest_on_have_their_own_means():
@@ -117,14 +117,14 @@ def test_slices_from_the_nearest_on_have_their_own_means():
 
 
 def test_ratios_are_averaged_as_logarithms():
-    assert middle("near_far_ratio", np.array([0.5, 2.0, np.nan])) == pytest.approx(1)
-    assert middle("locality_slope", np.array([0.5, 2.0])) == 1.25
-    assert math.isnan(middle("locality_rank", np.array([np.nan])))
+    assert pooled_mean("near_far_ratio", np.array([0.5, 2.0, np.nan])) == pytest.approx(1)
+    assert pooled_mean("locality_slope", np.array([0.5, 2.0])) == 1.25
+    assert math.isnan(pooled_mean("locality_rank", np.array([np.nan])))
 
 
 def test_the_interval_over_seeds_wants_two_of_them():
-    assert all(map(math.isnan, over_seeds(np.array([0.3, np.nan]))))
-    low, high = over_seeds(np.array([1.0, 2.0, 3.0]))
+    assert all(map(math.isnan, interval_over_seeds(np.array([0.3, np.nan]))))
+    low, high = interval_over_seeds(np.array([1.0, 2.0, 3.0]))
     assert (low, high) == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5))
 
 
@@ -138,15 +138,17 @@ def test_intervals_over_examples_cover_95_percent(is_controlled):
     rng, repeats, count = np.random.default_rng(1), 200, 300
     control = rng.integers(0, 10, 100_000) if is_controlled else np.zeros(100_000, np.int64)
 
-    def ground(similarity: np.ndarray) -> Ground:
-        return Ground.within(similarity, similarity > 0.8, control[: len(similarity)])
+    def ground(similarity: np.ndarray) -> Neighborhood:
+        return Neighborhood.within(
+            Ranked.of(similarity), similarity > 0.8, control[: len(similarity)]
+        )
 
     similarity, difference = draws(rng, 100_000)
     true = strength(ground(similarity), difference)
     covered = dict.fromkeys(STATISTICS, 0)
     for _ in range(repeats):
         similarity, difference = draws(rng, count)
-        sums = Resamples.draw(count, rng).sums(ground(similarity).columns(difference))
+        sums = Resamples.draw(count, rng).sums(ground(similarity).summands(Ranked.of(difference)))
         for name, statistic in STATISTICS.items():
             low, high = percentiles(statistic(sums), count)
             covered[name] += low <= true[name] <= high

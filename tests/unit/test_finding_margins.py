@@ -9,8 +9,14 @@ from fake_results import FakeCell as FakeTable
 from fake_results import read_cell
 from table_reading import texts_of
 
-from collateral.findings.klom.numbers import Margins, divergence, halves, margins
 from collateral.findings.klom.views import tables
+from collateral.metrics.klom import (
+    fit_gaussians,
+    gaussian_kl,
+    margins,
+    mean_variance,
+    seed_halves,
+)
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -63,29 +69,29 @@ def others(num_seeds: int, shift: np.ndarray = NO_SHIFT, spread: float = 1.0) ->
 
 def test_a_gaussian_from_another_is_as_worked_out_by_hand():
     # ln(2/1) + (1 + 3 ** 2) / (2 * 4) - 1/2.
-    found = divergence(*(np.array([x]) for x in (3.0, 1.0, 0.0, 4.0)))
+    found = gaussian_kl(*(np.array([x]) for x in (3.0, 1.0, 0.0, 4.0)))
     assert found == pytest.approx([math.log(2) + 10 / 8 - 0.5])
-    assert divergence(*(np.array([x]) for x in (3.0, 2.0, 3.0, 2.0))) == [0]
+    assert gaussian_kl(*(np.array([x]) for x in (3.0, 2.0, 3.0, 2.0))) == [0]
 
 
 def test_a_margin_is_the_true_logit_minus_the_log_sum_exp_of_the_others():
     logits = np.array([3.0, 1.0, 2.0])
-    p = np.exp(logits) / np.exp(logits).sum()
     expected = logits - np.log([np.exp(np.delete(logits, i)).sum() for i in range(3)])
-    assert margins(p.astype(np.float32)) == pytest.approx(expected, rel=1e-6)
+    found = margins(np.tile(logits, (3, 1)).astype(np.float16), np.arange(3))
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
-def test_certainty_has_a_finite_margin():
-    found = margins(np.array([0, 1, np.nextafter(np.float32(1), np.float32(0))], np.float32))
-    assert np.isfinite(found).all()
-    assert found[0] < -60 and found[1] > found[2] > 16
+def test_a_margin_has_no_cap():
+    # The float32 probability of the true class is 1 in the first two rows and 0 in the last.
+    logits = np.array([[20, 0], [40, 0], [-6e4, 6e4]], np.float16)
+    assert margins(logits, np.zeros(3, np.int64)).tolist() == [20, 40, -120_000]
 
 
 def test_halves_are_disjoint_and_go_round_the_seeds():
-    assert halves(2) == [([0], [1]), ([1], [0])]
-    assert halves(5)[:2] == [([0, 1], [2, 3]), ([1, 2], [3, 4])]
+    assert seed_halves(2) == [([0], [1]), ([1], [0])]
+    assert seed_halves(5)[:2] == [([0, 1], [2, 3]), ([1, 2], [3, 4])]
     for total in range(2, 9):
-        found = halves(total)
+        found = seed_halves(total)
         assert len(found) == total
         for one, other in found:
             assert len(one) == len(other) == total // 2 == len({*one, *other}) / 2
@@ -94,18 +100,18 @@ def test_halves_are_disjoint_and_go_round_the_seeds():
 
 
 def test_a_variance_is_drawn_towards_the_sets_mean():
-    some = Margins(np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]))  # variances 4 and 0
-    assert some.variance == 2
-    mean, variance = some.law([0, 1])
+    some = np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])  # variances 4 and 0
+    assert mean_variance(some) == 2
+    mean, variance = fit_gaussians(some[:2], 2)
     assert mean.tolist() == [1, 1]
     assert variance == pytest.approx([(2 + 4 * 2) / 5, 4 * 2 / 5])
-    assert some.law([2])[1] == pytest.approx([2, 2])  # of one seed nothing is known
+    assert fit_gaussians(some[2:], 2)[1] == pytest.approx([2, 2])  # of one seed nothing is known
 
 
 def test_two_seeds_are_as_worked_out_by_hand(tmp_path):
     numbers = cell_of(2, retrain=retrained(2), ft=others(2)).numbers(tmp_path)
     own, reference = (
-        np.array([margins(made.test.confidence) for made in runs])
+        np.array([margins(made.test.logits, LABELS.test) for made in runs])
         for runs in (others(2), retrained(2))
     )
     variance, of = (x.var(axis=0, ddof=1).mean() for x in (own, reference))
@@ -202,11 +208,11 @@ def test_the_table_shows_what_was_subtracted(tmp_path):
     texts = texts_of(table.grids[0])
     assert texts["FT"] == ["0.25", "1.50", "−0.01", "1.50", "−0.01"]
     assert texts["Retrain vs. Retrain, subtracted"][0] == "0.12"
-    assert "n = 5 seeds, of which 2 for each law" in table.caption
+    assert "n = 5 seeds, of which 2 for each distribution" in table.caption
     assert len(table.records) == 2 * 7
 
 
 def test_with_one_seed_the_table_says_why_it_is_empty(tmp_path):
     [table] = tables(read_cell(tmp_path, table_cell(1)))
     assert texts_of(table.grids[0]) == {"FT": ["–"] * 5}
-    assert "One seed has no law" in table.caption
+    assert "One seed has no distribution" in table.caption

@@ -7,24 +7,22 @@ import pytest
 from sklearn.svm import SVC
 
 from collateral.contract.rows import ATTACKS, MIA, score_name
-from collateral.findings.membership import LOOKS_AT, SCORES
-from collateral.findings.membership.numbers import (
+from collateral.findings.membership import FEATURES as DESCRIPTIONS
+from collateral.findings.membership import SCORES
+from collateral.metrics.membership import (
     FEATURES,
     MAX_VECTORS,
-    Examined,
+    Examples,
+    attack_scores,
     draw,
     entropy,
     modified_entropy,
     non_member_rate,
-    scores,
 )
-from collateral.results.dataset import Labels
-from collateral.results.outputs import Outputs
-from collateral.results.split import Split
 
 P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
 Y = np.array([0, 1, 2])
-SPLIT = Split(np.array([0, 1]), 10, (0,), {})
+RETAIN = np.arange(2, 10)
 
 
 def confidences(seed: int, n: int, surer: float = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -63,8 +61,9 @@ def test_certainty_has_finite_entropies():
 
 
 def test_features_come_from_the_right_part_of_the_outputs():
-    outputs = Outputs(np.log(P).astype(np.float16), np.array([0.9, 0.8, 0.7]), np.array([0, 1, 0]))
-    values = {name: feature(Examined(outputs, Y)) for name, feature in FEATURES.items()}
+    logits, confidence = np.log(P).astype(np.float16), np.array([0.9, 0.8, 0.7])
+    examples = Examples(logits, confidence, np.array([0, 1, 0]), Y)
+    values = {name: feature(examples) for name, feature in FEATURES.items()}
     assert values["confidence"].tolist() == [0.9, 0.8, 0.7]  # the float32 pass, not the logits
     assert values["correctness"].tolist() == [1, 1, 0]
     assert values["probability"] == pytest.approx(P, abs=1e-3)  # float16 has 11 bits
@@ -72,7 +71,7 @@ def test_features_come_from_the_right_part_of_the_outputs():
 
 
 def test_every_attack_looks_at_something_and_says_at_what():
-    assert [*FEATURES] == [*LOOKS_AT] == [*ATTACKS]
+    assert [*FEATURES] == [*DESCRIPTIONS] == [*ATTACKS]
     assert [*SCORES] == [score_name(attack) for attack in ATTACKS]
     assert SCORES[score_name(MIA)].label == "MIA"
 
@@ -157,24 +156,24 @@ def test_long_lists_of_vectors_are_cut():
 
 
 def test_members_are_as_many_retained_examples_as_there_are_test_examples():
-    drawn = draw(SPLIT, 5, seed=0)
+    drawn = draw(RETAIN, 5, seed=0)
     assert len(set(drawn.members.tolist())) == 5
-    assert set(drawn.members.tolist()) <= set(SPLIT.retain.tolist())
+    assert set(drawn.members.tolist()) <= set(RETAIN.tolist())
     assert sorted(drawn.non_members.tolist()) == list(range(5))
 
 
 def test_members_are_all_retained_examples_where_these_are_fewer():
-    drawn = draw(SPLIT, 20, seed=0)
-    assert sorted(drawn.members.tolist()) == SPLIT.retain.tolist()
+    drawn = draw(RETAIN, 20, seed=0)
+    assert sorted(drawn.members.tolist()) == RETAIN.tolist()
     assert len(drawn.non_members) == 20
 
 
-def test_the_draw_depends_on_the_seed_and_the_split_alone():
-    other = Split(np.array([0, 2]), 10, (0,), {})
-    first = draw(SPLIT, 8, seed=0)
-    assert np.array_equal(draw(SPLIT, 8, seed=0).members, first.members)
-    assert not np.array_equal(draw(SPLIT, 8, seed=1).non_members, first.non_members)
-    assert not np.array_equal(draw(other, 8, seed=0).non_members, first.non_members)
+def test_the_draw_depends_on_the_seed_and_the_retained_examples_alone():
+    other = np.array([1, *range(3, 10)])
+    first = draw(RETAIN, 8, seed=0)
+    assert np.array_equal(draw(RETAIN, 8, seed=0).members, first.members)
+    assert not np.array_equal(draw(RETAIN, 8, seed=1).non_members, first.non_members)
+    assert {*draw(other, 8, seed=0).members.tolist()} == {*other.tolist()}
 
 
 def test_scores_hold_the_forget_set_against_members_and_test_set():
@@ -183,16 +182,14 @@ def test_scores_hold_the_forget_set_against_members_and_test_set():
     sure, unsure = [4.0, -4.0], [-0.5, 0.5]
     train = np.array([sure, unsure, sure, sure, sure])
     test = np.array([unsure, unsure, unsure])
-    labels = Labels(np.zeros(5, dtype=np.int64), np.zeros(3, dtype=np.int64), ("a", "b"))
-    split = Split(np.array([0, 1]), 5, (0,), {})
+    forget, retain = np.array([0, 1]), np.array([2, 3, 4])
 
-    def outputs(logits: np.ndarray) -> Outputs:
+    def examples(logits: np.ndarray) -> Examples:
         p = np.exp(logits[:, 0]) / np.exp(logits).sum(axis=1)
-        return Outputs(logits.astype(np.float16), p.astype(np.float32), logits.argmax(axis=1))
+        label = np.zeros(len(logits), dtype=np.int64)
+        halves, confidence = logits.astype(np.float16), p.astype(np.float32)
+        return Examples(halves, confidence, logits.argmax(axis=1), label)
 
-    drawn = draw(split, 3, seed=0)
-    values = scores(outputs(train), outputs(test), labels, split, drawn)
-    names = ["mia", "mia_correctness", "mia_entropy", "mia_modified_entropy", "mia_probability"]
-    assert values == dict.fromkeys(names, 0.5)
-    alone = scores(outputs(train), outputs(test), labels, split, drawn, ["confidence"])
-    assert alone == {"mia": 0.5}
+    given = examples(train), examples(test), forget, draw(retain, 3, seed=0)
+    assert attack_scores(*given, ATTACKS) == dict.fromkeys(ATTACKS, 0.5)
+    assert attack_scores(*given, ["confidence"]) == {"confidence": 0.5}

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counted_cell import FORGET, Wrong, counted
+from fake_cell import FORGET, Wrong, counted
 from fake_results import FakeCell, full_cell, read_cell
 from scipy.spatial.distance import jensenshannon
 from table_reading import texts_of
 
-from collateral.findings.probe.numbers import as_kept, even_by, randomness
-from collateral.findings.probe.plots import plots
-from collateral.findings.probe.views import chance, tables, words
+from collateral.findings.probe.numbers import compress_like_outputs, first_even_step
+from collateral.findings.probe.views import chance, plots, tables, words
+from collateral.metrics.features import debiased_cka
+from collateral.metrics.jensen_shannon import zrf
 from collateral.results import layout
 from collateral.results.experiments import Probe
 from collateral.results.files import InvalidResultError
@@ -55,10 +56,10 @@ def test_the_relearning_gap_is_the_mean_over_the_steps_that_were_taken(numbers):
 
 
 def test_a_curve_is_even_by_the_first_step_at_which_it_is_not_below_retrains():
-    assert even_by(np.array([-0.4, -0.2, 0.0, 0.1])) == 2
-    assert even_by(np.array([0.1, -0.2, -0.3])) == 0
-    assert even_by(np.array([-0.4, -0.1])) == 2  # of one step, by none
-    assert math.isnan(even_by(np.full(3, np.nan)))
+    assert first_even_step(np.array([-0.4, -0.2, 0.0, 0.1])) == 2
+    assert first_even_step(np.array([0.1, -0.2, -0.3])) == 0
+    assert first_even_step(np.array([-0.4, -0.1])) == 2  # of one step, by none
+    assert math.isnan(first_even_step(np.full(3, np.nan)))
 
 
 def test_a_run_that_was_never_below_is_even_from_the_start_and_retrain_by_the_next_seeds(numbers):
@@ -81,26 +82,24 @@ def test_retrains_gaps_are_the_next_seeds(numbers):
 
 def test_zrf_is_one_minus_the_mean_divergence_in_nats():
     p, q = np.log([[0.7, 0.2, 0.1]]), np.log([[0.1, 0.2, 0.7]])
-    assert randomness(p, q) == pytest.approx(1 - 0.2531, abs=5e-5)
-    assert randomness(np.vstack([p, q]), np.vstack([q, q])) == pytest.approx(
-        1 - 0.2531 / 2, abs=5e-5
-    )
+    assert zrf(p, q) == pytest.approx(1 - 0.2531, abs=5e-5)
+    assert zrf(np.vstack([p, q]), np.vstack([q, q])) == pytest.approx(1 - 0.2531 / 2, abs=5e-5)
 
 
 def test_zrf_is_one_of_equal_laws_and_no_less_than_one_minus_ln_2():
     sure = np.array([[500.0, -500.0]])
-    assert randomness(sure, sure) == 1
-    assert randomness(sure, -sure) == pytest.approx(1 - math.log(2))
+    assert zrf(sure, sure) == 1
+    assert zrf(sure, -sure) == pytest.approx(1 - math.log(2))
 
 
 def test_of_many_classes_an_untrained_nets_logits_are_shortened_as_a_models_are():
     rng = np.random.default_rng(0)
     logits, label = rng.normal(size=(3, 300)).astype(np.float32), np.array([0, 1, 299])
-    kept = as_kept(logits, label)
+    kept = compress_like_outputs(logits, label)
     assert [len(np.unique(row)) for row in kept] == [11, 11, 11]  # ten, and what the others share
     assert kept[2, 299] == np.float16(logits[2, 299])
     few = logits[:, :256]
-    assert as_kept(few, label[:2]) is few
+    assert compress_like_outputs(few, label[:2]) is few
 
 
 def test_zrf_reads_the_outputs_on_the_forget_set(numbers):
@@ -168,6 +167,113 @@ def probed_cell(num_seeds: int = 3) -> FakeCell:
         cell.add(run, "residual_gap", *[value / 2 for value in gap])
         cell.add(run, "zrf", *[1 - begin / 10] * num_seeds)
     return cell
+
+
+# Linear probe, CKA and resurfacing: two seeds, of each Retrain, FT and the base.
+FEATURES = np.random.default_rng(0).normal(size=(2, 20, 3)).astype(np.float32)
+MORE = ("linear", "cka", "resurface")
+
+
+def write_more(folder) -> None:
+    for seed in range(2):
+        probe = Probe(
+            runs=np.array(["retrain", "ft"]),
+            linear_accuracy=np.array([[0.5, 0.6], [0.8 - 0.1 * seed, 0.6]]),
+            cka_retrain=np.array([[1.0] * 4, [0.9, 0.8, 0.7, 0.6]]),
+            cka_base=np.array([[0.2] * 4, [0.1, 0.2, 0.3, 0.4]]),
+            cka_features=FEATURES[seed],
+            cka_part=np.repeat(np.arange(4), 5),
+            resurface_steps=np.array([0, 10, 50]),
+            resurface_accuracy=np.array([[0.48, 0.49, 0.5], [0.5, 0.7, 0.9 - 0.1 * seed]]),
+            resurface_near_accuracy=np.full((2, 3), 0.9),
+            resurface_test_accuracy=np.full((2, 3), 0.7),
+        )
+        probe.save(folder / layout.PROBE.format(cell="cell", seed=seed) / layout.PROBE_RESULT)
+
+
+@pytest.fixture
+def more(tmp_path):
+    write_more(tmp_path)
+    return counted(RUNS).numbers(tmp_path, probed=MORE)
+
+
+def test_the_linear_gap_is_the_new_heads_accuracy_minus_retrains(more):
+    assert more["ft", 0, "linear_accuracy"] == pytest.approx(0.8)
+    assert more["ft", 0, "linear_test_accuracy"] == pytest.approx(0.6)
+    assert [more["ft", seed, "linear_gap"] for seed in (0, 1)] == pytest.approx([0.3, 0.2])
+    assert more["retrain", 0, "linear_gap"] == 0
+
+
+def test_cka_has_its_part_and_retrains_is_that_with_the_next_seed(more):
+    places = [("forget",), ("retain", "near"), ("retain", "far"), ("test",)]
+    found = [more["ft", 1, "cka_retrain", *place] for place in places]
+    assert found == pytest.approx([0.9, 0.8, 0.7, 0.6])
+    assert more["ft", 0, "cka_base", "retain", "near"] == pytest.approx(0.2)
+    own = debiased_cka(FEATURES[0][:5], FEATURES[1][:5])
+    assert more["retrain", 0, "cka_retrain", "forget"] == pytest.approx(own)
+    assert more["retrain", 1, "cka_retrain", "forget"] == pytest.approx(own)
+    assert more["retrain", 0, "cka_base", "test"] == pytest.approx(0.2)
+
+
+def test_resurfacing_is_the_rise_minus_retrains_rise(more):
+    # From 50 to 90 against 48 to 50.
+    assert more["ft", 0, "resurface_gap"] == pytest.approx(0.38)
+    assert more["ft", 1, "resurface_gap"] == pytest.approx(0.28)
+    assert more["retrain", 0, "resurface_gap"] == 0
+    assert more["ft", 0, "resurface_accuracy", 10] == pytest.approx(0.7)
+    assert more["ft", 0, "resurface_test_accuracy", 50] == pytest.approx(0.7)
+
+
+def test_a_diverged_run_has_none_of_these_and_a_diverged_retrain_no_comparison(tmp_path):
+    for lost in RUNS:
+        write_more(tmp_path / lost)
+        runs = {**RUNS, lost: replace(PLAIN, status=("diverged", "ok"))}
+        found = counted(runs).numbers(tmp_path / lost, probed=MORE)
+        for place in (("linear_gap",), ("resurface_gap",), ("cka_retrain", "forget")):
+            assert math.isnan(found["ft", 0, *place])
+            assert not math.isnan(found["ft", 1, *place])
+        assert math.isnan(found["ft", 0, "cka_base", "test"]) == (lost == "ft")
+
+
+def feature_cell() -> FakeCell:
+    cell = full_cell()
+    for run, gap in {"retrain": 0.0, "ft": 0.01, "ga": 0.3, "rl": 0.0, "original": 0.5}.items():
+        gaps = [0.0, 0.01, -0.01] if run == "retrain" else [gap] * 3
+        for name in ("linear", "resurface"):
+            cell.add(run, f"{name}_gap", *gaps)
+        cell.add(run, "linear_accuracy", *[0.4 + gap] * 3)
+        cell.add(run, "linear_test_accuracy", *[0.4] * 3)
+        for part in ("resurface_accuracy", "resurface_near_accuracy", "resurface_test_accuracy"):
+            for step in (0, 50):
+                cell.add(run, part, *[0.4 + gap * step / 50] * 3, at=step)
+        for metric in ("cka_retrain", "cka_base"):
+            cell.add(run, metric, *[0.5] * 3, set="forget")
+            cell.add(run, metric, *[0.6] * 3, set="retain", at="near")
+            cell.add(run, metric, *[0.7] * 3, set="retain", at="far")
+            cell.add(run, metric, *[0.8] * 3, set="test")
+    return cell
+
+
+def test_features_and_resurfacing_have_their_tables(tmp_path):
+    found = {table.name: table for table in tables(read_cell(tmp_path, feature_cell()))}
+    assert list(found) == ["probe-linear", "probe-resurface", "probe-cka"]
+    assert found["probe-linear"].grids[0].headings == [
+        *("UA (%)", "Linear probe (%)", "Linear probe, test (%)", "Linear gap")
+    ]
+    assert found["probe-resurface"].grids[0].headings[0] == "Resurfaced by step 50 (%)"
+    assert texts_of(found["probe-resurface"].grids[0])["GA"][3] == "30.0 ± 0.0"
+    for grid in found["probe-cka"].grids:
+        assert grid.headings == ["Forgotten", "Near, retained", "Far, retained", "Test"]
+        assert texts_of(grid)["FT"] == [f"0.{digit}0 ± 0.00" for digit in (5, 6, 7, 8)]
+
+
+def test_words_and_the_plot_name_what_comes_back(tmp_path):
+    cell = read_cell(tmp_path, feature_cell())
+    assert "known best by the features of GA (+30.0 points against Retrain" in words(cell)
+    assert "comes back in GA (+30.0 points against Retrain" in words(cell)
+    [plot] = plots(cell)
+    assert plot.name == "resurface"
+    assert {one.label: one.y for one in plot.panels[1].series}["GA"] == pytest.approx([0, 30])
 
 
 def test_the_table_has_retrain_first_and_the_last_step_of_the_curve(tmp_path):

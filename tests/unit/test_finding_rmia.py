@@ -11,8 +11,15 @@ from fake_results import read_cell
 from sklearn.metrics import roc_auc_score
 from table_reading import texts_of
 
-from collateral.findings.rmia.numbers import Told, over_examples, over_seeds, scores
+from collateral.findings.rmia.numbers import auc_interval
 from collateral.findings.rmia.views import tables
+from collateral.metrics.rmia import (
+    delong_interval,
+    find_placements,
+    placement_auc,
+    rmia_scores,
+)
+from collateral.metrics.statistics import tpr_at_one_percent
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -68,22 +75,23 @@ def numbers(tmp_path):
 
 
 def test_a_score_is_the_log_ratio_to_the_mean_over_out_models():
-    found = scores(np.array([0.6, 0.3]), [np.array([0.2, 0.9]), np.array([0.4, 0.3])])
+    found = rmia_scores(np.array([0.6, 0.3]), [np.array([0.2, 0.9]), np.array([0.4, 0.3])])
     assert found == pytest.approx([math.log(2), math.log(0.5)])
 
 
 def test_a_confidence_of_zero_has_a_finite_score():
     zero, one = np.array([0.0]), np.array([1.0])
-    assert scores(zero, [one]) == pytest.approx([-30 * math.log(10)])
-    assert scores(zero, [zero]) == [0]
+    assert rmia_scores(zero, [one]) == pytest.approx([-30 * math.log(10)])
+    assert rmia_scores(zero, [zero]) == [0]
 
 
 def test_the_auc_is_that_of_scikit_learn_ties_included():
     members, others = RNG.integers(0, 8, 50) + 1.0, RNG.integers(0, 8, 70) + 0.0
     truth = np.repeat([1, 0], [50, 70])
     expected = roc_auc_score(truth, np.concatenate([members, others]))
-    assert Told(members, others).auc == pytest.approx(expected)
-    assert Told(members, others).placements[1].mean() == pytest.approx(expected)
+    below, above = find_placements(members, others)
+    assert placement_auc((below, above)) == pytest.approx(expected)
+    assert above.mean() == pytest.approx(expected)
 
 
 def test_the_auc_is_of_test_examples_of_the_affected_class_and_of_other_seeds_models(numbers):
@@ -155,26 +163,31 @@ def test_tpr_wants_a_thousand_non_members():
     others = np.arange(1000.0)
     members = np.array([988.5, 989.0, 989.5, 2000.0])
     # Ten of a thousand may be above: all but those from 990 on are not above 989.
-    assert Told(members, others).tpr == 0.5
-    assert math.isnan(Told(members, others[:999]).tpr)
+    assert tpr_at_one_percent(members, others) == 0.5
+    assert math.isnan(tpr_at_one_percent(members, others[:999]))
 
 
 def test_equal_scores_are_no_true_positives():
-    assert Told(np.zeros(5), np.zeros(1000)).tpr == 0
+    assert tpr_at_one_percent(np.zeros(5), np.zeros(1000)) == 0
+
+
+def auc_of(members: np.ndarray, non_members: np.ndarray) -> float:
+    return placement_auc(find_placements(members, non_members))
 
 
 def test_nobody_has_no_auc():
-    assert math.isnan(Told(np.array([]), np.arange(3.0)).auc)
-    assert math.isnan(Told(np.arange(3.0), np.array([])).auc)
+    assert math.isnan(auc_of(np.array([]), np.arange(3.0)))
+    assert math.isnan(auc_of(np.arange(3.0), np.array([])))
 
 
 def test_the_interval_over_seeds_is_students_and_stays_a_rate():
-    told = [Told(np.array([a, 1 - a]), np.array([0.5 - 1e-9, -1.0])) for a in (0.6, 0.7, 0.2)]
-    assert [one.auc for one in told] == [0.75] * 3
-    assert over_seeds(told) == (0.75, 0.75)
-    apart = [Told(np.ones(2), np.zeros(2)), Told(np.zeros(2), np.ones(2))]
-    assert over_seeds(apart) == (0, 1)
-    assert all(map(math.isnan, over_seeds(told[:1])))
+    others = np.array([0.5 - 1e-9, -1.0])
+    aucs = [auc_of(np.array([a, 1 - a]), others) for a in (0.6, 0.7, 0.2)]
+    assert aucs == [0.75] * 3
+    assert auc_interval(aucs) == (0.75, 0.75)
+    apart = [auc_of(np.ones(2), np.zeros(2)), auc_of(np.zeros(2), np.ones(2))]
+    assert auc_interval(apart) == (0, 1)
+    assert all(map(math.isnan, auc_interval(aucs[:1])))
 
 
 def test_the_interval_over_examples_is_delongs():
@@ -185,20 +198,21 @@ def test_the_interval_over_examples_is_delongs():
     half = 1.96 * math.sqrt(variance) / (auc * (1 - auc))
     middle = math.log(auc / (1 - auc))
     ends = [1 / (1 + math.exp(-(middle + sign * half))) for sign in (-1, 1)]
-    assert over_examples([Told(members, others)]) == pytest.approx(ends)
-    assert over_examples([Told(members, others)] * 3) == pytest.approx(ends)  # the same examples
+    assert delong_interval([find_placements(members, others)]) == pytest.approx(ends)
+    assert delong_interval([find_placements(members, others)] * 3) == pytest.approx(ends)
 
 
 def test_sets_apart_or_of_one_example_have_no_interval_over_examples():
-    for told in (Told(np.ones(9), np.zeros(9)), Told(np.ones(1), np.arange(9.0) / 5)):
-        assert all(map(math.isnan, over_examples([told])))
+    for sides in ((np.ones(9), np.zeros(9)), (np.ones(1), np.arange(9.0) / 5)):
+        assert all(map(math.isnan, delong_interval([find_placements(*sides)])))
 
 
 def test_intervals_over_examples_cover_95_percent():
     rng, repeats = np.random.default_rng(1), 400
     true = 0.5 * (1 + math.erf(0.5 / math.sqrt(2) / math.sqrt(2)))
     found = [
-        over_examples([Told(rng.normal(0.5, 1, 60), rng.normal(0, 1, 80))]) for _ in range(repeats)
+        delong_interval([find_placements(rng.normal(0.5, 1, 60), rng.normal(0, 1, 80))])
+        for _ in range(repeats)
     ]
     covered = np.mean([low <= true <= high for low, high in found])
     assert abs(covered - 0.95) <= 3 * math.sqrt(0.95 * 0.05 / repeats)
@@ -224,7 +238,7 @@ def test_the_table_has_both_intervals_and_says_why_there_is_no_tpr(tmp_path):
     assert grid.headings == ["AUC [over seeds]", "AUC [over examples]"]
     assert texts_of(grid)["FT"] == ["0.700 [0.600, 0.800]", "0.700 [0.650, 0.750]"]
     assert "Retrain of the 2 other seeds" in table.caption
-    assert "wants 1,000 non-members; here are 100" in table.caption
+    assert "needs 1,000 non-members; there are 100" in table.caption
 
 
 def test_with_non_members_enough_there_is_a_tpr(tmp_path):
@@ -237,4 +251,4 @@ def test_with_non_members_enough_there_is_a_tpr(tmp_path):
 def test_with_one_seed_the_table_says_why_it_is_empty(tmp_path):
     [table] = tables(read_cell(tmp_path, table_cell(1, 100)))
     assert texts_of(table.grids[0])["FT"] == ["–", "–"]
-    assert "One seed: no other Retrain" in table.caption
+    assert "One seed: there is no other Retrain" in table.caption

@@ -9,15 +9,8 @@ import pytest
 
 from collateral.contract.rows import Row
 from collateral.findings.metric_index import is_known
-from collateral.findings.support_size.numbers import (
-    against_retrain,
-    between_seeds,
-    by_bin,
-    by_size,
-    divergence,
-    histogram,
-    largest,
-)
+from collateral.findings.support_size.numbers import bin_rows, retrain_rows, seed_rows, size_rows
+from collateral.metrics.histograms import histogram, histogram_kl, keep_largest
 from collateral.results.experiments import SupportSizes
 
 LN2, LN3, LN7 = math.log(2), math.log(3), math.log(7)
@@ -59,8 +52,8 @@ def values(rows: Iterable[Row]) -> dict[object, float]:
 
 def test_only_the_largest_are_kept():
     rows = np.array([[0.4, 0.3, 0.2, 0.1], [0.0, 0.1, 0.9, 0.0]])
-    assert largest(rows, 3).tolist() == [[0.4, 0.3, 0.2, 0.0], [0.0, 0.1, 0.9, 0.0]]
-    assert largest(rows, 4).tolist() == largest(rows, 9).tolist() == rows.tolist()
+    assert keep_largest(rows, 3).tolist() == [[0.4, 0.3, 0.2, 0.0], [0.0, 0.1, 0.9, 0.0]]
+    assert keep_largest(rows, 4).tolist() == keep_largest(rows, 9).tolist() == rows.tolist()
 
 
 def test_a_histogram_is_the_mean_of_what_is_kept_renormalised():
@@ -73,24 +66,24 @@ def test_a_histogram_is_the_mean_of_what_is_kept_renormalised():
 
 def test_a_divergence_is_from_the_first_to_the_second():
     sure, even = np.array([1.0, 0.0]), np.array([0.5, 0.5])
-    assert divergence(sure, even, 1) == pytest.approx(SURE_FROM_EVEN)
-    assert divergence(even, sure, 1) == pytest.approx(EVEN_FROM_SURE)
-    assert divergence(sure, sure, 1) == 0
+    assert histogram_kl(sure, even, 1) == pytest.approx(SURE_FROM_EVEN)
+    assert histogram_kl(even, sure, 1) == pytest.approx(EVEN_FROM_SURE)
+    assert histogram_kl(sure, sure, 1) == 0
 
 
 def test_a_class_that_nobody_is_predicted_as_is_not_infinitely_far():
     # Of 3 examples and one more: (7/8, 1/8) against (1/8, 7/8).
-    assert divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 3) == pytest.approx(0.75 * LN7)
-    assert divergence(np.array([0.0, 1.0]), np.array([1.0, 0.0]), 3) == pytest.approx(0.75 * LN7)
+    assert histogram_kl(np.array([1.0, 0.0]), np.array([0.0, 1.0]), 3) == pytest.approx(0.75 * LN7)
+    assert histogram_kl(np.array([0.0, 1.0]), np.array([1.0, 0.0]), 3) == pytest.approx(0.75 * LN7)
 
 
 def test_the_added_example_fades_among_many():
     p, q = np.array([0.75, 0.25]), np.array([0.5, 0.5])
-    assert divergence(p, q, 10**9) == pytest.approx(SURE_FROM_EVEN)
+    assert histogram_kl(p, q, 10**9) == pytest.approx(SURE_FROM_EVEN)
 
 
 def test_every_size_is_held_against_the_next_smaller():
-    numbers = values(by_size("ltd", 0, teachers(SURE, EVEN, OTHER), LABEL))
+    numbers = values(size_rows("ltd", 0, teachers(SURE, EVEN, OTHER), LABEL))
     assert math.isnan(numbers["kl_previous", 20])
     assert numbers["kl_previous", 50] == pytest.approx(EVEN_FROM_SURE)
     assert numbers["kl_previous", 100] == pytest.approx(SURE_FROM_EVEN)
@@ -98,7 +91,7 @@ def test_every_size_is_held_against_the_next_smaller():
 
 def test_teachers_numbers_are_at_their_size():
     soft = [[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]], [[0.9, 0.1, 0.0], [0.8, 0.0, 0.2]]
-    numbers = values(by_size("ltd", 0, teachers(*soft), np.array([0, 0])))
+    numbers = values(size_rows("ltd", 0, teachers(*soft), np.array([0, 0])))
     assert [numbers["teacher_ua", k] for k in (20, 50)] == [0.5, 1]
     # Two of three classes: 0.8 and 0.9, then everything.
     assert [numbers["top_mass", k] for k in (20, 50)] == pytest.approx([0.85, 1])
@@ -109,12 +102,12 @@ def test_teachers_numbers_are_at_their_size():
 
 
 def test_rows_say_whose_they_are():
-    rows = [*by_size("mine", 7, teachers(SURE), LABEL), *by_bin("mine", 7, teachers(SURE))]
+    rows = [*size_rows("mine", 7, teachers(SURE), LABEL), *bin_rows("mine", 7, teachers(SURE))]
     assert {(row.run, row.seed) for row in rows} == {("mine", 7)}
 
 
 def test_what_auto_measures_is_at_its_bin():
-    numbers = values(by_bin("ltd", 0, teachers(SURE, EVEN)))
+    numbers = values(bin_rows("ltd", 0, teachers(SURE, EVEN)))
     assert math.isnan(numbers["drop", 0])
     assert numbers["drop", 1] == 0.4
     assert (numbers["bin_low", 1], numbers["bin_high", 1]) == (0.5, 1.0)
@@ -125,7 +118,7 @@ def test_what_auto_measures_is_at_its_bin():
 def test_retrain_is_treated_as_the_teachers_are():
     retrained = np.array([[0.6, 0.3, 0.1]])  # (2/3, 1/3, 0) of two classes
     found = teachers([[0.6, 0.3, 0.1]], [[0.4, 0.2, 0.4]])
-    numbers = values(against_retrain("ltd", 0, found, retrained))
+    numbers = values(retrain_rows("ltd", 0, found, retrained))
     assert numbers["kl_retrain", 20] == pytest.approx(0, abs=1e-12)
     # (0.5, 0, 0.5) against (2/3, 1/3, 0), each with the example that is added.
     teacher, reference = np.array([5, 2, 5]) / 12, np.array([6, 4, 2]) / 12
@@ -134,14 +127,14 @@ def test_retrain_is_treated_as_the_teachers_are():
 
 
 def test_the_direction_is_from_the_teacher_to_retrain():
-    numbers = values(against_retrain("ltd", 0, teachers(SURE, EVEN), np.array(EVEN)))
+    numbers = values(retrain_rows("ltd", 0, teachers(SURE, EVEN), np.array(EVEN)))
     assert numbers["kl_retrain", 20] == pytest.approx(SURE_FROM_EVEN)
     assert numbers["kl_retrain", 50] == pytest.approx(0, abs=1e-12)
 
 
 def test_between_seeds_is_the_mean_over_pairs_in_both_orders():
     seeds = [teachers(SURE, EVEN), teachers(EVEN, EVEN), teachers(OTHER, EVEN)]
-    rows = list(between_seeds("ltd", seeds, [np.array(p) for p in (SURE, OTHER)]))
+    rows = list(seed_rows("ltd", seeds, [np.array(p) for p in (SURE, OTHER)]))
     numbers = values(rows)
     pairs = 2 * SURE_FROM_EVEN + 2 * EVEN_FROM_SURE + 2 * SURE_FROM_OTHER
     assert numbers["kl_seeds", 20] == pytest.approx(pairs / 6)
@@ -151,28 +144,28 @@ def test_between_seeds_is_the_mean_over_pairs_in_both_orders():
 
 
 def test_one_seed_has_no_distance():
-    numbers = values(between_seeds("ltd", [teachers(SURE, EVEN)], [np.array(SURE)]))
+    numbers = values(seed_rows("ltd", [teachers(SURE, EVEN)], [np.array(SURE)]))
     assert len(numbers) == 3
     assert all(math.isnan(value) for value in numbers.values())
 
 
 def test_a_teacher_or_a_retrain_that_diverged_gives_no_numbers():
     lost = [[math.nan, math.nan]]
-    numbers = values(by_size("ltd", 0, teachers(SURE, lost), LABEL))
+    numbers = values(size_rows("ltd", 0, teachers(SURE, lost), LABEL))
     assert math.isnan(numbers["teacher_ua", 50])
     assert math.isnan(numbers["kl_previous", 50])
     assert numbers["teacher_ua", 20] == 1
-    against = values(against_retrain("ltd", 0, teachers(SURE), np.array(lost)))
+    against = values(retrain_rows("ltd", 0, teachers(SURE), np.array(lost)))
     assert math.isnan(against["kl_retrain", 20])
 
 
-def test_every_number_is_in_the_catalogue():
+def test_every_number_is_in_the_index_metrics():
     one, even = teachers(SURE, EVEN), np.array(EVEN)
     rows = [
-        *by_size("ltd", 0, one, LABEL),
-        *by_bin("ltd", 0, one),
-        *against_retrain("ltd", 0, one, even),
-        *between_seeds("ltd", [one], [even]),
+        *size_rows("ltd", 0, one, LABEL),
+        *bin_rows("ltd", 0, one),
+        *retrain_rows("ltd", 0, one, even),
+        *seed_rows("ltd", [one], [even]),
     ]
     names = {row.metric for row in rows}
     assert len(names) == 16

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fake_epochs import BASE, FIRST, LOST, SECOND, cell, model
+from fake_cell import BASE, FIRST, LOST, SECOND
+from fake_cell import tracked as cell
+from fake_cell import tracked_model as model
 from sealing import seal
 
 from collateral.findings.registry import cell_numbers
-from collateral.findings.trajectory.numbers import Course, place
+from collateral.findings.trajectory.numbers import History, distance_from_retrain
 from collateral.results.files import read_json, write_json
 
 RETRAINED = {
@@ -24,38 +26,41 @@ def at(**changes: list[float]) -> dict[str, np.ndarray]:
 
 
 def test_retrain_itself_is_at_the_origin():
-    found = place(at(), RETRAINED)
+    found = distance_from_retrain(at(), RETRAINED)
     assert found == dict.fromkeys(
         ("avg_gap", "avg_gap_affected", "forgetting_error", "damage"), 0.0
     )
 
 
 def test_the_forgetting_error_is_of_means_and_knows_ua_and_mia_alone():
-    found = place(at(ua=[1.0, 1.0], mia=[0.0, 0.6], ra=[0.0, 0.0]), RETRAINED)
+    found = distance_from_retrain(at(ua=[1.0, 1.0], mia=[0.0, 0.6], ra=[0.0, 0.0]), RETRAINED)
     assert found["forgetting_error"] == pytest.approx((0.5 + 0.2) / 2)
     assert found["avg_gap"] == pytest.approx((0.5 + 0.2 + 0.5) / 4)
-    assert place(at(ua=[0.75, 0.25]), RETRAINED)["forgetting_error"] == 0
+    assert distance_from_retrain(at(ua=[0.75, 0.25]), RETRAINED)["forgetting_error"] == 0
 
 
 def test_without_mia_the_forgetting_error_is_of_ua_alone():
-    found = place(at(ua=[1.0, 1.0], mia=[np.nan, np.nan]), RETRAINED)
+    found = distance_from_retrain(at(ua=[1.0, 1.0], mia=[np.nan, np.nan]), RETRAINED)
     assert found["forgetting_error"] == pytest.approx(0.5)
 
 
 def test_the_affected_gap_is_that_of_the_tables():
-    found = place(at(ua_affected=[1.0, 1.0], ta_affected=[0.4, 0.4]), RETRAINED)
+    found = distance_from_retrain(at(ua_affected=[1.0, 1.0], ta_affected=[0.4, 0.4]), RETRAINED)
     assert found["avg_gap_affected"] == pytest.approx((0.5 + 0.1) / 3)
 
 
 def test_a_seed_without_numbers_leaves_none():
     nothing = [np.nan, 0.5]
     lost = {name: nothing for name in RETRAINED}
-    assert all(np.isnan(value) for value in place(at(**lost, damage=nothing), RETRAINED).values())
+    assert all(
+        np.isnan(value)
+        for value in distance_from_retrain(at(**lost, damage=nothing), RETRAINED).values()
+    )
 
 
 def test_the_latest_epoch_in_time_is_of_the_mean_over_seeds_and_the_base_is_none():
-    course = Course(np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 6.0]]), {})
-    found = [course.latest(seconds) for seconds in (0.0, 1.9, 2.0, 3.9, 4.0, 99.0)]
+    course = History(np.array([[0.0, 0.0], [1.0, 3.0], [2.0, 6.0]]), {})
+    found = [course.latest_epoch(seconds) for seconds in (0.0, 1.9, 2.0, 3.9, 4.0, 99.0)]
     assert found == [0, 0, 1, 1, 2, 2]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from collateral.findings.tuning.numbers import local_teacher, regret, regret_by_rule, trial_gap
+from collateral.findings.tuning.numbers import find_teacher_ua, regret, regret_by_rule, trial_gap
 
 RETRAINED = {"ua": 0.5, "ra": 1.0, "ta": 0.8, "mia": 0.6}
 
@@ -110,5 +110,5 @@ class Taught:
     [({"ltd": 0.3, "ltd_steady": 0.4}, 0.3), ({"ltd_steady": 0.4}, 0.4), ({"ltd@k=5": 0.2}, None)],
 )
 def test_the_local_teacher_is_ltds_or_that_of_another_entry_of_it(said, expected):
-    found = local_teacher(Taught(said))
+    found = find_teacher_ua(Taught(said))
     assert math.isnan(found) if expected is None else found == expected

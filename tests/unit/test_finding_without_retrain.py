@@ -12,8 +12,7 @@ from fake_results import read_cells
 from plug_ins import forgotten_after, write_files
 from sealing import seal
 
-from collateral.contract.plugins import FINDING, add_plugins
-from collateral.findings.checks import GATES, NEED_RETRAIN, gates_of
+from collateral.findings.checks import CHECKS, NEED_RETRAIN, run_checks
 from collateral.findings.registry import (
     WITHOUT_RETRAIN,
     cell_numbers,
@@ -21,7 +20,8 @@ from collateral.findings.registry import (
     make_tables,
     with_part,
 )
-from collateral.findings.without_retrain.numbers import class_means, divergence
+from collateral.metrics.jensen_shannon import class_means, rf_js
+from collateral.plugins.find import FINDING, add_plugins
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.dataset import Labels
@@ -33,7 +33,9 @@ from collateral.results.split import Split
 N, SEEDS = 40, (0, 1)
 LABELS = Labels(np.arange(N) % 2, np.arange(N) % 2, ("a", "b"))
 SPLIT = Split(np.arange(0, 10, 2), N, (0,), {"class": "a"})
-NEEDING = {"gap", "verdict", "rmia", "klom", "divergence", "tug_of_war", "tuning", "sweeps"}
+NEEDING = {"gap", "verdict", "rmia", "klom", "divergence", "tug_of_war", "tuning", "sweeps"} | {
+    "nearer"
+}
 
 
 def answers(num_wrong: int) -> Outputs:
@@ -122,8 +124,8 @@ def test_a_model_that_takes_forgotten_examples_as_the_base_takes_new_ones_is_at_
 def test_the_divergence_is_the_mean_over_classes_that_both_have():
     one = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [np.nan] * 3])
     other = np.array([[0, 1.0, 0], [0.5, 0.5, 0], [0, 0, 1.0]])
-    assert divergence(one, other) == pytest.approx(math.log(2) / 2)
-    assert math.isnan(divergence(one[2:], other[2:]))
+    assert rf_js(one, other) == pytest.approx(math.log(2) / 2)
+    assert math.isnan(rf_js(one[2:], other[2:]))
 
 
 def test_class_means_are_means_of_probabilities():
@@ -193,22 +195,26 @@ def test_the_page_begins_with_what_is_left_out_and_gives_no_verdict(tmp_path):
     part = benchmark_part(seal(folder))
     assert part.problems == [] and {*part.left_out} >= NEEDING
     page = render(part)
-    top = page.partition('<section id="glance">')[0]
-    assert "There is no Retrain here" in top
-    assert all(name in top for name in NEEDING)
+    top, found, _ = page.partition('<section class="cell')
+    assert found and "because there is no Retrain" in part.setting
+    assert "Reference: Original, the model before unlearning, because there is no" in top
+    _, _, left_out = top.partition("are left out: ")
+    assert {*left_out.partition(".")[0].split(", ")} == {*part.left_out}
     assert "The ideal is Retrain" not in page
-    (cell,) = part.cells
-    assert cell.headline == (
-        "No verdict, as there is no Retrain. UA: FT 25.0 %; the base's is 100.0 %."
+    assert part.headline == (
+        "No verdict without Retrain: runs are compared with the model before unlearning."
     )
+    assert f"<h1>{part.headline}</h1>" in top
+    (cell,) = part.cells
+    assert "UA: FT 25.0 %; the base's is 100.0 %." in "".join(one.words for one in cell.sections)
 
 
 def test_gates_on_retrain_are_not_asked(tmp_path):
-    gates, problems = gates_of(read_cells(tmp_path, rows_without_retrain(), plan=PLAN))
+    gates, problems = run_checks(read_cells(tmp_path, rows_without_retrain(), plan=PLAN))
     assert problems == []
-    assert {*NEED_RETRAIN} < {*GATES}
+    assert {*NEED_RETRAIN} < {*CHECKS}
     absent = {"shadow models learned", "test set unseen"}  # no pool, and no base of the user's own
-    assert {gate.name for gate in gates} == {*GATES} - {*NEED_RETRAIN} - absent
+    assert {gate.name for gate in gates} == {*CHECKS} - {*NEED_RETRAIN} - absent
 
 
 def test_every_finding_that_needs_a_reference_names_one_of_both():

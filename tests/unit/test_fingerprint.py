@@ -13,13 +13,15 @@ import pytest
 from collateral.cli import stages
 from collateral.plan import fingerprint as module
 from collateral.plan.fingerprint import UNCOUNTED, fingerprint
+from collateral.plugins import modules
 
 FILES = {
     "__init__.py": "",
     "config/__init__.py": "",
     "config/limits.py": "LIMIT = 3\n",
     "contract/__init__.py": "",
-    "contract/plugins.py": 'SHIPPED, STAGE = "paper", None\nshipped_folder = lambda: None\n',
+    "plugins/__init__.py": "",
+    "plugins/find.py": "STAGE = None\n",
     "contract/seeds.py": "FIRST = 7\n",
     "contract/messages.py": "near = 2\n",
     "methods/__init__.py": "",
@@ -77,6 +79,7 @@ class Package:
         for name, text in FILES.items():
             self.write(name, text)
         self.write("plan/fingerprint.py", inspect.getsource(module))
+        self.write("plugins/modules.py", inspect.getsource(modules))
 
     def write(self, name, text):
         path = self.folder / "collateral" / name
@@ -272,7 +275,7 @@ def test_a_module_that_is_not_there_is_an_error():
 
 
 def test_what_counts_for_nothing_is_there():
-    files = {module.PACKAGE + "." + ".".join(path) for path in modules_of_the_package()}
+    files = {modules.PACKAGE + "." + ".".join(path) for path in modules_of_the_package()}
     assert files >= UNCOUNTED
 
 
@@ -283,8 +286,7 @@ def modules_of_the_package():
 
 def test_algorithms_of_the_contract_count():
     """What a module of the contract decides about results is part of every fingerprint."""
-    counted = {"batches", "classes", "metrics", "power", "rows", "seeds", "showing", "tables"}
-    counted |= {"selection", "skipping", "tried"}
+    counted = {"conventions", "metrics", "power", "rows", "tables", "verdicts"}
     assert not {f"collateral.contract.{name}" for name in counted} & UNCOUNTED
     names = {path[-1] for path in modules_of_the_package() if path[0] == "contract"}
     declaring = {name.rpartition(".")[2] for name in UNCOUNTED if ".contract." in name}
@@ -316,7 +318,7 @@ def test_how_an_epoch_is_parted_into_batches_counts_for_all_that_trains(tmp_path
     shutil.copytree(Path(module.__file__).parents[1], folder, ignore=shutil.ignore_patterns("__p*"))
     names = [f"collateral.stages.{stage}" for stage in ("train", "shadow", "unlearn", "probe")]
     before = [asked(tmp_path, name) for name in names]
-    path = folder / "contract/batches.py"
+    path = folder / "contract/conventions.py"
     path.write_text(path.read_text().replace("LEAST_BATCH = 8", "LEAST_BATCH = 9"))
     after = [asked(tmp_path, name) for name in names]
     assert all(new != old for new, old in zip(after, before, strict=True))
@@ -329,7 +331,9 @@ print(stage_code(sys.argv[2]))
 """
 
 
-@pytest.mark.parametrize("file", ["stages/theory.py", "theory/limits.py", "theory/algebra.py"])
+@pytest.mark.parametrize(
+    "file", ["stages/theory.py", "theory/checks.py", "theory/interpolation.py"]
+)
 def test_the_code_of_the_plug_in_that_ships_counts(tmp_path, file):
     for name in ("collateral", "paper"):
         source = Path(module.__file__).parents[2] / name

@@ -8,7 +8,7 @@ import pytest
 from image_files import HOSTILE, picture, write_folder, write_image
 from PIL import Image
 
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_class_names, find_input_files, find_size, hash_user_files
 from collateral.data._readers.image_folder import known_tree

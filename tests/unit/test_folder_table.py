@@ -10,7 +10,7 @@ from small_grid import grid
 
 from collateral.cli import main
 from collateral.config.errors import ConfigError
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.data import folder
 from collateral.data._metadata import find_size, hash_user_files
 from collateral.data._readers.image_folder import known_tree

@@ -11,15 +11,20 @@ from fake_results import RUNS, FakeCell, full_cell, read_cell, write_cells
 
 from collateral.cli import main
 from collateral.contract.power import in_words
-from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
-from collateral.findings.checks import GATES, edges, gates_of
-from collateral.findings.gates.copies import EXACT, copies, perceptual_hashes
+from collateral.findings.checks import CHECKS, find_edges, run_checks
 from collateral.findings.gates.numbers import numbers
-from collateral.plan import paths
-from collateral.plan.gates import last_lines
+from collateral.metrics.copies import (
+    EXACT,
+    LEAST_SIDE,
+    MOST_BITS,
+    find_copies,
+    perceptual_hashes,
+)
+from collateral.plan import paths, run_hooks
+from collateral.plan.run_hooks import last_lines, result_lines
 from collateral.results import layout
 from collateral.results.dataset import Labels
-from collateral.results.files import InvalidResultError
+from collateral.results.files import InvalidResultError, write_json
 from collateral.results.gates import Gate, read_gates, write_gates
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
@@ -44,21 +49,21 @@ def halves(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_images_that_have_nothing_to_do_with_each_other_are_no_copies():
-    assert len(copies(pictures(200), *halves(200))) == 0
+    assert len(find_copies(pictures(200), *halves(200))) == 0
 
 
 @pytest.mark.parametrize("side", [8, LEAST_SIDE])
 def test_an_equal_image_is_an_exact_copy_at_any_size(side):
     images = pictures(20, side)
     images[13] = images[4]
-    assert copies(images, *halves(20)).tolist() == [[4, 13, EXACT]]
+    assert find_copies(images, *halves(20)).tolist() == [[4, 13, EXACT]]
 
 
 def test_a_brighter_and_noisier_image_is_a_near_copy():
     images = pictures(20)
     noise = np.random.default_rng(1).integers(-3, 4, images[4].shape)
     images[13] = np.clip(0.8 * images[4] + 20 + noise, 0, 255)
-    ((forgotten, retained, bits),) = copies(images, *halves(20)).tolist()
+    ((forgotten, retained, bits),) = find_copies(images, *halves(20)).tolist()
     assert (forgotten, retained) == (4, 13)
     assert 0 <= bits <= MOST_BITS
 
@@ -67,19 +72,19 @@ def test_near_copies_are_not_looked_for_in_small_images():
     images = pictures(20, LEAST_SIDE - 1)
     images[13] = images[4]
     images[13, 0, 0, 0] ^= 1
-    assert len(copies(images, *halves(20))) == 0
+    assert len(find_copies(images, *halves(20))) == 0
 
 
 def test_an_exact_copy_is_no_near_one_too():
     images = pictures(20)
     images[13] = images[14] = images[4]
-    assert copies(images, *halves(20)).tolist() == [[4, 13, EXACT], [4, 14, EXACT]]
+    assert find_copies(images, *halves(20)).tolist() == [[4, 13, EXACT], [4, 14, EXACT]]
 
 
 def test_of_equal_forgotten_images_the_first_has_all_copies_and_each_has_one():
     images = pictures(20)
     images[13] = images[14] = images[4] = images[6]
-    found = copies(images, *halves(20)).tolist()
+    found = find_copies(images, *halves(20)).tolist()
     assert found == [[4, 13, EXACT], [4, 14, EXACT], [6, 13, EXACT]]
 
 
@@ -273,7 +278,7 @@ def asked(
     folder: Path, cell: FakeCell, plan: CellPlan = PLAN, test_drawn: bool | None = False
 ) -> dict[str, Gate]:
     table = read_cell(folder, cell, benchmark_plan(cell.name, plan, test_drawn))
-    gates, problems = gates_of(BenchmarkTable(table.benchmark, (table,)))
+    gates, problems = run_checks(BenchmarkTable(table.benchmark, (table,)))
     assert problems == []
     return {gate.name: gate for gate in gates}
 
@@ -281,12 +286,12 @@ def asked(
 def test_the_page_on_trust_has_all_gates_in_their_order():
     _, rows = TRUST.read_text().split("| gate | green | else |\n| --- | --- | --- |\n")
     listed = rows.partition("\n\n")[0].splitlines()
-    assert [row.split(" | ")[0].removeprefix("| ") for row in listed] == [*GATES]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in listed] == [*CHECKS]
 
 
 def test_all_gates_of_a_sound_cell_are_green(tmp_path):
     found = asked(tmp_path, good_cell())
-    assert {name: gate.colour for name, gate in found.items()} == dict.fromkeys(GATES, "green")
+    assert {name: gate.colour for name, gate in found.items()} == dict.fromkeys(CHECKS, "green")
     assert {gate.cell for gate in found.values()} == {"digit_3-50"}
 
 
@@ -368,7 +373,7 @@ def test_what_tuning_chose_may_be_unknown(tmp_path):
 def test_words_and_single_values_have_no_ends():
     first = {"variant": "standard", "lr": 1, "flag": True}
     trials = [first, {"variant": "advonly", "lr": 1, "flag": False}]
-    assert list(edges(trials, 0)) == []
+    assert list(find_edges(trials, 0)) == []
 
 
 RATES = [{"lr": 0.2}, {"lr": 0.3}, {"lr": 0.4}]
@@ -393,7 +398,7 @@ def test_of_two_values_none_is_inside_and_this_is_said(tmp_path, trial):
 @pytest.mark.parametrize(
     ("num_seeds", "colour", "said"),
     [
-        (3, "amber", "with 3 seeds and 3 methods, a difference from Retrain of 11 standard"),
+        (3, "amber", "with 3 seeds and 3 methods, a difference from Retrain of 6.7 standard"),
         (4, "amber", "may stay within chance; five seeds are fair"),
         (5, "green", "may stay within chance"),
     ],
@@ -416,14 +421,14 @@ def broken(cell):
 
 
 def test_a_gate_that_raises_is_amber_and_a_problem_and_stops_no_other(tmp_path, monkeypatch):
-    monkeypatch.setitem(GATES, "seeds", broken)
+    monkeypatch.setitem(CHECKS, "seeds", broken)
     table = read_cell(tmp_path, good_cell(), benchmark_plan("digit_3-50"))
-    gates, (problem,) = gates_of(BenchmarkTable(table.benchmark, (table,)))
+    gates, (problem,) = run_checks(BenchmarkTable(table.benchmark, (table,)))
     of_seeds = Gate(
         "seeds", "digit_3-50", "amber", "could not be asked: ZeroDivisionError: by zero"
     )
     assert [gate for gate in gates if gate.colour != "green"] == [of_seeds]
-    assert [gate.name for gate in gates] == [*GATES]
+    assert [gate.name for gate in gates] == [*CHECKS]
     assert str(problem).startswith("finding gates: its colours in digit_3-50 could not be made: ")
     assert problem.part in RULES
 
@@ -460,7 +465,7 @@ def project(tmp_path, monkeypatch) -> Path:
 
 def test_gather_writes_the_gates_of_all_cells(project):
     path = project / paths.GATES.format(benchmark="b")
-    assert [gate.name for gate in read_gates(path)] == [*GATES]
+    assert [gate.name for gate in read_gates(path)] == [*CHECKS]
     record = json.loads((path.parent / layout.METRICS_RECORD).read_text())
     assert layout.GATES in record["files"]
 
@@ -469,6 +474,21 @@ def test_a_run_ends_with_its_red_gates(project):
     line, last = last_lines(["b", "none"])
     assert line.startswith("results/b/gates.json: red: digit_3-50: exact copies: 3 forgotten")
     assert "do not mean" in last
+
+
+def test_a_run_ends_with_its_finding_its_warnings_and_its_page(project, monkeypatch):
+    glance = project / paths.GLANCE.format(benchmark="b")
+    page = (project / "results" / "b" / "report.html").as_uri()
+    write_json(glance, {"cells": []})
+    assert result_lines(["b", "none"]) == [f"b: 0 warnings. {page}"]
+    monkeypatch.setattr(run_hooks, "count_amber_gates", lambda path: 1)
+    write_json(glance, {"headline": "LTD comes nearest to retraining."})
+    assert result_lines(["b"]) == ["b: LTD comes nearest to retraining.", f"b: 1 warning. {page}"]
+
+
+def test_a_damaged_file_leaves_its_benchmark_out_of_the_findings(project):
+    (project / paths.GLANCE.format(benchmark="b")).write_text("{")
+    assert result_lines(["b"]) == []
 
 
 def test_a_run_without_red_gates_ends_with_nothing(tmp_path, monkeypatch):

@@ -2,9 +2,13 @@
 
 import pytest
 from plug_ins import FOLLOWER, TWO_PHASES, forgotten_after, write_control, write_method
+from small_config import config
 from small_grid import CLASSES, FRACTIONS, grid
 
 from collateral.config.errors import ConfigError
+from collateral.config.load import load
+from collateral.plan.grid import build_grid
+from collateral.plan.report_plan import plan_of
 
 
 def runs(cell="digit_3-50", **changes):
@@ -64,7 +68,10 @@ def test_the_base_model_itself_is_a_run_that_nothing_computes():
     cell = grid(methods={"ltd": {}}, controls=["original", "ideal"]).cells["digit_3-50"]
     assert list(cell.runs) == ["ltd", "original", "ideal"]
     assert [run.name for run in cell.unlearned] == ["ltd", "ideal"]
-    assert (cell.of_kind("method"), cell.of_kind("control")) == (["ltd"], ["original", "ideal"])
+    assert (cell.names_by_kind("method"), cell.names_by_kind("control")) == (
+        ["ltd"],
+        ["original", "ideal"],
+    )
 
 
 def test_labels_are_in_the_configs_order():
@@ -141,7 +148,7 @@ def test_before_tuning_parameters_have_their_first_value():
 def test_trials_are_numbered_with_the_defaults_at_the_end_where_they_are_not_among_them():
     run = runs(methods={"ft": {"lr": [0.1, 0.2]}})["ft"]
     assert run.trials == [{"lr": 0.1}, {"lr": 0.2}, {"lr": 0.01}]
-    assert [params.lr for params in run.tried] == [0.1, 0.2, 0.01]
+    assert [params.lr for params in run.trial_params] == [0.1, 0.2, 0.01]
     assert [params.lr for params in run.choices] == [0.1, 0.2]
     assert runs(methods={"ft": {"lr": [0.1, 0.01]}})["ft"].trials == [{"lr": 0.1}, {"lr": 0.01}]
 
@@ -349,3 +356,9 @@ def test_supports_of_every_size_are_tried_in_all_cells_or_in_those_named():
     assert [name for name, cell in some.items() if cell.support_sized] == ["digit_8-50"]
     assert some["digit_8-50"].support_sized.params.teacher_lr == 0.3
     assert not any(cell.support_sized for cell in grid(methods=methods).cells.values())
+
+
+def test_the_width_of_figures_is_in_the_plan_of_every_benchmark():
+    raw = config()
+    assert plan_of(build_grid(load(raw))["b"]).figure_width == 5.5
+    assert plan_of(build_grid(load({**raw, "figures": {"width": 6.75}}))["b"]).figure_width == 6.75

@@ -7,7 +7,7 @@ import pytest
 
 import collateral
 from collateral.cli import main
-from collateral.plan import conda, install_paths
+from collateral.plan import install_paths
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,13 +33,13 @@ def test_where_there_is_none_the_remedy_is_said(tmp_path, monkeypatch):
 
 
 def test_conda_gets_the_checkout_or_else_the_same_release(monkeypatch):
-    for variable in (conda.CHECKOUT, conda.VERSION):
+    for variable in (install_paths.CHECKOUT_VARIABLE, install_paths.VERSION_VARIABLE):
         monkeypatch.setenv(variable, "before")
-    conda.name_package(ROOT)
-    assert os.environ[conda.CHECKOUT] == str(ROOT)
-    conda.name_package(install_paths.SHIPPED)
-    assert os.environ[conda.CHECKOUT] == ""
-    assert os.environ[conda.VERSION] == collateral.__version__
+    install_paths.set_install_variables(ROOT)
+    assert os.environ[install_paths.CHECKOUT_VARIABLE] == str(ROOT)
+    install_paths.set_install_variables(install_paths.SHIPPED)
+    assert os.environ[install_paths.CHECKOUT_VARIABLE] == ""
+    assert os.environ[install_paths.VERSION_VARIABLE] == collateral.__version__
 
 
 def test_the_config_of_the_working_folder_comes_first(tmp_path, monkeypatch):

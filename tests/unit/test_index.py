@@ -1,6 +1,7 @@
 """The index: every page below results/ at a glance, this config's first, and the theory."""
 
 import re
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from PIL import Image
 
 from collateral.cli import main
 from collateral.findings.registry import Problem, write_problems
+from collateral.findings.verdict import LIKE
+from collateral.report.decision import CellColumn, Decision, MethodRow, Score
 from collateral.report.index import list_pages
 from collateral.results import layout
 from collateral.results.files import write_json
-from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.plan import About, BenchmarkPlan, CellPlan
 from collateral.results.provenance import sign_folder, write_signed
 
 
@@ -35,7 +38,13 @@ def write_page(folder: Path, *cells: FakeCell, problems: tuple[Problem, ...] = (
 def write_glance(results: Path, *names: str) -> None:
     """Write what the index reads of benchmarks, one cell each."""
     for name in names:
-        glance = {"cells": [["cell", "A cell", f"It is {name}."]], "problems": []}
+        like = Score(LIKE, LIKE, "", 0.0, -0.01, 0.01, 0.01, 0.5)
+        decision = Decision(
+            *(name, "digits", "resnet8", "1", True),
+            [CellColumn("cell", "A cell", 10, 5, 0.02, 0.2, 0.005, [])],
+            [MethodRow("ft", f"It-{name}", About(), [like])],
+        )
+        glance = {"decision": decision.as_json(), "problems": []}
         write_signed(results / name / layout.GLANCE, glance, results / name)
 
 
@@ -50,7 +59,9 @@ def test_this_configs_pages_are_first_in_its_order_then_others_by_name(results):
     (results / "theory").mkdir()
     assert [page.name for page in list_pages(results, ["d", "b"])] == ["d", "b", "a", "c"]
     page = index_of(results, "--first", "d", "b")
-    assert re.findall(r"<dd>It is (\w).</dd>", page) == ["d", "b", "a", "c"]
+    shown = re.findall(r'<p class="headline">It-(\w) is like Retrain in this test\.', page)
+    assert shown == ["d", "b", "a", "c"]
+    assert re.findall(r"<b><span>It-(\w)</span></b>", page) == ["d", "b", "a", "c"]
 
 
 def test_a_page_of_this_config_that_is_missing_is_an_error(results):
@@ -80,10 +91,19 @@ def test_every_link_leads_to_a_page_and_to_its_cell(results):
 
 def test_headlines_are_those_of_the_page(results):
     write_page(results / "digits", full_cell())
-    [[_, title, headline]] = list_pages(results, ["digits"])[0].cells
-    for page in (index_of(results), (results / "digits/report.html").read_text()):
-        assert f'#cell-digit_3-50">{title}</a></' in page
-        assert f">{headline}</" in page
+    [found] = list_pages(results, ["digits"])
+    [cell] = found.decision.cells
+    labels = [row.label for row in found.decision.methods]
+    gaps = [row.scores[0].gap for row in found.decision.methods]
+    assert {*labels} == {*RUNS.values()} - {"Original"} and None not in gaps
+    index_of(results)
+    for tag, file in ("p", "report.html"), ("h1", "digits/report.html"):
+        page = (results / file).read_text()
+        assert f'#cell-digit_3-50">{cell.title}</a>' in page
+        assert re.search(rf"<{tag}[^>]*>{re.escape(escape(found.headline))}</{tag}>", page)
+        assert re.findall(r'<tr[^>]*><th scope="row"><b><span>(.*?)</span></b>', page) == labels
+        shown = re.findall(r'data-label="Gap to Retrain" data-order="(.*?)"', page)
+        assert [float(gap) for gap in shown] == gaps
 
 
 def test_problems_are_named_at_the_benchmark_that_has_them(results):
@@ -111,7 +131,7 @@ def test_nothing_is_fetched_from_elsewhere_and_names_stay_text(results):
     assert not re.search(r"https?:|@import|url\(", page)
 
 
-def test_the_theory_is_at_the_end(results):
+def test_the_theory_has_a_page_to_which_the_index_leads(results):
     write_glance(results, "digits")
     theory = results / "theory"
     (theory / "figures").mkdir(parents=True)
@@ -119,13 +139,18 @@ def test_the_theory_is_at_the_end(results):
     write_json(theory / "figures" / "captions.json", {"synthetic": "A caption."})
     (theory / "checks.csv").write_text("identity,error,holds\nprop 3.1,1.23456e-12,True\n")
     sign_folder(theory)
-    page = index_of(results, "--first", "digits", "--theory", str(theory))
-    _, _, after = page.partition('<section id="theory">')
-    assert "A caption." in after
-    assert ">1.235e−12<" in after
-    assert ">True<" in after
-    assert "It is digits." not in after
-    assert "#theory" in Links(page).followed
+    made = theory / "report.html"
+    page = index_of(
+        results, "--first", "digits", "--theory", str(theory), "--theory-page", str(made)
+    )
+    assert "It-digits is like Retrain" in page and "A caption." not in page
+    assert [link for link in Links(page).followed if "theory" in link] == ["theory/report.html"]
+    shown = (theory / "report.html").read_text()
+    assert "A caption." in shown
+    assert ">1.235e−12<" in shown
+    assert ">True<" in shown
+    assert "It-digits" not in shown
+    assert "../report.html" in Links(shown).followed
 
 
 def test_without_the_theory_there_is_no_link_to_it(results):

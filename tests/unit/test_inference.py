@@ -1,34 +1,34 @@
 """Tests, intervals, equivalence and ranks: answers worked out by hand or known from books."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import permutation_test, ttest_1samp
-from scipy.stats import t as student
+from scipy.stats import permutation_test, ttest_1samp, ttest_ind
 
-from collateral.findings._shared.inference.differences import (
+from collateral.contract.verdicts import look_levels
+from collateral.metrics.inference.contrasts import angle, angle_step, unpaired
+from collateral.metrics.inference.differences import (
     chosen_test,
     compare,
     holm,
     holm_levels,
     interval,
-    p_above,
     p_value,
-    standard_error,
-    t_interval,
 )
-from collateral.findings._shared.inference.equivalence import (
-    UNTESTED,
-    equivalence,
+from collateral.metrics.inference.equivalence import (
+    FACTOR,
     equivalence_p,
     is_beyond,
-    margin_of,
+    mover_limit,
+    mover_p,
+    tost_p,
 )
-from collateral.findings._shared.inference.examples import Resamples, percentiles
-from collateral.findings._shared.inference.ranks import critical_difference, friedman_p
+from collateral.metrics.inference.examples import Resamples, percentiles
+from collateral.metrics.inference.ranks import critical_difference, friedman_p
 
 THREE = np.array([1.0, 2.0, 3.0])  # mean 2, standard error 1 / sqrt(3)
 TEN = np.random.default_rng(0).normal(0.7, 1, 10)
@@ -37,8 +37,6 @@ TEN = np.random.default_rng(0).normal(0.7, 1, 10)
 def test_three_seeds_have_students_t():
     assert interval(THREE) == pytest.approx([2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5])
     assert p_value(THREE) == pytest.approx(ttest_1samp(THREE, 0).pvalue)
-    assert p_above(THREE) == pytest.approx(ttest_1samp(THREE, 0, alternative="greater").pvalue)
-    assert p_above(-THREE) == pytest.approx(1 - p_above(THREE))
 
 
 def test_flips_are_taken_where_they_can_reach_the_level():
@@ -72,47 +70,6 @@ def test_seeds_of_no_difference_are_no_finding():
 
 def test_the_same_difference_in_all_seeds_leaves_no_doubt():
     assert p_value(np.array([0.1, 0.1, 0.1])) == 0
-    assert p_above(np.array([-0.1, -0.1, -0.1])) == 1
-
-
-def test_counts_that_are_equal_in_all_seeds_are_as_if_one_were_one_example_off():
-    for n in (2, 3, 5):
-        almost = np.array([0.0] * (n - 1) + [0.1])
-        assert standard_error(np.full(n, 0.7), 0.1) == pytest.approx(standard_error(almost))
-        assert standard_error(almost, 0.1) == pytest.approx(standard_error(almost))
-    assert standard_error(THREE, 0.1) == standard_error(THREE)
-
-
-def test_two_equal_seeds_leave_doubt_and_five_less():
-    # Ten examples are 20 standard errors of two seeds, and 50 of five.
-    two, five = np.full(2, 1.0), np.full(5, 1.0)
-    assert p_value(two, step=0.1) == pytest.approx(0.0318, abs=1e-4)
-    assert p_above(two, 0.1) == pytest.approx(0.0159, abs=1e-4)
-    assert p_value(five, step=0.1) < 1e-6
-    assert interval(two, step=0.1) == pytest.approx([1 - 12.7062 / 20, 1 + 12.7062 / 20])
-    assert compare({"a": two}, {"a": 0.1})["a"].p == p_value(two, step=0.1)
-    assert compare({"a": two})["a"].p == 0
-
-
-@pytest.mark.parametrize("num_tests", [1, 16])
-def test_ten_seeds_of_no_more_spread_than_a_step_are_not_flipped(num_tests):
-    # One example is ten standard errors, with nine degrees of freedom.
-    equal, one_off = np.full(10, 0.1), np.array([0.1] * 9 + [0.2])
-    assert chosen_test(10, num_tests) == "flips"
-    for sample, t in ((equal, 10), (one_off, 11)):
-        found = compare(dict.fromkeys(range(num_tests), sample), dict.fromkeys(range(16), 0.1))[0]
-        assert found.p == pytest.approx(num_tests * 2 * student.sf(t, 9))
-        ends = t_interval(sample, 0.05 / num_tests, 0.1)
-        assert (found.low, found.high) == pytest.approx(ends)
-        assert found.low < found.mean < found.high
-
-
-def test_ten_seeds_of_more_spread_than_a_step_are_flipped():
-    two_off = np.array([0.1] * 8 + [0.2] * 2)
-    assert compare({"a": two_off}, {"a": 0.1}) == compare({"a": two_off})
-    assert p_value(two_off, step=0.1) == p_value(np.full(10, 0.1)) == 2 / 2**10
-    both = p_value(np.array([two_off, np.full(10, 0.1)]), step=0.1)
-    assert both == pytest.approx([2 / 2**10, 2 * student.sf(10, 9)])
 
 
 def test_more_seeds_than_can_be_flipped_are_flipped_at_random():
@@ -160,55 +117,98 @@ def test_a_family_is_tested_together_and_a_seed_without_a_number_is_left_out():
     assert found["b"].p == 1
 
 
-def test_the_margin_is_where_95_percent_of_two_retrainings_differ():
-    retrained = np.array([0.5, 0.6, 0.8])
-    squares = [(a - b) ** 2 for a in retrained for b in retrained if a != b]
-    expected = 1.96 * math.sqrt(2) * retrained.std(ddof=1)
-    assert margin_of(np.mean(squares)) == pytest.approx(expected)
+def test_welchs_t_is_scipys_and_a_missing_seed_is_left_out():
+    run, retrained = np.array([61.0, 64, 60, 62, 63]), np.array([60.0, 62, 58, 61])
+    found, expected = unpaired(run, retrained), ttest_ind(run, retrained, equal_var=False)
+    assert (found.p, found.freedom) == pytest.approx((expected.pvalue, expected.df))
+    above = ttest_ind(run, retrained, equal_var=False, alternative="greater")
+    assert found.p_above == pytest.approx(above.pvalue)
+    assert unpaired(run, np.append(retrained, np.nan)).p == pytest.approx(expected.pvalue)
+    assert np.isnan(unpaired(run, np.array([1.0, np.nan])).p)
+
+
+def test_an_interval_by_welch_excludes_zero_where_the_test_rejects():
+    run, retrained = np.random.default_rng(0).normal(size=(2, 500, 4))
+    found = unpaired(run + 1, retrained)
+    low, high = found.interval(0.05)
+    assert (((low > 0) | (high < 0)) == (found.p < 0.05)).all()
+
+
+def test_equal_seeds_have_the_smallest_variance_that_is_given():
+    # One example in one of five seeds, of either sample: together a standard error of a fifth.
+    found = unpaired(np.full(5, 0.3), np.full(5, 0.2), least=0.1**2 / 10)
+    assert (found.mean, found.error, found.freedom) == pytest.approx((0.1, 0.1 / 5, 8))
+    assert unpaired(np.full(5, 0.3), np.full(5, 0.2)).p == 0
+    assert unpaired(np.full(5, 0.2), np.full(5, 0.2)).p == 1
+
+
+def test_the_angle_of_a_rate_and_of_one_example():
+    assert angle(np.array([0, 0.25, 0.5, 1])) == pytest.approx(
+        np.pi * np.array([0, 1 / 6, 1 / 4, 1 / 2])
+    )
+    assert angle_step(np.array([1.0, 0.0]), 0.25) == pytest.approx([np.pi / 6, np.pi / 6])
+    assert angle_step(np.array(0.75), 0.25) == pytest.approx(np.pi / 12)
+
+
+def test_mover_is_as_worked_out_for_five_seeds():
+    run, retrained = np.array([61.0, 64, 60, 62, 63]), np.array([60.0, 62, 58, 61, 59])
+    sd = retrained.std(ddof=1)
+    # The worked case is paired: the differences against a reference of zeros without spread.
+    pairs = run - retrained
+    found = replace(unpaired(pairs, np.zeros(5)), freedom=np.array(4.0))
+    assert (found.mean, found.error, FACTOR * sd) == pytest.approx(
+        (2, 0.547723, 4.382693), abs=1e-6
+    )
+    assert mover_limit(found, sd, 4, 0.05) == pytest.approx(-0.452470, abs=1e-6)
+    assert mover_p(found, sd, 4) == pytest.approx(0.0225, abs=1e-4)
+    assert tost_p(found, FACTOR * sd) == pytest.approx(0.0061, abs=1e-4)
+
+
+def test_either_way_of_equivalence_has_half_of_the_level():
+    run, retrained = np.random.default_rng(1).normal(size=(2, 6))
+    found, sd = unpaired(run, retrained), retrained.std(ddof=1)
+    both = [mover_p(found, sd, 5), tost_p(found, 1.5)]
+    assert equivalence_p(found, sd, 5, 1.5) == pytest.approx(min(1, 2 * min(both)))
+    assert equivalence_p(found, np.array(0.0), 5, 1.5) == pytest.approx(both[1])
 
 
 def test_equivalence_is_the_worse_of_two_one_sided_tests():
+    zeros = np.zeros(3)
+    found = replace(unpaired(THREE, zeros), freedom=np.array(2.0))
     above = ttest_1samp(THREE, -4, alternative="greater").pvalue
     below = ttest_1samp(THREE, 4, alternative="less").pvalue
-    assert equivalence_p(THREE, 4) == pytest.approx(max(above, below))
-    assert equivalence_p(-THREE, 4) == pytest.approx(max(above, below))
-    assert equivalence_p(THREE, 1) > 0.5
-
-
-@given(st.lists(st.integers(-9, 9), min_size=2, max_size=8), st.integers(1, 9))
-def test_the_tests_reject_where_the_90_percent_interval_is_within_the_margin(counts, margin):
-    differences = np.array(counts) / 30
-    found = equivalence(differences, margin / 30, 1 / 30)
-    if not math.isclose(found.p, 0.05):
-        assert (max(-found.low, found.high) < margin / 30) == (found.p < 0.05)
-    assert (found.low, found.high) == t_interval(differences, 0.1, 1 / 30)
-
-
-def test_nothing_is_said_of_one_seed():
-    assert equivalence(np.array([0.0, np.nan]), 1, 0.1) is UNTESTED
+    assert tost_p(found, 4) == pytest.approx(max(above, below))
+    assert tost_p(found, 1) > 0.5
 
 
 @pytest.mark.parametrize("size", [7, 24, 30, 50, 333])
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_on_the_margin_is_neither_within_nor_beyond(size, n):
     for right in range(size):
-        one_more = np.full(n, (right + 1) / size - right / size)
+        run, retrained = np.full(n, (right + 1) / size), np.full(n, right / size)
         for step in (0, 1 / size):
-            assert equivalence_p(one_more, 1 / size, step) >= 0.5
-        assert not is_beyond(one_more.mean(), 1 / size)
+            assert tost_p(unpaired(run, retrained, step**2 / (2 * n)), 1 / size) >= 0.5
+        assert not is_beyond((run - retrained).mean(), 1 / size)
     assert is_beyond(1.001 / size, 1 / size)
 
 
-def test_without_spread_what_is_within_is_equivalent_and_what_is_beyond_is_not():
-    assert equivalence_p(np.full(3, 0.2), 0.25) < 1e-9
-    assert equivalence_p(np.full(3, 0.5), 0.25) == 1
-    assert not equivalence_p(np.zeros(3), 0) < 1  # there is nothing within
-
-
-@pytest.mark.parametrize(("n", "p"), [(2, 0.1476), (3, 0.0477), (5, 0.0037)])
+@pytest.mark.parametrize(("n", "p"), [(2, 0.0918), (3, 0.0200), (5, 0.0005)])
 def test_counts_equal_to_retrains_are_within_one_example_from_three_seeds_on(n, p):
-    # One example is n standard errors.
-    assert equivalence_p(np.zeros(n), 0.1, 0.1) == pytest.approx(p, abs=1e-4)
+    # One example is n standard errors, with 2 (n - 1) degrees of freedom.
+    equal = unpaired(np.zeros(n), np.zeros(n), 0.1**2 / (2 * n))
+    assert tost_p(equal, 0.1) == pytest.approx(p, abs=1e-4)
+
+
+def test_looks_have_levels_that_sum_to_five_percent():
+    assert look_levels([5, 8, 10]) == pytest.approx([0.01, 0.01, 0.03])
+    assert look_levels([5, 10]) == pytest.approx([0.02, 0.03])
+    assert (look_levels([5]), look_levels([])) == ([0.05], [])
+
+
+def test_a_number_that_is_missing_is_no_test_of_the_family():
+    p = np.array([0.01, np.nan, 0.04, 0.03])
+    assert holm(p) == pytest.approx([0.03, np.nan, 0.06, 0.06], nan_ok=True)
+    assert holm_levels(p)[[0, 2, 3]] == pytest.approx([0.05 / 3, 0.025, 0.025])
 
 
 def test_the_critical_difference_is_demsars():

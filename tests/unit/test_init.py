@@ -8,16 +8,16 @@ from PIL import Image
 from plug_ins import forgotten_after
 
 from collateral.cli import main
+from collateral.commands._proposal import InitRequest, propose
+from collateral.commands._proposal_text import format_yaml
 from collateral.config.load import load, read
 from collateral.config.yaml import parse
 from collateral.data._readers.image_folder import known_tree
 from collateral.data.forget import where
+from collateral.plan.estimate import SHIPPED
 from collateral.plan.grid import build_grid
 from collateral.plan.preflight import check_plan
-from collateral.plan.proposal import InitRequest, propose
-from collateral.plan.proposal_text import format_yaml
 from collateral.plan.report_plan import plan_of
-from collateral.plan.throughput import SHIPPED
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
-from collateral.contract.plugins import MODEL
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs.base import BaseJob
 from collateral.plan.jobs.data import DataJob
@@ -24,6 +23,7 @@ from collateral.plan.jobs.support_size import SupportSizeJob
 from collateral.plan.jobs.teacher import TeacherJob
 from collateral.plan.jobs.tune import TuneJob
 from collateral.plan.jobs.unlearn import UnlearnJob
+from collateral.plugins.find import MODEL
 
 CELL = "results/b/digit_3-50"
 SHARED = {"base": {"sharing": "shared"}}
@@ -189,7 +189,7 @@ def test_given_weights_are_a_run_of_every_cell_and_seed(tmp_path):
         outputs = [one for one in MetricsJob(benchmark, cell).results if "/its/" in one]
         folder = f"results/b/{cell.name}/seed-{{}}/its"
         assert outputs == [f"{folder.format(seed)}/outputs.npz" for seed in (3, 1, 2)]
-        assert cell.of_kind("method") == ["ft", "its"]
+        assert cell.names_by_kind("method") == ["ft", "its"]
     job = GivenJob(benchmark, benchmark.cells["digit_3-50"], 1, "its")
     own = str(tmp_path / "its weights-digit_3-50-1.pt")
     assert shlex.split(job.options) == ["--run", "its", "--weights", own, "--rte", "120.0"]
@@ -448,6 +448,14 @@ def test_a_probe_reads_the_models_of_its_seed_and_of_the_original_its_base(chang
 def test_a_probe_is_told_what_is_asked_with_all_its_values():
     asked = json.loads(option(probing().options, "--probes")[0])
     assert asked == {"residual": {"count": 7, "std": 0.03}, "zrf": {}}
+
+
+def test_a_probe_that_needs_near_examples_reads_the_features_of_the_first_seeds_base():
+    benchmark = grid(probe=["cka", "zrf"])
+    job = ProbeJob(benchmark, benchmark.cells["digit_3-50"], 1)
+    assert job.embeddings == ["results/b/base/seed-3/embeddings.npz"]
+    assert "base/seed-3/embeddings.npz" in job.record({}, None)["inputs"]
+    assert probing().embeddings == []
 
 
 def test_metrics_are_told_what_was_probed_and_read_it_of_every_seed():

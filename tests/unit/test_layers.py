@@ -11,8 +11,8 @@ import pytest
 
 import collateral
 from collateral.cli import stages
-from collateral.contract.plugins import COMMAND, DATA, FINDING, FORGET, STAGE
 from collateral.plan.fingerprint import UNCOUNTED
+from collateral.plugins.find import COMMAND, DATA, FINDING, FORGET, STAGE
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(collateral.__file__).parent
@@ -22,19 +22,21 @@ PAPER_FILES = sorted(PAPER.rglob("*.py"))
 
 # What every room may import within the package, itself apart; a stage may import everything.
 LAYERS = {
-    "cli": {"contract", "results"},
+    "cli": {"contract", "plugins", "results"},
     "contract": set(),
-    "config": {"contract", "data"},
-    "plan": {"config", "contract", "data", "models", "results", "warm"},
-    "results": {"contract"},
-    "data": {"contract", "results"},
-    "models": {"contract"},
-    "training": {"contract", "models", "results"},
-    "methods": {"contract", "models", "training"},
+    "metrics": set(),
+    "plugins": {"contract"},
+    "config": {"contract", "data", "plugins"},
+    "plan": {"config", "contract", "data", "models", "plugins", "results", "warm"},
+    "results": {"contract", "metrics"},
+    "data": {"contract", "plugins", "results"},
+    "models": {"contract", "plugins"},
+    "training": {"contract", "metrics", "models", "plugins", "results"},
+    "methods": {"contract", "models", "plugins", "training"},
     "controls": {"contract", "methods", "models", "training"},
-    "findings": {"contract", "plots", "results"},
-    "plots": {"results"},
-    "report": {"contract", "findings", "plots", "results"},
+    "findings": {"contract", "metrics", "plots", "plugins", "results"},
+    "plots": {"contract", "results"},
+    "report": {"contract", "findings", "metrics", "plots", "plugins", "results"},
     "warm": {"cli", "results"},
 }
 # What is slow to import, or not there on a machine that only draws figures.
@@ -45,6 +47,8 @@ HEAVY = TORCH | DRAWING | COMPUTING
 HEAVY_OF = {
     "cli": set(),
     "contract": set(),
+    "metrics": COMPUTING,
+    "plugins": set(),
     "config": set(),
     "plan": set(),
     "results": {"numpy", "pandas"},
@@ -61,11 +65,12 @@ HEAVY_OF = {
 PAPER_LAYERS = {
     "__init__": (set(), set()),
     "printed": ({"results"}, set()),
-    "claims": ({"contract", "findings", "results"}, COMPUTING),
-    "theory": ({"plots", "results"}, COMPUTING | DRAWING),
-    "findings": ({"contract", "findings", "results"}, {"numpy", "pandas"}),
+    "reference": ({"findings", "metrics", "results"}, set()),
+    "claims": ({"contract", "findings", "metrics", "results"}, COMPUTING),
+    "theory": ({"metrics", "plots", "results"}, COMPUTING | DRAWING),
+    "findings": ({"contract", "findings", "metrics", "results"}, {"numpy", "pandas"}),
     "commands": (set(), set()),
-    "stages": ({"contract", "findings", "plots", "results"}, {"numpy", "pandas"}),
+    "stages": ({"contract", "findings", "metrics", "plots", "results"}, {"numpy", "pandas"}),
 }
 # In findings the name of the file tells; those that a finding names otherwise are numbers.
 HEAVY_OF_FINDINGS = {
@@ -76,9 +81,14 @@ HEAVY_OF_FINDINGS = {
     "picture": {"numpy", "pandas"},  # what the plot and the CSV file show
 }
 PLOTS_AS_DATA = ("plot", "style")  # of plots/: what findings import
+ROOMS = ("config", "contract", "plan", "plugins")
 # The Snakefile reads these: they import nothing heavy before something is asked of them.
 LIGHT = [
-    *(path for room in ("config", "contract", "plan") for path in (PACKAGE / room).rglob("*.py")),
+    *(
+        path
+        for room in ("config", "contract", "plan", "plugins")
+        for path in (PACKAGE / room).rglob("*.py")
+    ),
     *(
         PACKAGE / f"results/{name}.py"
         for name in ("files", "layout", "plan", "provenance", "record")
@@ -89,7 +99,7 @@ LIGHT = [
     *PACKAGE.glob("*/*/params.py"),
     *PACKAGE.glob("findings/*/__init__.py"),
 ]
-TORCH_FREE = ["config", "contract", "findings", "plan", "report", "results"]
+TORCH_FREE = ["config", "contract", "findings", "metrics", "plan", "plugins", "report", "results"]
 TORCH_FREE_STAGES = [
     "check",
     "figures",
@@ -297,7 +307,7 @@ def test_what_fingerprints_skip_gives_algorithms_nothing_but_types():
     taken = {}
     for path in FILES:
         own = f"collateral.{name_of(path).replace('/', '.')}"
-        if is_declaring(own) or layer_of(path) == "config":
+        if is_declaring(own) or layer_of(path) in ("config", "plugins"):
             continue
         for module in imports(path):
             of, _, name = module.rpartition(".")

@@ -6,17 +6,38 @@ import pytest
 
 from collateral.cli import main
 from collateral.commands.list import KINDS
-from collateral.contract.plugins import CONTROL, METHOD, params_class
+from collateral.plugins.find import CONTROL, METHOD, params_class
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_of_a_kind_are_listed(capsys, kind):
     main(["list", kind])
+    *lines, empty, more = capsys.readouterr().out.splitlines()
+    names = KINDS[kind][0].names()
+    assert [line.split()[0] for line in lines] == names
+    assert all(len(line.split()) > 3 for line in lines)
+    assert len(names) >= 2
+    assert (empty, more) == ("", f"All about one: collateral list {kind} NAME")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_everything_is_listed_with_names(capsys, kind):
+    names = KINDS[kind][0].names()
+    main(["list", kind, *names])
     entries = capsys.readouterr().out.split("\n\n")
     heads = [entry.splitlines()[0] for entry in entries if not entry.startswith(" ")]
-    names = KINDS[kind][0].names()
     assert heads == names
-    assert len(names) >= 2
+
+
+def test_a_method_has_one_line_with_full_name_citation_and_data(capsys):
+    main(["list", "methods"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index("") - 1].startswith("ssd ")
+    (line,) = [line for line in lines if line.startswith("ga ")]
+    assert line.split(maxsplit=1)[1] == (
+        "GA, gradient ascent (Thudi et al., EuroS&P 2022): raise the loss on the forget set; "
+        "touches: forget images, forget labels"
+    )
 
 
 def test_a_method_is_listed_with_its_source_its_data_and_its_parameters(capsys):
@@ -48,7 +69,7 @@ def test_a_required_parameter_is_called_as_in_the_config(capsys):
 def test_a_finding_is_listed_with_its_question_and_its_numbers(capsys):
     main(["list", "findings", "locality"])
     said = capsys.readouterr().out
-    assert said.startswith("locality\n  Do examples near the forgotten ones lose more")
+    assert said.startswith("locality\n  Do examples near the forget set lose more")
     assert "near_loss, Near (points): Retrain's accuracy minus" in said
 
 
@@ -75,6 +96,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
 
 def test_without_a_kind_all_kinds_are_listed_with_their_names(capsys):
     main(["list"])
-    lines = capsys.readouterr().out.splitlines()
+    *lines, _, more = capsys.readouterr().out.splitlines()
+    assert "collateral list KIND" in more
     assert lines == [f"{name}: {', '.join(kind.names())}" for name, (kind, _) in KINDS.items()]
     assert lines[-2].startswith("models: mlp, ")

@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from collateral.cli import main
-from collateral.plan import lock
-from collateral.plan.lock import unlock
+from collateral.plan import run_hooks
+from collateral.plan.run_hooks import unlock
 
 HOLD = """
 import signal, sys
 from pathlib import Path
-from collateral.plan.lock import hold
-hold(Path(sys.argv[1]))
+from collateral.plan.run_hooks import hold_lock
+hold_lock(Path(sys.argv[1]))
 print("held", flush=True)
 signal.pause()
 """
@@ -80,8 +80,8 @@ def test_of_two_runs_in_one_folder_one_that_lives_is_enough(folder, start):
 
 def test_a_run_on_another_machine_may_live(folder, start):
     end(start())
-    assert (folder / lock.OWN).read_text() == platform.node()
-    (folder / lock.OWN).write_text("other")
+    assert (folder / run_hooks.OWN_LOCK).read_text() == platform.node()
+    (folder / run_hooks.OWN_LOCK).write_text("other")
     assert "locked by a run on other, which may be going on" in unlock(folder)
     assert is_locked(folder)
 
@@ -97,8 +97,8 @@ def test_a_file_system_without_locks_stops_no_run_and_loses_no_lock(folder, star
     def refuse(*_):
         raise OSError("no locks available")
 
-    monkeypatch.setattr(lock.fcntl, "flock", refuse)
-    lock.hold(folder)
+    monkeypatch.setattr(run_hooks.fcntl, "flock", refuse)
+    run_hooks.hold_lock(folder)
     assert "is unknown (no locks available): if no snakemake" in unlock(folder)
     assert is_locked(folder)
 

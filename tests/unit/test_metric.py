@@ -8,9 +8,9 @@ from typing import get_args
 import pytest
 
 from collateral.contract.metrics import Metric, Unit, format_exact_percent, format_percent
-from collateral.contract.plugins import FINDING
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric, is_known
+from collateral.plugins.find import FINDING
 
 KNOWN = {
     name: metric

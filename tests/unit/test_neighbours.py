@@ -8,7 +8,7 @@ import pytest
 from sealing import seal
 
 from collateral.cli import run
-from collateral.findings.gates.copies import EXACT
+from collateral.metrics.copies import EXACT
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings

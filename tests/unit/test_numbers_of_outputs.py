@@ -18,7 +18,7 @@ from scipy.stats import rankdata, spearmanr
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
-from collateral.findings.membership.numbers import draw
+from collateral.metrics.membership import draw
 
 SETS = ("forget", "retain", "test")
 BINS = 10
@@ -232,7 +232,8 @@ def test_the_attack_is_learned_from_retained_and_test_examples_of_the_same_seed(
             assert row.value == ""
             continue
         split, seed = made.split(row.cell), int(row.seed)
-        outputs, drawn = made.outputs(row.cell, row.run, seed), draw(split, 100, seed)
+        outputs = made.outputs(row.cell, row.run, seed)
+        drawn = draw(split.retain, 100, split.attack_seed(seed))
         assert not set(drawn.members) & set(split.forget)
         members, others = outputs.train.confidence[drawn.members], outputs.test.confidence
         x = np.concatenate([members, others])[:, None].astype(np.float64)
@@ -350,27 +351,39 @@ def test_a_floor_is_the_distance_to_expect_between_means_of_retrains(animals):
         same(row, mean(np.array(floors)))
 
 
+def of_retrain(animals, cell, at):
+    """Return a measure of Retrain by seed, and the number of examples that it is a rate of."""
+    if at in ("ua", "mia"):
+        values = animals.long.values(cell, "retrain", at)
+        return values, len(animals.made.split(cell).forget)
+    places = {"near": ("near", "retain"), "far": ("far", "retain"), "far_test": ("far", "test")}
+    if at == "damage":
+        (near, count), (far, _) = (of_retrain(animals, cell, one) for one in ("near", "far"))
+        return near - far, count
+    part, name = places[at]
+    accuracy = animals.long.values(cell, "retrain", f"{part}_accuracy", name)
+    return 1 - accuracy, animals.long.mean(cell, "retrain", f"{part}_count", name)
+
+
 def test_a_margin_is_what_sets_two_retrainings_apart(animals):
     for row in rows_of(animals, "margin"):
-        if row.at == "ua":
-            values = animals.long.values(row.cell, "retrain", "ua")
-            square = np.mean([(a - b) ** 2 for a, b in combinations(values, 2)])
-            least = 1 / len(animals.made.split(row.cell).forget)
-        else:
-            sd = animals.long.number(row.cell, "retrain", "damage_sd", "retain")
-            square = len(animals.long.seeds) * sd**2
-            least = 1 / animals.long.mean(row.cell, "retrain", "near_count", "retain")
-        same(row, max(1.96 * math.sqrt(square), least), 1e-4)
+        values, count = of_retrain(animals, row.cell, row.at)
+        square = np.mean([(a - b) ** 2 for a, b in combinations(values, 2)])
+        same(row, max(1.96 * math.sqrt(square), 1 / count), 1e-4)
 
 
 def test_differences_are_means_over_seeds_and_undefined_of_a_run_that_diverged(animals):
     for row in rows_of(animals, "difference"):
         values = {run: animals.long.values(row.cell, run, "ua") for run in (row.run, "retrain")}
         base = animals.long.values(row.cell, "original", "ua")
+        attacks = [animals.long.values(row.cell, run, "mia") for run in (row.run, "retrain")]
         found = {
             "ua": values[row.run] - values["retrain"],
+            "mia": attacks[0] - attacks[1],
             "damage": animals.long.values(row.cell, row.run, "damage", "retain"),
             "near": animals.long.values(row.cell, row.run, "near_loss", "retain"),
+            "far": animals.long.values(row.cell, row.run, "far_loss", "retain"),
+            "far_test": animals.long.values(row.cell, row.run, "far_loss", "test"),
             "midpoint": values[row.run] - (base + values["retrain"]) / 2,
         }[row.at]
         same(row, found.mean())

@@ -10,7 +10,7 @@ import pytest
 from image_files import picture
 from PIL import Image
 
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.data import parquet
 from collateral.data._metadata import find_input_files, find_size
 from collateral.data._subset import take_subset

@@ -60,7 +60,12 @@ OF_BENCHMARK = {
     "GLANCE": "glance.json",
     "CHECKED": "check.done",
 }
-OF_ALL = {"BENCHMARK": "{benchmark}", "THEORY": "theory", "INDEX": "report.html"}
+OF_ALL = {
+    "BENCHMARK": "{benchmark}",
+    "THEORY": "theory",
+    "THEORY_PAGE": "theory/report.html",
+    "INDEX": "report.html",
+}
 
 
 def test_results_lie_where_the_docs_say():

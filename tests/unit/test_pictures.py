@@ -14,14 +14,13 @@ from small_grid import grid
 
 from collateral.cli import run
 from collateral.config.errors import ConfigError
-from collateral.findings.gates.copies import are_copies
+from collateral.metrics.copies import are_copies
 from collateral.plan.jobs.pictures import PicturesJob
 from collateral.results import layout
 from collateral.results.bundle import write_bundle
-from collateral.results.dataset import Dataset, Labels
+from collateral.results.dataset import Dataset, Labels, Pictures
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Embeddings
-from collateral.results.pictures import Pictures
 from collateral.results.plan import BenchmarkPlan, CellPlan
 from collateral.results.provenance import read_signed, write_record
 from collateral.results.split import Split

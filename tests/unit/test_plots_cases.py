@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counted_cell import table_of
+from fake_cell import table_of
 from fake_results import (
     COURSES,
     RUNS,
@@ -19,8 +19,8 @@ from fake_results import (
 )
 from test_finding_verdict import ALIKE, ENDS
 
-from collateral.contract.plugins import FINDING
 from collateral.findings._shared.series import NOISE_LABEL, find_looks, mark_level
+from collateral.findings.registry import view_function
 from collateral.findings.verdict.picture import AREA, LEAST_AREA, area
 from collateral.plots.plot import Panel, Series, fit_rates, fit_x, fit_y
 from collateral.plots.style import PLAIN, method_look
@@ -36,7 +36,7 @@ def plots_of(tmp_path):
 
     def build(finding, fake, plan=None):
         cell = read_cell(tmp_path, fake, plan)
-        return {plot.name: plot for plot in FINDING.load(finding, "plots").plots(cell)}
+        return {plot.name: plot for plot in view_function(finding, "plots")(cell)}
 
     return build
 
@@ -289,7 +289,7 @@ def test_a_run_that_ends_nowhere_is_drawn_as_far_as_it_goes(plots_of):
 
 
 def verdict(folder, runs):
-    [plot] = FINDING.load("verdict", "plots").plots(table_of(folder, runs))
+    [plot] = view_function("verdict", "plots")(table_of(folder, runs))
     return plot
 
 
@@ -324,7 +324,7 @@ def test_a_verdict_of_one_seed_has_no_box(tmp_path):
 def test_without_numbers_there_is_no_verdict_to_draw(tmp_path):
     lost = replace(ALIKE, status=("diverged",) * 5)
     cell = table_of(tmp_path, {"retrain": ENDS["retrain"], "ft": lost})
-    assert not list(FINDING.load("verdict", "plots").plots(cell))
+    assert not list(view_function("verdict", "plots")(cell))
 
 
 def test_the_area_of_a_mark_is_the_price():

@@ -21,8 +21,12 @@ from collateral.report.charts import encode_chart
 KEPT = Path(__file__).parents[2] / "docs" / "data"
 ROUNDED = {"rel": 6e-5, "abs": 1e-9}  # five digits
 NEUTRAL = "#888"
-SHOWN = {"line": "circle", "point": "point", "bar": "bar"}  # the marks that have tooltips
-AREA = 16.0 * (88 / 72) ** 2  # of a point that states none, in square pixels
+SHOWN = {"line": "point", "point": "point", "bar": "bar"}  # the marks that have tooltips
+SHAPES = dict(zip("osD^vP<>", ("circle", "square", "diamond", "triangle-up", "triangle-down",
+    "cross", "triangle-left", "triangle-right"), strict=True))  # fmt: skip
+OUTLINED = {"X": 12, "*": 10}  # corners of the markers that Vega draws as paths
+SCALES = {"linear": "", "log": " (log scale)", "sqrt": " (square-root scale)"}
+LETTERS = 11  # size of every text, in pixels
 
 
 @pytest.fixture(scope="module", params=("unlike", "cifar-small", "cifar-teacher"))
@@ -37,8 +41,34 @@ def charts(request, tmp_path_factory):
 def panels_of(charts):
     """Yield every panel with its marks and its part of the specification."""
     for plot, chart in charts:
-        for place, panel in enumerate(plot.panels):
-            yield panel, marks_in(chart, place), chart.spec["concat"][place]
+        panels = without_repeated(plot.panels)
+        for place, (panel, spec) in enumerate(zip(panels, chart.spec["concat"], strict=True)):
+            yield panel, marks_in(chart, place), spec
+
+
+def without_repeated(panels) -> list[Panel]:
+    """Return the panels, without those that an earlier one equals in all that is drawn."""
+    return [
+        panel
+        for place, panel in enumerate(panels)
+        if not panel.series or not any(is_alike(panel, other) for other in panels[:place])
+    ]
+
+
+def is_alike(panel: Panel, other: Panel) -> bool:
+    behind = [(str(one.levels), str(one.bands)) for one in (panel, other)]
+    labels = [[series.label for series in one.series] for one in (panel, other)]
+    return (
+        behind[0] == behind[1]
+        and labels[0] == labels[1]
+        and all(
+            np.array_equal(
+                np.array(getattr(a, name), float), np.array(getattr(b, name), float), True
+            )
+            for a, b in zip(panel.series, other.series, strict=True)
+            for name in ("x", "y", "low", "high")
+        )
+    )
 
 
 def same(found, expected) -> None:
@@ -93,19 +123,37 @@ def test_values_colours_and_areas(charts):
     for panel, marks, _ in panels_of(charts):
         expected = {kind: [] for kind in SHOWN}
         for kind, one, index, x, y in values_of(panel):
-            area = find(one.areas, index, 16.0) * (88 / 72) ** 2 if kind == "point" else 0
+            area = {
+                "point": find(one.areas, index, 16.0) * (88 / 72) ** 2,
+                "line": 8 if one.look.is_control else 36,
+                "bar": 0,
+            }[kind]
             expected[kind].append((one.label, colour_of(one.look), x, y, area))
         for kind, name in SHOWN.items():
             found = [m for m in series_marks(marks, name) if "tooltip" in m.encoding]
+            found = [m for m in found if m.datum["kind"] == kind]
             rows = [(m.datum["label"], *at(m, "color", "x", "y", "size")) for m in found]
             if kind == "bar":
                 rows = [
                     (*row[:2], (m.at["x"] + m.at["x2"]) / 2, row[3], 0)
                     for m, row in zip(found, rows, strict=True)
                 ]
-            if kind == "line":
-                rows = [(*row[:4], 0) for row in rows]
             same(rows, expected[kind])
+
+
+def test_markers_have_the_shapes_of_print(charts):
+    for panel, marks, _ in panels_of(charts):
+        looks = {one.label: one.look for one in panel.series}
+        for m in series_marks(marks, "point"):
+            if "tooltip" in m.encoding:
+                marker, shape = looks[m.datum["label"]].marker, m.at["shape"]
+                if marker in OUTLINED:
+                    corners = re.fullmatch(r"M([-.\d,L]+)Z", shape)[1].split("L")
+                    assert len(corners) == OUTLINED[marker]
+                else:
+                    assert shape == SHAPES[marker or "o"]
+                is_point = m.datum["kind"] == "point"
+                assert m.at.get("stroke") == (m.at["color"] if is_point else None)
 
 
 def test_lines_have_every_value_in_order(charts):
@@ -200,17 +248,22 @@ def test_names_stand_beside_marks_and_ties_lead_to_them(charts):
         expected = []
         for _, one, index, x, y in values_of(panel):
             if find(one.names, index, ""):
-                expected.append((one.names[index], one.run, colour_of(one.look), x, y))
+                expected.append((one.names[index], one.run, one.label, x, y))
         names = [m for m in marks if m.kind == "text" and "mark_x" in m.datum]
         same(
             [
-                (m.at["text"], m.datum["run"], m.at["color"], m.datum["mark_x"], m.datum["mark_y"])
+                (m.at["text"], *(m.datum[name] for name in ("run", "label", "mark_x", "mark_y")))
                 for m in names
             ],
             expected,
         )
         ties = [m for m in marks if m.kind == "rule" and "mark_x" in m.datum]
         assert [at(m, "x", "y") for m in ties] == [at(m, "x", "y") for m in names]
+        assert [at(m, "x2", "y2") for m in ties] == [
+            [m.datum["mark_x"], m.datum["mark_y"]] for m in names
+        ]
+        colours = {one.label: colour_of(one.look) for one in panel.series}
+        assert all(m.at["color"] == colours[m.datum["label"]] for m in ties)
         (left, right), (low, high) = fit_x(panel), fit_y(panel)
         assert all(left <= m.at["x"] <= right and low <= m.at["y"] <= high for m in names)
 
@@ -240,13 +293,33 @@ def test_axes_titles_and_texts(charts):
                 scale = channel["scale"]
                 assert scale["domain"] == pytest.approx(list(limits))
                 assert (scale["type"], scale["reverse"]) == (axis.scale, axis.is_reversed)
-                assert "\n".join(channel["axis"]["title"] or []) == axis.title
+                title = axis.title + SCALES[axis.scale] if axis.title else ""
+                assert "\n".join(channel["axis"]["title"] or []) == title
                 if axis.ticks:
                     assert channel["axis"]["values"] == list(axis.ticks)
                     expression = channel["axis"]["labelExpr"]
                     assert all(json.dumps(text) in expression for text in axis.ticks.values())
         texts = ["\n".join(m.look["text"]) for m in marks if isinstance(m.look.get("text"), list)]
         assert texts == [text for text in (panel.text, panel.message) if text]
+        for m in marks:
+            if m.kind == "text":  # in the ink of the page, never in the colour of a series
+                assert "color" not in m.encoding
+                assert "color" not in m.look
+                assert m.look["fontSize"] == LETTERS
+
+
+def test_legends_name_series_levels_and_bands_once(charts):
+    for plot, chart in charts:
+        expected = set()
+        for panel in plot.panels:
+            expected |= {(s.label, colour_of(s.look), s.run) for s in panel.series}
+            levels = [one for one in panel.levels if math.isfinite(one.value)]
+            expected |= {(one.label, NEUTRAL, "") for one in levels}
+            expected |= {(one.label, one.colour or NEUTRAL, "") for one in panel.bands}
+        found = [(key.label, key.colour, key.run) for key in chart.legend]
+        assert sorted(set(found)) == sorted(one for one in expected if one[0])
+        assert len(chart.legend) == len(set(chart.legend))
+        assert all(key.symbol or key.dash for key in chart.legend)
 
 
 def test_a_chart_is_json_and_its_page_can_be_packed(charts):

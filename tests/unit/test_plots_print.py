@@ -12,6 +12,7 @@ from matplotlib.collections import LineCollection, PathCollection, PolyCollectio
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 from unlike_benchmark import write_unlike
 
 from collateral.plots import print as printed
@@ -122,8 +123,11 @@ def test_numbers_stand_beyond_the_intervals_of_bars(figures):
         for one in bars:
             for y, low, high in zip(one.y, one.low, one.high, strict=True):
                 if math.isfinite(y):
-                    ends = [e for e in (low, high, y) if math.isfinite(e)]
-                    end = np.clip(max(ends) if y >= 0 else min(ends), *fit_y(panel))
+                    ends = [e for e in (low, high, y, 0.0) if math.isfinite(e)]
+                    (bottom, top), is_up = fit_y(panel), y >= 0
+                    if max(ends) > top if is_up else min(ends) < bottom:
+                        is_up = not is_up  # the axis cuts the interval: at its other end
+                    end = np.clip(max(ends) if is_up else min(ends), bottom, top)
                     text = f"{y:+.0f}".replace("-", "−") if round(y) else "0"
                     expected.append((text, pytest.approx(end)))
         texts = [text for text in axes.texts if hasattr(text, "xy")]
@@ -291,9 +295,7 @@ def test_rings(figures):
 
 def test_the_legend_has_series_then_levels_then_bands(figures):
     for plot, figure in figures:
-        [legend] = figure.legends
-        names = [text.get_text() for text in legend.get_texts()]
-        assert legend.get_title().get_text() == plot.title
+        names = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
         known = [s for p in plot.panels for s in p.series if s.label and np.isfinite(s.y).any()]
         series = [] if plot.names_are_legend else list(dict.fromkeys(s.label for s in known))
         bands = list(dict.fromkeys(b.label for p in plot.panels for b in p.bands if b.label))
@@ -303,10 +305,42 @@ def test_the_legend_has_series_then_levels_then_bands(figures):
         assert {*names} == {*series, *levels, *bands} | ({"own value"} & {*names})
 
 
-def test_notes_are_written_below(figures):
+def test_neither_title_nor_caption_nor_notes_are_in_the_figure(figures):
     for plot, figure in figures:
-        below = " ".join(figure.get_supxlabel().split())
-        assert all(" ".join(note.split()) in below for note in plot.notes)
+        written = {text.get_text() for text in figure.findobj(Text)}
+        assert not written & {plot.title, plot.caption, *plot.notes}
+        assert not figure.get_suptitle() and not figure.get_supxlabel()
+
+
+def test_every_text_has_at_least_six_points_at_the_width_of_a_paper(figures):
+    for plot, figure in figures:
+        assert figure.get_figwidth() <= 5.5
+        sizes = [one.get_fontsize() for one in figure.findobj(Text) if one.get_text()]
+        assert min(sizes) >= 6, plot.name
+
+
+def test_rows_of_the_legend_fit_the_figure_and_have_no_holes(figures):
+    for plot, figure in figures:
+        figure.draw_without_rendering()
+        width = figure.bbox.width
+        boxes = [legend.get_window_extent() for legend in figure.legends]
+        assert all(box.x1 <= width + 1 for box in boxes), plot.name
+        pairs = itertools.pairwise(boxes)
+        assert all(upper.y0 >= lower.y1 - 1 for upper, lower in pairs), plot.name
+        # The first entry of a row would not have fitted into the row above it.
+        for upper, lower in itertools.pairwise(figure.legends):
+            first = lower.get_texts()[0].get_window_extent()
+            assert upper.get_window_extent().x1 + (first.x1 - first.x0) + 40 > width, plot.name
+        panels = [one.get_tightbbox() for one in figure.axes if one.get_visible()]
+        if boxes:
+            assert max(panel.y1 for panel in panels) <= boxes[-1].y0 + 2, plot.name
+
+
+def test_a_figure_is_as_wide_as_the_text_of_the_paper():
+    assert printed.draw(small_plot()).get_figwidth() == pytest.approx(5.5)
+    assert printed.draw(small_plot(), 6.75).get_figwidth() == pytest.approx(6.75)
+    narrow = replace(small_plot(), width=2.75)
+    assert printed.draw(narrow, 6.0).get_figwidth() == pytest.approx(3.0)
 
 
 def small_plot(names=("a", "b")) -> Plot:

@@ -6,7 +6,7 @@ import pytest
 from plug_ins import TWO_PHASES, forgotten_after, write_method
 from small_grid import grid
 
-from collateral.plan.preparation import Preparation, preparations_of
+from collateral.plan.preparation import Preparation, find_preparations
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def cell_of(plugins, vary=None, **methods):
 def sources(cell, run):
     """Return which tunings on the first seed, and which run on others, prepare what a run needs."""
     first, other = (
-        preparations_of(cell).of_run(cell.runs[run], is_first_seed=is_first)
+        find_preparations(cell).for_run(cell.runs[run], is_first_seed=is_first)
         for is_first in (True, False)
     )
     assert not first.tunings or not first.runs
@@ -37,7 +37,7 @@ def test_a_method_of_one_phase_prepares_nothing():
     assert cell.runs["ft"].preparations == {}
     for name in ("ft", "ft@lr=0.5"):
         for is_first_seed in (True, False):
-            found = preparations_of(cell).of_run(cell.runs[name], is_first_seed=is_first_seed)
+            found = find_preparations(cell).for_run(cell.runs[name], is_first_seed=is_first_seed)
             assert found == Preparation()
 
 
@@ -117,16 +117,16 @@ def test_one_more_sweep_changes_no_run_that_is_there(plugins, own, vary):
 
 def made(cell, name, *, tuning=False, is_first_seed=True):
     """Return the sizes for which a job prepares itself."""
-    run, found = cell.runs[name], preparations_of(cell)
-    job = found.of_tuning(run) if tuning else found.of_run(run, is_first_seed=is_first_seed)
+    run, found = cell.runs[name], find_preparations(cell)
+    job = found.for_tuning(run) if tuning else found.for_run(run, is_first_seed=is_first_seed)
     return [params.size for params in job.made]
 
 
 def test_a_tuning_prepares_for_all_its_trials_and_finds_what_others_have(plugins):
     cell = cell_of(plugins, two={"size": [20, 30]}, more={"uses": "two", "size": [30, 40]})
     assert made(cell, "two", tuning=True) == [20, 30, 10]  # the default comes last
-    assert preparations_of(cell).of_tuning(cell.runs["two"]).tunings == ()
-    assert preparations_of(cell).of_tuning(cell.runs["more"]).tunings == ("two",)
+    assert find_preparations(cell).for_tuning(cell.runs["two"]).tunings == ()
+    assert find_preparations(cell).for_tuning(cell.runs["more"]).tunings == ("two",)
     assert made(cell, "more", tuning=True) == [40, 10]
 
 
@@ -149,14 +149,14 @@ def test_where_tunings_have_one_of_two_choices_a_run_makes_the_other(plugins):
 @pytest.mark.parametrize("own", [{}, {"lr": [0.1, 0.2]}, {"size": [10, 20]}])
 def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
     cell = cell_of(plugins, vary={"size": [20, 30]}, two=own, same={"uses": "two", **own})
-    found = preparations_of(cell)
+    found = find_preparations(cell)
     kept = {
-        name: {*run.prepared(found.of_tuning(run).made)}
+        name: {*run.prepared(found.for_tuning(run).made)}
         for name, run in cell.runs.items()
         if name in cell.tuned
     }
     for run in cell.unlearned:
-        job = found.of_run(run, is_first_seed=is_first_seed)
+        job = found.for_run(run, is_first_seed=is_first_seed)
         there = set().union(*(kept[name] for name in job.tunings))
         for name in job.runs:
             there |= {*cell.runs[name].preparations}
@@ -168,16 +168,16 @@ def test_what_a_run_needs_is_found_or_made(plugins, own, is_first_seed):
 def test_what_the_cells_teacher_has_nobody_else_makes_on_its_seed(own):
     methods = {"ltd": own, "same": {"uses": "ltd", **own}, "ft": {"lr": [0.1, 0.2]}}
     cell = grid(methods=methods, select="teacher").cells["digit_3-50"]
-    found, (taught, *_) = preparations_of(cell), cell.runs["ltd"].preparations
+    found, (taught, *_) = find_preparations(cell), cell.runs["ltd"].preparations
     for name in cell.tuned:
-        assert taught not in cell.runs[name].prepared(found.of_tuning(cell.runs[name]).made)
+        assert taught not in cell.runs[name].prepared(found.for_tuning(cell.runs[name]).made)
     for name in ("ltd", "same"):
         first, other = (
-            found.of_run(cell.runs[name], is_first_seed=is_first) for is_first in (True, False)
+            found.for_run(cell.runs[name], is_first_seed=is_first) for is_first in (True, False)
         )
         assert first.teacher
         assert not other.teacher
         assert taught not in cell.runs[name].prepared(first.made)
     assert taught in cell.runs["ltd"].prepared(
-        found.of_run(cell.runs["ltd"], is_first_seed=False).made
+        found.for_run(cell.runs["ltd"], is_first_seed=False).made
     )

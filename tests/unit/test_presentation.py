@@ -8,7 +8,6 @@ from made_benchmark import PART, RUNS, Made, compute, present
 from plug_ins import ONE_PHASE, forgotten_after, write_method
 from small_grid import grid
 
-from collateral.contract.plugins import FINDING, add_plugins
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.report_plan import (
     PARTS,
@@ -18,6 +17,7 @@ from collateral.plan.report_plan import (
     presenting_code,
     templates_hash,
 )
+from collateral.plugins.find import FINDING, add_plugins
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 

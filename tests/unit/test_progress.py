@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from collateral.plan.estimate import presenting_seconds
 from snakemake_logger_plugin_collateral import LogHandler, last_lines
 from snakemake_logger_plugin_collateral.progress import Progress, coarse, duration
 
@@ -44,6 +45,12 @@ def test_an_unseen_rule_takes_the_mean_over_all_finished_jobs(clock):
     progress = Progress({"a": 1, "b": 2, "unseen": 1}, clock)
     run_one_after_another(progress, clock, ("a", 2), ("b", 6))
     assert progress.seconds_left() == 6 + (2 + 6) / 2
+
+
+def test_figures_of_many_cells_take_longer_than_the_mean_job(clock):
+    progress = Progress({"metrics": 100, "figures": 1}, clock)
+    run_one_after_another(progress, clock, *[("metrics", 1)] * 100)
+    assert progress.seconds_left() == presenting_seconds("figures", 100) > 100
 
 
 def test_time_left_is_shared_by_as_many_jobs_as_ran_at_a_time(clock):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from fake_results import RUNS, full_cell, read_cell, read_cells, whole_class_cell, write_models
 
-from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Field, Grid, Line, Source, Table
+from collateral.plugins.find import FINDING
 from collateral.report.provenance import index_rows, list_sources, provenance, provenance_over_cells
 from collateral.results import layout
 

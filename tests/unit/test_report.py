@@ -2,6 +2,7 @@
 
 import math
 import re
+import sys
 from dataclasses import replace
 from html import unescape
 
@@ -21,14 +22,22 @@ from page_reading import Links, draw, report
 from plug_ins import forgotten_after, write_files
 from sealing import seal
 
-from collateral.contract.classes import FILE
-from collateral.contract.plugins import FINDING, add_plugins
+from collateral.contract.conventions import FILE
 from collateral.findings.locality.views import words
-from collateral.findings.registry import Problem, in_page_order, read_problems, write_problems
+from collateral.findings.registry import (
+    VIEWS,
+    Problem,
+    in_page_order,
+    read_problems,
+    view_function,
+    write_problems,
+)
 from collateral.plots.plot import Panel, Plot
+from collateral.plugins.find import FINDING, add_plugins
 from collateral.report.charts import _library
 from collateral.report.images import build_gallery
 from collateral.report.page import as_order, benchmark_part, render
+from collateral.report.sections import TABS
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.files import read_json
@@ -62,6 +71,15 @@ def page_of(folder):
     return render(gathered(folder))
 
 
+def plain(page):
+    """Return a page's text without escapes and without the definitions on hover."""
+    return unescape(re.sub(r"</?abbr[^>]*>", "", page))
+
+
+def in_tab(cell, name):
+    return [one.finding for one in cell.sections if one.place == name]
+
+
 def gathered(folder):
     """Return what the page shows of a folder, in which all files have their records."""
     for place in (layout.TABLES, layout.FIGURES):
@@ -72,8 +90,11 @@ def gathered(folder):
 # The words of locality.
 
 
-def near_cell(noise=0.01, num_seeds=2, **losses) -> FakeCell:
-    """Return a cell with GA and FT: near 25 retained examples, far 100."""
+def near_cell(half=0.01, num_seeds=2, **losses) -> FakeCell:
+    """Return a cell with GA and FT: near 25 retained examples, far 100.
+
+    The verdict's interval of each near loss is `half` wide on both sides.
+    """
     cell = FakeCell()
     seeds = range(num_seeds)
     for run in ("retrain", "ft", "ga"):
@@ -83,36 +104,42 @@ def near_cell(noise=0.01, num_seeds=2, **losses) -> FakeCell:
         cell.add_overall(run, "avg_gap", gap)
         cell.add(run, "near_loss", *(near for _ in seeds), set="retain")
         cell.add(run, "far_loss", *(far for _ in seeds), set="retain")
+        if num_seeds > 1:
+            cell.add_overall(run, "difference_low", near - half, at="near")
+            cell.add_overall(run, "difference_high", near + half, at="near")
     for name, count in (("near_count", 25), ("far_count", 100)):
         cell.add("retrain", name, *(count for _ in seeds), set="retain")
-    if num_seeds > 1:
-        cell.add_overall("retrain", "near_loss_sd", noise, set="retain")
     return cell
 
 
 def test_the_words_name_the_method_that_hurts_most(tmp_path):
-    cell = read_cell(tmp_path, near_cell(noise=0.02, ga=(0.32, 0.01), ft=(0.006, 0.0)))
+    cell = read_cell(tmp_path, near_cell(half=0.254, ga=(0.32, 0.01), ft=(0.006, 0.0)))
     assert words(cell) == (
-        "GA: an average gap of 3.1 points, but 32.0 points less accurate than Retrain on the 25 "
-        "retained examples most similar to the forgotten ones (20 %), against 1.0 points on all "
-        # 0.02 times Student's t of two seeds, 12.706.
-        "others. Chance explains ±25.4 points there. Within chance: FT (0.6)."
+        "GA: an average gap of 3.1 points, but 32.0 points [6.6, 57.4] less accurate than Retrain "
+        "on the 25 retained examples most similar to the forgotten ones (20 %), against 1.0 points "
+        "on all others. Within chance: FT (0.6)."
     )
 
 
 def test_a_loss_smaller_than_the_gap_is_no_but(tmp_path):
-    cell = read_cell(tmp_path, near_cell(noise=0.0001, ga=(0.03, 0.01), ft=(0.0, 0.0)))
-    assert "of 3.1 points, and 3.0 points less" in words(cell)
+    cell = read_cell(tmp_path, near_cell(half=0.001, ga=(0.03, 0.01), ft=(0.0, 0.0)))
+    assert "of 3.1 points, and 3.0 points [2.9, 3.1] less" in words(cell)
 
 
-def test_a_noise_of_zero_is_put_into_words(tmp_path):
-    cell = read_cell(tmp_path, near_cell(noise=0.0, ga=(0.32, 0.01), ft=(0.006, 0.0)))
-    assert "Chance explains less than 0.1 points there." in words(cell)
-    assert "Also less accurate there: FT (0.6)." in words(cell)
+def test_an_interval_without_width_is_put_into_words(tmp_path):
+    cell = read_cell(tmp_path, near_cell(half=0.0, ga=(0.32, 0.01), ft=(0.006, 0.0)))
+    assert "but 32.0 points [32.0, 32.0] less accurate" in words(cell)
+    assert words(cell).endswith(" Also less accurate there: FT (0.6).")
+
+
+def test_a_loss_that_was_not_tested_is_within_chance(tmp_path):
+    cell = read_cell(tmp_path, near_cell(half=math.nan, ga=(0.32, 0.01), ft=(-0.5, 0.0)))
+    assert words(cell).startswith("No method is less accurate than Retrain on the 25 retained")
+    assert words(cell).endswith(" Within chance: GA (32.0), FT (50.0).")
 
 
 def test_the_words_say_when_nobody_is_hurt(tmp_path):
-    cell = read_cell(tmp_path, near_cell(noise=0.02, ga=(0.004, 0.0), ft=(-0.5, 0.0)))
+    cell = read_cell(tmp_path, near_cell(half=0.254, ga=(0.004, 0.0), ft=(-0.5, 0.0)))
     assert words(cell).startswith("No method is less accurate than Retrain on the 25 retained")
     assert words(cell).endswith(
         "More accurate than Retrain there: FT (50.0). Within chance: GA (0.4)."
@@ -136,7 +163,7 @@ def test_the_words_pass_over_diverged_methods(tmp_path):
 
 def test_the_page_has_every_field_of_every_table(benchmark_of):
     folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-90"))
-    part, page = gathered(folder), unescape(page_of(folder))
+    part, page = gathered(folder), plain(page_of(folder))
     assert part.problems == []
     tables = [b.table for c in part.cells for one in c.sections for b in one.blocks]
     assert {table.name for table in tables} >= {"main", "affected", "near-and-far", "costs"}
@@ -151,39 +178,37 @@ def test_the_page_has_every_field_of_every_table(benchmark_of):
 def test_findings_follow_each_other_in_their_order_each_in_its_place(benchmark_of):
     [cell] = gathered(benchmark_of(supports_cell())).cells
     names = [section.finding for section in cell.sections]
-    order = in_page_order("views", "plots")
+    order = in_page_order(*VIEWS)
     assert names == sorted(names, key=order.index)
-    assert [one.finding for one in cell.of("main")][:2] == ["locality", "gap"]
-    assert [one.finding for one in cell.of("ablations")] == ["support_size"]
-    assert "costs" in [one.finding for one in cell.of("details")]
+    assert in_tab(cell, "neighbours")[0] == "locality"
+    assert "gap" in in_tab(cell, "summary")
+    assert in_tab(cell, "ablations") == ["support_size"]
+    assert "costs" in in_tab(cell, "cost")
+    assert [name for name, _, sections in cell.tabs if sections] == [
+        name for name in TABS if in_tab(cell, name)
+    ]
 
 
-def test_the_headline_is_of_main_findings_alone(benchmark_of, tmp_path):
-    folder = benchmark_of(supports_cell())
-    [cell] = gathered(folder).cells
-    assert cell.headline == words(read_cell(tmp_path / "same", supports_cell()))
-    assert "k: auto takes 60 examples." in page_of(folder)
-    assert "k: auto" not in cell.headline
-
-
-def test_every_section_is_headed_by_its_question(benchmark_of):
-    page = page_of(benchmark_of(full_cell()))
-    assert "<h3>Do examples near the forgotten ones lose more than far ones?</h3>" in page
-    assert "<summary>What did each run cost" in page
+def test_every_section_is_headed_by_its_title_and_its_answer(benchmark_of, tmp_path):
+    page = plain(page_of(benchmark_of(full_cell())))
+    _, _, section = page.partition("<h3>Do neighbours lose more?</h3>")
+    answer = words(read_cell(tmp_path / "same", full_cell()))
+    assert section.lstrip().startswith(f'<p class="words">{answer}</p>')
+    assert "<h3>What did each run cost?</h3>" in page
 
 
 def test_several_cells_are_summed_up_first(benchmark_of):
     folder = benchmark_of(full_cell("digit_3-50"), full_cell("digit_8-50"))
     with (folder / layout.METRICS).open("a") as file:
         file.write(",,,,ft,method,ranked_cells,,avg_gap,2.0,ok\n")
-    before, heading, after = page_of(folder).partition("<h2>Over all cells: ")
+    before, heading, after = page_of(folder).partition("<h2>All cells together</h2>")
     assert heading
     assert "Ranked in" not in before
-    assert "2 of 2" in after.partition('<section class="cell"')[0]
+    assert "2 of 2" in after
 
 
 def test_a_single_cell_is_not_summed_up(benchmark_of):
-    assert "<h2>Over all cells: " not in page_of(benchmark_of(full_cell()))
+    assert "<h2>All cells together</h2>" not in page_of(benchmark_of(full_cell()))
 
 
 def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):
@@ -191,7 +216,7 @@ def test_what_holds_for_all_tables_of_a_kind_is_said_once(benchmark_of):
     conventions = gathered(folder).conventions
     assert conventions
     page = unescape(page_of(folder))
-    assert [page.count(text) for text in conventions] == [1] * len(conventions)
+    assert [page.count(text) for text in conventions.values()] == [1] * len(conventions)
 
 
 def test_figures_stand_in_their_findings_with_their_captions(benchmark_of):
@@ -215,7 +240,8 @@ def test_a_figure_follows_the_table_that_it_is_called_after(benchmark_of, monkey
     names = ("sweep-k-each-main", "sweep-k-main", "sweep-k", "sweep-other")
     draw(folder, "digit_3-50", *(("sweeps", name) for name in names))
     plots = [Plot(name, "A title", "A caption.", [Panel([])]) for name in names]
-    monkeypatch.setattr(FINDING.load("sweeps", "plots"), "plots", lambda cell: plots)
+    module = sys.modules[view_function("sweeps", "plots").__module__]
+    monkeypatch.setattr(module, "plots", lambda cell: plots)
     [cell] = gathered(folder).cells
     [section] = [one for one in cell.sections if one.finding == "sweeps"]
     blocks = {block.table.name: [p.name for p in block.pictures] for block in section.blocks}
@@ -227,22 +253,20 @@ def test_ablations_are_apart_and_where_there_are_some(benchmark_of):
     fakes = supports_cell(), full_cell("digit_8-90")
     folder = benchmark_of(*fakes)
     draw(folder, "digit_3-50", ("locality", "similarity"), ("support_size", "support-retrain"))
-    _, first, second = page_of(folder).split('<section class="cell"')
-    main, heading, ablations = first.partition(
-        "<summary>digit_3, 50 % forgotten: ablations</summary>"
-    )
+    _, first, second = page_of(folder).split('<section class="cell')
+    main, heading, ablations = first.partition('id="cell-digit_3-50/ablations"')
     assert heading
     figure = "figures/digit_3-50/support-retrain.pdf"
     assert figure in ablations and figure not in main
     assert "by similarity to the forget set" in main and "by similarity" not in ablations
-    assert ": ablations" not in second
+    assert "/ablations" not in second
 
 
 def test_what_uses_retrain_after_the_fact_stands_with_the_table_that_says_so(benchmark_of):
     folder = benchmark_of(supports_cell())
     names = ("support-kl", "support-accuracy", "support-drop", "support-retrain")
     draw(folder, "digit_3-50", *(("support_size", name) for name in names))
-    [section] = gathered(folder).cells[0].of("ablations")
+    [section] = [one for one in gathered(folder).cells[0].sections if one.place == "ablations"]
     after = {
         block.table.name: [picture.name for picture in block.pictures] for block in section.blocks
     }
@@ -259,10 +283,9 @@ def test_a_finding_of_the_users_own_is_on_the_page(benchmark_of, plugins):
         "def words(cell):\n    return f'Nobody in {cell.name}.'\n",
     })])  # fmt: skip
     folder = benchmark_of(full_cell())
-    [cell] = gathered(folder).cells
-    assert cell.headline.startswith("Nobody in digit_3-50. GA: ")
     page = page_of(folder)
-    assert page.index("<h3>Who is lucky?</h3>") < page.index("<h3>Do examples near")
+    assert page.index("<h3>Luck</h3>") < page.index("<h3>How far is each run from Retrain?</h3>")
+    assert '<p class="words">Nobody in digit_3-50.</p>' in page
     assert ">77 %<" in page
 
 
@@ -322,7 +345,7 @@ def test_a_cell_may_be_called_as_a_part_of_the_page(benchmark_of):
         for row in fake.metrics + fake.costs:
             row["cell"] = name
     anchors = Links(page_of(benchmark_of(*fakes))).anchors
-    assert {"all", "top", "cell-all", "cell-top", "cell-top/costs", "cell-top-costs"} <= {*anchors}
+    assert {"top", "cell-all", "cell-top", "cell-top/costs", "cell-top-costs"} <= {*anchors}
     assert len(anchors) == len({*anchors})
 
 
@@ -348,8 +371,8 @@ def test_figures_can_be_had_for_print(benchmark_of):
 
 def test_the_page_is_called_after_its_benchmark(benchmark_of):
     page = page_of(benchmark_of(full_cell()))
-    assert "<title>digits: who else gets hurt?</title>" in page
-    assert "<h1>digits: when a model" in page
+    found = re.search(r"<h1>(.*?)</h1>", page)[1]
+    assert found and f"<title>digits: {found}</title>" in page
 
 
 @pytest.mark.parametrize(
@@ -504,13 +527,12 @@ def test_the_stage_writes_the_same_page_twice_its_glance_and_what_it_could_not_s
     assert read_problems([tmp_path / "one" / layout.REPORT_PROBLEMS]) == [problem]
     glance = read_json(tmp_path / "one" / layout.GLANCE)
     assert glance["problems"] == [str(problem)]
-    [[anchor, title, headline]] = glance["cells"]
-    assert (anchor, title) == ("cell-digit_3-50", "digit_3, 50 % forgotten")
-    assert headline.startswith("GA: an average gap")
+    [cell] = glance["decision"]["cells"]
+    assert (cell["name"], cell["title"]) == ("digit_3-50", "digit_3, 50 % forgotten")
+    assert f"<h1>{glance['headline']}</h1>" in page
 
 
-def test_every_finding_that_is_shown_says_where():
-    for name in in_page_order("views", "plots"):
-        assert getattr(FINDING.load(name), "PLACE", "main") in (
-            *("top", "main", "ablations", "details"),
-        )
+def test_every_finding_that_is_shown_says_where_and_has_a_short_title():
+    for name in in_page_order(*VIEWS):
+        assert FINDING.load(name).PLACE in TABS
+        assert 1 < len(FINDING.load(name).TITLE.split()) <= 8

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import softmax
 from sealing import seal
 
-from collateral.plan.jobs import _disk as disk
+from collateral.plan import work
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.files import InvalidResultError, atomic, read_json, write_json, write_rows
 from collateral.results.outputs import (
@@ -233,8 +233,8 @@ def test_outputs_of_many_classes_take_a_tenth(tmp_path):
 
 def test_the_estimate_knows_what_is_kept_of_many_classes():
     stored = sum(part.nbytes for part in of_many_classes(1000, 300).parts().values())
-    assert disk.MANY_CLASSES == MANY_CLASSES
-    assert stored // 1000 == disk.SHORT_BYTES + disk.OUTPUT_BYTES
+    assert work.MANY_CLASSES == MANY_CLASSES
+    assert stored // 1000 == work.SHORT_BYTES + work.OUTPUT_BYTES
 
 
 def test_what_is_broken_is_named_once(tmp_path):

@@ -1,6 +1,7 @@
 """Numbers of a run are made once, and again when anything that they are made of changes."""
 
 import math
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,8 +37,9 @@ def made_anew(cell: CellResults, code: dict[str, str] = CODE) -> list[tuple[str,
 
     kept = RowCache(cell, code)
     for result in list(cell.all_results()):
-        rows = kept.rows("mine", result, lambda result=result: make(result))
-        again = kept.rows("mine", result, lambda: pytest.fail("made twice"))
+        place = ("mine", f"{result.run}-{result.seed}", [result])
+        rows = kept.rows(*place, lambda result=result: make(result))
+        again = kept.rows(*place, lambda: pytest.fail("made twice"))
         assert [(r.metric, r.seed, r.set, r.at) for r in again] == [
             (r.metric, r.seed, r.set, r.at) for r in rows
         ]
@@ -81,10 +83,33 @@ def test_a_damaged_file_is_made_anew(cell, content):
     assert made_anew(cell) == [("ft", 0)]
 
 
+@pytest.mark.parametrize(
+    ("changed", "again"),
+    [
+        (("ft", 1), {"accuracy": 1, "divergence": 1, "localization": 2, "membership": 1}),
+        (("retrain", 1), {"accuracy": 1, "divergence": 3, "localization": 4, "membership": 1}),
+    ],
+)
+def test_numbers_against_retrain_are_made_anew_where_either_model_changed(cell, changed, again):
+    code = dict.fromkeys(again, "code")
+    cell_numbers(cell, RowCache(cell, code))
+    folder = cell.folder / layout.ROW_CACHE.format(cell="cell")
+    before = {path: path.read_bytes() for path in folder.glob("*/*.json")}
+    other = model(1, draw=9)
+    ModelOutputs(other.train, other.test).save(cell.result(*changed).folder / layout.OUTPUTS)
+    seal(cell.folder)
+    fresh = replace(cell)
+    found, _ = cell_numbers(fresh, RowCache(fresh, code))
+    plain, _ = cell_numbers(replace(cell))
+    assert {repr(row) for row in found} == {repr(row) for row in plain}
+    made = [path.parent.name for path, content in before.items() if path.read_bytes() != content]
+    assert Counter(made) == again
+
+
 def test_what_is_kept_is_what_would_be_made(tmp_path):
     lost = replace(model(1), train=nothing(40), test=nothing(40), status="diverged")
     cell = replace(CELL, runs=CELL.runs | {("ft", 1): lost}).write(tmp_path)
-    code = {"accuracy": "a", "membership": "m"}
+    code = dict.fromkeys(("accuracy", "divergence", "localization", "membership"), "code")
     plain, _ = cell_numbers(cell)
     for _ in range(2):
         kept, problems = cell_numbers(cell, RowCache(cell, code))

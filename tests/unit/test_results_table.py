@@ -8,19 +8,13 @@ import pytest
 from fake_cell import FakeCell, FakeRun
 
 from collateral.contract.rows import Row
+from collateral.metrics.statistics import standard_error
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import Outputs
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.split import Split
-from collateral.results.table import (
-    COLUMNS,
-    COST_COLUMNS,
-    read_tables,
-    standard_error,
-    write_benchmark,
-    write_cell,
-)
+from collateral.results.table import COLUMNS, COST_COLUMNS, read_tables, write_benchmark, write_cell
 
 CHOSEN = {"kind": "class_part", "class": "three", "fraction": 0.5}
 ANSWERS = Outputs(np.zeros((2, 2), np.float16), np.ones(2, np.float32), np.array([0, 1]))

@@ -1,4 +1,4 @@
-"""Nothing that is read can run, nothing that is named can leave its place: docs/security.md."""
+"""Nothing that is read can run, nothing that is named can leave its place: docs/trust.md."""
 
 import ast
 import re
@@ -19,15 +19,16 @@ from collateral.cli import main
 from collateral.config.cells import list_cells
 from collateral.config.errors import ConfigError
 from collateral.config.load import load, read
-from collateral.findings._shared.write import escape, escape_markdown
+from collateral.findings._shared.write import escape_latex, escape_markdown
 from collateral.plan.jobs.base import BaseJob
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.jobs.given import GivenJob
 from collateral.plan.jobs.metrics import MetricsJob
 from collateral.plan.jobs.retrain import RetrainJob
 from collateral.plan.jobs.split import SplitJob
+from collateral.report.decision import CellColumn, Decision, MethodRow, Score
 from collateral.results import layout
-from collateral.results.plan import BenchmarkPlan, CellPlan
+from collateral.results.plan import About, BenchmarkPlan, CellPlan
 from collateral.results.provenance import write_signed
 from collateral.stages.figures import draw_all
 
@@ -301,7 +302,7 @@ def test_every_table_writes_a_hostile_name_out(benchmark):
     options = {"plan": layout.PLAN, "metrics": layout.METRICS, "costs": layout.COSTS}
     words = [word for key, name in options.items() for word in (f"--{key}", str(benchmark / name))]
     main(["tables", *words, "--out", str(benchmark / "tables")])
-    for suffix, written_out in ((".md", escape_markdown), (".tex", escape)):
+    for suffix, written_out in ((".md", escape_markdown), (".tex", escape_latex)):
         texts = [path.read_text() for path in benchmark.glob(f"tables/*/*{suffix}")]
         assert len(texts) > 8
         assert sum(text.count(written_out(HOSTILE)) for text in texts) > 12
@@ -314,7 +315,7 @@ LATEX_LEFT = re.compile(r"\\[a-zA-Z]+|\\[&%$#_{} ,\\]|\$[^$\n]*\$")
 
 
 def test_nothing_of_a_hostile_name_is_left_to_latex():
-    left = LATEX_LEFT.sub("", escape(HOSTILE))
+    left = LATEX_LEFT.sub("", escape_latex(HOSTILE))
     assert not re.search(r"[\\$%&#_^~<>|]", left)
     assert left.count("{") == left.count("}")
 
@@ -336,7 +337,7 @@ def test_markdown_shows_a_text_as_it_is(text, escaped):
 
 
 def test_no_line_of_latex_ends_inside_a_name():
-    assert escape("a\n\nb\x0bc") == "a b c"
+    assert escape_latex("a\n\nb\x0bc") == "a b c"
 
 
 def test_figures_are_drawn_of_classes_with_hostile_names(tmp_path):
@@ -346,7 +347,7 @@ def test_figures_are_drawn_of_classes_with_hostile_names(tmp_path):
         row["at"] = row["at"].replace("digit_", r"$x^{$")
     (table,) = read_cells(tmp_path / "one", cell).cells
     assert draw_all(table, tmp_path / "figures") == []
-    assert (tmp_path / "figures/classes.png").stat().st_size
+    assert (tmp_path / "figures" / table.name / "classes.png").stat().st_size
 
 
 class Tags(HTMLParser):
@@ -377,10 +378,18 @@ def test_no_name_becomes_a_tag_of_the_page(benchmark):
 
 def test_no_folder_becomes_a_link_that_runs(tmp_path):
     name = "javascript:alert(1)"
-    glance = {"cells": [["cell", HOSTILE, HOSTILE]], "problems": [HOSTILE]}
+    score = Score(HOSTILE, HOSTILE, HOSTILE, 0.1, 0.0, 0.2, 0.1, 0.5)
+    decision = Decision(
+        *(HOSTILE, HOSTILE, HOSTILE, HOSTILE, True),
+        [CellColumn("cell", HOSTILE, 10, 5, 0.1, 0.1, 0.1, [HOSTILE])],
+        [MethodRow(HOSTILE, HOSTILE, About(HOSTILE, HOSTILE, "javascript:x"), [score])],
+    )
+    glance = {"decision": decision.as_json(), "problems": [HOSTILE]}
     write_signed(tmp_path / name / layout.GLANCE, glance, tmp_path / name)
     main(["index", "--results", str(tmp_path), "--out", str(tmp_path / "report.html")])
-    tags = Tags((tmp_path / "report.html").read_text())
+    page = (tmp_path / "report.html").read_text()
+    assert "&lt;script&gt;alert" in page and HOSTILE not in page
+    tags = Tags(page)
     links = {link.partition("#")[0] for link in tags.links}
     assert links == {"", "javascript%3Aalert%281%29/report.html", "data:,"}
     assert tags.tags.count("script") == 1

@@ -4,13 +4,13 @@ from math import comb, inf, nan
 
 import pytest
 
-from collateral.contract.selection import RULES
-from collateral.findings.tuning.selection import (
-    choices,
+from collateral.contract.conventions import RULES
+from collateral.metrics.selection import (
     choose,
+    choose_by_rule,
     select,
     select_by_teacher,
-    upper_end,
+    upper_limit,
 )
 
 
@@ -93,34 +93,34 @@ def test_the_alternative_is_never_a_trial_that_diverged():
 
 
 @pytest.mark.parametrize(("right", "count"), [(0, 10), (3, 10), (15, 25), (24, 25), (700, 1000)])
-def test_above_its_upper_end_a_rate_would_leave_so_few_right_in_one_of_twenty(right, count):
-    end = upper_end(right / count, count)
+def test_above_its_upper_limit_a_rate_would_leave_so_few_right_in_one_of_twenty(right, count):
+    end = upper_limit(right / count, count)
     left = sum(comb(count, i) * end**i * (1 - end) ** (count - i) for i in range(right + 1))
     assert left == pytest.approx(0.05)
 
 
 def test_where_all_are_right_the_interval_ends_at_one():
-    assert upper_end(1.0, 25) == 1.0
+    assert upper_limit(1.0, 25) == 1.0
 
 
 def test_few_examples_do_not_speak_against_a_trial_and_many_do():
     def chosen(n: int) -> dict:
-        return choices([trial(0.2, ra_affected=0.6, n=n), trial(0.5)])
+        return choose_by_rule([trial(0.2, ra_affected=0.6, n=n), trial(0.5)])
 
     assert (chosen(25)["interval"], chosen(1000)["interval"]) == (0, 1)
     assert chosen(25)["paper"] == chosen(1000)["paper"] == 1
 
 
 def test_the_interval_still_asks_for_ra():
-    assert choices([trial(0.2, ra=0.9, ra_affected=0.6, n=25), trial(0.5)])["interval"] == 1
+    assert choose_by_rule([trial(0.2, ra=0.9, ra_affected=0.6, n=25), trial(0.5)])["interval"] == 1
 
 
 def test_an_undefined_affected_ra_asks_for_nothing_by_the_interval_either():
-    assert choices([trial(0.5, ra_affected=nan, n=0), trial(0.6)])["interval"] == 0
+    assert choose_by_rule([trial(0.5, ra_affected=nan, n=0), trial(0.6)])["interval"] == 0
 
 
 def test_where_nobody_says_how_many_they_are_the_bare_bound_holds():
-    assert choices([trial(0.2, ra_affected=0.6, n=nan), trial(0.5)])["interval"] == 1
+    assert choose_by_rule([trial(0.2, ra_affected=0.6, n=nan), trial(0.5)])["interval"] == 1
 
 
 # Which rule chooses
@@ -130,11 +130,11 @@ def test_each_rule_chooses_its_own_trial():
     few = trial(0.1, ra_affected=0.6, teacher_ua=0.5, n=25)
     trials = [few, trial(0.2, teacher_ua=0.5), trial(0.45, teacher_ua=0.5)]
     expected = {"paper": 1, "interval": 0, "teacher": 2}
-    assert choices(trials) == expected
+    assert choose_by_rule(trials) == expected
     assert {rule: choose(trials, rule) for rule in RULES} == expected
 
 
 def test_without_a_teacher_the_papers_rule_chooses():
     trials = [trial(0.5), trial(0.2)]
-    assert choices(trials)["teacher"] is None
+    assert choose_by_rule(trials)["teacher"] is None
     assert choose(trials, "teacher") == 1

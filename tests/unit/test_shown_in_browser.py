@@ -1,19 +1,28 @@
 """What a browser makes of the page: tables that are saved, the dialog of a number, print."""
 
-import csv
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from page_reading import CHARTS, draw
+from sealing import seal
 
 from collateral.findings.metric_index import find_metric
+from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium")
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium"),
+    pytest.mark.slow,
+]
 PATIENCE = 120_000  # milliseconds: the machine may have other work
 # What only a screen needs: the rail, what is clicked, and what is said only after a click.
-ON_SCREEN = "nav, .skip, .csv, .gallery form, .gallery .none, .files, dialog, script, style"
+ON_SCREEN = (
+    "nav, .skip, .csv, .gallery form, .gallery .none, .files, dialog, script, style, #print-all, "
+    "[role=tablist], #who option, #who .hurt[hidden]"
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,21 +43,19 @@ def tab(browser, animals):
     return opened
 
 
-def test_a_saved_table_is_the_table_that_is_shown(animals, tab):
-    figures = [one for one in animals.page.all("figure", "table")]
+def test_a_saved_table_is_the_tidy_file_of_the_table(animals, tab):
     buttons = tab.locator("figure.table > button.csv")
-    assert buttons.count() == len(figures)
-    for k in range(0, len(figures), 9):
-        figure = figures[k]
+    count = buttons.count()
+    assert count > 20
+    for k in range(0, count, 9):
         with tab.expect_download() as download:
-            buttons.nth(k).evaluate("(button) => button.click()")
-        around = figure.above(lambda at: "data-cell" in at.attributes)
-        cell = f"{around.get('data-cell')}-" if around else ""
-        assert download.value.suggested_filename == f"{cell}{figure.get('data-name')}.csv"
-        with Path(download.value.path()).open(newline="") as file:
-            saved = list(csv.reader(file))
-        shown = [row.all("th") + row.all("td") for row in figure.all("tr")]
-        assert saved == [[one.text.replace("−", "-") for one in row] for row in shown]
+            name, cell = buttons.nth(k).evaluate(
+                "(one) => { one.click(); return [one.parentElement.dataset.name,"
+                " one.closest('[data-cell]')?.dataset.cell ?? '']; }"
+            )
+        assert download.value.suggested_filename == f"{cell}-{name}.csv".removeprefix("-")
+        tidy = animals.root / layout.TABLES / cell / f"{name}.csv"
+        assert Path(download.value.path()).read_text() == tidy.read_text()
 
 
 def told(tab, button):
@@ -120,14 +127,51 @@ HIDDEN = """(of) => {
 }"""
 
 
+@pytest.fixture(scope="module")
+def charted(animals, tmp_path_factory):
+    """The page of the same benchmark with charts in each cell."""
+    root = tmp_path_factory.mktemp("charted") / animals.root.name
+    shutil.copytree(animals.root, root)
+    for cell in animals.made.cells:
+        draw(root, cell, *CHARTS)
+    page = root / layout.REPORT
+    page.write_text(render(benchmark_part(seal(root))), encoding="utf-8")
+    return page
+
+
 @pytest.fixture(scope="module", params=["light", "dark"])
-def printed(request, browser, animals):
+def printed(request, browser, charted):
     """The page as it is printed, on paper as wide as A4 within its margins."""
     opened = browser.new_page(viewport={"width": 718, "height": 1000}, color_scheme=request.param)
-    opened.goto((animals.root / layout.REPORT).as_uri())
+    opened.goto(charted.as_uri())
     opened.emulate_media(media="print", color_scheme=request.param)
+    opened.evaluate("document.documentElement.classList.add('print-all')")
     opened.evaluate("dispatchEvent(new Event('beforeprint'))")
     yield opened
+    opened.close()
+
+
+def test_every_printed_chart_has_a_legend(printed):
+    charts = printed.locator("figure.chart").all()
+    assert len(charts) > 3
+    assert all(one.locator(".legend").is_visible() for one in charts)
+    assert all(one.locator(".legend li").count() for one in charts)
+
+
+def test_a_brief_of_two_pages_is_printed_unless_everything_is_wanted(browser, charted):
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE)
+    opened.goto(charted.as_uri())
+    opened.evaluate("dispatchEvent(new Event('beforeprint'))")
+    opened.wait_for_function("document.querySelectorAll('.brief .brief .plot svg').length > 0")
+    paper = opened.pdf(
+        format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "12mm")
+    )
+    opened.emulate_media(media="print")
+    shown = opened.locator("figure.chart:visible")
+    assert shown.count() == 1 and shown.first.locator(".legend").is_visible()
+    assert opened.locator("table.decision").is_visible()
+    assert [int(count) for count in re.findall(rb"/Count (\d+)", paper)] == [2]
     opened.close()
 
 
@@ -136,7 +180,8 @@ def test_all_that_the_page_says_is_printed(printed):
 
 
 def test_what_only_a_screen_needs_is_not_printed(printed):
-    for selector in ("nav", ".csv", ".gallery form", ".files", "#methods", "dialog"):
+    buttons = ("[role=tablist]", "#print-all", ".csv", ".gallery form")
+    for selector in ("nav", *buttons, ".files", "#methods", "dialog"):
         assert not any(one.is_visible() for one in printed.locator(selector).all()), selector
 
 

@@ -117,9 +117,19 @@ def test_a_run_is_told_by_its_own_records(animals, cell):
 def test_every_metric_is_described_in_its_own_words(animals):
     words = animals.page.one("script", id="metrics-in-words").json()
     shown = {source.split("|")[1] for _, source in buttons_of(animals)}
-    assert set(words) == shown
+    decision = {
+        source.split("|")[1]
+        for button in animals.page.one("table", "decision").all("button")
+        for source in (button.get("data-source"), *button.get("data-also").split("\n"))
+        if source
+    }
+    assert decision == {
+        *("difference", "difference_low", "difference_high"),
+        *("avg_gap", "rte_share", "floor"),
+    }
+    assert set(words) == shown | decision
     for name, (label, text) in words.items():
-        assert (label, text) == (find_metric(name).label, find_metric(name).description)
+        assert (label, text) == (find_metric(name).label, find_metric(name).describe())
 
 
 def test_what_ran_has_the_parameters_of_each_run(animals):
@@ -156,9 +166,11 @@ def gallery_of(animals, cell):
     return animals.page.one("section", "gallery", id=f"cell-{cell}/images")
 
 
-def sheet_of(gallery):
+def sheet_of(animals, gallery):
     """Return the images of a gallery, cut from its sheet; wider ones have black above and below."""
-    style = gallery.get("style")
+    name = gallery.get("class").split()[-1]
+    text = (animals.root / layout.REPORT).read_text()
+    style = re.search(rf"\.{name} {{([^}}]*)}}", text)[1]
     data = re.search(r"--sheet: url\(data:image/png;base64,([^)]*)\)", style)[1]
     count = int(re.search(r"--count: (\d+)", style)[1])
     pixels = np.array(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
@@ -169,7 +181,7 @@ def sheet_of(gallery):
 def examples_of(animals, cell):
     """Return each shown example: its strip, its entry, and the example whose image it has."""
     gallery = gallery_of(animals, cell)
-    images, shown = sheet_of(gallery), animals.made.neighbours(cell)
+    images, shown = sheet_of(animals, gallery), animals.made.neighbours(cell)
     known = {
         image_of(str(s), int(k)).tobytes(): (str(s), int(k))
         for s, k in zip(shown.shown_set, shown.shown_index, strict=True)
@@ -294,7 +306,9 @@ def test_a_strip_is_called_after_its_method_and_set(animals, cell):
     for strip in gallery.all("figure", "strip"):
         if run := strip.get("data-run"):
             label = animals.made.plan.labels[run]
-            assert strip.one("figcaption").text == f"Hurt by {label}, {strip.get('data-set')}"
+            assert strip.one("figcaption").text == (
+                f"Hurt by {label}, {strip.get('data-set')} examples"
+            )
     options = [(o.get("value"), o.text) for o in gallery.all("select")[0].all("option")]
     assert options == [(run, animals.made.plan.labels[run]) for run, _ in options]
 
@@ -322,16 +336,29 @@ def test_the_strip_of_checks_counts_them_and_lists_each_below_its_colour(animals
         colours, True
     )
     section = animals.page.one(id="checks")
-    strip = section.one("p", "strip-of-checks").all("span")
-    assert [one.text for one in strip] == [f"{len(found)} {c}" for c, found in colours.items()]
-    assert [one.get("class") for one in strip] == list(colours)
+    pill = section.all("summary")[0].all("span")  # the others unfold the cells of one check
+    red, amber, green = (len(found) for found in colours.values())
+    warnings = f"{amber} warning{'s' if amber > 1 else ''}"
+    assert [one.text for one in pill] == [f"{red} failed", warnings, f"{green} checks passed"]
     lists = section.all("ul", "gates")
     for shown, (colour, wanted) in zip(lists, colours.items(), strict=True):
-        assert [one.text for one in shown.all("li")] == [
-            f"{gate['name']} {gate['cell']}: {gate['text']}" for gate in wanted
-        ]
+        text = " ".join(shown.text.split())
+        for gate in wanted:
+            assert f"{gate['cell']}: {gate['text']}" in text
         assert {one.get("class") for one in shown.all("b")} == {colour}
-    assert lists[0].above(lambda at: at.tag == "details") is None  # what is red is never folded
+        names = [one.text for one in shown.all("b")]
+        assert names == list(dict.fromkeys(gate["name"] for gate in wanted))  # grouped by check
+        for name in shown.all("b"):
+            found = [gate for gate in wanted if gate["name"] == name.text]
+            cells = [f"{gate['cell']}: {gate['text']}" for gate in found]
+            total = sum(gate["name"] == name.text for gate in gates)
+            count = f"{name.text}: {colour} in {len(found)} of {total} cells"
+            listed = [one.text for one in name.parent.all("li")[1:]]
+            if len(found) == 1:
+                assert (listed, name.parent.text) == ([], f"{name.text} {cells[0]}")
+            else:
+                assert listed == cells
+                assert name.parent.text.startswith(f"{count} which")
 
 
 def test_a_check_is_red_where_a_copy_is_retained_and_amber_where_a_run_diverged(animals):
@@ -352,13 +379,11 @@ def test_the_switches_are_of_the_runs_that_charts_show(animals):
     }
 
 
-def test_the_rail_leads_to_every_section_of_every_cell(animals):
+def test_the_top_leads_to_every_cell_and_no_link_is_dead(animals):
     ids = [one.get("id") for one in animals.page.walk() if one.get("id")]
     assert len(ids) == len(set(ids))
     links = {
         a.get("href") for a in animals.page.one("nav").all("a") if a.get("href").startswith("#")
     }
     assert links <= {f"#{one}" for one in ids}
-    for cell in animals.made.cells:
-        sections = {one for one in ids if one.startswith(f"cell-{cell}/")} - {f"cell-{cell}/glance"}
-        assert {f"#{one}" for one in sections} <= links
+    assert {f"#cell-{cell}" for cell in animals.made.cells} <= links

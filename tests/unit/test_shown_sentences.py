@@ -17,17 +17,28 @@ from long_table import is_shown, mean, t95
 from made_benchmark import CLASSES, NUM_SHADOWS, PART, TRIALS, WHOLE
 from test_shown_tables import diverged, half_width
 
+from collateral.contract.verdicts import MEASURES
 from collateral.findings.trajectory import SHARES
-from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict import COLLAPSED, HURT, HURT_ALL, HURT_FAR, UNDECIDED, VERDICTS
+from collateral.findings.verdict.sentences import NAMES
 from collateral.results import layout
 
 N = r"([+−]?\d[\d,]*(?:\.\d+)?)"
 NAME = r"([A-Z][A-Za-z]*)"
+WITH_INTERVAL = rf"{N} \[{N}, {N}\]"  # a number with its interval
+MEASURE_OF = {name.lower(): measure for measure, name in NAMES.items()}
+MEASURE = "|".join(sorted({*NAMES.values(), *map(str.capitalize, NAMES.values())}, key=len)[::-1])
 # Levels, definitions and settings that are the same whatever the results are.
 CONSTANTS = (
     *("95 %", "90 %", "80 %", "5 %", "70 %", "ddof=1", "[0, 1]", "points per 0.1", "at most 2,000"),
-    *("5 points", "TPR at 1 % FPR", "1,000", "intervals over 16 cover 83 to 91 %", "below 32"),
-    *("1 is nearest", "0.1 points", "13 standard deviations", "3 pixels"),
+    *(
+        "5 points",
+        "TPR at 1 % FPR",
+        "1,000",
+        "intervals over 16 models cover 83 to 91 %",
+        "below 32",
+    ),
+    *("1 is nearest", "0.1 points", "7.2 standard deviations", "3 pixels", "more than 100 seeds"),
 )
 
 
@@ -66,9 +77,19 @@ def sentences(animals):
         around = figure.above(lambda at: "data-cell" in at.attributes)
         for caption in figure.all("figcaption"):
             yield Said(caption.text, around.get("data-cell") if around else "", "caption")
-    for gate in animals.page.one(id="checks").all("li"):
-        name, _, rest = gate.text.removeprefix(gate.one("b").text).strip().partition(": ")
-        yield Said(rest, name, gate.one("b").text)
+    yield from sentences_of_checks(animals)
+
+
+def sentences_of_checks(animals):
+    """Yield what the checks say: how many cells have a colour, and the line of each cell."""
+    for group in animals.page.one(id="checks").all("b"):
+        outer, *cells = group.parent.all("li")  # a check of several cells has a list of them
+        first = outer.text.removeprefix(group.text).strip()
+        if cells:
+            yield Said(first.partition(" which")[0], "", group.text)
+        for text in [one.text for one in cells] or [first]:
+            name, _, rest = text.partition(": ")
+            yield Said(rest, name, group.text)
 
 
 # What clauses must say. `a` is the benchmark, `s` the sentence; groups follow.
@@ -78,24 +99,48 @@ def points(value):
     return 100 * value
 
 
-def of_tests(measure):
-    def numbers(a, s, *_):
-        verdict = VERDICTS[int(a.long.number(s.cell, s.run, "verdict"))]
-        test = "equivalence" if verdict == "like Retrain" else "difference"
-        names = ("difference", f"{test}_low", f"{test}_high")
-        return [points(a.long.number(s.cell, s.run, name, "", measure)) for name in names]
-
-    return numbers
+def of_test(a, s, *measures):
+    """Return differences with the interval of the test that decided, of these measures."""
+    test = "equivalence" if verdict_of(a, s) == "like Retrain" else "difference"
+    names = ("difference", f"{test}_low", f"{test}_high")
+    return [points(a.long.number(s.cell, s.run, name, "", at)) for at in measures for name in names]
 
 
-def p_value(a, s, *_):
-    verdict = VERDICTS[int(a.long.number(s.cell, s.run, "verdict"))]
-    if verdict == "like Retrain":
-        return [
-            max(a.long.number(s.cell, s.run, "equivalence_p", "", at) for at in ("ua", "damage"))
-        ]
-    measure = {"did not forget": "midpoint", "hurt the neighbours": "near"}[verdict]
-    return [a.long.number(s.cell, s.run, "difference_p", "", measure)]
+def margin_of(a, s, measure):
+    return points(a.long.number(s.cell, "retrain", "margin", "", measure))
+
+
+def equivalent(a, s, name, *_):
+    measure = MEASURE_OF[name.lower()]
+    return [*of_test(a, s, measure), margin_of(a, s, measure)]
+
+
+def gates_counted(a, s, colour, *_):
+    gates = json.loads((a.root / layout.GATES).read_text())["gates"]
+    colours = [gate["colour"] for gate in gates if gate["name"] == s.finding]
+    return [colours.count(colour), len(colours)]
+
+
+def nearest_p(a, s, text):
+    return [min(p_values(a, s), key=lambda p: abs(p - float(text)))]
+
+
+def proposed(a, s, count, labels, listed):
+    runs = [a.run_of(label) for label in labels.split(", ")]
+    needed = [a.long.number(s.cell, run, "seeds_needed") for run in runs]
+    assert float(count) == max(needed)
+    return [max(needed), *map(float, re.findall(r"\d+", listed))]
+
+
+def verdict_of(a, s):
+    return next(v for v in VERDICTS if a.long.number(s.cell, s.run, "verdict", "", v) == 1)
+
+
+def p_values(a, s, *_):
+    """Return all p-values that the sentence of a verdict may have."""
+    test = "equivalence" if verdict_of(a, s) == "like Retrain" else "difference"
+    found = [a.long.number(s.cell, s.run, f"{test}_p", "", at) for at in (*MEASURES, "midpoint")]
+    return [p for p in found if not math.isnan(p)]
 
 
 def midpoint(a, s, *_):
@@ -105,21 +150,6 @@ def midpoint(a, s, *_):
     ]
     above = means[0] - (means[1] + means[2]) / 2
     return [points(value) for value in (means[0], above, *means[1:])]
-
-
-def widths(a, s, *_):
-    found = [
-        points(
-            a.long.number(s.cell, s.run, "difference_high", "", at)
-            - a.long.number(s.cell, s.run, "difference_low", "", at)
-        )
-        for at in ("ua", "damage")
-    ]
-    return [len(a.long.seeds), *found, *margins(a, s)]
-
-
-def margins(a, s, *_):
-    return [points(a.long.number(s.cell, "retrain", "margin", "", at)) for at in ("ua", "damage")]
 
 
 def accuracies(a, s, *_):
@@ -135,11 +165,13 @@ def nearest(a, s, *_):
 
 def worst(a, s, label, word, *_):
     run = a.run_of(label)
-    assert run == max(sound(a, s.cell), key=lambda r: a.long.mean(s.cell, r, "near_loss", "retain"))
+    found = [r for r in sound(a, s.cell) if not is_chance(a, s.cell, r)]
+    assert run == max(found, key=lambda r: a.long.mean(s.cell, r, "near_loss", "retain"))
     gap = a.long.number(s.cell, run, "avg_gap")
     near, far = (a.long.mean(s.cell, run, f"{side}_loss", "retain") for side in ("near", "far"))
     assert word == ("but" if near > gap else "and")
-    return [points(gap), points(near), *nearest(a, s), points(far)]
+    interval = near_interval(a, s.cell, run)
+    return [points(gap), points(near), *interval, *nearest(a, s), points(far)]
 
 
 def sound(a, cell):
@@ -147,31 +179,38 @@ def sound(a, cell):
     return [run for run in runs if not diverged(a, cell, run)]
 
 
-def near_chance(a, s, *_):
-    return [points(a.long.chance(s.cell, ("retrain", "near_loss_sd", "retain", "")))]
+def near_interval(a, cell, run):
+    return [
+        points(a.long.number(cell, run, f"difference_{e}", "", "near")) for e in ("low", "high")
+    ]
+
+
+def is_chance(a, cell, run):
+    low, high = near_interval(a, cell, run)
+    return low <= 0 <= high
 
 
 def nobody_hurt(a, s, *_):
-    [bound] = near_chance(a, s)
-    losses = (points(a.long.mean(s.cell, r, "near_loss", "retain")) for r in sound(a, s.cell))
-    assert max(losses) <= bound
-    return [*nearest(a, s), bound]
+    losses = {r: a.long.mean(s.cell, r, "near_loss", "retain") for r in sound(a, s.cell)}
+    assert all(is_chance(a, s.cell, run) or value <= 0 for run, value in losses.items())
+    return nearest(a, s)
 
 
 def listed(a, s, group, text):
     """Check a list of methods with their losses: who is in it, and that nobody is missing."""
-    bound = near_chance(a, s)[0]
     first = re.match(NAME, s.text)[1]
     losses = {
         run: points(a.long.mean(s.cell, run, "near_loss", "retain")) for run in sound(a, s.cell)
     }
     losses = {run: value for run, value in losses.items() if a.made.plan.labels[run] != first}
     belongs = {
-        "Also less accurate there": lambda value: value > bound,
-        "More accurate than Retrain there": lambda value: value < -bound,
-        "Within chance": lambda value: abs(value) <= bound,
+        "Also less accurate there": lambda run: not is_chance(a, s.cell, run) and losses[run] > 0,
+        "More accurate than Retrain there": lambda run: (
+            not is_chance(a, s.cell, run) and losses[run] < 0
+        ),
+        "Within chance": lambda run: is_chance(a, s.cell, run),
     }[group]
-    order = sorted((r for r in losses if belongs(losses[r])), key=lambda run: -losses[run])
+    order = sorted(filter(belongs, losses), key=lambda run: -losses[run])
     assert re.findall(rf"{NAME} \(", text) == [a.made.plan.labels[run] for run in order]
     return [abs(losses[run]) for run in order]
 
@@ -351,32 +390,57 @@ def class_part(a, s, name, _):
 CLAUSES = [
     # Verdicts.
     Clause(
-        rf"The nearest retained examples lose {N} points against Retrain",
-        lambda a, s, *_: [points(a.long.mean(s.cell, s.run, "near_loss", "retain"))],
+        rf"The nearest retained examples lose {WITH_INTERVAL} points against Retrain, which is "
+        rf"{WITH_INTERVAL} points more",
+        lambda a, s, *_: of_test(a, s, "near", "damage"),
+        is_rare=True,
+    ),
+    Clause(
+        rf"{WITH_INTERVAL} points on (retained|test) examples",
+        lambda a, s, *g: of_test(a, s, {"retained": "far", "test": "far_test"}[g[-1]]),
+        is_rare=True,
     ),
     Clause(
         rf"UA is {N} %, {N} points above the midpoint of the base model's {N} % and "
         rf"Retrain's {N} %",
         midpoint,
-    ),
-    Clause(rf"UA is {N} \[{N}, {N}\] points from Retrain's", of_tests("ua")),
-    Clause(rf"[Dd]amage is {N} \[{N}, {N}\] points", of_tests("damage")),
-    Clause(rf"\(p = {N}\)", p_value),
-    Clause(
-        r"\(p < 0\.001\)", lambda a, s: [0.001] if p_value(a, s)[0] < 0.001 else [], is_rare=True
+        is_rare=True,
     ),
     Clause(
-        rf"{N} seeds cannot tell: the intervals are {N} points and {N} points wide, and "
-        rf"equal is what is within ±{N} points and ±{N} points",
-        widths,
+        rf"MIA is {N} %, {WITH_INTERVAL} points from Retrain's",
+        lambda a, s, *_: [points(a.long.mean(s.cell, s.run, "mia")), *of_test(a, s, "mia")],
+        is_rare=True,
     ),
-    Clause(rf"intervals within ±{N} points and ±{N} points", margins),
+    Clause(
+        rf"the base model's is {N} %, Retrain's {N} %",
+        lambda a, s, *_: [points(a.long.mean(s.cell, "retrain", m)) for m in ("base_ua", "ua")],
+        is_rare=True,
+    ),
+    Clause(rf"({MEASURE}) {WITH_INTERVAL} within ±{N} points", equivalent, is_rare=True),
+    Clause(
+        rf"({MEASURE})(?: is)? {WITH_INTERVAL}",
+        lambda a, s, n, *_: of_test(a, s, MEASURE_OF[n.lower()]),
+    ),
+    Clause(r"\(p = (0\.\d+)\)", nearest_p, is_rare=True),
+    Clause(
+        r"\(p < 0\.001\)",
+        lambda a, s: [0.001] if min(p_values(a, s)) < 0.001 else [],
+        is_rare=True,
+    ),
+    Clause(
+        rf"Probably about {N} seeds would decide",
+        lambda a, s, *_: [a.long.number(s.cell, s.run, "seeds_needed")],
+        is_rare=True,
+    ),
+    Clause(
+        rf"Probably {N} seeds would decide ([^:]+): `seeds: \[([^\]]*)\]`", proposed, is_rare=True
+    ),
     Clause(rf"TA is {N} % where Retrain has {N} %", accuracies),
     Clause(rf"[Dd]iverged \({N} of {N} seeds\)", lambda a, s, *_: [1, len(a.long.seeds)]),
     # Near and far.
     Clause(
-        rf"{NAME}: an average gap of {N} points, (but|and) {N} points less accurate than "
-        rf"Retrain on the {N} "
+        rf"{NAME}: an average gap of {N} points, (but|and) {N} points \[{N}, {N}\] less accurate "
+        rf"than Retrain on the {N} "
         rf"retained examples most similar to the forgotten ones \({N} %\), against {N} "
         rf"points on all others",
         lambda a, s, label, _g, word, *__: worst(a, s, label, word),
@@ -384,11 +448,10 @@ CLAUSES = [
     Clause(
         rf"No method is less accurate than Retrain on the {N} retained examples most "
         rf"similar to the forgotten "
-        rf"ones \({N} %\) by more than chance explains \(±{N} points\)",
+        rf"ones \({N} %\) by more than chance explains",
         nobody_hurt,
         is_rare=True,
     ),
-    Clause(rf"Chance explains ±{N} points there", near_chance),
     Clause(
         r"(Also less accurate there|More accurate than Retrain there|Within chance): "
         r"([^.]+(?:\.\d[^.]*)*)\.",
@@ -439,6 +502,20 @@ CLAUSES = [
         rf"{N}\)",
         most_left("residual_gap"),
     ),
+    Clause(
+        rf"known best by the features of ([A-Z and]+) \({N} points against Retrain; retraining "
+        rf"again differs by {N}\)",
+        most_left("linear_gap"),
+        is_rare=True,
+    ),
+    Clause(
+        rf"comes back in ([A-Z and]+) \({N} points against Retrain; retraining again differs by "
+        rf"{N}\)",
+        most_left("resurface_gap"),
+        is_rare=True,
+    ),
+    Clause(r"no method's features know more", none_left("linear_gap"), is_rare=True),
+    Clause(r"in no method more of the forget set comes", none_left("resurface_gap"), is_rare=True),
     Clause(r"no method knows more of the other half", none_left("relearn_gap")),
     Clause(r"no method has more of the forget set left", none_left("residual_gap")),
     Clause(
@@ -460,18 +537,25 @@ CLAUSES = [
     Clause(rf"([a-z]+), {N} % forgotten", class_part),
     # Captions.
     Clause(rf"(?:n =|over) {N} seeds", lambda a, s, *_: [len(a.long.seeds)]),
-    Clause(rf"of which {N} for each law", lambda a, s, *_: [len(a.long.seeds) // 2]),
+    Clause(rf"of which {N} for each distribution", lambda a, s, *_: [len(a.long.seeds) // 2]),
     Clause(rf"Retrain of the {N} other seeds", lambda a, s, *_: [len(a.long.seeds) - 1]),
     Clause(rf"(?:over the|over) {N} cells", lambda a, s, *_: [len(a.made.cells)]),
     Clause(rf"the {N} classes that have a forgotten example", lambda a, s, *_: [len(CLASSES)]),
     Clause(rf"intervals over {N} shadow models", lambda *_: [NUM_SHADOWS]),
     Clause(rf"Retrain's cost \({N} s\)", lambda a, s, *_: [a.long.mean(s.cell, "retrain", "rte")]),
     Clause(
-        rf"(?:Retrain's UA of|of which Retrain has) {N}",
+        rf"(?:Retrain's UA of|(?<=; )Retrain's is) {N}",
         lambda a, s, *_: [points(a.long.mean(s.cell, "retrain", "ua"))],
     ),
     Clause(
         rf"here are {N}", lambda a, s, *_: [a.long.number(s.cell, "retrain", "rmia_non_members")]
+    ),
+    Clause(
+        rf"{N} examples are compared; the kernel has a bandwidth of {N}",
+        lambda a, s, *_: [
+            len(a.made.split(s.cell).forget),
+            a.long.mean(s.cell, "retrain", "nearer_bandwidth"),
+        ],
     ),
     # Checks.
     Clause(
@@ -507,6 +591,8 @@ CLAUSES = [
         rf"GA lr {N} of {N} to {N}",
         lambda a, s, *_: [0.02, *(end([t["lr"] for t in TRIALS["ga"]]) for end in (min, max))],
     ),
+    Clause(rf"cannot tell \({N} seeds\)", lambda a, s, *_: [len(a.long.seeds)]),
+    Clause(rf"(red|amber|green) in {N} of {N} cells", gates_counted),
     Clause(rf"with {N} seeds and {N} methods", lambda a, s, *_: [len(a.long.seeds), 4]),
 ]
 
@@ -548,7 +634,13 @@ def verdicts(animals, cell):
     if animals.is_red(cell):
         return {}
     runs = [run for run in animals.made.of_kind("method") if "@" not in run]
-    return {run: VERDICTS[int(animals.long.number(cell, run, "verdict"))] for run in runs}
+    said = {run: Said("", cell, "verdict", run) for run in runs}
+    return {run: verdict_of(animals, one) for run, one in said.items()}
+
+
+def shown(animals, verdict):
+    seeds = f" ({len(animals.long.seeds)} seeds)" if verdict == UNDECIDED else ""
+    return f"{verdict}{seeds}"
 
 
 def test_a_verdict_is_the_one_of_its_method(animals):
@@ -557,26 +649,90 @@ def test_a_verdict_is_the_one_of_its_method(animals):
     assert len(fields) == 4 * len(judged) == 8  # with a red check no verdict is given
     assert len({one.value for one in fields}) >= 4
     for one in fields:
-        assert one.value == verdicts(animals, one.cell)[animals.run_of(one.row)]
+        verdict = verdicts(animals, one.cell)[animals.run_of(one.row)]
+        assert one.value == shown(animals, verdict)
 
 
 def test_the_index_names_the_methods_of_each_verdict(animals):
     glance = json.loads((animals.root / layout.GLANCE).read_text())
-    assert [anchor for anchor, _, _ in glance["cells"]] == [
-        f"cell-{c}" for c in sorted(animals.made.cells)
-    ]
-    for anchor, title, headline in glance["cells"]:
-        cell = anchor.removeprefix("cell-")
-        section = animals.page.one("section", "cell", data_cell=cell)
-        assert section.one("h2").text == title
+    decision = glance["decision"]
+    cells = [cell["name"] for cell in decision["cells"]]
+    assert cells == sorted(animals.made.cells)
+    for place, cell in enumerate(decision["cells"]):
+        name = cell["name"]
+        section = animals.page.one("section", "cell", data_cell=name)
+        assert section.one("h2").text == cell["title"]
+        assert [text.partition(":")[0] for text in cell["red"]] == (
+            ["exact copies"] if animals.is_red(name) else []
+        )
+        found = {row["run"]: row["scores"][place] for row in decision["methods"]}
+        assert set(found) == {run for run in animals.made.of_kind("method") if "@" not in run}
+        wanted = verdicts(animals, name)
+        for run, score in found.items():
+            verdict = wanted.get(run, "")  # none with a red check
+            assert (score["verdict"], score["title"]) == (verdict, shown(animals, verdict))
+    labels = {row["run"]: row["label"] for row in decision["methods"]}
+    assert labels == {run: animals.made.plan.labels[run] for run in labels}
+
+
+def test_the_words_of_a_cell_name_the_methods_of_each_verdict(animals):
+    for cell in animals.made.cells:
+        said = [
+            one.text
+            for one in sentences(animals)
+            if (one.cell, one.finding) == (cell, "verdict") and not one.run
+        ]
         if animals.is_red(cell):
-            assert headline.startswith("No verdict: exact copies: ")
+            assert len(said) == 1
+            assert said[0].startswith("No verdict: exact copies: ")
             continue
         groups = {}
         for run, verdict in verdicts(animals, cell).items():
             groups.setdefault(verdict, []).append(animals.made.plan.labels[run])
-        parts = [f"{v}: {', '.join(groups[v])}" for v in VERDICTS if v in groups]
-        assert headline.lower() == f"{'; '.join(parts)}.".lower()
+        parts = [f"{shown(animals, v)}: {', '.join(groups[v])}" for v in VERDICTS if v in groups]
+        assert [text.lower() for text in said] == [f"{'; '.join(parts)}.".lower()]
+
+
+def test_the_index_has_the_numbers_of_the_long_table(animals):
+    decision = json.loads((animals.root / layout.GLANCE).read_text())["decision"]
+    places = {
+        "damage": ("difference", "", "damage"),
+        "low": ("difference_low", "", "damage"),
+        "high": ("difference_high", "", "damage"),
+        "gap": ("avg_gap",),
+        "share": ("rte_share",),
+    }
+    count = 0
+    for row in decision["methods"]:
+        for cell, score in zip(decision["cells"], row["scores"], strict=True):
+            for key, place in places.items():
+                value = animals.long.number(cell["name"], row["run"], *place)
+                assert score[key] == (None if math.isnan(value) else pytest.approx(value))
+                count += score[key] is not None
+    assert count > 40
+    for cell in decision["cells"]:
+        name = cell["name"]
+        assert cell["nothing"] == pytest.approx(animals.long.number(name, "original", "avg_gap"))
+        floor = animals.long.number(name, "retrain", "floor", "", "avg_gap")
+        assert cell["retraining"] == pytest.approx(floor)
+        assert cell["seeds"] == len(animals.long.seeds)
+
+
+def test_the_headline_names_the_methods_that_hurt_and_in_how_many_cells(animals):
+    headline = json.loads((animals.root / layout.GLANCE).read_text())["headline"]
+    assert animals.page.one("h1").text == headline
+    given = [one for cell in animals.made.cells for one in verdicts(animals, cell).items()]
+    number = ("no", "one", "two")
+    for verb, harms in (
+        ("hurts the neighbours", (HURT, HURT_ALL)),
+        ("hurts everyone", (HURT_FAR,)),
+        ("collapses", (COLLAPSED,)),
+    ):
+        harmed = [run for run, verdict in given if verdict in harms]
+        assert (f" {verb} " in headline) == bool(harmed)
+        for run in set(harmed):
+            label = animals.made.plan.labels[run]
+            assert f"{label} {verb} in {number[harmed.count(run)]} of three" in headline
 
 
 def test_a_class_slope_is_told_with_its_own_interval(animals):

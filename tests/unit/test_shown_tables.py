@@ -13,9 +13,10 @@ import pytest
 from long_table import differing, factor_of, half_width, mean, numbers_in, spread, t95
 from made_benchmark import PART, SIZES, TRIALS, WHOLE
 
-from collateral.contract.plugins import FINDING
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import PART_HEADINGS
+from collateral.findings.probe.views import CKA_HEADINGS, GAPS
+from collateral.plugins.find import FINDING
 
 ROWS_OF_RETRAIN = {
     "Retrain, next seed",
@@ -177,10 +178,15 @@ def rmia(animals, one):
 
 
 def probe(animals, one):
-    step = re.fullmatch(r"Relearned by step (\d+) \(%\)", one.heading)
+    step = re.fullmatch(r"(.*) by step (\d+) \(%\)", one.heading)
     if step:
-        return animals.run_of(one.row), "relearn_accuracy", "", step[1]
+        return animals.run_of(one.row), headings()[f"{step[1]} (%)"], "", step[2]
     return plain_place(animals, one)
+
+
+def cka(animals, one):
+    of, at = {text: part for part, text in CKA_HEADINGS.items()}[one.heading]
+    return animals.run_of(one.row), headings()[one.corner], of, at or ""
 
 
 def costs(animals, one):
@@ -210,7 +216,7 @@ PLACES = {
     "trajectory": trajectory,
     "reported": reported,
     "rmia": rmia,
-    "probe": probe,
+    **{"probe": probe, "probe-linear": probe, "probe-resurface": probe, "probe-cka": cka},
     "costs": costs,
 }
 # Fields that are made of several numbers, or of none of one run.
@@ -365,7 +371,7 @@ def of_cells(animals, one, place):
 SPECIAL = {
     **{("near-and-far", ""): bound, ("classes", ""): class_field, ("exposure", ""): with_ends()},
     **{("localization", ""): with_ends(), ("rmia", "AUC [over seeds]"): with_ends()},
-    ("rmia", "AUC [over examples]"): with_ends("examples_"),
+    **{("rmia", "AUC [over examples]"): with_ends("examples_"), ("nearer", ""): with_ends()},
     **{(name, "Avg. Gap"): gap for name in ("main", "sweep-size", "sweep-luck")},
     **{(name, "Avg. Gap affected"): gap for name in ("affected", "sweep-size", "sweep-luck")},
     **{("support-auto", ""): of_one_seed, ("tuning", ""): first_seed},
@@ -471,7 +477,7 @@ def is_within_chance(animals, one, place):
         return abs(long.mean(cell, *place)) <= long.chance(
             cell, ("retrain", f"{metric}_sd", of, "")
         )
-    if metric in ("relearn_gap", "residual_gap") and run != "retrain":
+    if metric in GAPS and run != "retrain":
         own = long.values(cell, "retrain", metric)
         own = own[~np.isnan(own)]
         return abs(long.mean(cell, *place)) <= t95(len(own)) * math.sqrt(mean(own**2) / len(own))
@@ -717,12 +723,13 @@ def test_support_sizes_are_in_the_order_of_their_size(animals):
 def plain(text):
     """Return a text of Markdown or LaTeX without its marks."""
     text = re.sub(r"\\(?:textbf|emph)\{((?:[^{}]|\{[^{}]*\})*)\}", r"\1", text)
+    text = re.sub(r"\\shortstack\[[lr]\]\{(.*)\\\\(.*)\}", r"\1 \2", text)
+    text = text.replace("\\raggedright ", "").replace(r"\rlap{$^\dagger$}", "†")
     text = re.sub(r"\{\\scriptsize\\,\$\\pm\$\\,([^}]*)\}", r" ± \1", text)
     for mark, letter in {
         r"$\pm$": "±",
         "$-$": "−",
         "--": "–",
-        r"$^\dagger$": "†",
         r"$\Delta$": "Δ",
     }.items():
         text = text.replace(mark, letter)
@@ -737,8 +744,9 @@ def rows_of_file(path):
     if path.suffix == ".md":
         rows = [line for line in lines if line.startswith("|") and not line.startswith("| ---")]
         return [re.split(r"(?<!\\) ?\| ?", row)[1:-1] for row in rows]
-    rows = [line for line in lines if line.endswith(r"\\") and "multicolumn" not in line]
-    return [re.split(r"(?<!\\) & ", row.removesuffix(r"\\")) for row in rows]
+    ends = (r" \\", r" \tabularnewline")  # the latter in tables of sentences
+    rows = [line for line in lines if line.endswith(ends) and "multicolumn" not in line]
+    return [re.split(r"(?<!\\) & ", re.sub(r" \\(\\|tabularnewline)$", "", row)) for row in rows]
 
 
 def bold_in(text):

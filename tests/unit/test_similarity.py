@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from collateral.findings.locality.similarity import (
+from collateral.metrics.similarity import (
     class_means,
     most_similar,
     similarity,

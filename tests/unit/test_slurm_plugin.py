@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from collateral.plan.slurm_plugin import VERSION, SlurmPluginError, mend
+from collateral.plan.snakemake_patches import SLURM_PLUGIN, SlurmPluginError, patch_slurm_plugin
 
 
 class Executor:
@@ -25,7 +25,7 @@ def plugin_like(executor=Executor):
 
 def test_it_looks_as_often_as_at_first_however_long_no_job_ends():
     plugin = plugin_like()
-    mend(plugin, wait=5, memory=300)
+    patch_slurm_plugin(plugin, wait=5, memory=300)
     executor = plugin.Executor()
     executor.wait_longer()
     assert executor.next_seconds_between_status_checks == 5
@@ -33,7 +33,7 @@ def test_it_looks_as_often_as_at_first_however_long_no_job_ends():
 
 def test_it_takes_squeues_memory_for_known():
     plugin = plugin_like()
-    mend(plugin, wait=5, memory=300)
+    patch_slurm_plugin(plugin, wait=5, memory=300)
     assert plugin.get_min_job_age() == 300
 
 
@@ -41,12 +41,12 @@ def test_it_takes_squeues_memory_for_known():
 def test_another_plugin_is_refused(missing):
     plugin = plugin_like()
     delattr(plugin, missing)
-    with pytest.raises(SlurmPluginError, match=f"plugin is not as of {VERSION}"):
-        mend(plugin, wait=5, memory=300)
+    with pytest.raises(SlurmPluginError, match=f"plugin is not as of {SLURM_PLUGIN}"):
+        patch_slurm_plugin(plugin, wait=5, memory=300)
 
 
 def test_the_installed_plugin_is_the_one_that_this_was_made_for():
     module = pytest.importorskip("snakemake_executor_plugin_slurm")
-    assert version("snakemake-executor-plugin-slurm").startswith(f"{VERSION}.")
+    assert version("snakemake-executor-plugin-slurm").startswith(f"{SLURM_PLUGIN}.")
     used = module.Executor.check_active_jobs.__code__.co_names
     assert {"get_min_job_age", "next_seconds_between_status_checks"} <= {*used}

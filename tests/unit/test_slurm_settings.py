@@ -4,9 +4,9 @@ import pytest
 
 from collateral.plan.slurm import (
     ClusterError,
-    asked_partitions,
     cancelling_partitions,
     cluster_settings,
+    list_partitions,
     partition_names,
     partition_problems,
     partitions,
@@ -73,7 +73,7 @@ def test_preemption_that_cancels_is_warned_of():
     ],
 )
 def test_the_partitions_that_a_job_asks_for(resources, asked):
-    assert asked_partitions(resources) == asked
+    assert list_partitions(resources) == asked
 
 
 def test_a_partition_that_is_not_there_is_named_once_with_those_that_are():

@@ -11,9 +11,10 @@ from safetensors.numpy import save_file
 from small_grid import grid
 
 from collateral.config.errors import ConfigError
-from collateral.plan import fingerprint, plugged_code
-from collateral.plan.fingerprint import find_module
+from collateral.plan import fingerprint
 from collateral.plan.preflight import check_plan
+from collateral.plugins import check
+from collateral.plugins.modules import find_module
 
 FOUND = "def unlearn(model, task, params, run): ...\n"
 ONE_RUN = {"classes": ["digit_3"], "fractions": [0.5], "seeds": [4]}
@@ -403,7 +404,7 @@ def test_a_method_is_looked_at_where_it_unlearns_from_shadow_models(plugged, tmp
 
 
 def test_without_torch_figures_are_drawn_from_the_cache_of_any_method(plugged, monkeypatch):
-    monkeypatch.setattr(plugged_code, "find_spec", lambda name: None)
+    monkeypatch.setattr(check, "find_spec", lambda name: None)
     assert plugged(f"import torch, nothing_of_this_name\n{FOUND}") == ""
 
 

@@ -3,13 +3,12 @@
 import math
 
 import pytest
-from counted_cell import Wrong, counted
-from fake_cell import COST
+from fake_cell import COST, Wrong, counted
 from fake_results import FakeCell, read_cell
 from sealing import seal
 from table_reading import texts_of
 
-from collateral.findings.costs.numbers import device_of, numbers, paying_deletions
+from collateral.findings.costs.numbers import name_device, numbers, paying_deletions
 from collateral.findings.costs.views import tables as costs
 from collateral.findings.reported.views import tables as reported
 from collateral.results.files import write_json
@@ -47,7 +46,7 @@ def test_totals_have_a_column_each_where_any_run_has_them(cell):
         "FT": ["1.50 ± 0.71", "–", "300 ± 0", "–", "10.0", "1"],
         "GA": ["4.50 ± 0.00", "12.3", "300 ± 0", "0.50 ± 0.35", "30.0", "2"],
     }
-    assert "Tuning: seconds of all trials" in table.conventions
+    assert "Tuning: seconds of all tuning trials" in table.conventions
 
 
 def test_phases_are_prose(cell):
@@ -109,17 +108,23 @@ def test_times_of_different_devices_are_not_side_by_side_without_saying_so(tmp_p
             {"numerics": {"device": "cpu AVX2"}},
             "cpu AVX2, threads: 2",
         ),
+        (
+            {"device": "cpu", "threads": 1},
+            {"numerics": {"device": "cpu AVX512"}, "params": {"precision": "bfloat16"}},
+            "cpu AVX512, threads: 1, bfloat16",
+        ),
+        ({"device": "cuda"}, {"params": {"precision": "float32"}}, "cuda"),
         ({"device": "cpu"}, {}, "cpu"),
         ({}, {}, ""),
     ],
 )
 def test_a_device_is_named_by_what_decides_its_speed(cost, record, device):
-    assert device_of(cost, record) == device
+    assert name_device(cost, record) == device
 
 
-def seconds_cell(folder, device_of_run, tuned_on="cuda", select="paper"):
+def seconds_cell(folder, name_device_run, tuned_on="cuda", select="paper"):
     """Return the numbers of FT, two of ten seconds, on a device; Retrain is on an A100."""
-    at = {"retrain": (10.0, "A100"), "ft": (2.0, device_of_run)}
+    at = {"retrain": (10.0, "A100"), "ft": (2.0, name_device_run)}
     ok = Wrong((0, 0), (0, 0), (0, 0), (0, 0))
     cell = counted(dict.fromkeys(at, ok))
     results = cell.write(folder, tuned=("ft",))

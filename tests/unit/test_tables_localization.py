@@ -5,17 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counted_cell import table_of
+from fake_cell import table_of
 from fake_results import FakeCell, read_cell, read_cells
 from table_reading import lines_of, texts_of
 from test_finding_verdict import ALIKE, ENDS
 
 from collateral.cli import main
-from collateral.contract.rows import Row
 from collateral.findings.localization import CONTROLS, MEASURES, NEAREST, SETS
-from collateral.findings.localization.numbers import across, excesses
-from collateral.findings.localization.plots import plots_across
-from collateral.findings.localization.views import tables, tables_across
+from collateral.findings.localization.numbers import across, compare_slopes
+from collateral.findings.localization.views import plots_across, tables, tables_across
 
 NAMES = ("digit_3-50", "digit_8-50")
 SLOPES = {"retrain": 0.01, "ft": 0.01, "ga": 0.2, "original": 0.1}
@@ -178,32 +176,24 @@ def test_pairs_of_retrainings_have_no_interval_over_seeds(tmp_path):
     assert "it has no interval over seeds" in table.conventions
 
 
-def slopes(**by_run):
-    """Return rows of slopes, one a seed."""
-    return [
-        Row(run, "locality_slope", value, seed, "retain")
-        for run, values in by_run.items()
-        for seed, value in enumerate(values)
-    ]
-
-
 def test_what_rises_no_more_than_between_retrainings_does_not_rise():
-    rows = slopes(retrain=(0.3, 0.32, 0.31), ft=(0.31, 0.31, 0.32), ga=(0.5, 0.53, 0.51))
-    found = {(r.run, r.metric): r.value for r in excesses(rows, ["ft", "ga"], "retain", None)}
+    slopes = {"ft": (0.31, 0.31, 0.32), "ga": (0.5, 0.53, 0.51)}
+    rows = compare_slopes(slopes, (0.3, 0.32, 0.31), "retain", None)
+    found = {(row.run, row.metric): row.value for row in rows}
     assert found["ga", "locality_excess"] == pytest.approx((0.2 + 0.21 + 0.2) / 3)
     assert found["ft", "locality_excess_low"] < 0 < found["ga", "locality_excess_low"]
 
 
 def test_more_methods_need_a_larger_slope():
-    rows = slopes(retrain=(0.0, 0.0, 0.0), ga=(0.5, 0.6, 0.7), ft=(0.0, 0.1, -0.1))
+    one = {"ga": (0.5, 0.6, 0.7)}
+    two = {**one, "ft": (0.0, 0.1, -0.1)}
     alone, together = (
-        next(r.value for r in excesses(rows, runs, "retain", None) if r.metric.endswith("low"))
-        for runs in (["ga"], ["ga", "ft"])
+        list(compare_slopes(slopes, (0.0, 0.0, 0.0), "retain", None))[1].value
+        for slopes in (one, two)
     )
     assert together < alone
 
 
 def test_of_two_seeds_nobody_knows_whether_it_rises():
-    rows = slopes(retrain=(0.0, 0.0), ga=(0.5, 0.6))
-    [_, low] = excesses(rows, ["ga"], "retain", None)
+    [_, low] = compare_slopes({"ga": (0.5, 0.6)}, (0.0, 0.0), "retain", None)
     assert np.isnan(low.value)

@@ -8,9 +8,9 @@ from fake_results import RUNS, FakeCell, full_cell, read_cells, supports_cell, w
 from plug_ins import forgotten_after
 
 from collateral.cli import main
-from collateral.contract.plugins import FINDING, add_plugins
 from collateral.findings.registry import in_page_order, read_problems
 from collateral.findings.summary import STANDINGS
+from collateral.plugins.find import FINDING, add_plugins
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 
 ALWAYS = ("affected", "costs", "main", "membership", "near-and-far")

@@ -7,7 +7,7 @@ from fake_results import RUNS, FakeCell, read_cell
 from table_reading import field_at, lines_of, marked
 
 from collateral.contract.tables import Table
-from collateral.findings._shared.write import latex, markdown
+from collateral.findings._shared.write import to_latex, to_markdown
 from collateral.findings.gap.views import tables as gap_tables
 from collateral.findings.sweeps.views import tables
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
@@ -142,7 +142,7 @@ def test_no_run_of_a_sweep_is_in_the_other_tables(cell_of):
     assert marked(main, "best", "ua") == ["ga"]
 
 
-@pytest.mark.parametrize("write", [markdown, lambda table: latex(table, "t")])
+@pytest.mark.parametrize("write", [to_markdown, lambda table: to_latex(table, "t")])
 def test_the_parts_of_a_table_are_below_each_other_with_one_caption(table_of, write):
     text = write(table_of(words(), WORDS))
     assert text.count("FT: kind") == 2

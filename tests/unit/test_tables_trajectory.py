@@ -78,7 +78,7 @@ def test_a_paced_run_has_its_end_alone_and_is_not_ranked(tmp_path):
         "10 %": ["FT"],
         "20 %": ["FT"],
     }
-    assert "*: its epochs depend on how many there are" in found.conventions
+    assert "*: not ranked: its schedule depends on the number of epochs" in found.conventions
 
 
 def test_the_csv_has_the_numbers_unrounded_with_their_seconds(table):

@@ -7,7 +7,7 @@ import pytest
 from fake_results import FakeCell, read_cells
 from table_reading import texts_of
 
-from collateral.contract.selection import RULES
+from collateral.contract.conventions import RULES
 from collateral.findings.tuning.views import tables, tables_across
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
@@ -101,7 +101,7 @@ def test_a_cell_says_what_each_rule_would_have_lost(by_rule):
     tuning, rules = tables(by_rule.cells[0])
     assert rules.grids[0].headings == ["paper", "interval", "teacher"]
     assert texts_of(rules.grids[0]) == {"GA": ["1.0", "1.0", "0.0"], "FT": ["3.0", "2.0", "–"]}
-    assert "Here `interval` chose" in rules.caption
+    assert "This benchmark uses `interval`" in rules.caption
     assert "Clopper-Pearson" in tuning.caption
 
 

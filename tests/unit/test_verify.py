@@ -34,7 +34,7 @@ from collateral.results.provenance import (
     sign_page,
     write_record,
 )
-from collateral.results.selection import read_selected
+from collateral.results.record import read_selected
 from collateral.results.split import Split
 from collateral.results.table import read_tables
 from collateral.results.verification import Verification, verify_results

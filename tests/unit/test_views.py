@@ -4,7 +4,7 @@ import pytest
 from fake_results import RUNS, full_cell, read_cell, supports_cell, whole_class_cell
 from table_reading import lines_of, texts_of
 
-from collateral.findings.classes.reading import short_names
+from collateral.findings.classes.views import shorten_names
 from collateral.findings.classes.views import tables as class_tables
 from collateral.findings.locality.views import tables as near_tables
 from collateral.findings.support_size.views import tables as support_tables
@@ -118,7 +118,7 @@ def test_records_of_classes_are_unrounded(class_table):
     [(["digit_3", "digit_8"], ["3", "8"]), (["oak_tree", "apple"], ["oak_tree", "apple"])],
 )
 def test_names_leave_away_only_what_all_share(names, short):
-    assert short_names(names) == short
+    assert shorten_names(names) == short
 
 
 # Support sizes: without Retrain, and apart from it with Retrain.

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from collateral.plan import warm
-from collateral.plan.warm import keep_warm, start
+from collateral.plan import run_hooks
+from collateral.plan.run_hooks import keep_warm, start_server
 from collateral.warm import ADDRESS, OFF
 from collateral.warm.server import TRAINING
 
@@ -56,7 +56,7 @@ CLIENT = [sys.executable, "-c", "from collateral.warm.client import main; main()
 @pytest.fixture
 def server() -> Iterator[subprocess.Popen]:
     folder = tempfile.mkdtemp()
-    with start(folder, [sys.executable, "-c", PROGRAM]) as process:
+    with start_server(folder, [sys.executable, "-c", PROGRAM]) as process:
         yield process
         if not process.stdin.closed:
             process.stdin.close()
@@ -212,7 +212,7 @@ def test_a_server_that_is_killed_takes_its_jobs_with_it_and_the_next_run_where_t
     assert "its warm server is gone" in job.communicate()[1]
     refused = client(server, "wait", "0")
     noise = refused.communicate(timeout=PATIENCE_SECONDS)[1]
-    assert "invalid choice: 'wait'" in noise  # of the package's own command
+    assert "error: no command 'wait'; known: " in noise  # of the package's own command
 
 
 def test_nobody_else_may_talk_to_the_server(server):
@@ -252,7 +252,7 @@ for stage in stages():
 
 def test_a_user_can_switch_it_off(monkeypatch):
     monkeypatch.setenv(ADDRESS, OFF)
-    monkeypatch.setattr(warm, "start", lambda folder: pytest.fail("started"))
+    monkeypatch.setattr(run_hooks, "start_server", lambda folder: pytest.fail("started"))
     keep_warm()
     assert os.environ[ADDRESS] == OFF
 
@@ -272,7 +272,7 @@ from collateral.warm import server
 server.main()
 """
     folder = Path(tempfile.mkdtemp())
-    assert start(str(folder), [sys.executable, "-c", program]) is None
+    assert start_server(str(folder), [sys.executable, "-c", program]) is None
     assert comes(lambda: not folder.exists())
     assert capfd.readouterr().err.startswith("collateral: no warm workers here (")
 

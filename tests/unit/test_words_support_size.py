@@ -5,8 +5,7 @@ import pytest
 from fake_results import FakeCell, full_cell, read_cell, supports_cell
 
 from collateral.contract.rows import At
-from collateral.findings.support_size.reading import Step, Supports, supports_of
-from collateral.findings.support_size.views import words
+from collateral.findings.support_size.views import Step, Supports, find_supports, words
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def cell_of(tmp_path):
 
 @pytest.fixture
 def supports(cell_of) -> Supports:
-    found = supports_of(cell_of())
+    found = find_supports(cell_of())
     assert found is not None
     return found
 
@@ -46,7 +45,7 @@ def step(drop: list[float], counts: list[int], auto: int) -> Step:
 
 def test_a_cell_without_teachers_has_none(cell_of):
     cell = cell_of(full_cell())
-    assert supports_of(cell) is None
+    assert find_supports(cell) is None
     assert words(cell) == ""
 
 
@@ -61,10 +60,10 @@ def test_sizes_are_in_order_and_values_by_size_and_seed(supports):
 
 
 def test_what_auto_takes_is_counted_in_bins_from_the_top(supports):
-    assert [s.num_taken for s in supports.steps] == [2, 2, 2]
+    assert [s.num_included for s in supports.steps] == [2, 2, 2]
     assert supports.steps[0].least_similarity == 0.8
     empty = step([0.0] * 7 + [0.4, np.nan, 0.4], [5, 5, 5, 5, 5, 5, 5, 7, 0, 9], auto=16)
-    assert empty.num_taken == 3
+    assert empty.num_included == 3
     assert empty.least_similarity == pytest.approx(0.7)
 
 

@@ -1,4 +1,4 @@
-"""A benchmark in which no two numbers are alike: every picture has all it can draw.
+"""A benchmark of rows in which no two numbers are alike: every plot has all that it can draw.
 
 Two cells of three seeds. In the first GA diverged in the second seed and IU in all; a bin is empty
 in all seeds, and another one in the last.
@@ -6,21 +6,20 @@ in all seeds, and another one in the last.
 
 from __future__ import annotations
 
-import csv
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from fake_results import FakeCell, join_cells
 from sealing import seal
 
 from collateral.contract.rows import At
-from collateral.findings.metric_index import find_metric
-from collateral.findings.verdict import COLLAPSED, HURT, UNDECIDED, VERDICTS
+from collateral.findings.verdict import COLLAPSED, HURT, UNDECIDED
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
-from collateral.results.table import COLUMNS, COST_COLUMNS
 
 SEEDS = (2, 5, 11)
 METHODS = {"ft": "FT", "ga": "GA", "iu": "IU", "ltd": "LTD"}
@@ -49,12 +48,7 @@ def write_unlike(folder: Path) -> Path:
     cells = [Unlike(name, rng) for name in CELLS]
     for cell in cells:
         cell.fill()
-    for name, columns in ((layout.METRICS, COLUMNS), (layout.COSTS, COST_COLUMNS)):
-        rows = [row for cell in cells for row in cell.rows if row["file"] == name]
-        with (folder / name).open("w", newline="") as file:
-            writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+    join_cells(*(cell.rows for cell in cells)).write(folder)
     sweeps = (
         Sweep("size", "LTD", "k", "ltd", SIZES, {run: str(k) for run, k in SIZES.items()}),
         Sweep("luck", "LTD", "teacher_seed", "ltd", TEACHERS, dict.fromkeys(TEACHERS, "-")),
@@ -70,7 +64,12 @@ class Unlike:
 
     name: str
     rng: np.random.Generator
-    rows: list[dict[str, str]] = field(default_factory=list)
+
+    @cached_property
+    def rows(self) -> FakeCell:
+        """Return the builder of the rows."""
+        class_name, _, percent = self.name.partition("-")
+        return FakeCell(self.name, class_name, str(int(percent) / 100), seeds=SEEDS)
 
     def fill(self) -> None:
         """Add every number that some picture draws."""
@@ -95,11 +94,12 @@ class Unlike:
     ) -> None:
         """Add a number between these for every seed; none where the run diverged."""
         lost = DIVERGED.get((self.name, run), ())
+        values: list[float | None] = []
         for seed in SEEDS:
             value = self.rng.uniform(low, high)
-            status = "diverged" if seed in lost else "ok"
-            shown = "" if seed in lost or self._is_empty(metric, set, at, seed) else repr(value)
-            self._append((run, str(seed), metric, set, at), shown, status)
+            shown = np.nan if self._is_empty(metric, set, at, seed) else value
+            values.append(None if seed in lost else shown)
+        self.rows.add(run, metric, *values, set=set, at=at)
 
     def add_overall(
         self, run: str, metric: str, low: float, high: float, set: str = "", at: At = None
@@ -111,26 +111,7 @@ class Unlike:
         self, run: str, metric: str, value: float, set: str = "", at: At = None
     ) -> None:
         """Add this number over all seeds."""
-        self._append((run, "", metric, set, at), repr(float(value)), "ok")
-
-    def _append(self, place: tuple[str, str, str, str, At], value: str, status: str) -> None:
-        run, seed, metric, set, at = place
-        kind = "reference" if run == "retrain" else "control" if run in CONTROLS else "method"
-        class_name, _, percent = self.name.partition("-")
-        self.rows.append({
-            "file": layout.COSTS if find_metric(metric).is_cost else layout.METRICS,
-            "cell": self.name,
-            "class": class_name,
-            "fraction": str(int(percent) / 100),
-            "seed": seed,
-            "run": run,
-            "kind": kind,
-            "metric": metric,
-            "set": set,
-            "at": "" if at is None else str(at),
-            "value": value,
-            "status": status,
-        })  # fmt: skip
+        self.rows.add_overall(run, metric, value, set, at)
 
     @staticmethod
     def _is_empty(metric: str, set: str, at: At, seed: int) -> bool:
@@ -164,7 +145,7 @@ class Unlike:
     def _add_verdict(self, run: str) -> None:
         verdicts = {"ft": UNDECIDED, "ga": HURT, "iu": COLLAPSED, "ltd": UNDECIDED}
         if run in verdicts:
-            self.set_overall(run, "verdict", VERDICTS.index(verdicts[run]))
+            self.set_overall(run, "verdict", 1, at=verdicts[run])
         self.add(run, "damage", -0.1, 0.3, "retain")
         self.add_overall(run, "forgetting_error", 0.02, 0.4)
         self.add_overall(run, "rte_share", 0.02, 0.5)

@@ -1,6 +1,7 @@
 """A copy of the repository with the smoke experiment run in it, to look at and to edit."""
 
 import fcntl
+import json
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 
@@ -35,6 +37,7 @@ class Job:
     output: list[str]
     reason: str
     priority: int
+    resources: dict[str, str]
     command: list[str]  # without where its words go
 
     def option(self, name: str) -> list[str]:
@@ -60,14 +63,16 @@ class Project:
         environment = self.environment(*path) | variables
         if programs:
             environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
+        words = [SNAKEMAKE, "--cores", "2", *options]
+        if "--dry-run" in options:
+            return run_forked(words, self.folder, environment)
         return subprocess.run(
-            [SNAKEMAKE, "--cores", "2", *options],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+            words, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
+
+    def collateral(self, *words: object) -> subprocess.CompletedProcess:
+        """Run a command of the checkout's own package in the checkout."""
+        return run_forked(["collateral", *map(str, words)], self.folder, self.environment())
 
     def environment(self, *path: Path) -> dict[str, str]:
         """Return variables under which the checkout's own package is found, after `path`."""
@@ -96,6 +101,36 @@ class Project:
         content = path.read_text()
         assert content.count(old) == 1, f"{old!r} stands {content.count(old)} times in {file}"
         path.write_text(content.replace(old, new))
+
+
+@cache
+def fork_server(path: str = "", *modules: str) -> subprocess.Popen:
+    """Start a process that runs commands in forks of itself; it ends with this process.
+
+    It imports snakemake, and `modules` from `path`, so that the forks need not.
+    """
+    return subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("forked.py")), *modules],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_forked(
+    words: list[str],
+    folder: Path,
+    environment: dict[str, str],
+    server: subprocess.Popen | None = None,
+) -> subprocess.CompletedProcess:
+    """Run a command of snakemake or collateral in a fork of a process that imported snakemake."""
+    server = server or fork_server()
+    request = {"words": words, "folder": str(folder), "environment": environment}
+    server.stdin.write(json.dumps(request) + "\n")
+    server.stdin.flush()
+    found = json.loads(server.stdout.readline())
+    return subprocess.CompletedProcess(words, found["code"], found["output"], found["errors"])
 
 
 def write_weights(path: Path, model: str, num_classes: int, shape: tuple[int, int, int]) -> None:
@@ -141,8 +176,23 @@ def jobs_in(output: str) -> Iterator[Job]:
             listed["output"],
             said["reason"],
             int(said.get("priority", 0)),
+            dict(pair.split("=", 1) for pair in said["resources"].split(", ")),
             shlex.split(command.partition(" >")[0]),
         )
+
+
+def jobs_for(target: str, jobs: list[Job]) -> list[Job]:
+    """Return the jobs that make a file, directly or by the files that they read."""
+    by_output = {file: job for job in jobs for file in job.output}
+    found: dict[int, Job] = {}
+    files = [target]
+    while files:
+        job = by_output.get(files.pop())
+        if job and id(job) not in found:
+            found[id(job)] = job
+            files += job.input
+    assert found, f"no job makes {target}"
+    return [*found.values()]
 
 
 def copy_project(folder: Path) -> Project:

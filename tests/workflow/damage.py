@@ -186,7 +186,7 @@ def redirected(job: Job, scratch: Path) -> list[str]:
     for word in job.command[1:]:
         option = word if word.startswith("--") else option
         is_written = any(f"{path}/".startswith(f"{word}/") for path in job.output)
-        is_moved = is_written and option not in ("--folder", "--results")
+        is_moved = is_written and option not in ("--folder", "--results", "--theory")
         is_moved |= option == "--checkpoints" != word
         words.append(str(scratch / word) if is_moved else word)
     return words

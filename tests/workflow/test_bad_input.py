@@ -77,6 +77,8 @@ WRONG = {
         "the package no_such is not installed",
     ),
 }
+# Cases that every test run tries; the others are slow, and cases of tests/unit/bad_configs too.
+FEW = ("a key twice", "k", "no such package")
 PARAMS = """
 from typing import ClassVar
 from collateral.contract.params import MethodParams
@@ -110,7 +112,9 @@ def write_plug_in(folder: Path, files: dict[str, str]) -> None:
         (folder / "mine" / name).write_text(code)
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize(
+    "wrong", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in WRONG]
+)
 def test_what_is_wrong_is_said_in_a_line_by_a_dry_run(untouched, wrong):
     old, new, said = WRONG[wrong]
     assert SMOKE.count(old) >= 1
@@ -131,6 +135,7 @@ def test_twenty_wrong_configs_are_tried():
     assert len(WRONG) >= 20
 
 
+@pytest.mark.slow
 def test_without_our_logger_the_snakefile_looks_at_the_files(untouched):
     (untouched.folder / "wrong.yaml").write_text(SMOKE.replace("  smoke:", "  smoke: {}\n  smoke:"))
     options = ("--dry-run", "--workflow-profile", "none", "--configfile", "wrong.yaml")
@@ -139,6 +144,7 @@ def test_without_our_logger_the_snakefile_looks_at_the_files(untouched):
     assert "line 5: benchmarks.smoke: stands there twice; first on line 4" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_default_config_is_looked_at_before_it_is_read(untouched):
     default = untouched.folder / "config.yaml"
     right = default.read_text()
@@ -168,27 +174,17 @@ def test_a_misspelt_method_is_named_before_any_job(fresh):
     assert not (fresh.folder / "results").exists()
 
 
-def test_an_unknown_class_is_named_before_any_job(fresh):
-    said = run_with(fresh, lambda benchmark: benchmark.update(classes=["digit_33"]))
-    assert "benchmarks.smoke.classes[0]: no class 'digit_33'" in said
-    assert not (fresh.folder / "results").exists()
-
-
-def test_a_forget_set_without_an_example_is_named_before_any_job(fresh):
-    said = run_with(fresh, lambda benchmark: benchmark.update(fractions=[0.001]))
-    assert "benchmarks.smoke.fractions: 0.001 of the " in said
-    assert not (fresh.folder / "results").exists()
-
-
 LISTED = {"listed": {"forget": {"kind": "index_file", "path": "listed.txt"}}}
 
 
+@pytest.mark.slow
 def test_a_list_of_indices_that_is_not_there_is_named_before_any_job(fresh):
     said = run_with(fresh, lambda benchmark: benchmark.update(cells=LISTED))
     assert "benchmarks.smoke.cells.listed.forget.path: 'listed.txt': there is no such file" in said
     assert not (fresh.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_an_index_out_of_range_is_named_before_any_job(fresh):
     (fresh.folder / "listed.txt").write_text("3\n240\n")
     said = run_with(fresh, lambda benchmark: benchmark.update(cells=LISTED))
@@ -196,6 +192,7 @@ def test_an_index_out_of_range_is_named_before_any_job(fresh):
     assert not (fresh.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_a_changed_list_of_indices_is_split_again(fresh):
     config = read_yaml(fresh.folder / "configs/smoke.yaml")
     config["benchmarks"]["smoke"].update(cells=LISTED)
@@ -209,6 +206,7 @@ def test_a_changed_list_of_indices_is_split_again(fresh):
     assert fresh.planned(*options) == {"split": 1}
 
 
+@pytest.mark.slow
 def test_labels_out_of_range_are_named_before_any_job(fresh):
     images, labels = np.zeros((8, 8, 8), np.uint8), np.array([0, 1] * 4)
     np.savez(
@@ -221,6 +219,7 @@ def test_labels_out_of_range_are_named_before_any_job(fresh):
     assert not (fresh.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_weights_that_do_not_fit_are_named_before_any_job(fresh):
     save_file({"fc.weight": np.zeros(2, np.float32)}, fresh.folder / "mine.safetensors")
     said = run_with(fresh, lambda benchmark: benchmark["base"].update(weights="mine.safetensors"))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import SMOKE, SNAKEMAKE
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # It answers what Snakemake asks, makes a folder for an environment, and notes what pip is told.
 CONDA = """#!/usr/bin/env bash
 case "$*" in

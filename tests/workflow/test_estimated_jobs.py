@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY, Project, read_yaml
+from conftest import REPOSITORY, Project, read_yaml, write_weights
 
 from collateral.cli import main
-from collateral.plan.jobs._disk import BLOCK
+from collateral.plan.work import BLOCK
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIGS = ["config.yaml", *(f"configs/{p.name}" for p in sorted(REPOSITORY.glob("configs/*.yaml")))]
 
 
@@ -23,10 +23,14 @@ def test_there_are_configs_to_compare():
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_as_many_jobs_are_estimated_as_planned(fresh, config, capsys):
+def test_as_many_jobs_are_estimated_as_planned(fresh, config, capsys, monkeypatch):
     for benchmark in read_yaml(REPOSITORY / config)["benchmarks"].values():
         if not Path(benchmark["data"].get("path", ".")).exists():
             pytest.skip(f"needs {benchmark['data']['path']}: docs/reproduction.md makes it")
+        if weights := benchmark.get("base", {}).get("weights"):  # a download of CIFAR-100
+            (fresh.folder / weights).parent.mkdir(exist_ok=True)
+            write_weights(fresh.folder / weights, benchmark["model"], 100, (32, 32, 3))
+    monkeypatch.chdir(fresh.folder)
     planned = fresh.planned("--configfile", config)
     found = estimated(fresh, config, capsys)
     kinds = {rule: part["jobs"] for rule, part in found["kinds"].items() if part["jobs"]}

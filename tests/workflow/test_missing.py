@@ -3,13 +3,17 @@
 import shutil
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE, Project
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+pytestmark = pytest.mark.workflow
 LOST = "results/smoke/digit_3-50/seed-1/ga/outputs.npz"
 MADE = ("metrics.csv", "digit_3-50/metrics.csv", "tables/digit_3-50/main.csv", "report.html")
+
+
+slow = partial(pytest.param, marks=pytest.mark.slow)
 
 
 def figures_commands() -> list[list[str]]:
@@ -59,6 +63,7 @@ def test_with_outputs_missing_nothing_is_made_and_the_file_is_named(project):
     assert state(project) == before
 
 
+@pytest.mark.slow
 def test_with_all_of_it_there_the_same_commands_succeed(project):
     for words in figures_commands():
         done = run(project, words)
@@ -69,11 +74,11 @@ def test_with_all_of_it_there_the_same_commands_succeed(project):
     ("lost", "trained"),
     [
         (LOST, {"unlearn": 1}),
-        ("results/smoke/digit_3-50/seed-1/ga/record.json", {"unlearn": 1}),
-        ("results/smoke/digit_3-50/seed-1/ga", {"unlearn": 1}),
-        ("results/smoke/digit_3-50/seed-0/ltd/epochs.npz", {"track": 1}),
-        ("results/smoke/digit_3-50/neighbours.npz", {"neighbours": 1, "pictures": 1}),
-        ("results/smoke/digit_3-50/support_size/seed-0/cost.json", {"support_size": 1}),
+        slow("results/smoke/digit_3-50/seed-1/ga/record.json", {"unlearn": 1}),
+        slow("results/smoke/digit_3-50/seed-1/ga", {"unlearn": 1}),
+        slow("results/smoke/digit_3-50/seed-0/ltd/epochs.npz", {"track": 1}),
+        slow("results/smoke/digit_3-50/neighbours.npz", {"neighbours": 1, "pictures": 1}),
+        slow("results/smoke/digit_3-50/support_size/seed-0/cost.json", {"support_size": 1}),
     ],
 )
 def test_a_normal_run_makes_again_what_is_missing_and_no_more(project, lost, trained):
@@ -82,6 +87,7 @@ def test_a_normal_run_makes_again_what_is_missing_and_no_more(project, lost, tra
     assert project.planned(*SMOKE) == {**trained, **dict.fromkeys(AFTER_OUTPUTS, 1)}
 
 
+@pytest.mark.slow
 def test_lost_pictures_are_made_again_with_the_page_alone(project):
     (project.folder / "results/smoke/digit_3-50/pictures.npz").unlink()
     expected = dict.fromkeys(("pictures", "report", "check", "index"), 1)

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from conftest import SMOKE, Project, copy_project, read_yaml
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 # Another workflow, that makes something of the index page.
 OUTER = """
 configfile: "mine.yaml"

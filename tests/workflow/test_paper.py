@@ -9,7 +9,7 @@ import pytest
 import yaml
 from conftest import REPOSITORY, TORCH_RULES, Project, copy_project, read_yaml
 
-from collateral.contract.plugins import params_class
+from collateral.plugins.find import params_class
 
 PAGE = (REPOSITORY / "docs" / "paper.md").read_text()
 BY_CELL = re.findall(r"^\| `(\w+)/([\w-]+)` \| (.*) \|$", PAGE, re.M)
@@ -64,6 +64,7 @@ def test_each_of_them_is_written(miniature):
 
 
 @pytest.mark.workflow
+@pytest.mark.slow
 def test_the_whole_config_is_planned(fresh):
     planned = fresh.planned("paper", "--configfile", "configs/paper.yaml")
     assert planned["unlearn"] + planned["track"] == 530  # docs/scale.md

@@ -14,7 +14,7 @@ from conftest import REPOSITORY, Project, copy_project, read_yaml
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 PEOPLE = ("017", "023", "8", "17", "5", "044", "90", "12")
 INIT = (
     *("init", "pictures", "--forget-where", "subject=017,023", "--plugins", "mine"),

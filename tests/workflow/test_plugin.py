@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+pytestmark = pytest.mark.workflow
 GUIDE = REPOSITORY / "docs/add-a-method.md"
 
 

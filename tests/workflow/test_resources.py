@@ -6,9 +6,7 @@ import pytest
 from conftest import REPOSITORY, Project, copy_project, read_yaml
 
 pytestmark = pytest.mark.workflow
-CONFIG = """
-benchmarks:
-  big:
+BENCHMARK = """
     data: {name: cifar100}
     model: resnet56
     base: {epochs: 200}
@@ -35,37 +33,49 @@ def load(options): ...
 TRAINING = {"base", "retrain", "teacher", "tune", "unlearn", "track", "support_size", "probe"}
 TRAINING |= {"shadow", "expose", "given"}
 PLANNED = {"base", "retrain", "tune", "unlearn ft", "unlearn rl"}
+# Benchmarks of one config: the paper's experiment in small, and what changes time and memory.
+LARGE = BENCHMARK.replace("cifar100", "synthetic, size: 64").replace("[couch]", "[0]")
+BENCHMARKS = {
+    "big": BENCHMARK,
+    "small": BENCHMARK.replace("resnet56", "resnet20"),
+    "large": LARGE.replace("200}", "200, batch_size: 512}", 1),
+    "own": BENCHMARK.replace("cifar100", "untold"),
+}
 Asked = dict[str, dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def big(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The paper's experiment in small."""
-    project = copy_project(tmp_path_factory.mktemp("big"))
-    (project.folder / "big.yaml").write_text(CONFIG)
-    (project.folder / "small.yaml").write_text(CONFIG.replace("resnet56", "resnet20"))
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A checkout with a config of all benchmarks and a data set that does not state its size."""
+    project = copy_project(tmp_path_factory.mktemp("resources"))
+    texts = [f"  {name}:{text}" for name, text in BENCHMARKS.items()]
+    config = "".join(["plugins: [mine]\nbenchmarks:\n", *texts])
+    (project.folder / "resources.yaml").write_text(config)
     (project.folder / "mine/data").mkdir(parents=True)
     (project.folder / "mine/data/untold.py").write_text(UNTOLD)
-    own = CONFIG.replace("name: cifar100", "name: untold")
-    (project.folder / "own.yaml").write_text(f"plugins: [mine]\n{own}")
     return project
 
 
-@pytest.fixture(scope="module")
-def asked(big: Project) -> Asked:
-    return resources(big)
-
-
-def resources(project: Project, *options: str, config: str = "big.yaml") -> Asked:
-    """Return what a dry run says of the resources of each rule, and of each run of `unlearn`."""
-    done = project.snakemake("--dry-run", "--configfile", config, *options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = {}
-    for rule, lines in re.findall(r"^rule (\w+):\n((?: .*\n)+)", done.stdout, re.M):
-        run = re.search(r"    wildcards: .*\brun=(\S+)", lines)
-        asked = re.search(r"    resources: (.*)", lines)[1].split(", ")
-        found[f"{rule} {run[1]}" if run else rule] = dict(pair.split("=", 1) for pair in asked)
+def resources(project: Project, *options: str) -> dict[str, Asked]:
+    """Return the resources of each rule, and of each run of `unlearn`, by benchmark."""
+    found: dict[str, Asked] = {name: {} for name in BENCHMARKS}
+    for job in project.jobs("--configfile", "resources.yaml", *options):
+        run = job.wildcards.get("run")
+        if benchmark := job.wildcards.get("benchmark"):
+            found[benchmark][f"{job.rule} {run}" if run else job.rule] = job.resources
     return found
+
+
+@pytest.fixture(scope="module")
+def planned(project: Project) -> dict[str, Asked]:
+    """Resources in one dry run, which most tests of this file read."""
+    return resources(project)
+
+
+@pytest.fixture(scope="module")
+def asked(planned) -> Asked:
+    """Resources of the benchmark `big`."""
+    return planned["big"]
 
 
 def test_time_and_memory_follow_data_and_work(asked):
@@ -73,7 +83,8 @@ def test_time_and_memory_follow_data_and_work(asked):
     assert asked["base"]["runtime"] == asked["retrain"]["runtime"] == "104"
     assert asked["tune"]["runtime"] == "32"
     assert asked["unlearn ft"]["runtime"] == "30"  # the least
-    assert asked["base"]["mem_mb"] == "6203"  # 4000, 1500 of a ResNet-56, images four times
+    # 4000, 16 bytes of 544,768 activations of each of 256 images, and all images four times.
+    assert asked["base"]["mem_mb"] == str(4000 + 2128 + 703)
 
 
 def test_only_jobs_that_train_ask_for_a_gpu(asked):
@@ -89,36 +100,34 @@ def test_every_other_rule_runs_where_snakemake_runs():
     assert read_yaml(REPOSITORY / "profiles/slurm/config.yaml")["set-resources"].keys() == TRAINING
 
 
-def test_a_smaller_model_asks_for_less(big):
-    base = resources(big, config="small.yaml")["base"]
-    assert (base["runtime"], base["mem_mb"]) == ("34", "5403")
+def test_a_smaller_model_asks_for_less(planned):
+    base = planned["small"]["base"]
+    assert (base["runtime"], base["mem_mb"]) == ("34", str(4000 + 784 + 703))
 
 
-def test_larger_images_and_batches_ask_for_more(big):
-    large = CONFIG.replace("cifar100", "synthetic, size: 64").replace("[couch]", "[0]")
-    (big.folder / "large.yaml").write_text(large.replace("200}", "200, batch_size: 512}", 1))
-    asked = int(resources(big, config="large.yaml")["base"]["mem_mb"])
-    assert asked == pytest.approx(4000 + 2 * 4 * 1500, rel=0.02)
+def test_larger_images_and_batches_ask_for_more(planned):
+    asked = int(planned["large"]["base"]["mem_mb"])
+    assert asked == pytest.approx(4000 + 2 * 4 * 2128, rel=0.02)
 
 
-def test_data_that_do_not_tell_their_size_do_not_stop_a_dry_run(big):
-    asked = resources(big, config="own.yaml")
-    assert asked["base"]["runtime"] == "30"
-    assert asked["base"]["mem_mb"] == "5500"
+def test_data_that_do_not_tell_their_size_do_not_stop_a_dry_run(planned):
+    base = planned["own"]["base"]
+    assert base["runtime"] == "30"
+    assert base["mem_mb"] == "6128"
 
 
-def test_every_further_attempt_asks_for_twice_as_much_and_for_a_day_at_most(big):
-    asked = resources(big, "--attempt", "5")
+def test_every_further_attempt_asks_for_twice_as_much_and_for_a_day_at_most(project):
+    asked = resources(project, "--attempt", "5")["big"]
     assert asked["unlearn ft"]["runtime"] == "480"
     assert asked["base"]["runtime"] == "1440"
-    assert asked["base"]["mem_mb"] == "99248"
+    assert asked["base"]["mem_mb"] == str(16 * (4000 + 2128 + 703))
 
 
-def test_the_profile_says_in_one_place_how_gpus_are_asked_for(big):
+def test_the_profile_says_in_one_place_how_gpus_are_asked_for(project):
     pytest.importorskip("snakemake_executor_plugin_slurm")
-    big.edit("profiles/slurm/config.yaml", "gpu: 1 #", "gpu: 0 #")
-    big.edit("profiles/slurm/config.yaml", '# gres: "gpu:1"', 'gres: "gpu:1"')
-    asked = resources(big, "--workflow-profile", "profiles/slurm")
+    project.edit("profiles/slurm/config.yaml", "gpu: 1 #", "gpu: 0 #")
+    project.edit("profiles/slurm/config.yaml", '# gres: "gpu:1"', 'gres: "gpu:1"')
+    asked = resources(project, "--workflow-profile", "profiles/slurm")["big"]
     for rule in PLANNED:
         assert {"gpu": "0", "gres": "gpu:1"}.items() <= asked[rule].items()
     assert asked["base"]["runtime"] == "104"

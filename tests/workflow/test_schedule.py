@@ -3,7 +3,7 @@
 import pytest
 from conftest import SMOKE, Project
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 DATA = ("results/smoke/dataset.npz", *SMOKE)
 

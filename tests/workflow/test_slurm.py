@@ -266,7 +266,7 @@ def test_a_failing_job_is_retried_with_more_and_then_named_with_its_log(runs):
     tried = [job for job in runs.jobs.values() if job["JobState"] == "FAILED"]
     assert {rule_of(job) for job in tried} == {"unlearn"}
     assert sorted(job["TimeLimit"] for job in tried) == ["00:30:00", "01:00:00", "02:00:00"]
-    assert sorted(job["MinMemoryNode"] for job in tried) == ["16376M", "4094M", "8188M"]
+    assert sorted(job["MinMemoryNode"] for job in tried) == ["16000M", "4000M", "8000M"]
     assert runs.remote_code == 1
     before, _, last_words = output_of(runs.remote).rpartition("failed: ")
     assert last_words.startswith("unlearn (hopeless, digit_3-50, seed 0, broken)")

@@ -4,16 +4,17 @@ import csv
 import hashlib
 import re
 import shutil
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 from conftest import AFTER_OUTPUTS, REPOSITORY, SMOKE, TORCH_RULES, Project, copy_project
 from timed_files import has_times
 
-from collateral.contract.plugins import CONTROL, METHOD, params_class
+from collateral.plugins.find import CONTROL, METHOD, params_class
 from collateral.warm import ADDRESS, OFF
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+pytestmark = pytest.mark.workflow
 SWEPT = "ltd@beta=1"
 # The rules that `make figures` considers.
 PRESENT = re.search(r"^PRESENT = (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)[1].split()
@@ -48,6 +49,17 @@ def test_tables_figures_and_page_are_there(finished):
     assert (folder / "report.html").stat().st_size
     index = (finished.folder / "results/report.html").read_text()
     assert 'href="smoke/report.html#cell-digit_3-50"' in index
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("tables", "md"), ("figures", "png")])
+def test_the_docs_name_every_table_and_figure(finished, kind, suffix):
+    lines = (REPOSITORY / "docs/formats.md").read_text().splitlines()
+    about = " ".join(line for line in lines if f"{kind}/<cell>/" in line)
+    names = re.findall(rf"`(?:{kind}/<cell>/)?([a-z][a-z-]*(?:<name>)?(?:-?\*)?)(?:\.png)?`", about)
+    patterns = [name.replace("<name>", "*") for name in names]
+    made = {path.stem for path in results(finished).glob(f"{kind}/digit_3-50/*.{suffix}")}
+    assert len(made) > 8
+    assert [name for name in made if not any(fnmatch(name, one) for one in patterns)] == []
 
 
 def test_every_run_and_seed_is_in_the_metrics(finished):
@@ -87,6 +99,7 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert "Nothing to be done" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_same_results_come_back_from_nothing_without_warm_workers(finished, tmp_path):
     again = copy_project(tmp_path)
     assert again.snakemake(*SMOKE, **{ADDRESS: OFF}).returncode == 0
@@ -98,6 +111,7 @@ def test_another_parameter_of_one_method_reruns_that_method_alone(project):
     assert project.planned(*SMOKE) == OF_ONE_METHOD
 
 
+@pytest.mark.slow
 def test_one_more_sweep_adds_its_runs_and_tracking_reruns_the_tracked_alone(project):
     project.edit("configs/smoke.yaml", "vary: {beta: [1, 2]}", "vary: {beta: [1, 2, 5]}")
     project.edit("configs/smoke.yaml", "track: [ltd]", "track: [ltd, ga]")
@@ -138,6 +152,7 @@ def test_a_comment_reruns_nothing(project):
     assert "Nothing to be done" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_another_algorithm_reruns_what_depends_on_it_alone(project):
     project.edit(
         "workflow/collateral/methods/ga/method.py",
@@ -147,6 +162,7 @@ def test_another_algorithm_reruns_what_depends_on_it_alone(project):
     assert project.planned(*SMOKE) == OF_ONE_METHOD
 
 
+@pytest.mark.slow
 def test_figures_come_from_the_cache_without_torch_and_data(project, tmp_path):
     before = contents(results(project))
     for path in [
@@ -172,11 +188,13 @@ def test_figures_come_from_the_cache_without_torch_and_data(project, tmp_path):
     assert after == {name: digest for name, digest in before.items() if name not in gone}
 
 
+@pytest.mark.slow
 def test_another_template_makes_the_pages_again_and_nothing_else(project):
     project.edit("workflow/collateral/report/layout.html.j2", "</body>", "<hr></body>")
     assert project.planned(*SMOKE) == {"report": 1, "check": 1, "index": 1}
 
 
+@pytest.mark.slow
 def test_a_finding_that_raises_is_on_the_page_and_in_the_exit_code(project):
     text = "def numbers(cell):\n    raise RuntimeError('the needle is broken')\n"
     finding = project.folder / "mine/findings/needle"
@@ -195,12 +213,14 @@ def test_a_finding_that_raises_is_on_the_page_and_in_the_exit_code(project):
     assert (results(project) / "tables/digit_3-50/affected.md").read_text() == before
 
 
+@pytest.mark.slow
 def test_the_workflow_report_is_written(project):
     done = project.snakemake(*SMOKE, "--report", "workflow-report.html")
     assert done.returncode == 0, done.stdout + done.stderr
     assert (project.folder / "workflow-report.html").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 # Of config.yaml 180 were for three seeds in three cells; it has five in two since.
 @pytest.mark.parametrize(("config", "limit"), [("configs/smoke.yaml", 40), ("config.yaml", 210)])
 def test_few_processes_import_torch(fresh, config, limit):

@@ -33,7 +33,7 @@ from tutorial import (
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG, RESULTS = "my-digits.yaml", "results/my-digits"
 TABLES = f"{RESULTS}/tables/withdrawn"
 SMOKE_RESULTS = "results/smoke"

@@ -1,4 +1,4 @@
-"""What every job is given: of the right seed, of its own cell, and nothing that is not declared."""
+"""Inputs and options of every job, read from one printed DAG of four benchmarks."""
 
 import json
 import re
@@ -22,9 +22,9 @@ SEEDS = ("3", "1", "2")  # the first is not the least
 # Files of a benchmark that its cells have in common.
 SHARED = r"base/|shadows/|dataset\.npz|labels\.npz"
 CELLS = ("digit_3-50", "digit_3-90")
-CONFIG = """
-benchmarks:
-  small:
+# Two benchmarks of this text differ in how runs share base models.
+GRID = """
+  NAME:
     data: {name: digits}
     model: small_cnn
     base: {sharing: SHARING}
@@ -43,6 +43,8 @@ benchmarks:
       beta: {method: ltd, vary: {beta: [3]}}
     track: [ft]
     support_size: {k: [50, 100], cells: [digit_3-50]}
+"""
+POOLS = """
   other:
     data: {name: synthetic}
     model: mlp
@@ -55,7 +57,7 @@ benchmarks:
     data: {name: digits}
     model: small_cnn
     init: {weights: start.safetensors}
-    base: {sharing: SHARING}
+    base: {sharing: shared}
     seeds: [3, 1, 2]
     classes: [digit_8]
     fractions: [0.5]
@@ -64,8 +66,11 @@ benchmarks:
       ga: {}
     shadows: {count: 6, share: 0.5}
 """
-MEMBERS = {"other": 8, "pool": 6}  # of the shadow pool of each benchmark
-FIRST_SEED = {"small": SEEDS[0], "other": "7", "pool": SEEDS[0]}
+SHARING = {"small": "matched", "shared": "shared"}  # of the benchmarks that are a GRID
+GRIDS = [GRID.replace("NAME", name).replace("SHARING", how) for name, how in SHARING.items()]
+CONFIG = "".join(["benchmarks:\n", *GRIDS, POOLS])
+MEMBERS = {"other": 8, "pool": 6}  # Number of shadow models of each benchmark.
+FIRST_SEED = {**dict.fromkeys(["small", "shared", "pool"], SEEDS[0]), "other": "7"}
 START = "start.safetensors"
 # By run, whose tuning chooses some of its values.
 TUNED = {"ft": "ft", **dict.fromkeys(["ltd", "ideal", "ltd@teacher=mlp", "ltd@beta=3"], "ltd")}
@@ -75,14 +80,9 @@ RUNNING = ("unlearn", "track")  # the rules of runs
 
 @dataclass(frozen=True)
 class Plan:
-    """All jobs of the config, and how its runs share bases."""
+    """All jobs of the config."""
 
-    sharing: str
     jobs: list[Job]
-
-    def base_seed(self, seed: str) -> str:
-        """Return whose base the runs of a seed start from."""
-        return SEEDS[0] if self.sharing == "shared" and seed in SEEDS else seed
 
     def of(self, *rules: str) -> list[Job]:
         """Return the jobs of some rules; there are some."""
@@ -91,12 +91,18 @@ class Plan:
         return found
 
 
-@pytest.fixture(scope="module", params=["matched", "shared"])
-def plan(request, tmp_path_factory) -> Plan:
-    project = copy_project(tmp_path_factory.mktemp(request.param))
-    (project.folder / "small.yaml").write_text(CONFIG.replace("SHARING", request.param))
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory) -> Plan:
+    """The jobs of one dry run, which all tests of this file read."""
+    project = copy_project(tmp_path_factory.mktemp("wiring"))
+    (project.folder / "small.yaml").write_text(CONFIG)
     write_start(project.folder / START)
-    return Plan(request.param, project.jobs("--configfile", "small.yaml"))
+    return Plan(project.jobs("--configfile", "small.yaml"))
+
+
+def base_seed(benchmark: str, seed: str) -> str:
+    """Return the seed of the base model from which the runs of a seed start."""
+    return SEEDS[0] if benchmark in ("shared", "pool") else seed
 
 
 def write_start(path: Path) -> None:
@@ -118,23 +124,25 @@ def seeds_in(files: list[str], pattern: str) -> set[str]:
 
 
 def test_there_is_a_job_for_every_run_of_every_seed_and_cell(plan):
-    runs = {
-        (job.wildcards["cell"], job.wildcards["seed"], job.wildcards["run"])
-        for job in plan.of(*RUNNING)
-        if job.wildcards["benchmark"] == "small"
-    }
-    assert runs == {(cell, seed, run) for cell in CELLS for seed in SEEDS for run in RUNS}
+    for name in SHARING:
+        runs = {
+            (job.wildcards["cell"], job.wildcards["seed"], job.wildcards["run"])
+            for job in plan.of(*RUNNING)
+            if job.wildcards["benchmark"] == name
+        }
+        assert runs == {(cell, seed, run) for cell in CELLS for seed in SEEDS for run in RUNS}
     bases = [(job.wildcards["benchmark"], job.wildcards["seed"]) for job in plan.of("base")]
-    of_seeds = {(name, plan.base_seed(seed)) for name in ("small", "pool") for seed in SEEDS}
+    of_seeds = {(name, base_seed(name, seed)) for name in (*SHARING, "pool") for seed in SEEDS}
     assert sorted(bases) == sorted({*of_seeds, ("other", "7")})
     tuned = [(job.wildcards["benchmark"], job.wildcards["method"]) for job in plan.of("tune")]
-    of_small = [("small", method) for method in ("ft", "ft", "ltd", "ltd")]
-    assert sorted(tuned) == sorted([*of_small, ("pool", "ft")])
+    of_grids = [(name, method) for name in SHARING for method in ("ft", "ft", "ltd", "ltd")]
+    assert sorted(tuned) == sorted([*of_grids, ("pool", "ft")])
 
 
 def test_a_method_starts_from_the_base_of_its_seed(plan):
     for job in plan.of(*RUNNING, "tune", "support_size"):
-        benchmark, seed = job.wildcards["benchmark"], plan.base_seed(seed_of(job))
+        benchmark = job.wildcards["benchmark"]
+        seed = base_seed(benchmark, seed_of(job))
         base = f"results/{benchmark}/base/seed-{seed}/model.safetensors"
         assert job.option("--base") == [base]
         assert [file for file in job.input if "/base/" in file] == [base], job
@@ -158,8 +166,8 @@ def test_only_the_control_that_needs_it_and_metrics_see_retrain(plan):
     for job in plan.jobs:
         given = [file for file in job.input if "/retrain/" in file]
         if job.rule == "unlearn" and job.wildcards["run"] == "ideal":
-            cell, seed = job.wildcards["cell"], job.wildcards["seed"]
-            assert given == [f"results/small/{cell}/seed-{seed}/retrain/outputs.npz"]
+            benchmark, cell, seed = (job.wildcards[key] for key in ("benchmark", "cell", "seed"))
+            assert given == [f"results/{benchmark}/{cell}/seed-{seed}/retrain/outputs.npz"]
             assert job.option("--retrained") == given
         else:
             assert not given or job.rule == "metrics"
@@ -205,20 +213,20 @@ def test_every_input_is_on_the_command_line_or_in_a_folder_that_is(plan):
 
 def test_metrics_are_given_the_outputs_of_all_runs_and_of_the_bases(plan):
     for job in plan.of("metrics"):
-        if job.wildcards["benchmark"] == "small":
-            cell = f"results/small/{job.wildcards['cell']}"
+        if (name := job.wildcards["benchmark"]) in SHARING:
+            cell = f"results/{name}/{job.wildcards['cell']}"
             runs = {f"{cell}/seed-{seed}/{run}" for seed in SEEDS for run in {*RUNS, "retrain"}}
-            bases = {f"results/small/base/seed-{plan.base_seed(seed)}" for seed in SEEDS}
+            bases = {f"results/{name}/base/seed-{base_seed(name, seed)}" for seed in SEEDS}
             given = {f for f in job.input if f.endswith("/outputs.npz")}
             assert given == {f"{folder}/outputs.npz" for folder in runs | bases}
             assert job.option("--seeds") == [*SEEDS]
-            assert job.option("--base-seeds") == [*map(plan.base_seed, SEEDS)]
+            assert job.option("--base-seeds") == [base_seed(name, seed) for seed in SEEDS]
 
 
 def test_similarity_is_by_the_bases_in_the_order_of_the_seeds(plan):
     for job in plan.of("neighbours"):
-        if job.wildcards["benchmark"] == "small":
-            bases = [f"results/small/base/seed-{plan.base_seed(seed)}" for seed in SEEDS]
+        if (name := job.wildcards["benchmark"]) in SHARING:
+            bases = [f"results/{name}/base/seed-{base_seed(name, seed)}" for seed in SEEDS]
             assert job.option("--embeddings") == [f"{base}/embeddings.npz" for base in bases]
             assert job.option("--seeds") == [*SEEDS]
 
@@ -293,7 +301,7 @@ def test_a_method_is_exposed_on_the_whole_pool_of_its_benchmark_and_on_no_other_
 
 
 def test_metrics_read_what_every_method_does_to_the_pool(plan):
-    runs = {"small": [], "other": ["ga"], "pool": ["ft", "ga"]}
+    runs = {"small": [], "shared": [], "other": ["ga"], "pool": ["ft", "ga"]}
     for job in plan.of("metrics"):
         benchmark = job.wildcards["benchmark"]
         folder = f"results/{benchmark}/{job.wildcards['cell']}/exposure"
@@ -303,7 +311,7 @@ def test_metrics_read_what_every_method_does_to_the_pool(plan):
 
 
 def test_rules_run_the_jobs_of_the_list_and_write_the_files_that_these_state(plan):
-    config = yaml.safe_load(CONFIG.replace("SHARING", plan.sharing))
+    config = yaml.safe_load(CONFIG)
     jobs = [job for one in build_grid(load(config)).values() for job in list_jobs(one)]
     stated = {(job.rule, *sorted(map(str, job.wildcards.values()))): job for job in jobs}
     rules = {*kinds(), "track"}

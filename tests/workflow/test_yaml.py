@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import Project, copy_project
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 WRITTEN = ["'010'", "1:30", "no", "2001-01-01", "1_000", "0o17"]
 # PyYAML, by which Snakemake reads, takes these for '010', 90, False, a date, 1000 and '0o17'.
 READ = ["010", "1:30", "no", "2001-01-01", "1_000", 15]

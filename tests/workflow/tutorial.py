@@ -111,8 +111,8 @@ def checks(results: Path, *names: str) -> str:
     return table(["colour", "check", "found"], [[g["colour"], g["name"], g["text"]] for g in some])
 
 
-STRIP = "<figcaption>Hurt by {}, retained</figcaption>(.*?)</figure>"
-HURT = r'<li title="(.*?)">.*?<span>(.*?)</span><span class="seen">(.*?)</span>'
+STRIP = "<figcaption>Hurt by {}, retained examples</figcaption>(.*?)</ol>"
+HURT = r'<li title="(.*?)">.*?<span>(.*?)</span>\s*<span class="seen">(.*?)</span>'
 NUM_HURT = 2
 
 

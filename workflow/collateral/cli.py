@@ -16,15 +16,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from inspect import Parameter, signature
 from pathlib import Path
+from textwrap import wrap
 from time import process_time
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import collateral
-from collateral.contract.plugins import COMMAND, STAGE, add_plugins, is_shipped
+from collateral.contract.messages import did_you_mean
+from collateral.plugins.find import COMMAND, STAGE, add_plugins
+from collateral.plugins.modules import is_shipped
 from collateral.results.record import peak_rss_mb
 
-Argument = tuple[str, dict[str, Any]]  # the flag or name, and the keywords of `add_argument`
+# Flag or name of an argument, and its keywords for `add_argument`.
+Argument = tuple[str, dict[str, Any]]
+# Commands in the order in which a user needs them; all others follow by name.
+IN_USE = ("init", "estimate", "doctor", "list", "verify", "export", "bundle", "unbundle")
+EXAMPLE = """\
+Example:
+  collateral estimate config.yaml   time and disk of the default experiment
+  collateral list methods           one line per method
+  collateral list methods ltd       the parameters of one method
+  collateral doctor --help          options of a command
+"""
 PLUGINS: Argument = (
     "--plugins",
     {"type": Path, "nargs": "*", "default": [], "help": "folders as under `plugins:`"},
@@ -32,14 +45,18 @@ PLUGINS: Argument = (
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a stage or command; for bad input, print in one line what is wrong."""
+    """Run a stage or command; print an error in the input as one line."""
     arguments = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    name = _name_parser().parse_args(arguments[:1]).name
+    parser = _name_parser()
+    name = parser.parse_args(arguments[:1]).name
+    if name not in (known := [*commands(), *stages()]):
+        hint = did_you_mean(name, known).removeprefix("; ")
+        parser.error(f"no command {name!r}; {hint or 'known: ' + ', '.join(known)}")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:
         run(name, arguments[1:])
     except BrokenPipeError:
-        # The reader, `head`, has enough; Python would complain of it once more at its end.
+        # The reader of the pipe, such as `head`, has closed it; Python would report that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
         if not (message := _message(error)):
@@ -64,7 +81,8 @@ def stages() -> list[str]:
 
 def commands() -> list[str]:
     """Return the names of the commands, which people, make and the Snakefile call."""
-    return COMMAND.names()
+    names = COMMAND.names()
+    return [*IN_USE, *(name for name in names if name not in IN_USE)]
 
 
 def make_parser(name: str) -> argparse.ArgumentParser:
@@ -72,7 +90,7 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     function = _load(name)
     description = sys.modules[function.__module__].__doc__
     parser = argparse.ArgumentParser(prog=f"collateral {name}", description=description)
-    # By name, as `init` also has --plugins in its own signature.
+    # Options are stored by name, because the signature of `init` has --plugins as well.
     arguments = {"plugins": PLUGINS, **dict(_arguments(function))}
     for flag, keywords in arguments.values():
         parser.add_argument(flag, **keywords)
@@ -86,7 +104,7 @@ def _load(name: str) -> Callable[..., None]:
 
 
 def _arguments(function: Callable[..., Any]) -> Iterator[tuple[str, Argument]]:
-    """Yield the arguments of a function or dataclass by parameter."""
+    """Yield the parameters of a function or dataclass with their command-line arguments."""
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in signature(function).parameters.items():
         if is_dataclass(hints[name]):
@@ -112,7 +130,7 @@ def _argument(parameter: Parameter, hint: Any) -> Argument:
 
 
 def _parsing(kind: Any, *, is_required: bool) -> dict[str, Any]:
-    """Return the keywords by which argparse reads a value, or several, of a type."""
+    """Return the keywords with which argparse parses one value, or several values, of a type."""
     origin, members = get_origin(kind), [one for one in get_args(kind) if one is not NoneType]
     if kind is bool:
         return {"action": "store_true"}
@@ -126,7 +144,7 @@ def _parsing(kind: Any, *, is_required: bool) -> dict[str, Any]:
 
 
 def _call(function: Callable[..., Any], options: Mapping[str, Any]) -> Any:
-    """Call a function, or build a dataclass, with the options that its parameters name."""
+    """Call a function, or build a dataclass, with the options named like its parameters."""
     hints = get_type_hints(function)
     names = signature(function).parameters
     shared = {name: _call(hints[name], options) for name in names if is_dataclass(hints[name])}
@@ -137,12 +155,12 @@ def _name_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="collateral",
         description=_overview(),
+        epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     version = f"collateral {collateral.__version__}"
     parser.add_argument("--version", action="version", version=version)
-    names = sorted([*commands(), *stages()])
-    parser.add_argument("name", choices=names, metavar="STAGE", help="one of these")
+    parser.add_argument("name", metavar="COMMAND", help="one of these; its options follow it")
     return parser
 
 
@@ -150,7 +168,7 @@ def _overview() -> str:
     """Return one line per command, and the names of the stages."""
     lines = [f"  {name:10} {_summary(name)}" for name in commands()]
     return "\n".join(
-        ["Collateral, by hand:", *lines, "", f"By the workflow: {', '.join(stages())}"]
+        ["Commands:", *lines, "", *wrap(f"Stages, which rules call: {', '.join(stages())}", 100)]
     )
 
 
@@ -163,7 +181,7 @@ def _summary(name: str) -> str:
 
 
 def _message(error: Exception) -> str:
-    """Return the text of an error for the user; an empty one if another library raised it."""
+    """Return the text of an error for the user; empty if another library raised the error."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     frames = traceback.extract_tb(error.__traceback__)

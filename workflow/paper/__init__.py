@@ -1,1 +1,1 @@
-"""One paper, "Forgetting Has Neighbors": its claims, its theory and its printed numbers."""
+"""Reproduction of the paper "Forgetting Has Neighbors": its claims, theory and printed numbers."""

@@ -1,4 +1,4 @@
-"""The numbers that the paper's tables print, and how far our numbers are from them."""
+"""Numbers in the paper's tables, and the distance of our numbers from them."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ PERCENT = 100.0
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed number: a rate in [0, 1], or seconds."""
+    """A number of one of the paper's tables: a rate in [0, 1], or seconds."""
 
     table: int
     run: str
     metric: str
     mean: float
     std: float
-    runs: int | None  # None: the paper does not state it
+    runs: int | None  # None if the paper does not state the number of runs
 
     @property
     def standard_error(self) -> float:
-        """The standard error of the mean; the paper's deviations are population ones (ddof=0)."""
+        """Standard error of the mean; the paper's standard deviations have ddof=0."""
         return self.std / math.sqrt(self.runs - 1) if self.runs else math.nan
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Data set, model, class and forgotten share of a table."""
+    """Data set, model, forgotten class and its forgotten share."""
 
     data: str
     model: str
@@ -43,9 +43,9 @@ class Setting:
 
 
 def printed(setting: Setting) -> list[Printed]:
-    """Return the printed numbers of a setting; none where the paper does not have it.
+    """Return the paper's numbers in a setting; an empty list if the paper does not have it.
 
-    Where several tables print the same number, the first counts.
+    If several tables have the same number, the first table is used.
     """
     found: dict[tuple[str, str], Printed] = {}
     for one in _by_setting().get(setting, []):
@@ -54,12 +54,12 @@ def printed(setting: Setting) -> list[Printed]:
 
 
 def settings() -> list[Setting]:
-    """Return all settings of the paper's tables."""
+    """Return all settings in the paper's tables."""
     return list(_by_setting())
 
 
 def num_cells() -> int:
-    """Return the number of cells of the paper's tables."""
+    """Return the number of entries in the paper's tables."""
     return sum(map(len, _by_setting().values()))
 
 
@@ -82,17 +82,18 @@ def _printed(row: Mapping[str, str]) -> Printed:
 def cell_setting(
     data: Mapping[str, Any], model: str, forgotten: Mapping[str, Any]
 ) -> Setting | None:
-    """Return the setting of a cell in which a part of one class of a whole data set is forgotten.
+    """Return the setting of a cell; None unless one class of a complete data set is affected.
 
-    `forgotten` has the number of forgotten examples by class, and the size of the class.
+    `forgotten` has, by class, the number of forgotten examples and the size of the class.
     """
-    if data.keys() != {"name"} or len(forgotten) != 1:  # other options cut the data set
+    # Options besides the name select a part of the data set.
+    if data.keys() != {"name"} or len(forgotten) != 1:
         return None
     ((name, (count, size)),) = forgotten.items()
     return Setting(data["name"], model, name, round(count / size, 2))
 
 
 def in_standard_errors(ours: float, error: float, theirs: Printed) -> float:
-    """Return the difference of two means over its standard error; NaN where one is unknown."""
+    """Return the difference of two means over its standard error; NaN if that is unknown or 0."""
     total = math.hypot(error, theirs.standard_error)
     return (ours - theirs.mean) / total if total > 0 else math.nan

@@ -1,4 +1,4 @@
-"""The experiment: the config, checked before anything runs, and the grid that it spans."""
+"""Read and check the config before any job runs, and expand it into all runs."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from collateral.plan.grid import build_grid
 from collateral.plan.install_paths import default_config
 from collateral.plan.preflight import check_plan
 
-# Folders on command lines are no inputs or outputs, and Snakemake would not move them.
+# A prefix is refused, because folders on command lines would not get it.
 if workflow.modifier.modify_path(paths.INDEX) != paths.INDEX:
     raise WorkflowError(
         f"Collateral writes to {paths.RESULTS}/ of the working folder: as a module, import it "
@@ -23,7 +23,7 @@ if workflow.modifier.modify_path(paths.INDEX) != paths.INDEX:
 WRONG = "The config is not valid:\n"
 if "benchmarks" not in config:
     try:
-        read_file(Path(default_config()))  # it names what Snakemake's own reader does not
+        read_file(Path(default_config()))  # reports errors that Snakemake's reader hides
     except ConfigError as error:
         raise WorkflowError(f"{WRONG}{error}") from None
 
@@ -33,7 +33,7 @@ if "benchmarks" not in config:
 try:
     CONFIG = load(reread(config, workflow, load_configfile))
     GRID = build_grid(CONFIG)
-    # Where jobs have an environment of their own, its packages are not these.
+    # Packages are not checked here if jobs have an environment of their own.
     check_plan(
         GRID,
         runs_here=not workflow.deployment_settings.deployment_method,

@@ -1,12 +1,12 @@
-"""The data set, and which of its examples are forgotten.
+"""Rules of the data set and of the forget sets.
 
-In: the config, and the user's own files where it names some. Out: dataset.npz and
+Input: the config, and the user's own files if it names some. Output: dataset.npz and
 labels.npz per benchmark, split.json per cell.
 """
 
 
 rule data:
-    """A data set as uint8 arrays in a fixed order; it fails where a forget set is not sound."""
+    """Write the data set as uint8 arrays in a fixed order; fail if a forget set is not valid."""
     input:
         value("data", "user_files"),
     output:
@@ -20,7 +20,7 @@ rule data:
     params:
         **values("data", "name", "data_options", "code"),
         plugins=plugins,
-        # A function of `output` is no trigger: one more forget set reruns nothing.
+        # Functions of `output` trigger no rerun, so that a further forget set reruns no job.
         forget=lambda w, output: job("data", w).forget,
     shell:
         """
@@ -31,7 +31,7 @@ rule data:
 
 
 rule split:
-    """The forget set of a cell."""
+    """Select the forget set of a cell."""
     input:
         labels=paths.LABELS,
         files=value("split", "user_files"),

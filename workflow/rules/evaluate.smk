@@ -1,7 +1,7 @@
-"""Numbers from cached outputs; no torch, and no image after `neighbours` and `pictures`.
+"""Rules that compute numbers from cached outputs, without torch.
 
-In: outputs, records and costs of every run. Out: similarities, pictures, metrics, costs and what could not be
-computed, of each cell; metrics.csv, costs.csv, problems.json and gates.json of the benchmark.
+Input: outputs, records and costs of every run. Output for each cell: similarities, pictures,
+metrics, costs and problems; for a benchmark: metrics.csv, costs.csv, problems.json, gates.json.
 """
 
 import os
@@ -11,7 +11,7 @@ from collateral.plan.report_plan import presenting_code
 
 
 rule neighbours:
-    """How similar every example is to the forget set, and which are nearest."""
+    """Compute the similarity of every example to the forget set, and list the nearest examples."""
     input:
         **values("neighbours", "embeddings"),
         data=paths.DATA,
@@ -34,7 +34,7 @@ rule neighbours:
 
 
 rule pictures:
-    """Images of the nearest examples, as far as the config lets results contain them."""
+    """Save images of the nearest examples, if the config allows images in results."""
     input:
         **values("pictures", "withheld"),
         data=paths.DATA,
@@ -57,7 +57,7 @@ rule pictures:
 
 
 rule metrics:
-    """All numbers of a cell."""
+    """Compute all numbers of a cell."""
     input:
         **values("metrics", "results"),
         labels=paths.LABELS,
@@ -87,7 +87,7 @@ rule metrics:
 
 
 rule gather:
-    """All numbers of a benchmark: those of its cells, and what findings say over all of them."""
+    """Merge the numbers of all cells of a benchmark, and compute numbers over all cells."""
     input:
         plan=paths.PLAN,
         metrics=of_cells(paths.CELL_METRICS),

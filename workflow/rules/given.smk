@@ -1,12 +1,12 @@
-"""Weights that somebody else unlearned.
+"""Rule that evaluates weights that another program unlearned.
 
-In: the user's file, the data and the forget set. Out: the same files as of an unlearned model, so
-that every number, table and page has it beside the methods.
+Input: the user's file, the data and the forget set. Output: the same files as for a method's run,
+so that tables and pages show it beside the methods.
 """
 
 
 rule given:
-    """A look at what somebody else made; nothing is trained."""
+    """Evaluate the user's unlearned weights; nothing is trained."""
     input:
         **values("given", "weights"),
         data=paths.DATA,

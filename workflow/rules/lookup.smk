@@ -1,4 +1,4 @@
-"""From the wildcards of a rule to its job, which is described in collateral/plan/jobs."""
+"""Functions that find the job of a rule by its wildcards; collateral/plan/jobs describes jobs."""
 
 import shlex
 
@@ -31,7 +31,7 @@ def value(kind, name):
 
 def plugins(wildcards, output):
     """Return the option with the folders of plug-ins, for every stage that uses plug-ins."""
-    # A function of `output` is no trigger: one more folder reruns nothing, as `code` has what is used.
+    # Functions of `output` trigger no rerun: `code` already changes with the plug-ins in use.
     return shlex.join(["--plugins", *map(str, CONFIG.plugins)]) if CONFIG.plugins else ""
 
 

@@ -1,7 +1,7 @@
-"""Tables, figures and the page, from numbers alone.
+"""Rules that make tables, figures and pages from numbers.
 
-In: the config, metrics and costs. Out: plan.json, tables, figures and the page of a benchmark, and
-an index of all pages; check.done only if every finding could be made.
+Input: the config, metrics and costs. Output: plan.json, tables, figures and the page of a
+benchmark, an index of all pages, and check.done if no finding failed.
 """
 
 import os
@@ -11,7 +11,7 @@ from collateral.plan.report_plan import plan_hash, plan_of, templates_hash
 
 
 rule plan:
-    """What tables, figures and page must know of the config."""
+    """Write plan.json: the parts of the config that tables, figures and page need."""
     output:
         paths.PLAN,
     log:
@@ -23,7 +23,7 @@ rule plan:
 
 
 rule tables:
-    """The findings' tables, of each cell and over all, as CSV, Markdown and LaTeX."""
+    """Write the tables of each cell and over all cells, as CSV, Markdown and LaTeX."""
     input:
         plan=paths.PLAN,
         metrics=paths.METRICS,
@@ -41,18 +41,19 @@ rule tables:
         paths.log("tables", "benchmark"),
     conda:
         "../../envs/figures.yaml"
+    threads: presenting_threads
     params:
         plugins=plugins,
         code=presenting_code("tables"),
     shell:
         """
         collateral tables {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
-            --costs {input.costs:q} --out {output:q} >{log:q} 2>&1
+            --costs {input.costs:q} --out {output:q} --processes {threads} >{log:q} 2>&1
         """
 
 
 rule figures:
-    """The findings' figures of each cell and over all."""
+    """Draw the figures of each cell and over all cells."""
     input:
         plan=paths.PLAN,
         metrics=paths.METRICS,
@@ -70,18 +71,19 @@ rule figures:
         paths.log("figures", "benchmark"),
     conda:
         "../../envs/figures.yaml"
+    threads: presenting_threads
     params:
         plugins=plugins,
         code=presenting_code("figures"),
     shell:
         """
         collateral figures {params.plugins} --plan {input.plan:q} --metrics {input.metrics:q} \
-            --costs {input.costs:q} --out {output:q} >{log:q} 2>&1
+            --costs {input.costs:q} --out {output:q} --processes {threads} >{log:q} 2>&1
         """
 
 
 rule report:
-    """The self-contained page of a benchmark."""
+    """Write the self-contained page of a benchmark."""
     input:
         plan=paths.PLAN,
         metrics=paths.METRICS,
@@ -112,18 +114,19 @@ rule report:
 
 
 rule index:
-    """All pages below results/ at a glance, also those of other configs."""
+    """All pages below results/ at a glance, also those of other configs, and the theory's page."""
     input:
         glances=expand(paths.GLANCE, benchmark=GRID),
         theory=rules.theory.output,
     output:
-        report(paths.INDEX, caption="../report/page.rst", category="The index"),
+        page=report(paths.INDEX, caption="../report/page.rst", category="The index"),
+        theory=report(paths.THEORY_PAGE, caption="../report/page.rst", category="The index"),
     log:
         paths.log("index"),
     conda:
         "../../envs/figures.yaml"
     params:
-        results=lambda w, output: os.path.dirname(output[0]),
+        results=lambda w, output: os.path.dirname(output.page),
         first=list(GRID),
         theory=lambda w, input: os.path.dirname(input.theory[0]),
         templates=templates_hash(),
@@ -131,12 +134,13 @@ rule index:
     shell:
         """
         collateral index --results {params.results:q} --first {params.first:q} \
-            --theory {params.theory:q} --out {output:q} >{log:q} 2>&1
+            --theory {params.theory:q} --theory-page {output.theory:q} \
+            --out {output.page:q} >{log:q} 2>&1
         """
 
 
 rule check:
-    """The exit code: it fails where a finding did, after the page is there and names it."""
+    """Fail if a finding failed; the page is written before and names the finding."""
     input:
         paths.REPORT_PROBLEMS,
     output:

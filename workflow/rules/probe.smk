@@ -1,14 +1,15 @@
-"""What needs the models again; only where the config has `probe:`.
+"""Rule of the probes of finished models, if the config has `probe:`.
 
-In: the data, the forget set, the models of all runs of a cell and seed, Retrain's and the base's.
-Out: how fast they relearn, what they say of images with noise, what an untrained net says.
+In: the data, the forget set, and the models of all runs of a cell and seed, Retrain and the base.
+Out: relearning curves, predictions on noisy images, outputs of an untrained net, linear probes,
+similarity of features, and curves of fine-tuning on retained examples.
 """
 
 
 rule probe:
-    """All models of a cell and seed; each takes no longer than a process takes to start."""
+    """Probe all models of a cell and seed in one job, because each takes only seconds."""
     input:
-        **values("probe", "models"),
+        **values("probe", "models", "embeddings"),
         data=paths.DATA,
         split=paths.SPLIT,
     output:
@@ -32,6 +33,7 @@ rule probe:
     shell:
         """
         collateral probe {params.plugins} {params.options} --models {input.models:q} \
+            --embeddings {input.embeddings:q} \
             --data {input.data:q} --split {input.split:q} --model {params.model:q} \
             --seed {wildcards.seed} --threads {threads} --code {params.code} \
             --checkpoints {params.checkpoints:q} --out {params.out:q} >{log:q} 2>&1

@@ -1,10 +1,9 @@
-"""Where jobs run, which come first, and what those that train ask a scheduler for."""
+"""Local rules, priorities, and the memory and time limits of training jobs."""
 
 from collateral.plan import resources
-from collateral.plan.conda import name_package
-from collateral.plan.install_paths import home
+from collateral.plan.install_paths import home, set_install_variables
 
-name_package(home())
+set_install_variables(home())
 
 
 # Jobs of seconds to minutes that need no GPU, and the download, which may need the internet.
@@ -26,23 +25,33 @@ localrules:
     check,
 
 
-# The theory's is 0: no page waits for it, but the index. Below that, Snakemake's ILP starts nothing.
+# A benchmark with fewer cells has one process for its figures, which need not wait for cores.
+CELLS_PER_THREAD = 5
+
+# The priority of `theory` is 0. Snakemake's ILP scheduler starts no job of a negative priority.
 PRIORITIES = {name: len(GRID) - place for place, name in enumerate(GRID)}
 
 
 def page_by_page(wildcards):
-    """Return a larger number for an earlier benchmark: its page is there before the next begins."""
+    """Return the priority of a benchmark: the page of an earlier one is finished first."""
     return PRIORITIES[wildcards.benchmark]
 
 
 def files_first(kind):
-    """Return a priority: the user's own weights are looked at before anything is trained."""
+    """Return a priority function: the user's own weights are read before anything is trained."""
 
     def priority(wildcards):
         is_own = job(kind, wildcards).own is not None
         return page_by_page(wildcards) + len(GRID) * is_own
 
     return priority
+
+
+def presenting_threads(wildcards):
+    """Return the number of processes that write the tables or draw the figures of a benchmark."""
+    limits = workflow.resource_settings
+    most = limits.cores or limits.local_cores or 1
+    return max(1, min(most, len(GRID[wildcards.benchmark].cells) // CELLS_PER_THREAD))
 
 
 def memory(wildcards, attempt):

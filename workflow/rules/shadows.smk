@@ -1,14 +1,14 @@
-"""A pool of models on random shares of the train set, and what unlearning does to each.
+"""Rules of shadow models: training on random shares of the train set, and unlearning.
 
-In: dataset.npz, and for a method split.json and the tuning's choice; never Retrain. Out: a model
-a member, shared by all cells and methods, and of each cell and method the margins of every training
-example under every member, before it unlearned its part of the forget set and after. Off unless the
-config has `shadows:`. A killed job goes on from its checkpoint.
+Input: dataset.npz, and for a method split.json and the parameters that tuning selected; never
+Retrain. Output: shadow models, which all cells and methods share; for each cell and method, the
+margins of every train example under every shadow model, before and after unlearning. These jobs
+run only if the config has `shadows:`. A killed job resumes from its checkpoint.
 """
 
 
 rule shadow:
-    """A model trained on a random share of the train set."""
+    """Train a shadow model on a random share of the train set."""
     input:
         **values("shadow", "weights"),
         data=paths.DATA,
@@ -38,7 +38,7 @@ rule shadow:
 
 
 rule expose:
-    """A method on every shadow model, one after another; it has no path to Retrain."""
+    """Run a method on every shadow model in turn; Retrain is not an input."""
     input:
         **values("expose", "shadows", "selected"),
         data=paths.DATA,

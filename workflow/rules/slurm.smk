@@ -1,4 +1,4 @@
-"""Before the first job is submitted to SLURM: will it be taken, and seen to end?"""
+"""Checks before the first job is submitted to SLURM: partitions, and detection of finished jobs."""
 
 import sys
 
@@ -6,7 +6,7 @@ from snakemake.logging import logger
 
 from collateral.plan.slurm import (
     ClusterError,
-    asked_partitions,
+    list_partitions,
     cancelling_partitions,
     cluster_settings,
     memory_seconds,
@@ -16,29 +16,29 @@ from collateral.plan.slurm import (
     preemption_problem,
     status_problem,
 )
-from collateral.plan.slurm_plugin import SlurmPluginError, mend
+from collateral.plan.snakemake_patches import SlurmPluginError, patch_slurm_plugin
 
 
-def partitions_of_jobs():
-    """Return the partitions that jobs ask for: one of each rule, as all would take too long.
+def list_job_partitions():
+    """Return the partitions that the jobs name, from one job per rule.
 
-    Resources take a millisecond a job, ten seconds of 10,000. Where an expression gives jobs of a
-    rule different partitions, those of the others are not looked at.
+    Evaluating the resources of 10,000 jobs would take ten seconds. If jobs of one rule have
+    different partitions, only the partition of one of them is checked.
     """
     jobs = {job.rule: job for job in workflow.dag.needrun_jobs() if not job.is_local}
-    return [name for job in jobs.values() for name in asked_partitions(job.resources)]
+    return [name for job in jobs.values() for name in list_partitions(job.resources)]
 
 
 def check_slurm():
-    """Raise where no job would run, or snakemake wait for ever; warn where it might."""
+    """Raise an error if no job could run or end; warn if a job may be lost."""
     executor = workflow.executor_settings
     if not hasattr(executor, "status_command"):
-        return  # of another executor
+        return  # another executor than SLURM
     try:
         settings, there = cluster_settings(), partitions()
     except ClusterError as error:
         raise WorkflowError(f"Is this a login node of a SLURM? `scontrol show`: {error}")
-    if problems := partition_problems(partitions_of_jobs(), partition_names(there)):
+    if problems := partition_problems(list_job_partitions(), partition_names(there)):
         raise WorkflowError("\n".join(f"slurm_partition: {problem}" for problem in problems))
     command, wait = executor.status_command, executor.init_seconds_before_status_checks
     if problem := status_problem(command, wait, settings):
@@ -46,6 +46,7 @@ def check_slurm():
     if problem := preemption_problem(cancelling_partitions(there)):
         logger.warning(problem)
     try:
-        mend(sys.modules[type(executor).__module__], wait, memory_seconds(settings))
+        plugin = sys.modules[type(executor).__module__]
+        patch_slurm_plugin(plugin, wait, memory_seconds(settings))
     except SlurmPluginError as error:
         raise WorkflowError(str(error))

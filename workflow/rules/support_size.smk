@@ -1,12 +1,12 @@
-"""How large LTD's support should be, without the retrained model.
+"""Rule that compares sizes of LTD's support without Retrain.
 
-In: the base model, the data and the forget set; never Retrain. Out: what teachers on supports of
-every size say of the forget set, and whom one step of gradient ascent hurts.
+Input: the base model, the data and the forget set; never Retrain. Output: predictions of the
+teachers of all sizes on the forget set, and the accuracy lost in one step of gradient ascent.
 """
 
 
 rule support_size:
-    """LTD's teacher on supports of every size; it has no path to Retrain."""
+    """Train LTD's teacher on supports of several sizes; Retrain is not an input."""
     input:
         **values("support_size", "base", "selected"),
         data=paths.DATA,

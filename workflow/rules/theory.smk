@@ -1,13 +1,13 @@
-"""The propositions, run: identities, rates and limits checked, and the synthetic figures.
+"""Rule of the paper's theory: check identities, rates and limits; draw the synthetic figures.
 
-In: nothing. Out: theory.csv (what is drawn), findings.csv (what is claimed), checks.csv, figures.
+Input: none. Output: theory.csv (points of the figures), findings.csv, checks.csv and figures.
 """
 
 import os
 
 
 rule theory:
-    """Seed and number of runs in, tables and figures of the theory out."""
+    """Write the tables and figures of the theory, for a seed and a number of runs."""
     output:
         **paths.theory_files(),
     log:
@@ -18,8 +18,10 @@ rule theory:
         out=lambda w, output: os.path.dirname(output.points),
         seed=0,
         runs=100,
+        width=CONFIG.figures.width,
         code=stage_code("theory"),
     shell:
         """
-        collateral theory --seed {params.seed} --runs {params.runs} --out {params.out:q} >{log:q} 2>&1
+        collateral theory --seed {params.seed} --runs {params.runs} --width {params.width:q} \
+            --out {params.out:q} >{log:q} 2>&1
         """

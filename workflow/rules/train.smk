@@ -1,13 +1,12 @@
-"""Training from scratch, or from weights of the user's own.
+"""Rules that train models from scratch or from the user's initial weights.
 
-In: dataset.npz, the weights, and for Retrain split.json. Out: the base model of a seed with its
-embeddings, and the reference, retrained without the forget set. A killed job goes on from its
-checkpoint.
+Input: dataset.npz, the weights, and split.json for Retrain. Output: the base model of a seed with
+its embeddings, and Retrain. A killed job resumes from its checkpoint.
 """
 
 
 rule base:
-    """A model trained on everything, or the user's own."""
+    """Train the base model on all train examples, or read the user's weights."""
     input:
         **values("base", "weights"),
         data=paths.DATA,
@@ -39,7 +38,7 @@ rule base:
 
 
 rule retrain:
-    """The reference: a model trained without the forget set, or the user's own."""
+    """Train Retrain, the reference, without the forget set, or read the user's weights."""
     input:
         **values("retrain", "weights"),
         data=paths.DATA,

@@ -1,14 +1,14 @@
-"""Unlearning.
+"""Rules that run unlearning methods: the teacher, tuning, and runs.
 
-In: the base model, the data and the forget set; never Retrain, but for controls that ask for it.
-Out: the values chosen by tuning (tune), and the unlearned model of a run with what it says of every
-example (unlearn), of a tracked run after every epoch (track). What does not depend on tuned values
-is prepared by the first job that needs it, and kept in its folder for all others.
+Input: the base model, the data and the forget set; Retrain only for controls that need it.
+Output: the parameters selected by tuning (tune), and the unlearned model of a run with its outputs
+on every example (unlearn), after every epoch for a tracked run (track). The first job that needs
+files of `prepare` makes them; other jobs read them from its folder.
 """
 
 
 rule teacher:
-    """LTD's teacher on the first seed, where tuning asks what it knows of the forget set."""
+    """Train LTD's teacher for the first seed, if the selection rule of tuning uses it."""
     input:
         **values("teacher", "base"),
         data=paths.DATA,
@@ -42,7 +42,7 @@ rule teacher:
 
 
 rule tune:
-    """All trials of a method on the first seed, and the choice; it has no path to Retrain."""
+    """Run all trials of a method for the first seed, and select one; Retrain is not an input."""
     input:
         **values("tune", "base", "teacher", "prepared_by"),
         data=paths.DATA,
@@ -77,7 +77,7 @@ rule tune:
 
 
 rule unlearn:
-    """One run of a method or control."""
+    """Run a method or control for one seed."""
     input:
         **values("unlearn", "base", "prepared_by", "selected", "retrained"),
         data=paths.DATA,

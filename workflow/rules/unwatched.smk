@@ -1,7 +1,7 @@
-"""Results without Snakemake's metadata are compared with the plan by their records.
+"""Compare results without Snakemake's metadata with the plan, by their records.
 
-Where its metadata is missing, Snakemake (9.27) runs nothing again: neither for other values nor for
-other code. In a job of a cluster, which reads the Snakefile again, nothing is compared.
+Without metadata, Snakemake 9.27 never reruns a job, neither for changed parameters nor for changed
+code. Jobs on a cluster, which read the Snakefile again, compare nothing.
 """
 
 from snakemake.persistence import PersistenceBase
@@ -14,7 +14,7 @@ HAS_METADATA = PersistenceBase.has_metadata
 
 
 def has_metadata(persistence, job):
-    """Answer as Snakemake does; where the answer is no, a job that is not as planned runs again."""
+    """Return Snakemake's answer; without metadata, a job that differs from the plan runs again."""
     is_known = HAS_METADATA(persistence, job)
     if not is_known and RerunTrigger.PARAMS in workflow.rerun_triggers:
         if reason := UNWATCHED.reason(job.output):

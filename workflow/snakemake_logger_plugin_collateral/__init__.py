@@ -1,4 +1,4 @@
-"""A Snakemake logger that shows a run in one line: jobs done, what runs, time left.
+"""Snakemake logger that shows a run in one line: finished jobs, running jobs, time left.
 
 `snakemake --logger collateral`, or `logger: collateral` in a profile. Warnings and errors come as
 Snakemake words them; the full text is in .snakemake/log. The output of other commands (a dry run,
@@ -36,12 +36,12 @@ class LogHandler(LogHandlerBase):
 
     writes_to_stream = True
     writes_to_file = False
-    has_filter = False  # Snakemake then adds its own filter, which respects --quiet
+    has_filter = False  # with this setting, Snakemake adds its own filter, which respects --quiet
     has_formatter = True
     needs_rulegraph = False
 
     def __post_init__(self) -> None:
-        """Prepare the display; nothing is shown before the first event."""
+        """Set up the display; nothing is printed before the first event."""
         read_strictly()
         wanted = self.common_settings
         self.stream = sys.stdout if wanted.stdout else sys.stderr
@@ -53,19 +53,19 @@ class LogHandler(LogHandlerBase):
         )
         self.is_run = False
         self.is_interrupted = False
-        self.progress = Progress({})  # without jobs: no run has started
+        self.progress = Progress({})  # progress without jobs, before a run has started
         self.failures: dict[int, str] = {}
         self.redraw: threading.Timer | None = None
-        self.pen = threading.RLock()  # held by the thread that writes
+        self.pen = threading.RLock()  # lock of the thread that writes to the terminal
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show a record, or update the progress of the run."""
+        """Print a log record, or update the progress of the run."""
         try:
             with self.pen:
                 self._show(record)
         except BrokenPipeError:
-            pass  # the reader has closed the pipe, as in `snakemake -n | head`
-        except Exception:  # an exception would end Snakemake's logging thread
+            pass  # The reader of the pipe has closed it, as in `snakemake -n | head`.
+        except Exception:  # An exception here would end Snakemake's logging thread.
             self.handleError(record)
 
     def _show(self, record: logging.LogRecord) -> None:
@@ -119,7 +119,7 @@ class LogHandler(LogHandlerBase):
         self._print(self.default.decorate(record, self.failures[record.jobid]))
 
     def close(self) -> None:
-        """Print a summary of a run that was not completed."""
+        """Print a summary if the run was not completed."""
         with self.pen:
             if self.progress.total:
                 done = f"{self.progress.done} of {jobs(self.progress.total)} done"
@@ -139,7 +139,7 @@ class LogHandler(LogHandlerBase):
         self._draw_soon()
 
     def _draw_soon(self) -> None:
-        # Events come in bursts: one drawing after a burst shows its outcome and costs little.
+        # Events come in bursts; the line is drawn once after each burst.
         is_due = self.progress.total and (self.is_terminal or self.progress.has_news())
         if is_due and self.redraw is None:
             self.redraw = threading.Timer(REDRAW_SECONDS, self._draw)
@@ -161,18 +161,18 @@ class LogHandler(LogHandlerBase):
 
 
 def jobs(count: int) -> str:
-    """Return a number of jobs as text."""
+    """Format a number of jobs, such as "3 jobs"."""
     return f"{count} job" if count == 1 else f"{count} jobs"
 
 
 def is_failure(record: logging.LogRecord) -> bool:
-    """Tell whether a record reports a failed job; Snakemake writes two of them."""
+    """Tell whether a record reports a failed job; Snakemake logs two records per failure."""
     is_job_error = getattr(record, "event", None) == LogEvent.JOB_ERROR
     return is_job_error or getattr(record, "exception", None) == "RuleException"
 
 
 def last_lines(log: Path, count: int = 3) -> list[str]:
-    """Return the last lines of a job's log, which name the cause of its failure."""
+    """Return the last lines of a job's log, which usually contain the cause of its failure."""
     if not log.is_file():
         return ["(not written)"]
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -1,10 +1,12 @@
-"""Progress of a run: jobs done, jobs running, and estimated time left. Nothing is printed here."""
+"""Progress of a run: finished jobs, running jobs and estimated time left; it prints nothing."""
 
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
+
+from collateral.plan.estimate import PRESENTING_SECONDS, presenting_seconds
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Job:
     started: float
 
     def __str__(self) -> str:
-        """Write `rule (value, seed 1)`."""
+        """Format the job as `rule (value, seed 1)`."""
         values = [f"seed {v}" if k == "seed" else str(v) for k, v in self.wildcards.items()]
         return f"{self.rule} ({', '.join(values)})" if values else self.rule
 
@@ -25,7 +27,7 @@ class Progress:
     """The jobs of one run; the logger reports their starts and ends."""
 
     def __init__(self, planned: Mapping[str, int], clock: Callable[[], float] = time.monotonic):
-        """Expect `planned[rule]` jobs of each rule, from now on."""
+        """Start a run with `planned[rule]` jobs of each rule."""
         self.total = sum(planned.values())
         self.done = 0
         self.running: dict[int, Job] = {}
@@ -35,7 +37,8 @@ class Progress:
         self._finished: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)  # of the finished jobs
         self._busy = 0.0  # total seconds of all jobs, including failed ones
-        self._last_status = (0, self._begun)  # jobs done at the last status line, and its time
+        # Number of finished jobs at the last status line, and its time.
+        self._last_status = (0, self._begun)
 
     @property
     def elapsed(self) -> float:
@@ -54,18 +57,19 @@ class Progress:
             self._seconds[job.rule] += self._clock() - job.started
 
     def fail(self, jobid: int) -> Job | None:
-        """Remove a job from those running, and return it."""
+        """Remove a failed job from the running jobs, and return it."""
         job = self.running.pop(jobid, None)
         if job:
             self._busy += self._clock() - job.started
         return job
 
     def seconds_left(self) -> float | None:
-        """Estimate the time left; None until rules that make up half of the jobs have finished one.
+        """Estimate the time left; None until enough rules have finished a job.
 
-        The work left is the mean duration of each rule (of all rules, if none of its jobs has
-        finished) times its jobs left, minus the elapsed time of running jobs. It is divided by the
-        mean number of jobs that ran at the same time.
+        The work left is the mean duration of each rule times its jobs left, minus the elapsed time
+        of running jobs. It is divided by the mean number of jobs that ran at the same time. If no
+        job of a rule has finished, its duration is the mean of all rules, or by the number of
+        cells if the rule makes tables, figures or pages.
         """
         known = sum(self._planned[rule] for rule in self._finished)
         ages = [(job.rule, self._clock() - job.started) for job in self.running.values()]
@@ -83,6 +87,8 @@ class Progress:
     def _mean(self, rule: str) -> float:
         if rule in self._finished:
             return self._seconds[rule] / self._finished[rule]
+        if rule in PRESENTING_SECONDS and self._planned["metrics"]:
+            return presenting_seconds(rule, self._planned["metrics"] / self._planned[rule])
         return sum(self._seconds.values()) / self._finished.total()
 
     def status(self, width: int) -> str:
@@ -98,7 +104,7 @@ class Progress:
         return (head + jobs + tail)[:width]
 
     def has_news(self) -> bool:
-        """Tell whether a status line is due: after each tenth of the jobs, or after 10 s."""
+        """Tell whether a status line is due: after every tenth of the jobs, or after 10 s."""
         done, when = self._last_status
         is_next_tenth = 10 * self.done // self.total > 10 * done // self.total
         return is_next_tenth or (self.done > done and self._clock() - when >= 10)
@@ -109,7 +115,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Write seconds as `12 s`, `8 min 12 s` or `2 h 5 min`."""
+    """Format seconds as `12 s`, `8 min 12 s` or `2 h 5 min`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     parts = [(hours, "h"), (minutes, "min"), (0 if hours else rest, "s")]
@@ -117,6 +123,6 @@ def duration(seconds: float) -> str:
 
 
 def coarse(seconds: float) -> str:
-    """Write an estimate, rounded up to 10 s below a minute and to minutes above."""
+    """Format an estimate, rounded up to 10 s below a minute and to minutes above."""
     step = 10 if seconds <= 60 else 60
     return duration(step * max(ceil(seconds / step), 1))

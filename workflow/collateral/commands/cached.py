@@ -1,4 +1,4 @@
-"""Check that all cached outputs are there, and as planned, before figures are made from them."""
+"""Check that all cached outputs exist and match the plan, before figures are made from them."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from collateral.plan.missing_inputs import (
 
 
 def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:
-    """Print which files are missing, or else which differ from the plan; fail if any does."""
+    """Print missing files, else files that differ from the plan; fail if there are any."""
     if not config.is_file():
         raise ValueError(f"--config: there is no file {config}")
     benchmarks = build_grid(read(config)).values()
@@ -26,6 +26,6 @@ def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:
 
 
 def stop(text: str) -> None:
-    """Print why no figure can be made, and end with code 1."""
+    """Print why no figure can be made, and exit with code 1."""
     print(text, file=sys.stderr)
     raise SystemExit(1)

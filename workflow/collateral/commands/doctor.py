@@ -1,4 +1,4 @@
-"""Check that this machine has all that Collateral needs, and print how to get the rest."""
+"""Check that this machine has everything that Collateral needs; print how to install the rest."""
 
 import os
 import platform
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
+from itertools import starmap
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -23,28 +24,27 @@ from collateral.config.schema import Config
 from collateral.config.yaml import read_file
 from collateral.contract.data import DataOptions
 from collateral.contract.messages import looked_for
-from collateral.contract.plugins import DATA
 from collateral.contract.work import count_cores
 from collateral.plan import paths
-from collateral.plan.estimate import bytes_in_words, estimate
+from collateral.plan.estimate import SHIPPED, bytes_in_words, estimate
 from collateral.plan.grid import Benchmark, build_grid
 from collateral.plan.install_paths import default_config
 from collateral.plan.preflight import check_plan
 from collateral.plan.slurm import (
     IN_FLIGHT,
     ClusterError,
-    asked_partitions,
     cluster_settings,
+    list_partitions,
     partition_names,
     partition_problems,
     partitions,
 )
-from collateral.plan.throughput import SHIPPED
 from collateral.plan.work import SizeUnknownError
+from collateral.plugins.find import DATA
 
 PACKAGE = "collateral"
 CORE = "core"
-# The groups of pyproject.toml, and what one cannot do without them.
+# Dependency groups of pyproject.toml, each with the task that needs it.
 GROUPS = {
     CORE: "read a config",
     "figures": "make tables, figures and pages",
@@ -55,7 +55,7 @@ GROUPS = {
     "docs": "make the site of docs/ (`make docs` has an environment of its own)",
     "dev": "run the tests",
 }
-# By purpose: the groups whose packages must be installed.
+# Dependency groups that must be installed, by purpose.
 NEEDED = {
     "figures": (CORE, "figures", "workflow"),
     "run": (CORE, "figures", "torch", "workflow"),
@@ -63,15 +63,20 @@ NEEDED = {
     "test": (CORE, "figures", "torch", "workflow", "dev"),
 }
 MEMINFO = Path("/proc/meminfo")
-MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container or a SLURM job
+MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")  # memory limit of a container or a SLURM job
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 SLURM_PLUGIN = "snakemake_executor_plugin_slurm"
 PROFILE = Path("profiles/slurm/config.yaml")
+# Optional programs: name of the check, name of the program, reason to install it.
+PROGRAMS = (
+    ("browser", "chromium", "to test the page: `apt install chromium`"),
+    ("conda", "conda", "only for `snakemake --sdm conda`: conda-forge's Miniforge"),
+)
 
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check; with a `remedy` something lacks, and a run fails if `is_needed`."""
+    """Result of one check; it has a `remedy` if something is missing that a run may need."""
 
     name: str
     found: str
@@ -80,7 +85,7 @@ class Check:
 
     @property
     def status(self) -> str:
-        """One word: ok, missing, or optional."""
+        """Status of the check in one word: ok, missing, or optional."""
         if not self.remedy:
             return "ok"
         return "missing" if self.is_needed else "optional"
@@ -93,7 +98,7 @@ def doctor(
     results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
     json: Annotated[bool, "print JSON"] = False,
 ) -> None:
-    """Print all checks; fail if something is missing."""
+    """Print the results of all checks; fail if something that a run needs is missing."""
     checks = [*run_checks(config or Path(default_config()), for_, results)]
     print(in_json(checks) if json else in_words(checks))
     if any(check.status == "missing" for check in checks):
@@ -102,19 +107,19 @@ def doctor(
 
 def run_checks(config: Path, purpose: str, results: Path) -> Iterator[Check]:
     """Yield all checks in the order of the output."""
+    trains, submits = purpose != "figures", purpose == "cluster"
+    config_check, valid = read_config(config)
+    needed = needed_bytes(valid, IN_FLIGHT) if valid else None
     yield from package_checks(purpose)
-    yield device_check(is_needed=purpose != "figures")
+    yield device_check(is_needed=trains)
     yield threads_check()
     yield memory_check()
-    check, valid = read_config(config)
-    yield check
-    yield disk_check(results, needed_bytes(valid, IN_FLIGHT) if valid else None)
+    yield config_check
+    yield disk_check(results, needed)
     yield from map(data_check, build_grid(valid).values() if valid else [])
-    yield slurm_check(is_needed=purpose == "cluster")
-    yield from partition_checks(is_needed=purpose == "cluster")
-    yield program_check("browser", "chromium", "to test the page: `apt install chromium`")
-    conda = "only for `snakemake --sdm conda`: conda-forge's Miniforge"
-    yield program_check("conda", "conda", conda)
+    yield slurm_check(is_needed=submits)
+    yield from partition_checks(is_needed=submits)
+    yield from starmap(program_check, PROGRAMS)
 
 
 # Packages
@@ -133,7 +138,7 @@ def package_checks(purpose: str) -> Iterator[Check]:
 
 
 def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
-    """Sort requirements by the extras of the package, without the package itself."""
+    """Group requirements by the extras of the package; skip the package itself."""
     requirements = [Requirement(text) for text in wanted]
     return {
         group: [one for one in requirements if one.name != PACKAGE and group in _groups(one)]
@@ -142,14 +147,14 @@ def by_group(wanted: Iterable[str]) -> dict[str, list[Requirement]]:
 
 
 def _groups(requirement: Requirement) -> set[str]:
-    """Evaluate the marker, such as `extra == "dev"`; without an extra it is of the core."""
+    """Return the groups of a requirement from its marker `extra == "dev"`; without one: core."""
     marker = requirement.marker
     found = {group for group in GROUPS if marker is None or marker.evaluate({"extra": group})}
     return {CORE} if found == {*GROUPS} else found
 
 
 def group_check(group: str, requirements: Iterable[Requirement], *, is_needed: bool) -> Check:
-    """List the installed versions of a group, and the command that installs missing ones."""
+    """Check one group: list installed versions, and the command that installs the missing ones."""
     found, lacking = [], []
     for requirement in requirements:
         installed = _installed(requirement.name)
@@ -172,7 +177,7 @@ def _installed(name: str) -> str | None:
 
 
 def device_check(*, is_needed: bool) -> Check:
-    """Name the device that jobs would use; torch is imported only here."""
+    """Check for a GPU, and name the device that jobs would use; only this check imports torch."""
     try:
         torch = import_module("torch")
     except ModuleNotFoundError:
@@ -213,7 +218,7 @@ def memory_check() -> Check:
 
 
 def disk_check(folder: Path, needed: float | None) -> Check:
-    """Compare the free space for results with the need of the config, if that is known."""
+    """Compare the free disk space with the disk space that the config needs, if that is known."""
     free = free_bytes(folder)
     found = f"{bytes_in_words(free)} free for {folder}/"
     if needed is None:
@@ -224,7 +229,7 @@ def disk_check(folder: Path, needed: float | None) -> Check:
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the free space of the disk on which a folder is, or will be."""
+    """Return the free space of the disk that contains, or will contain, a folder."""
     folder = folder.resolve()
     while not folder.exists():
         folder = folder.parent
@@ -235,7 +240,7 @@ def free_bytes(folder: Path) -> int:
 
 
 def read_config(path: Path) -> tuple[Check, Config | None]:
-    """Read a config; return the check and, if it is valid, the config."""
+    """Read a config; return the result of the check, and the config if it is valid."""
     if not path.is_file():
         how = "work in a checkout, or name one: `collateral doctor my.yaml`"
         return Check("config", f"there is no file {path}", how, is_needed=True), None
@@ -249,7 +254,7 @@ def read_config(path: Path) -> tuple[Check, Config | None]:
 
 
 def needed_bytes(config: Config, jobs: int) -> float | None:
-    """Return the largest disk use during a run; None if it depends on unread data."""
+    """Return the largest disk use during a run; None if it depends on data not read yet."""
     try:
         return estimate(config, SHIPPED["a100"], jobs).peak_bytes
     except SizeUnknownError:
@@ -257,7 +262,7 @@ def needed_bytes(config: Config, jobs: int) -> float | None:
 
 
 def data_check(benchmark: Benchmark) -> Check:
-    """Say whether the data of a benchmark is prepared, is here, or must be downloaded."""
+    """Check whether the data of a benchmark is prepared, available, or must be downloaded."""
     options = dict(benchmark.config.data)
     name = str(options.pop("name"))
     label = f"data of {benchmark.name}"
@@ -281,7 +286,7 @@ def data_check(benchmark: Benchmark) -> Check:
 
 
 def _own_files_check(label: str, name: str, options: DataOptions) -> Check:
-    """Look for every file and folder that the options name."""
+    """Check that every file and folder in the options of the data set exists."""
     named = {key: path for key, path in options.model_dump().items() if isinstance(path, Path)}
     for key, path in named.items():
         if not path.expanduser().exists():
@@ -296,7 +301,7 @@ def _own_files_check(label: str, name: str, options: DataOptions) -> Check:
 
 
 def slurm_check(*, is_needed: bool) -> Check:
-    """Say whether jobs can be submitted, and whether the cluster answers."""
+    """Check whether jobs can be submitted to SLURM, and whether the cluster answers."""
     sbatch = shutil.which("sbatch")
     if not sbatch:
         how = "only for a cluster: work on its login node"
@@ -316,30 +321,30 @@ def slurm_check(*, is_needed: bool) -> Check:
 
 
 def partition_checks(*, is_needed: bool) -> Iterator[Check]:
-    """Say whether the cluster has the partitions that the profile names, if it names any."""
+    """Check that the cluster has the partitions that the SLURM profile names, if it names any."""
     try:
-        asked = profile_partitions(PROFILE) if PROFILE.is_file() else []
-        problems = partition_problems(asked, partition_names(partitions())) if asked else []
+        names = profile_partitions(PROFILE) if PROFILE.is_file() else []
+        problems = partition_problems(names, partition_names(partitions())) if names else []
     except ClusterError:
-        return  # `slurm_check` reports it
+        return  # `slurm_check` reports this error
     except ConfigError as error:
         yield Check("partition", str(error), "mend the profile", is_needed)
         return
-    if asked:
-        found = f"{', '.join(asked)}, by {PROFILE}"
+    if names:
+        found = f"{', '.join(names)}, by {PROFILE}"
         yield Check("partition", found, "; ".join(problems), is_needed)
 
 
 def profile_partitions(profile: Path) -> list[str]:
-    """Return the partitions that a profile names, for all jobs or for those of a rule."""
+    """Return the partitions that a profile names, for all jobs or for the jobs of one rule."""
     content = _mapping(read_file(profile))
     blocks = [content.get("default-resources"), *_mapping(content.get("set-resources")).values()]
-    found = [name for block in blocks for name in asked_partitions(_mapping(block))]
+    found = [name for block in blocks for name in list_partitions(_mapping(block))]
     return [*dict.fromkeys(found)]
 
 
 def _mapping(value: object) -> Mapping[str, object]:
-    """Return a mapping as it is, and an empty one for any other value."""
+    """Return a mapping unchanged; return an empty mapping for any other value."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -350,7 +355,7 @@ def program_check(name: str, program: str, remedy: str) -> Check:
 
 
 def _version(path: str) -> str:
-    """Return the output of `--version`, or the path if there is none within 20 seconds."""
+    """Return the output of `--version`, or the program's path if it prints nothing in 20 s."""
     try:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=True
@@ -373,19 +378,16 @@ def _about() -> dict[str, str]:
 
 
 def in_words(checks: Sequence[Check]) -> str:
-    """Return one line per check, and after them the remedies."""
+    """Return one line per check, followed by the remedies."""
     heading = "collateral {collateral} in {package}\nPython {python}, {platform}"
     width = max((len(check.name) for check in checks), default=0)
-    lines = [f"  {check.name:{width}}  {check.found}" for check in checks]
-    optional, missing = (_remedies(checks, status) for status in ("optional", "missing"))
-    parts = [[heading.format(**_about()), *lines]]
-    parts += [["Optional:", *optional]] if optional else []
-    parts += [["Missing:", *missing] if missing else ["Nothing is missing."]]
+    parts = [[heading.format(**_about()), *(f"  {c.name:{width}}  {c.found}" for c in checks)]]
+    for title, status in (("Optional:", "optional"), ("Missing:", "missing")):
+        remedies = [f"  {check.name}: {check.remedy}" for check in checks if check.status == status]
+        parts += [[title, *remedies]] if remedies else []
+    if all(check.status != "missing" for check in checks):
+        parts.append(["Nothing is missing."])
     return "\n\n".join("\n".join(part) for part in parts)
-
-
-def _remedies(checks: Sequence[Check], status: str) -> list[str]:
-    return [f"  {check.name}: {check.remedy}" for check in checks if check.status == status]
 
 
 def in_json(checks: Sequence[Check]) -> str:

@@ -1,19 +1,36 @@
 """Estimate the cost of a config before anything runs: jobs, GPU-hours, CPU-hours, disk."""
 
+import math
 import shutil
+from collections.abc import Iterator
 from importlib import import_module
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
 from collateral.commands.doctor import free_bytes
 from collateral.config.load import read
 from collateral.config.schema import Config
+from collateral.contract import power
 from collateral.contract.work import count_cores
+from collateral.models._metadata import Shape
 from collateral.plan import estimate as plan_estimate
 from collateral.plan import paths
-from collateral.plan.estimate import in_json, in_words, lead
+from collateral.plan.estimate import (
+    SHIPPED,
+    Estimate,
+    Rate,
+    Rates,
+    Sum,
+    bytes_in_words,
+    duration,
+    read_rates,
+    start_seconds,
+)
+from collateral.plan.grid import Benchmark
+from collateral.plan.jobs.metrics import EXAMPLE_SECONDS
 from collateral.plan.slurm import IN_FLIGHT
-from collateral.plan.throughput import SHIPPED, Rate, Rates, read_rates
+from collateral.plan.work import Workload
 from collateral.results.files import atomic
 
 
@@ -34,12 +51,12 @@ def estimate(
     results: Annotated[Path, "disk to look at"] = Path(paths.RESULTS),
     json: Annotated[bool, "print JSON"] = False,
 ) -> None:
-    """Print the estimate."""
+    """Print the estimated jobs, hours and disk space of a config."""
     for option, path in (("config", config), ("--rates", rates)):
         if path and not path.is_file():
             raise ValueError(f"{option}: there is no file {path}")
     wanted, cores = read(config), count_cores()
-    chosen = chosen_rates(wanted, device, rates, calibrate=calibrate)
+    chosen = select_rates(wanted, device, rates, calibrate=calibrate)
     num_jobs = jobs or (IN_FLIGHT if chosen.is_gpu else cores)
     if save:
         with atomic(save) as temporary:
@@ -55,10 +72,10 @@ def estimate(
         print(f"\nNo GPU is here. With --device a100: {elsewhere}")
 
 
-def chosen_rates(
+def select_rates(
     config: Config, device: str | None, file: Path | None, *, calibrate: bool
 ) -> Rates:
-    """Return the rates of a device, of a file, or measured here; only one may be given."""
+    """Return the rates of a device, of a file, or measured on this machine."""
     given = {"--device": device, "--calibrate": calibrate, "--rates": file}
     options = [option for option, value in given.items() if value]
     if len(options) > 1:
@@ -67,7 +84,7 @@ def chosen_rates(
         return read_rates(file)
     if not calibrate:
         return SHIPPED[device or default_device()]
-    # By name: without --calibrate no torch is needed.
+    # Imported by name, because only --calibrate needs torch.
     calibration = import_module("collateral.training.calibration")
     trained = plan_estimate.estimate(config, SHIPPED["a100"], IN_FLIGHT).trained
     return Rates(
@@ -79,5 +96,142 @@ def chosen_rates(
 
 
 def default_device() -> str:
-    """Return the name of the default rates: those of a GPU if this machine has one."""
+    """Return the name of the default rates: the GPU's if this machine has a GPU."""
     return "a100" if shutil.which("nvidia-smi") else "cpu"
+
+
+def lead(found: Estimate, cores: int = 1) -> str:
+    """Return the main sentence of the estimate: hours and disk space."""
+    total, results = found.total, bytes_in_words(found.total.bytes)
+    if found.rates.is_gpu:
+        hours = total.gpu_seconds / 3600
+        spent = f"{hours:,.1f} GPU-hours" if hours >= 1 else f"{60 * hours:.0f} GPU-minutes"
+        return f"{spent}, {results} of results."
+    hours = total.cpu_seconds / 3600
+    return f"About {duration(hours / cores)} on {cores} CPU cores, {results} of results."
+
+
+def in_words(found: Estimate, free_bytes: int) -> str:
+    """Return the estimate as text with its assumptions, and a warning if the disk is too small."""
+    parts = (
+        map(_heading, found.workloads),
+        map(_describe_power, found.workloads),
+        _table(found),
+        _disk(found, free_bytes),
+        _assumptions(found),
+    )
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def in_json(found: Estimate, free_bytes: int) -> str:
+    """Return the estimate as JSON: hours and bytes by kind of job."""
+    content = {
+        "device": found.rates.device,
+        "kinds": {rule: _numbers(part) for rule, part in found.of_rule.items()},
+        "total": _numbers(found.total),
+        "checkpoint_bytes": round(found.checkpoint_bytes),
+        "peak_bytes": round(found.peak_bytes),
+        "free_bytes": free_bytes,
+        "is_enough": found.peak_bytes <= free_bytes,
+        "detectable": {work.benchmark.name: _detectable(work) for work in found.workloads},
+        "assumptions": list(_list_assumptions(found)),
+    }
+    return dumps(content, indent=2)
+
+
+def _heading(workload: Workload) -> str:
+    size, benchmark = workload.size, workload.benchmark
+    images = f"{size.num_train:,} + {sum(size.test):,} images of {_times(size.shape)}"
+    runs = sum(len(cell.runs) + len(cell.given) for cell in benchmark.cells.values())
+    return (
+        f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
+        f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
+    )
+
+
+def _describe_power(workload: Workload) -> str:
+    benchmark = workload.benchmark
+    shown = power.in_words(len(benchmark.seeds), _num_judged(benchmark))
+    return f"{benchmark.name}: {shown}"
+
+
+def _detectable(workload: Workload) -> float | None:
+    benchmark = workload.benchmark
+    least = power.detectable(len(benchmark.seeds), _num_judged(benchmark))
+    return least if math.isfinite(least) else None
+
+
+def _num_judged(benchmark: Benchmark) -> int:
+    return len(benchmark.config.methods) + len(benchmark.config.given)
+
+
+def _table(found: Estimate) -> Iterator[str]:
+    yield f"{'kind':12}{'jobs':>8}{'GPU time':>12}{'CPU time':>12}{'disk':>12}"
+    rules = sorted(found.of_rule.items(), key=lambda item: -item[1].cpu_seconds)
+    for rule, part in [*rules, ("total", found.total)]:
+        if part.jobs:
+            yield _line(rule, part)
+
+
+def _line(name: str, part: Sum) -> str:
+    gpu, cpu = (_time(seconds) for seconds in (part.gpu_seconds, part.cpu_seconds))
+    disk = bytes_in_words(part.bytes) if part.bytes else "-"
+    return f"{name:12}{part.jobs:>8,}{gpu:>12}{cpu:>12}{disk:>12}"
+
+
+def _time(seconds: float) -> str:
+    """Write a time in hours, or in minutes if it is less than an hour."""
+    if not seconds:
+        return "-"
+    return f"{seconds / 3600:,.1f} h" if seconds >= 3600 else f"{seconds / 60:.1f} min"
+
+
+def _disk(found: Estimate, free_bytes: int) -> Iterator[str]:
+    results, peak = (bytes_in_words(n) for n in (found.total.bytes, found.peak_bytes))
+    yield (
+        f"Disk: {results} of results, at most {peak} with the checkpoints of {found.in_flight} "
+        f"jobs at a time; {bytes_in_words(free_bytes)} are free."
+    )
+    if found.peak_bytes > free_bytes:
+        missing = bytes_in_words(found.peak_bytes - free_bytes)
+        yield f"WARNING: the disk will not do: {missing} are missing (docs/scale.md, `Outputs`)."
+
+
+def _assumptions(found: Estimate) -> Iterator[str]:
+    yield f"Assumed, on {found.rates.device} ({found.rates.source}):"
+    yield from (f"- {text}" for text in _list_assumptions(found))
+
+
+def _list_assumptions(found: Estimate) -> Iterator[str]:
+    for model, shape in sorted(found.trained):
+        yield _rate(found.rates, model, shape)
+    start = start_seconds(found.rates)
+    yield f"a job that trains takes {start:g} s besides; a GPU job has one CPU core"
+    yield "a run whose values are tuned costs the mean over its grid"
+    yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
+    yield f"metrics take {1e6 * EXAMPLE_SECONDS:.0f} µs for each example of each run"
+    yield "hours are rough, ± 50 %: time limits double on every retry, and jobs resume"
+    yield "not counted: the queue, jobs that are run again, the data set's own files"
+
+
+def _rate(rates: Rates, model: str, shape: Shape) -> str:
+    rate, anchor = rates.find_rate(model, shape), rates.anchor(model, shape)
+    text = f"{model} on {_times(shape)}: trains on {rate.training:,.0f} images/s, looks at "
+    text += f"{rate.looking:,.0f}"
+    if rate == anchor:
+        return text
+    text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
+    return text + (", and no more than a GPU's kernels allow" if rates.is_capped(rate) else "")
+
+
+def _numbers(part: Sum) -> dict[str, float]:
+    return {
+        "jobs": part.jobs,
+        "gpu_hours": part.gpu_seconds / 3600,
+        "cpu_hours": part.cpu_seconds / 3600,
+        "bytes": round(part.bytes),
+    }
+
+
+def _times(shape: Shape) -> str:
+    return "x".join(map(str, shape))

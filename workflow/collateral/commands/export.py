@@ -1,4 +1,4 @@
-"""Write the weights of a run for your own code, with the names of your own model.
+"""Write the weights of a run to a file for other programs, with the names of the user's own model.
 
 For timm/<name> these are timm's; for a model of your own, those of its code. Where `base.weights`
 and `rename` read them from a file of yours, they are that file's. Normalisation is no part of the
@@ -14,9 +14,9 @@ from typing import Annotated, Any
 from safetensors.numpy import load_file, save
 
 from collateral.contract.data import ImageInfo
-from collateral.contract.plugins import MODEL
 from collateral.models import NAMES
 from collateral.models._timm_metadata import PREFIX, find_timm_metadata
+from collateral.plugins.find import MODEL
 from collateral.results import layout
 from collateral.results.address import FoundRun, check_has_model, find_run
 from collateral.results.dataset import Dataset
@@ -34,7 +34,7 @@ def export(
     seed: Annotated[int | None, "the run's first if left out"] = None,
     out: Annotated[Path, f"the {SUFFIX} file to write"],
 ) -> None:
-    """Write the file; print which run it is, its hash, and how to load it."""
+    """Write the weights; print the run, the file's hash, and how to load the file."""
     found = find_run(cell, run, seed)
     check_has_model(found)
     _check_out(out, found.benchmark.parent)
@@ -52,18 +52,18 @@ def export(
 
 
 def own_names(names: Iterable[str], model: str, info: ImageInfo) -> dict[str, str]:
-    """Return the names of weights in the model itself, by their names in our file."""
-    if model in NAMES:  # one of ours, which has no other names
+    """Map the names of weights in our file to their names in the user's model."""
+    if model in NAMES:  # models that ship with Collateral have the same names everywhere
         return {name: name for name in names}
     if not (model.startswith(PREFIX) or MODEL.is_plugged_in(model)):
         raise ValueError(f"model {model}: of a plug-in; name its folder: --plugins FOLDER")
-    # By name, so that torch is imported only where a model must be built.
+    # Imported by name, so that torch is imported only if a model must be built.
     built = import_module("collateral.models._build").build_model(model, info)
     return {name: built.own_names(name) for name in names}
 
 
 def how_to_load(model: str, out: Path, info: ImageInfo) -> list[str]:
-    """Return the lines that load the file; `model` is empty where names are those of a file."""
+    """Return instructions for loading the file; `model` is empty if a user's file has the names."""
     load = f"    model.load_state_dict(safetensors.torch.load_file({json.dumps(str(out))}))"
     mean, std = (", ".join(f"{value:.6g}" for value in of) for of in (info.mean, info.std))
     normalised = f"Give it images (x - mean) / std, x in [0, 1]: mean {mean}; std {std}."
@@ -93,7 +93,7 @@ def _check_out(out: Path, results: Path) -> None:
 
 
 def _names_in_file(found: FoundRun) -> Mapping[str, str]:
-    """Return the names that `rename` replaced in the user's file of the run, or of its base."""
+    """Return the names that `rename` replaced in the user's weight file of the run or its base."""
     inputs = [Path(place).parent for place in found.record[INPUTS]]
     bases = [place for place in inputs if place.match(layout.BASE.format(seed="*"))]
     others = sorted(found.benchmark.glob(layout.BASE.format(seed="*")))  # Retrain reads no base
@@ -106,7 +106,7 @@ def _names_in_file(found: FoundRun) -> Mapping[str, str]:
 
 
 def _about(found: FoundRun, data: Dataset) -> dict[str, str]:
-    """Return what the file says of itself: under one key, as several would be in any order."""
+    """Return the file's metadata under one key, because several keys have no fixed order."""
     about: dict[str, Any] = {
         "benchmark": found.benchmark.name,
         "cell": found.cell,
@@ -123,8 +123,8 @@ def _about(found: FoundRun, data: Dataset) -> dict[str, str]:
 def _describe(found: FoundRun, out: Path, model: Path) -> list[str]:
     seeds = ", ".join(map(str, found.seeds))
     status = found.record["status"]
-    told = f" It {status}: it is near guessing on the train set." if status != "ok" else ""
+    note = f" It {status}: it is near guessing on the train set." if status != "ok" else ""
     return [
-        f"{out}: {found} (it has seeds {seeds}).{told}",
+        f"{out}: {found} (it has seeds {seeds}).{note}",
         f"SHA-256 {content_hash(out)}, from {model}",
     ]

@@ -1,4 +1,4 @@
-"""Write a first config for a folder of images, a model and a list of what to forget."""
+"""Write a first config for a folder of images, a model and a forget set."""
 
 import shlex
 from argparse import ArgumentTypeError
@@ -6,6 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+from collateral.commands._proposal import (
+    InitRequest,
+    Proposal,
+    TrainedModel,
+    find_typical_size,
+    find_unreadable,
+    propose,
+)
+from collateral.commands._proposal_text import format_yaml
 from collateral.commands.estimate import default_device
 from collateral.config.names import slug
 from collateral.config.weights import SEED
@@ -14,24 +23,14 @@ from collateral.contract.work import count_cores
 from collateral.data._readers.table import find_tables
 from collateral.data.forget import where
 from collateral.plan import paths
-from collateral.plan.estimate import duration
-from collateral.plan.proposal import (
-    InitRequest,
-    Proposal,
-    TrainedModel,
-    find_typical_size,
-    find_unreadable,
-    propose,
-)
-from collateral.plan.proposal_text import format_yaml
-from collateral.plan.throughput import SHIPPED
+from collateral.plan.estimate import SHIPPED, duration
 from collateral.results.files import atomic
 
 MOST_LISTED = 20  # classes
 
 
 def _column_and_values(text: str) -> where.Params:
-    """Read `subject=17,23`; values stay text, so that 017 keeps its zero."""
+    """Parse `subject=17,23` into a column and its values; 017 stays text and keeps its zero."""
     column, _, values = text.partition("=")
     listed = tuple(value.strip() for value in values.split(","))
     if not column.strip() or not all(listed):
@@ -63,7 +62,7 @@ def init(
     out: Annotated[Path | None, "the config; by default named as the folder"] = None,
     plugins: Annotated[Sequence[Path], "folders as under `plugins:`"] = (),
 ) -> None:
-    """Look at the folder, write the config, and print the next steps."""
+    """Inspect the folder, write the config, and print the next steps."""
     out = out or Path(f"{slug(folder.resolve().name)}.yaml")
     if out.exists():
         raise ValueError(f"--out: {out} is there already; give another name")
@@ -93,11 +92,11 @@ def init(
     found = propose(wish)
     with atomic(out) as temporary:
         temporary.write_text(format_yaml(found))
-    print("\n".join([*_seen(found), "", *_written(found, out)]))
+    print("\n".join([*_describe_folder(found), "", *_describe_result(found, out)]))
 
 
 def _find_table(folder: Path, forget_where: where.Params | None) -> Path | None:
-    """Return the table at the folder that `--forget-where` needs."""
+    """Return the table in or beside the folder that has the column of `--forget-where`."""
     if not forget_where or not folder.is_dir():
         return None
     found = find_tables(folder, forget_where.column)
@@ -109,7 +108,7 @@ def _find_table(folder: Path, forget_where: where.Params | None) -> Path | None:
 
 
 def _refuse_seen_test_set(wish: InitRequest) -> None:
-    """Ask for a test set where a share would be drawn from images the model was trained on."""
+    """Require a test set if the default would draw it from the model's training images."""
     if wish.trained and not wish.has_own_test and wish.test is None and wish.test_share is None:
         raise ValueError(
             f"--test: missing; your model may have been trained on every image in {wish.folder}, "
@@ -120,7 +119,7 @@ def _refuse_seen_test_set(wish: InitRequest) -> None:
 
 
 def _check_trained(weights: str | None, size: int | None, normalisation: list[float]) -> None:
-    """Refuse options of a trained model that contradict each other."""
+    """Raise if options of a trained model contradict each other."""
     if not weights and normalisation:
         raise ValueError("--mean, --std: of a trained model; give its --weights as well")
     if weights and size is None:
@@ -138,7 +137,7 @@ def _check_sets(
     test: Path | None,
     test_share: float | None,
 ) -> None:
-    """Refuse options of the forget set and the test set that contradict each other."""
+    """Raise if options of the forget set and the test set contradict each other."""
     if forget and forget_where:
         raise ValueError("--forget-where: not with --forget; leave one of them out")
     if forget and not forget.expanduser().is_file():
@@ -150,13 +149,13 @@ def _check_sets(
 
 
 def _refuse_working_folder(folder: Path) -> None:
-    """Stop where results would lie among the images."""
+    """Raise if the results would be written into the folder of images."""
     here, images = Path.cwd(), folder.resolve()
     if images in (here, here / paths.RESULTS) or here.is_relative_to(images):
         raise ValueError(f"folder: {folder}: results would lie among the images; start elsewhere")
 
 
-def _seen(found: Proposal) -> list[str]:
+def _describe_folder(found: Proposal) -> list[str]:
     tree = found.tree
     width, height = find_typical_size(tree)
     num_train, num_test = (tree.examples.count(test=test) for test in (False, True))
@@ -167,35 +166,35 @@ def _seen(found: Proposal) -> list[str]:
         f"{tree.folder}: {len(counts)} classes, images of about {width}x{height} pixels",
         *(f"  {name:{longest}}  {a:>7,} train {b:>7,} test" for name, a, b in counts[:MOST_LISTED]),
         *([f"  and {more} more"] if more > 0 else []),
-        *_left_out(found),
-        *_about_table(found),
+        *_describe_ignored(found),
+        *_describe_table(found),
         f"to forget: {found.num_forget:,} of {len(tree.train):,} train images",
     ]
 
 
-def _left_out(found: Proposal) -> list[str]:
+def _describe_ignored(found: Proposal) -> list[str]:
     names = found.tree.left_out
-    said = [f"left out: {name}, as another folder is the test set" for name in found.tree.unused]
+    lines = [f"left out: {name}, as another folder is the test set" for name in found.tree.unused]
     if names:
         more = ", ..." if len(names) > 1 else ""
-        said += [f"left out: {len(names):,} files, by name no images ({names[0]}{more})"]
+        lines += [f"left out: {len(names):,} files, by name no images ({names[0]}{more})"]
     if hidden := found.tree.hidden:
         more = ", ..." if len(hidden) > 1 else ""
-        said += [f"left out: {len(hidden):,} hidden files and folders ({hidden[0]}{more})"]
-    return said + [
+        lines += [f"left out: {len(hidden):,} hidden files and folders ({hidden[0]}{more})"]
+    return lines + [
         f"cannot be read: {file}: {why}" for file, why in find_unreadable(found.tree).items()
     ]
 
 
-def _about_table(found: Proposal) -> list[str]:
+def _describe_table(found: Proposal) -> list[str]:
     tree, by = found.tree, found.request.source.test_by
     if not found.request.table:
         return []
-    said = f"table: {found.request.table}, columns {', '.join(tree.column_names) or 'none'}"
-    return [said, *([f"test set: no {by} is in both train and test set"] if by else [])]
+    lines = f"table: {found.request.table}, columns {', '.join(tree.column_names) or 'none'}"
+    return [lines, *([f"test set: no {by} is in both train and test set"] if by else [])]
 
 
-def _written(found: Proposal, out: Path) -> list[str]:
+def _describe_result(found: Proposal, out: Path) -> list[str]:
     chosen = f"{found.size} pixels, {found.epochs} epochs, {found.seeds} seeds"
     where = "a GPU" if found.request.rates.is_gpu else f"{found.request.cores} CPU cores"
     late = (

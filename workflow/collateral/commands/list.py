@@ -1,16 +1,20 @@
 """List methods, data sets, models or findings, plug-ins included, with their parameters."""
 
 import ast
+import builtins
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from collateral.contract.plugins import (
+from collateral.commands._tuning import find_tuned
+from collateral.contract.params import Between
+from collateral.plugins.find import (
     CONTROL,
     DATA,
     FINDING,
@@ -19,19 +23,28 @@ from collateral.contract.plugins import (
     MODEL,
     PARTS,
     Kind,
-    is_shipped,
     params_class,
     prepare_class,
 )
-from collateral.contract.published import format_values
-from collateral.contract.tried import tried
+from collateral.plugins.modules import is_shipped
 
 
 def listing(kind: Kind, name: str, facts: Callable[[str], Iterator[str]]) -> str:
-    """Return the description, the place and the parameters of one entry."""
+    """Return the description, the file and the parameters of one entry."""
     file = _file(kind, name)
     head = name if is_shipped(file) else f"{name}, from {file}"
     return "\n".join([head, *(f"  {line}".rstrip() for line in facts(name))])
+
+
+def short_listing(kind: Kind, facts: Callable[[str], Iterator[str]]) -> Iterator[str]:
+    """Yield one line per entry: name, first line of the description, data that a method touches."""
+    width = max(map(len, kind.names()), default=0)
+    for name in kind.names():
+        lines = islice(facts(name), 2)
+        touched = next(lines).partition("; ")[2] if facts is _method else ""
+        place = "" if is_shipped(file := _file(kind, name)) else f"from {file}"
+        parts = (next(lines, "").removesuffix("."), touched, place)
+        yield f"{name:{width}}  {'; '.join(filter(None, parts))}"
 
 
 def _file(kind: Kind, name: str) -> Path:
@@ -47,10 +60,25 @@ def _method(name: str) -> Iterator[str]:
     yield from (inspect.getdoc(params) or "").splitlines()
     for source, values in params.published.items():
         yield f"published, {source}: {format_values(values)}"
-    for one in tried(name):
+    for one in find_tuned(name):
         where = f"{one.config}, {one.cell}, {one.run} (Retrain's UA {one.retrain_ua} %)"
         yield f"tried, {where}: defaults, {one.default}; nearest of the config's, {one.nearest}"
     yield from _parameters(params, prepare)
+
+
+def format_values(values: Mapping[str, Any]) -> str:
+    """Return parameters and their published values as text."""
+    return ", ".join(f"{name} {_format_value(value)}" for name, value in values.items())
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, Between):
+        return f"{_format_value(value.low)} to {_format_value(value.high)}"
+    if isinstance(value, builtins.list):
+        return " or ".join(map(_format_value, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}".replace("e-0", "e-") if isinstance(value, int | float) else str(value)
 
 
 def _data_set(name: str) -> Iterator[str]:
@@ -67,7 +95,7 @@ def _forget_set(name: str) -> Iterator[str]:
 
 
 def _model(name: str) -> Iterator[str]:
-    # Read and not imported: that would take torch.
+    # The file is parsed and not imported, because the import needs torch.
     tree = ast.parse(_file(MODEL, name).read_bytes())
     yield from (ast.get_docstring(tree) or "").splitlines()
 
@@ -79,7 +107,7 @@ def _finding(name: str) -> Iterator[str]:
     yield f"has: {', '.join(parts)}"
     for key, metric in getattr(module, "METRICS", {}).items():
         unit = f" ({metric.unit})" if metric.unit else ""
-        yield f"  {key}, {metric.label}{unit}: {metric.description}"
+        yield f"  {key}, {metric.label}{unit}: {metric.describe()}"
 
 
 def _parameters(model: type[BaseModel], prepare: type[BaseModel] | None = None) -> Iterator[str]:
@@ -105,12 +133,17 @@ KINDS: dict[str, tuple[Kind, Callable[[str], Iterator[str]]]] = {
 
 def list(
     kind: Annotated[str | None, "the names of all kinds if left out", {"choices": KINDS}] = None,
-    name: Annotated[Sequence[str], "only these; all if none is given"] = (),
+    name: Annotated[Sequence[str], "all about these; one line per entry if none is given"] = (),
 ) -> None:
-    """Print the entries of a kind, or the names of all kinds."""
+    """Print the entries of a kind, all about some of them, or the names of all kinds."""
     if kind is None:
         for plural, (one, _) in KINDS.items():
             print(f"{plural}: {', '.join(one.names())}")
+        print(f"\nOne line per entry: collateral list KIND; KIND is {' or '.join(KINDS)}")
         return
     its_kind, facts = KINDS[kind]
-    print("\n\n".join(listing(its_kind, one, facts) for one in name or its_kind.names()))
+    if name:
+        print("\n\n".join(listing(its_kind, one, facts) for one in name))
+        return
+    print(*short_listing(its_kind, facts), sep="\n")
+    print(f"\nAll about one: collateral list {kind} NAME")

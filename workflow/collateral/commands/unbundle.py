@@ -1,4 +1,4 @@
-"""Unpack archives of `collateral bundle` into results/, several of one benchmark joined.
+"""Unpack archives of `collateral bundle` into results/; join several archives of one benchmark.
 
 Where two of them, or one and what is here, contradict each other, nothing is changed. What is not
 as the config plans it is listed, a line each: the next run makes it again.
@@ -23,7 +23,7 @@ def unbundle(
     *,
     config: Annotated[Path | None, f"compare with the plan of this config; else {CONFIG}"] = None,
 ) -> None:
-    """Unpack, and print new files, omitted files and differences from the plan."""
+    """Unpack the archives; print new files, omitted files and differences from the plan."""
     if config and not config.is_file():
         raise ValueError(f"--config: there is no file {config}")
     config = config or (CONFIG if CONFIG.is_file() else None)

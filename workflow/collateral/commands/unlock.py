@@ -1,12 +1,12 @@
-"""Remove Snakemake's lock if the run that took it was killed; keep the lock of a live run."""
+"""Remove Snakemake's lock if the run that created it was killed; keep the lock of an active run."""
 
 from pathlib import Path
 from typing import Annotated
 
-from collateral.plan import lock
+from collateral.plan import run_hooks
 
 
-def unlock(*, folder: Annotated[Path, "Snakemake's own folder"] = lock.FOLDER) -> None:
-    """Print one line if there is a lock: it was removed, or the reason why it stays."""
-    if outcome := lock.unlock(folder):
+def unlock(*, folder: Annotated[Path, "Snakemake's own folder"] = run_hooks.FOLDER) -> None:
+    """Print one line if there is a lock: it was removed, or the reason why it was kept."""
+    if outcome := run_hooks.unlock(folder):
         print(f"{folder.absolute().parent}: {outcome}")

@@ -1,4 +1,4 @@
-"""Check that results are what their records say, with every hash recomputed.
+"""Check that results match their records; all hashes are recomputed.
 
 Exit code 1 where something is wrong and stays so, or a gate is red. With --fix exactly what is not
 sound is deleted, after it is listed, so that the next run makes it again. With --config results are
@@ -14,16 +14,16 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from collateral.config.load import read
-from collateral.contract.plugins import STAGE
 from collateral.plan.diff import compare, describe
 from collateral.plan.grid import build_grid
+from collateral.plugins.find import STAGE
 from collateral.results import layout
 from collateral.results.files import InvalidResultError
 from collateral.results.gates import describe_red_gates
 from collateral.results.provenance import read_signed
 from collateral.results.verification import Verification, files_below, verify_results
 
-# What `metrics` writes, by its options; and what `gather` does.
+# Files that the stages `metrics` and `gather` write, by option.
 NUMBERS = {"out": layout.METRICS, "costs": layout.COSTS, "problems": layout.PROBLEMS}
 GATHERED = {**NUMBERS, "gates": layout.GATES}
 
@@ -35,7 +35,7 @@ def verify(
     fix: Annotated[bool, "delete what is not sound"] = False,
     config: Annotated[Path | None, "also compare with the plan of this config"] = None,
 ) -> None:
-    """Print one line per fault, and a last line that sums up."""
+    """Print one line per fault, and a summary at the end."""
     if not any(path.name in layout.SIGNED for path in files_below(results)):
         raise ValueError(f"{results}: no folder of results: there is no record in it")
     found = verify_results(results)
@@ -58,7 +58,7 @@ def verify(
 
 
 def compare_with_plan(config: Path, results: Path) -> bool:
-    """Print how the records of a config's benchmarks differ from its plan; tell if none does."""
+    """Print how the records differ from the plan of a config; return whether they are equal."""
     if not config.is_file():
         raise ValueError(f"--config: there is no file {config}")
     is_planned = True
@@ -74,19 +74,19 @@ def compare_with_plan(config: Path, results: Path) -> bool:
 
 
 def red_gates(results: Path, found: Verification) -> list[str]:
-    """Return a line for each red gate, but for those in files that are not sound themselves."""
+    """Return one line per red gate; skip files of gates that are invalid themselves."""
     lines = []
     for path in sorted(results.rglob(layout.GATES)):
         try:
             lines += describe_red_gates(path)
         except InvalidResultError:
-            if not found.faults:  # else it is one of them, or made from one
+            if not found.faults:  # an invalid file is among the faults already
                 raise
     return lines
 
 
 def differences(results: Path) -> list[InvalidResultError]:
-    """Compute metrics and tables again from the same outputs, and return the differences."""
+    """Recompute metrics and tables from the same outputs, and return the differences."""
     with TemporaryDirectory() as name:
         records, plans = results.rglob(layout.METRICS_RECORD), results.rglob(layout.PLAN)
         of_cells = [fault for path in sorted(records) for fault in _metrics(path, Path(name))]
@@ -95,36 +95,36 @@ def differences(results: Path) -> list[InvalidResultError]:
 
 
 def _metrics(record: Path, out: Path) -> Iterator[InvalidResultError]:
-    """Make the numbers of a cell again; a benchmark's record has no options."""
+    """Recompute the numbers of a cell; skip the record of a benchmark, which has no options."""
     content = read_signed(record)
     if "options" not in content:
         return
     again = {option: out / name for option, name in NUMBERS.items()}
     about = {"folder": record.parent.parent, "cell": content["cell"], **content["options"]}
     _stage("metrics")(fresh=True, **about, **again)
-    yield from _compared(record.parent / layout.METRICS, again["out"])
+    yield from _compare_files(record.parent / layout.METRICS, again["out"])
 
 
 def _pages(plan: Path, out: Path) -> Iterator[InvalidResultError]:
-    """Make a benchmark's numbers and tables again from those of its cells."""
+    """Recompute a benchmark's numbers and tables from the numbers of its cells."""
     folder, made = plan.parent, out / plan.parent.name
     written = {option: made / name for option, name in GATHERED.items()}
     _stage("gather")(folder=folder, **written)
     for name in (layout.METRICS, layout.GATES):
-        if (folder / name).exists():  # older results have no gates
-            yield from _compared(folder / name, made / name)
+        if (folder / name).exists():  # results of older versions have no gates.json
+            yield from _compare_files(folder / name, made / name)
     numbers = {"metrics": folder / layout.METRICS, "costs": folder / layout.COSTS}
     _stage("tables")(plan=plan, **numbers, out=made / layout.TABLES)
     for path in sorted((folder / layout.TABLES).rglob("*.csv")):
-        yield from _compared(path, made / path.relative_to(folder))
+        yield from _compare_files(path, made / path.relative_to(folder))
 
 
 def _stage(name: str) -> Any:
-    # By name: pandas and scikit-learn take seconds, and a plain walk needs neither.
+    # Imported by name, because pandas and scikit-learn take seconds and most checks need neither.
     return getattr(STAGE.load(name), name)
 
 
-def _compared(path: Path, again: Path) -> Iterator[InvalidResultError]:
+def _compare_files(path: Path, again: Path) -> Iterator[InvalidResultError]:
     old, new = (file.read_text(encoding="utf-8").splitlines() for file in (path, again))
     if old != new:
         pairs = enumerate(zip_longest(old, new), start=1)
@@ -135,14 +135,14 @@ def _compared(path: Path, again: Path) -> Iterator[InvalidResultError]:
 
 
 def summary(found: Verification) -> str:
-    """Return the number of files and of faults."""
+    """Return the number of checked files and of faults as text."""
     absent = f"; {len(found.absent)} that figures do not need are not here" if found.absent else ""
     wrong = f"{len(found.faults)} not sound" if found.faults else "all sound"
     return f"{found.num_files} files: {wrong}{absent}"
 
 
 def delete_faults(found: Verification) -> None:
-    """Delete all files that are not sound."""
+    """Delete all invalid files."""
     for path in found.to_delete:
         print(f"deleted: {path}")
         shutil.rmtree(path) if path.is_dir() else path.unlink()

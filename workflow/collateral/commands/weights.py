@@ -1,4 +1,4 @@
-"""Print which files of weights do not fit a model; the Snakefile calls it before any job."""
+"""Print which weight files do not fit a model; the Snakefile runs this command before any job."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from collateral.contract.data import ImageInfo
 from collateral.models._build import build_model
 from collateral.training.weights import load_initial, load_trained
 
-START = "init."  # how the key of weights begins that training starts from
+START = "init."  # prefix of the config keys of initial weights
 
 
 def weights(

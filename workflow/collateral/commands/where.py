@@ -8,5 +8,5 @@ from collateral.plan.install_paths import home
 def where(
     *, folder: Annotated[bool, "its folder, with configs/, profiles/ and envs/"] = False
 ) -> None:
-    """Print a path."""
+    """Print the path of the Snakefile."""
     print(home() if folder else home() / "Snakefile")

@@ -6,13 +6,13 @@ from typing import Any
 
 from collateral.config.names import slug
 from collateral.config.schema import BenchmarkConfig
-from collateral.contract.plugins import DATA
 from collateral.data._metadata import find_class_names
+from collateral.plugins.find import DATA
 
 
 @dataclass(frozen=True)
 class ForgetSpec:
-    """A kind of forget set and its parameters, as on the command line of the split job."""
+    """A kind of forget set and its parameters, as they are passed to the split job."""
 
     kind: str
     params: Mapping[str, Any]
@@ -40,7 +40,7 @@ def class_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
 
 
 def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
-    """Return the name of a class that is given by its index; the index if the name is unknown."""
+    """Return the name of a class that is given by index; the index if the name is unknown."""
     if isinstance(label, str):
         return label
     name = str(benchmark.data.get("name"))
@@ -48,10 +48,10 @@ def class_name(benchmark: BenchmarkConfig, label: str | int) -> str | int:
         options = DATA.load(name).Options.model_validate(benchmark.data_options)
         known = find_class_names(name, options)
     except ValueError:
-        return label  # an error of `data:`, which its own check reports
+        return label  # the check of `data:` reports this error
     return known[label] if known is not None and 0 <= label < len(known) else label
 
 
 def _as_json(value: Any) -> Any:
-    """Return a mapping with text as keys, as in JSON; in YAML they may be numbers."""
+    """Return a mapping with text keys, as JSON requires; keys in YAML may be numbers."""
     return {str(key): item for key, item in value.items()} if isinstance(value, dict) else value

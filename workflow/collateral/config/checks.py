@@ -1,4 +1,4 @@
-"""Checks of a benchmark beyond the schema: names that must exist, keys that must fit together."""
+"""Checks of a benchmark beyond the schema: names must exist, and keys must fit together."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -14,12 +14,22 @@ from collateral.config.names import LONGEST, is_slug, name_errors
 from collateral.config.schema import ALL, BenchmarkConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
+from collateral.contract.conventions import PAPER
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
-from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, Kind, params_class
-from collateral.contract.selection import PAPER
 from collateral.data._metadata import find_class_names
+from collateral.plugins.find import (
+    CONTROL,
+    DATA,
+    FINDING,
+    FORGET,
+    METHOD,
+    MODEL,
+    Kind,
+    params_class,
+)
 
 WEIGHTS = (".safetensors", ".pt", ".pth")
+RETRAIN_PART = "retrain"  # file of a finding that knows printed numbers of Retrain
 
 
 def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
@@ -35,6 +45,8 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _class_errors(benchmark, classes, (*where, "classes"))
     yield from _method_errors(benchmark, where)
     yield from _given_errors(benchmark, where)
+    if benchmark.printed:
+        yield from _printed_errors(benchmark, (*where, "retrain", "printed"))
     yield from _further_errors(benchmark, where)
     yield from _control_errors(benchmark, (*where, "controls"))
     yield from _class_cell_errors(benchmark, (*where, "classes"))
@@ -47,8 +59,19 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     yield from _track_errors(benchmark, (*where, "track"))
 
 
+def missing_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Yield one message if nothing is unlearned, and one if nothing is forgotten."""
+    place = format_key(where)
+    if not benchmark.methods and not benchmark.given:
+        yield f"{place}: nothing to judge: list `methods`, or weights under `given`"
+    if bool(benchmark.classes) != bool(benchmark.fractions):
+        yield f"{place}: `classes` and `fractions` go together: both, or neither"
+    elif not benchmark.classes and not benchmark.cells:
+        yield f"{place}: nothing to forget: give `classes` and `fractions`, or `cells`"
+
+
 def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check the names of the files with weights; jobs check their content."""
+    """Check the file names of weights; jobs check the content of the files."""
     for key, given in (("init", benchmark.init), ("base", benchmark.base)):
         file = given.weights if given else None
         place = format_key((*where, key, "weights"))
@@ -60,7 +83,7 @@ def _weights_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 
 
 def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Refuse keys that have no effect beside other keys."""
+    """Report keys that have no effect in combination with other keys."""
     base, given = benchmark.base, benchmark.base.model_fields_set
     for key in ("momentum", "nesterov"):
         if base.optimizer != "sgd" and key in given and getattr(base, key):
@@ -96,7 +119,7 @@ def _suffix_errors(file: Path | None, place: str) -> Iterator[str]:
 
 
 def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check weights of models that the user unlearned or retrained: names, one file per run."""
+    """Check the user's unlearned or retrained weights: names of runs, and one file per run."""
     for name, given in benchmark.given.items():
         place = (*where, "given", name)
         yield from name_errors(place)
@@ -107,10 +130,25 @@ def _given_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield from _own_file_errors(benchmark, benchmark.retrain, (*where, "retrain"))
 
 
+def _printed_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check that a publication prints Retrain's numbers in the setting of every cell."""
+    place, name, found = format_key(where), benchmark.printed, FINDING.parts(RETRAIN_PART)
+    sources = [known for known in FINDING.names() if FINDING.module(known, RETRAIN_PART) in found]
+    if name not in sources:
+        yield f"{place}: {unknown_name('printed numbers', name, sources)}"
+        return
+    source = FINDING.load(name, RETRAIN_PART)
+    for cell, forget in list_cells(benchmark).items():
+        if not source.has_retrain(benchmark.data, benchmark.model, forget.params):
+            yield f"{place}: {quoted(name)}: no numbers of Retrain for {cell}; it has them for " + (
+                f"{source.SETTINGS}; or say `retrain: {NONE}`"
+            )
+
+
 def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Check keys that need Retrain, and that shadow models can be trained as the base is."""
-    if benchmark.retrain is None:
-        says = f"the config says `retrain: {NONE}`; leave one of them out"
+    if not benchmark.has_retrain:
+        says = f"the config says {_retrain_text(benchmark)}; leave one of them out"
         for key in ("probe", "sweeps", "support_size"):
             if getattr(benchmark, key):
                 yield f"{format_key((*where, key))}: held against Retrain, and {says}"
@@ -130,15 +168,21 @@ def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         yield f"{place}: no method would unlearn from them; list `methods`, or leave it out"
 
 
+def _retrain_text(benchmark: BenchmarkConfig) -> str:
+    """Return the key `retrain` and its value, for a benchmark without a retrained model."""
+    value = f"{{printed: {benchmark.printed}}}" if benchmark.printed else NONE
+    return f"`retrain: {value}`"
+
+
 def _own_file_errors(
     benchmark: BenchmarkConfig, given: GivenParams | RetrainParams, where: Place
 ) -> Iterator[str]:
-    """Refuse one file for several runs, because one model would count several times."""
+    """Report a file that several runs use, because one model would count several times."""
     file, place = str(given.weights), format_key((*where, "weights"))
     yield from _suffix_errors(given.weights, place)
     if CELL not in file and (count := len(list_cells(benchmark))) > 1:
         yield f"{place}: {quoted(file)}: one file for {count} forget sets; put {CELL} into its name"
-    # With a shared base, one unlearned model may be compared with every Retrain, as Original is.
+    # With a shared base, one unlearned model may be compared with the Retrain of every seed.
     may_be_shared = benchmark.base.sharing == "shared" and isinstance(given, GivenParams)
     if SEED not in file and not may_be_shared and (count := len(benchmark.seeds)) > 1:
         yield (
@@ -175,7 +219,7 @@ def _class_errors(
 
 
 def _class_cell_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Check that classes x fractions give different names that can be folders."""
+    """Check that classes x fractions give distinct names that can be folder names."""
     cells = class_cells(benchmark)
     if len(cells) < len(benchmark.classes) * len(benchmark.fractions):
         yield f"{format_key(where)}: two of them, or two fractions, make one cell's name"
@@ -193,7 +237,7 @@ def _method_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
 
 
 def _inheritance_errors(benchmark: BenchmarkConfig, name: str, where: Place) -> Iterator[str]:
-    """Check that a control finds the one method whose parameters it inherits."""
+    """Check that exactly one method has the parameters that a control inherits."""
     parent = params_class(name).inherits
     users = [key for key, raw in benchmark.methods.items() if raw.get("uses", key) == parent]
     if parent and parent not in users and len(users) != 1:
@@ -208,8 +252,8 @@ def _control_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
             yield f"{key}: '{name}' is a method; list it under `methods:`"
         elif name not in CONTROL.names():
             yield f"{key}: {unknown_name('control', name, CONTROL.names())}"
-        elif benchmark.retrain is None and params_class(name).needs_retrain:
-            yield f"{key}: '{name}' needs Retrain, and the config says `retrain: {NONE}`"
+        elif not benchmark.has_retrain and params_class(name).needs_retrain:
+            yield f"{key}: '{name}' needs Retrain, and the config says {_retrain_text(benchmark)}"
         else:
             yield from _inheritance_errors(benchmark, name, (*where, index))
 
@@ -264,7 +308,7 @@ def _unknown_plugin(kind: Kind, name: Any, where: Place) -> str:
 def _validate(
     model: type[BaseModel], given: Mapping[str, Any], where: Place
 ) -> tuple[list[str], Any | None]:
-    """Return the errors of `given`, or the validated model."""
+    """Return the errors of the value `given`, or the validated model."""
     try:
         return [], model.model_validate(dict(given))
     except ValidationError as error:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from collateral.contract.messages import IN_QUOTES, did_you_mean, printable, quoted
 
-# In the words of YAML; those of pydantic are of Python.
+# Reasons in the terms of YAML, by pydantic's type of error; pydantic uses the terms of Python.
 REASONS = {
     "dict_type": "should be a mapping",
     "invalid_key": "a key should be text",
@@ -20,7 +20,7 @@ REASONS = {
     "too_short": "too few entries; at least {min_length}",
     "tuple_type": "should be a list",
 }
-# The last part of pydantic's `loc` for a value that may have several types.
+# Last parts of pydantic's `loc` for a value that may have several types.
 BRANCHES = {"", "bool", "int", "constrained-int", "float", "str"}
 LONGEST_LINE = 900
 Place = tuple[str | int, ...]
@@ -30,7 +30,7 @@ class ConfigError(ValueError):
     """All errors of a config, one line each."""
 
     def __init__(self, messages: Iterable[str]) -> None:
-        """Join the messages; escape line breaks in names of the user."""
+        """Join the messages to one text; escape line breaks in names that the user chose."""
         super().__init__("\n".join(map(_one_line, messages)))
 
 
@@ -40,7 +40,7 @@ def _one_line(message: str) -> str:
 
 
 def format_key(parts: Sequence[str | int]) -> str:
-    """Write ("fractions", 0) as `fractions[0]`."""
+    """Format a path of keys: ("fractions", 0) becomes `fractions[0]`."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{printable(part)}"
@@ -48,7 +48,7 @@ def format_key(parts: Sequence[str | int]) -> str:
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: Place) -> list[str]:
-    """Return one message per invalid key; `where` is the place of the model in the config."""
+    """Return one message per invalid key; `where` is the position of the model in the config."""
     found: dict[Place, list[dict[str, Any]]] = {}
     for item in error.errors():
         found.setdefault(_place(dict(item)), []).append(dict(item))
@@ -60,10 +60,15 @@ def explain(error: ValidationError, model: type[BaseModel], where: Place) -> lis
     ]
 
 
+def error_places(error: ValidationError) -> list[Place]:
+    """Return the places of all errors in the config."""
+    return [_place(dict(item)) for item in error.errors()]
+
+
 def _place(item: dict[str, Any]) -> Place:
-    """Return the place of an error without the type that pydantic appends for a union."""
+    """Return the position of an error, without the type that pydantic appends for a union."""
     *outer, last = item["loc"] or ("",)
-    if last == "[key]":  # preceded by the key, in which `true` would be 1
+    if last == "[key]":  # pydantic places the key before `[key]`, with `true` changed to 1
         return (*outer[:-1], str(item["input"]))
     if item["type"] == "invalid_key":
         return (*outer, str(last))
@@ -92,7 +97,7 @@ def _message(
 
 
 def _reason(item: dict[str, Any]) -> str:
-    """Return the reason of an error, in words of YAML if pydantic's are of Python."""
+    """Return the reason of an error, in the terms of YAML where pydantic uses those of Python."""
     if item["type"] in REASONS:
         return REASONS[item["type"]].format(**item.get("ctx", {}))
     reason = str(item["msg"].removeprefix("Value error, ").removeprefix("Input "))
@@ -101,12 +106,12 @@ def _reason(item: dict[str, Any]) -> str:
 
 
 def _keys_at(model: type[BaseModel], place: Place) -> list[str]:
-    """Return the keys of the model at `place` inside `model`."""
+    """Return the allowed keys of the nested model at `place` inside `model`."""
     current: Any = model
     for part in place:
         if _is_model(current):
             current = current.model_fields[str(part)].annotation
-        else:  # a dict, list or tuple: `part` is a key of it
+        else:  # in a dict, list or tuple, `part` is a key or an index
             current = next(arg for arg in reversed(typing.get_args(current)) if arg is not ...)
         if typing.get_origin(current) in {typing.Union, types.UnionType}:
             current = next(arg for arg in typing.get_args(current) if arg is not type(None))

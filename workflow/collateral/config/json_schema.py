@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from collateral.config.schema import Config
-from collateral.contract.plugins import CONTROL, DATA, FORGET, METHOD, MODEL, params_class
+from collateral.plugins.find import CONTROL, DATA, FORGET, METHOD, MODEL, params_class
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -20,10 +20,10 @@ EMPTY = {"type": "null", "description": "All defaults."}
 
 
 class Untitled(GenerateJsonSchema):
-    """Leave out titles that only repeat the key."""
+    """Schema generator that omits titles, because they only repeat the keys."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Return False for every field."""
+        """Return False, so that no field gets a title."""
         return False
 
 
@@ -57,15 +57,15 @@ def json_schema() -> Schema:
 def _data_set(name: str) -> Schema:
     module = DATA.load(name)
     summary = str(module.__doc__).splitlines()[0]
-    return _named("name", name, module.Options) | {"description": summary}
+    return _add_selector("name", name, module.Options) | {"description": summary}
 
 
 def _forget_set(name: str) -> Schema:
-    return _named("kind", name, FORGET.load(name).Params)
+    return _add_selector("kind", name, FORGET.load(name).Params)
 
 
-def _named(key: str, name: str, model: type[BaseModel]) -> Schema:
-    """Return the schema of `model` with the key that distinguishes it from its alternatives."""
+def _add_selector(key: str, name: str, model: type[BaseModel]) -> Schema:
+    """Return the schema of `model`, including the key `name` or `kind` that selects this model."""
     schema = _flat(model) | {"title": name}
     schema["properties"] = {key: {"const": name}, **schema["properties"]}
     schema["required"] = [key, *schema.get("required", [])]

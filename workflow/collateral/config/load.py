@@ -1,17 +1,37 @@
 """Read and check a config before any job starts."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from collateral.config.checks import benchmark_errors
-from collateral.config.errors import ConfigError, explain
-from collateral.config.plugin_checks import plugin_errors
-from collateral.config.schema import Config
+from collateral.config.checks import benchmark_errors, missing_errors
+from collateral.config.errors import ConfigError, error_places, explain, format_key
+from collateral.config.schema import BenchmarkConfig, Config
 from collateral.config.yaml import read_file
-from collateral.contract.plugins import add_plugins, find_folder_problems
+from collateral.contract.messages import nearest_names
+from collateral.plugins.check import plugin_errors
+from collateral.plugins.find import DATA, FORGET, METHOD, Kind, add_plugins, find_folder_problems
+
+KEY = re.compile(r"\.(\w+)")  # key of a benchmark at the start of a message
+STAND_IN = {"data": {}, "model": "", "seeds": [0]}  # values of required keys that are wrong
+# By key of a benchmark: other keys on which the checks of its value depend.
+CELLS = ("data", "classes", "fractions", "cells")
+NEEDS = {
+    "classes": ("data",),
+    "cells": ("data", "classes", "fractions", "methods"),
+    "given": (*CELLS, "methods", "seeds", "base"),
+    "retrain": (*CELLS, "seeds", "base"),
+    "controls": ("methods", "retrain"),
+    "sweeps": (*CELLS, "methods", "retrain"),
+    "support_size": (*CELLS, "methods", "retrain"),
+    "track": ("methods",),
+    "select": ("methods", "cells"),
+    "probe": ("retrain",),
+    "shadows": ("base", "methods"),
+}
 
 
 def read(path: Path) -> Config:
@@ -24,16 +44,77 @@ def load(raw: Mapping[str, Any]) -> Config:
     try:
         config = Config.model_validate(raw)
     except ValidationError as error:
-        raise ConfigError(explain(error, Config, ())) from None
-    _raise(f"plugins: {problem}" for problem in find_folder_problems(config.plugins))
-    add_plugins(config.plugins)
-    _raise(plugin_errors(config))
+        raise ConfigError([*explain(error, Config, ()), *_further_errors(raw, error)]) from None
+    _raise(_plugin_errors(config))
     _raise(_errors(config))
     return config
 
 
+def _further_errors(raw: Any, error: ValidationError) -> Iterator[str]:
+    """Yield the errors of all keys that fit the schema, where others do not.
+
+    A key that does not fit is left out, and so is every message on a key that depends on it.
+    """
+    places = [place for place in error_places(error) if place[:1] != ("figures",)]
+    if any(place[:1] != ("benchmarks",) or len(place) < 3 for place in places):
+        return  # without `plugins:` or a whole benchmark, names may be unknown
+    wrong: dict[str, set[str]] = {}  # keys that do not fit the schema, by benchmark
+    for _, name, key, *_ in places:
+        meant = nearest_names(key, BenchmarkConfig.model_fields, count=1)
+        wrong.setdefault(str(name), set()).update([str(key), *meant])
+    try:
+        config = _without(raw, wrong)
+    except ValidationError:  # a name that cannot be written, so that its keys are not found
+        return
+    problems = list(_plugin_errors(config))
+    yield from problems or _independent_errors(config, wrong)
+
+
+def _without(raw: Mapping[str, Any], wrong: Mapping[str, set[str]]) -> Config:
+    """Return the config without wrong keys; required keys have other values in their place."""
+    kept = {
+        name: {key: value for key, value in given.items() if str(key) not in wrong.get(name, ())}
+        for name, given in raw["benchmarks"].items()
+    }
+    benchmarks = {name: {**STAND_IN, **given} for name, given in kept.items()}
+    return Config.model_validate({"plugins": raw.get("plugins", ()), "benchmarks": benchmarks})
+
+
+def _independent_errors(config: Config, wrong: Mapping[str, set[str]]) -> Iterator[str]:
+    """Yield the errors of keys that do not depend on wrong keys."""
+    for name, benchmark in config.benchmarks.items():
+        where, left_out = ("benchmarks", name), wrong.get(name, set())
+        if not left_out:
+            yield from missing_errors(benchmark, where)
+        for message in benchmark_errors(benchmark, where):
+            match = KEY.match(message.removeprefix(format_key(where)))
+            key = match[1] if match else ""
+            if not {key, *NEEDS.get(key, ())} & left_out:
+                yield message
+
+
+def _plugin_errors(config: Config) -> Iterator[str]:
+    """Yield the errors of folders of plug-ins or, if there are none, of the plug-ins in use."""
+    if problems := list(find_folder_problems(config.plugins)):
+        yield from (f"plugins: {problem}" for problem in problems)
+        return
+    add_plugins(config.plugins)
+    benchmarks = config.benchmarks.values()
+    yield from plugin_errors(item for one in benchmarks for item in _named_plugins(one))
+
+
+def _named_plugins(benchmark: BenchmarkConfig) -> Iterator[tuple[Kind, str]]:
+    """Yield the names of all plug-ins in a benchmark, including names that do not exist."""
+    yield DATA, str(benchmark.data.get("name"))
+    for cell in benchmark.cells.values():
+        yield FORGET, str(cell.forget.get("kind"))
+    for name, raw in benchmark.methods.items():
+        yield METHOD, str(raw.get("uses", name))
+
+
 def _errors(config: Config) -> Iterator[str]:
     for name, benchmark in config.benchmarks.items():
+        yield from missing_errors(benchmark, ("benchmarks", name))
         yield from benchmark_errors(benchmark, ("benchmarks", name))
 
 

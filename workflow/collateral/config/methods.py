@@ -5,22 +5,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
-from collateral.config.errors import ConfigError, Place, explain, format_key
+from collateral.config.errors import ConfigError, Place, collect_errors, explain, format_key
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import CONTROL, METHOD, method_kind, params_class
+from collateral.plugins.find import CONTROL, METHOD, method_kind, params_class
 
 MOST_TRIALS = 10_000
 
 
 @dataclass(frozen=True)
 class MethodSpec:
-    """A configured method: `uses` is its folder, `name` its key in the config."""
+    """A method of the config: `uses` is its folder, `name` is its key in the config."""
 
     name: str
     uses: str
@@ -34,12 +35,12 @@ class MethodSpec:
 
     @property
     def label(self) -> str:
-        """Return the name that tables and figures print."""
+        """Return the name of the method in tables and figures."""
         label = params_class(self.uses).label
         return label if self.name == self.uses else f"{label} ({self.name})"
 
     def trials(self) -> list[dict[str, Any]]:
-        """Return every combination of the tuned values, in the config's order."""
+        """Return every combination of the tuned values, in the order of the config."""
         combinations = itertools.product(*self.grid.values())
         return [dict(zip(self.grid, values, strict=True)) for values in combinations]
 
@@ -59,7 +60,7 @@ class MethodSpec:
         return params_class(self.uses).model_validate({**self.fixed, **overrides})
 
     def values(self, overrides: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-        """Return all validated values of the first trial, in types of JSON."""
+        """Return all validated values of the first trial, as JSON types."""
         return self.params({**self.trials()[0], **overrides}).model_dump(mode="json")
 
 
@@ -72,19 +73,18 @@ def resolve(name: str, raw: Mapping[str, Any], where: Place) -> MethodSpec:
         for key, value in raw.items()
         if key != "uses"
     }
-    for key, choices in lists.items():
-        if not choices:
-            raise ConfigError(
-                [f"{format_key((*where, key))}: an empty list; give at least one value"]
-            )
+    if empty := [key for key, choices in lists.items() if not choices]:
+        text = "an empty list; give at least one value"
+        raise ConfigError(f"{format_key((*where, key))}: {text}" for key in empty)
     spec = _spec(name, uses, lists)
     if (count := prod(map(len, spec.grid.values()))) > MOST_TRIALS:
         raise ConfigError(
             [f"{format_key(where)}: its lists make {count} trials; at most {MOST_TRIALS}"]
         )
-    for trial in spec.trials():
-        validate(spec, trial, where)
-    # Validated values: `'7'` is 7.
+    checks = (partial(validate, spec, trial, where) for trial in spec.trials())
+    if messages := dict.fromkeys(text for check in checks for text in collect_errors(check)):
+        raise ConfigError(messages)
+    # Validation converts values: `'7'` becomes 7.
     exact = {
         key: [spec.values({key: value})[key] for value in choices] for key, choices in lists.items()
     }
@@ -108,14 +108,14 @@ def _check_names(name: str, uses: Any, where: Place) -> None:
 
 
 def _spec(name: str, uses: str, lists: Mapping[str, list[Any]]) -> MethodSpec:
-    """Return a spec in which single values are fixed, and several values are a grid."""
+    """Return a method spec: single values are fixed, several values form the tuning grid."""
     fixed = {key: choices[0] for key, choices in lists.items() if len(choices) == 1}
     grid = {key: tuple(choices) for key, choices in lists.items() if len(choices) > 1}
     return MethodSpec(name, uses, fixed, grid)
 
 
 def validate(spec: MethodSpec, overrides: Mapping[str, Any], where: Place) -> MethodParams:
-    """Return the parameters, or raise a ConfigError that names the key."""
+    """Return the validated parameters, or raise a ConfigError that names the key."""
     try:
         return spec.params(overrides)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Names of folders: which names are allowed, and how a value is written in one."""
+"""Names of folders: allowed characters, and the format of parameter values in names."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,13 +6,13 @@ from typing import Any
 
 from collateral.config.errors import Place, format_key
 
-# Folders beside those of cells, benchmarks and runs.
+# Reserved folder names: folders beside those of cells, benchmarks and runs.
 _FOLDERS = """
     base exposure figures local_teacher logs probe retrain shadows support_size tables theory tune
 """
 RESERVED = frozenset(_FOLDERS.split())
 
-# In letters; file systems allow 255. The name of a sweep's run has a method and some values.
+# Maximum number of characters of a name and of a sweep's run; file systems allow 255.
 LONGEST, LONGEST_RUN = 100, 200
 
 
@@ -27,17 +27,17 @@ def slug(name: str) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Return the value of a parameter as in the name of a sweep's run."""
+    """Format a parameter value for the name of a sweep's run."""
     return format(value, "g") if isinstance(value, float) else str(value).lower()
 
 
 def format_varied(values: Mapping[str, Any]) -> list[str]:
-    """Return the parts of the name of a sweep's run that follow the method."""
+    """Return the parameter values in the name of a sweep's run, such as `support=random`."""
     return [f"{key}={format_value(value)}" for key, value in values.items()]
 
 
 def name_errors(where: Place) -> Iterator[str]:
-    """Check that the last key can be the name of a folder."""
+    """Check that the last key is a valid folder name."""
     name = str(where[-1])
     if not is_slug(name) or name in RESERVED:
         yield (

@@ -19,7 +19,7 @@ Reader = Callable[[Any], Mapping[str, Any]]
 def reread(config: Any, workflow: Any, their_reader: Reader) -> Any:
     """Return `config` with each value that Snakemake has read replaced by its YAML 1.2 value."""
     settings = workflow.config_settings
-    count = len(settings.configfiles)  # files of the command line, which are merged last
+    count = len(settings.configfiles)  # config files of the command line, which are merged last
     files = [*workflow.configfiles[count:], *workflow.configfiles[:count]]
     ours = _merge([*map(_read, files), _options(settings.config_args)])
     theirs = _merge([*map(their_reader, files), settings.config])
@@ -56,7 +56,7 @@ def _merge(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _find_keys(whole: Any, part: Any) -> tuple[Any, ...] | None:
-    """Return the keys that lead from a mapping to a mapping inside of it."""
+    """Return the keys that lead from a mapping to a mapping nested inside it."""
     if whole is part:
         return ()
     for key, value in whole.items() if isinstance(whole, Mapping) else ():
@@ -66,7 +66,7 @@ def _find_keys(whole: Any, part: Any) -> tuple[Any, ...] | None:
 
 
 def _replace(config: Any, theirs: Any, ours: Any) -> Any:
-    """Return our values where the config still has those of Snakemake; the Snakefile may differ."""
+    """Replace Snakemake's values by ours, except values that the Snakefile has changed."""
     if config == theirs:
         return ours
     if not all(isinstance(one, Mapping) for one in (config, theirs, ours)):

@@ -13,19 +13,18 @@ from pydantic import (
 )
 
 from collateral.config.weights import BaseParams, GivenParams, InitParams, Reference, RetrainParams
-from collateral.contract.classes import count_share
+from collateral.contract.conventions import FIGURE_WIDTH, PAPER, Rule, Showing, count_share
 from collateral.contract.messages import printable, quoted
 from collateral.contract.params import MOST, ClassLabel, Seed, Share, Strict, UserPath
 from collateral.contract.probes import Probes
 from collateral.contract.rows import Attack
-from collateral.contract.selection import PAPER, Rule
-from collateral.contract.showing import Showing
+from collateral.contract.verdicts import MarginKey
 
-ALL = "all"  # in place of a list of methods
+ALL = "all"  # keyword in place of a list of methods
 
 
 def _as_list(value: Any) -> Any:
-    """Return a list of methods; `all` alone becomes a list of one word."""
+    """Return a list of methods; the word `all` becomes a list of one word."""
     if isinstance(value, str) and value != ALL:
         raise ValueError(f"should be a list of methods, or {ALL}")
     return (value,) if value == ALL else value
@@ -38,8 +37,15 @@ Tracked = Annotated[
 ]
 
 
+def _check_increasing(values: tuple[int, ...]) -> tuple[int, ...]:
+    for smaller, larger in pairwise(values):
+        if larger <= smaller:
+            raise ValueError(f"should increase, but {larger} follows {smaller}")
+    return values
+
+
 class CellConfig(Strict):
-    """A single forget set, with parameters of methods for it alone."""
+    """A single forget set, with parameters of methods that hold only for this cell."""
 
     forget: dict[str, Any] = Field(description="`kind:` and the parameters of that kind.")
     methods: dict[str, dict[str, Any]] = Field(
@@ -62,7 +68,7 @@ class SweepConfig(Strict):
     cells: list[str] | None = Field(None, description="Names of cells; all if left out.")
 
     def combinations(self) -> list[dict[str, Any]]:
-        """Return the values of each run: those of `vary`, then those of `along`."""
+        """Return the values of each run: the value of `vary`, then the values of `along`."""
         lists = {**self.vary, **self.along}
         return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
@@ -82,7 +88,7 @@ class SupportSizeConfig(Strict):
     """LTD's teacher over a grid of support sizes, without Retrain (the paper, appendix C.5)."""
 
     method: str = Field("ltd", description="A key of `methods:`; LTD, or a configuration of it.")
-    # Strict, because `true` would be 1 otherwise.
+    # Strict integers, because pydantic would convert `true` to 1.
     k: tuple[Annotated[StrictInt, Field(ge=1, le=MOST)], ...] = Field(
         min_length=2,
         description="Sizes, increasing; one that is larger than the retained set is left out. "
@@ -92,18 +98,16 @@ class SupportSizeConfig(Strict):
 
     @field_validator("k")
     @classmethod
-    def _check_increasing(cls, value: tuple[int, ...]) -> tuple[int, ...]:
-        for smaller, larger in pairwise(value):
-            if larger <= smaller:
-                raise ValueError(f"should increase, but {larger} follows {smaller}")
-        return value
+    def _check_sizes(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        return _check_increasing(value)
 
 
-LEAST_SHADOWS = 3  # with an example, and without it: two remain to fit a distribution
+# Smallest pool: without the attacked model, two models remain to fit a distribution.
+LEAST_SHADOWS = 3
 
 
 class ShadowsConfig(Strict):
-    """A pool of models on random shares of the train set, for membership attacks (U-LiRA)."""
+    """A pool of models trained on random shares of the train set, for attacks (U-LiRA)."""
 
     count: Annotated[StrictInt, Field(ge=2 * LEAST_SHADOWS, le=MOST)] = Field(
         16, description="Models, each trained as the base is, once for all cells and methods."
@@ -128,7 +132,7 @@ class ShadowsConfig(Strict):
 
 
 class BenchmarkConfig(Strict):
-    """One data set, one model, and all experiments with them."""
+    """A benchmark: one data set, one model, and all experiments with both."""
 
     data: dict[str, Any] = Field(description="`name:` of a data set, and its options.")
     model: str = Field(description="An architecture.")
@@ -152,7 +156,8 @@ class BenchmarkConfig(Strict):
     retrain: Reference = Field(
         default_factory=RetrainParams,
         description="The reference. Left out: trained here. `weights`: your own. `none`: there is "
-        "no Retrain, runs are compared with the base, and what needs Retrain is left out.",
+        "no Retrain, runs are compared with the base, and what needs Retrain is left out. "
+        "`printed`: as `none`, and means are also compared with printed means of Retrain.",
     )
     methods: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
@@ -189,12 +194,24 @@ class BenchmarkConfig(Strict):
     probe: Probes | None = Field(
         None,
         description="Further measurements of finished models: a list of relearn, residual, zrf, "
-        "or each with its values.",
+        "linear, cka, resurface, or each with its values.",
     )
     shadows: ShadowsConfig | None = Field(
         None,
         description="A pool of shadow models, from each of which every method unlearns: who is "
         "exposed to membership attacks, before and after?",
+    )
+    margin: dict[MarginKey, Annotated[float, Field(gt=0, le=100)]] = Field(
+        default_factory=dict,
+        description="Differences from Retrain, in points, that count as equal: of UA (`ua`), MIA "
+        "(`mia`), and of accuracy on the nearest retained (`near`), all other retained (`ra`) and "
+        "all other test examples (`ta`), and of near minus far loss (`damage`). Left out: "
+        "estimated from the spread of Retrain over seeds.",
+    )
+    looks: tuple[Annotated[StrictInt, Field(ge=2, le=MOST)], ...] = Field(
+        (),
+        description="Numbers of seeds, increasing, at which verdicts are looked at: declared "
+        "before the first look, with `seeds` as many as one of them. Left out: one look.",
     )
     pictures: Showing | None = Field(
         None,
@@ -205,8 +222,18 @@ class BenchmarkConfig(Strict):
 
     @property
     def data_options(self) -> dict[str, Any]:
-        """The options of the data set: all keys of `data:` but the name."""
+        """Options of the data set: all keys of `data:` except the name."""
         return {key: value for key, value in self.data.items() if key != "name"}
+
+    @property
+    def has_retrain(self) -> bool:
+        """Whether Retrain is a model, trained here or by the user."""
+        return self.retrain is not None and self.retrain.printed is None
+
+    @property
+    def printed(self) -> str:
+        """Name of the publication whose means of Retrain are the reference; empty if none is."""
+        return (self.retrain.printed or "") if self.retrain else ""
 
     @field_validator("methods", mode="before")
     @classmethod
@@ -222,19 +249,31 @@ class BenchmarkConfig(Strict):
             raise ValueError("a value stands there twice")
         return value
 
-    @model_validator(mode="after")
-    def _check_runs(self) -> "BenchmarkConfig":
-        if not self.methods and not self.given:
-            raise ValueError("nothing to judge: list `methods`, or weights under `given`")
-        return self
+    @field_validator("looks")
+    @classmethod
+    def _check_looks(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        return _check_increasing(value)
 
     @model_validator(mode="after")
-    def _check_forget_sets(self) -> "BenchmarkConfig":
-        if bool(self.classes) != bool(self.fractions):
-            raise ValueError("`classes` and `fractions` go together: both, or neither")
-        if not self.classes and not self.cells:
-            raise ValueError("nothing to forget: give `classes` and `fractions`, or `cells`")
+    def _check_seeds_of_look(self) -> "BenchmarkConfig":
+        if self.looks and len(self.seeds) not in self.looks:
+            raise ValueError(
+                f"looks: {quoted(list(self.looks))}: none of them is at {len(self.seeds)} seeds, "
+                "as many as `seeds` lists"
+            )
         return self
+
+
+class FiguresConfig(Strict):
+    """Printed figures."""
+
+    width: float = Field(
+        FIGURE_WIDTH,
+        ge=3,
+        le=20,
+        description="Text width of the paper, in inches; a full-width figure has this width. "
+        "NeurIPS 5.5, two columns 6.75. Fonts have at least 6 points at every width.",
+    )
 
 
 class Config(Strict):
@@ -243,4 +282,7 @@ class Config(Strict):
     benchmarks: dict[str, BenchmarkConfig] = Field(min_length=1)
     plugins: tuple[UserPath, ...] = Field(
         (), description="Folders of your own methods/, models/, data/, forget/, findings/."
+    )
+    figures: FiguresConfig = Field(
+        default_factory=FiguresConfig, description="Printed figures of all benchmarks."
     )

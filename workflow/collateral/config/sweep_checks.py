@@ -10,22 +10,22 @@ from collateral.config.methods import MethodSpec, resolve, validate
 from collateral.config.names import LONGEST_RUN, format_value, format_varied, is_slug, name_errors
 from collateral.config.schema import BenchmarkConfig, SweepConfig
 from collateral.contract.messages import quoted, unknown_name
-from collateral.contract.plugins import params_class
+from collateral.plugins.find import params_class
 
-TAUGHT = "ltd"  # the method whose teacher is trained on supports of several sizes
+TAUGHT = "ltd"  # method whose teacher is trained on supports of several sizes
 
 
 def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
-    """Yield the errors of the sweep at this place."""
+    """Yield the errors of the sweep at this position of the config."""
     sweep = benchmark.sweeps[str(where[-1])]
     yield from name_errors(where)
-    yield from _listed_cell_errors(benchmark, sweep.cells, (*where, "cells"))
+    yield from _cell_errors(benchmark, sweep.cells, (*where, "cells"))
     if sweep.method not in benchmark.methods:
         yield f"{format_key((*where, 'method'))}: " + unknown_name(
             "method", sweep.method, benchmark.methods
         )
         return
-    # A value may contradict the parameters that a cell has of its own.
+    # A value of the sweep may contradict parameters that are set only for one cell.
     listed = sweep.cells or benchmark.cells
     own = [cell.methods for name, cell in benchmark.cells.items() if name in listed]
     raws = [{}, *(methods[sweep.method] for methods in own if sweep.method in methods)]
@@ -34,7 +34,7 @@ def sweep_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
         try:
             spec = resolve(sweep.method, {**benchmark.methods[sweep.method], **raw}, where)
         except ConfigError:
-            continue  # reported under `methods:`
+            continue  # this error is reported under `methods:`
         messages |= dict.fromkeys(_vary_errors(spec, sweep, where))
     yield from messages
 
@@ -43,7 +43,7 @@ def support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[st
     """Yield the errors of `support_size:`."""
     given = benchmark.support_size
     assert given is not None
-    yield from _listed_cell_errors(benchmark, given.cells, (*where, "cells"))
+    yield from _cell_errors(benchmark, given.cells, (*where, "cells"))
     key = format_key((*where, "method"))
     if given.method not in benchmark.methods:
         yield f"{key}: {unknown_name('method', given.method, benchmark.methods)}"
@@ -51,7 +51,7 @@ def support_size_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[st
         yield f"{key}: '{given.method}' is {uses}, which has no teacher; only {TAUGHT} has"
 
 
-def _listed_cell_errors(
+def _cell_errors(
     benchmark: BenchmarkConfig, listed: list[str] | None, where: Place
 ) -> Iterator[str]:
     cells = list_cells(benchmark)
@@ -61,14 +61,14 @@ def _listed_cell_errors(
 
 
 def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator[str]:
-    """Check that every value is valid and gives the run a different name."""
+    """Check that every value is valid and gives the run a distinct name."""
     key = next(iter(sweep.vary))
     named: dict[str, Any] = {}
     for given in sweep.combinations():
         messages = list(_value_errors(spec, given, sweep, where))
         yield from messages
         if not given.keys() <= params_class(spec.uses).model_fields.keys():
-            return  # one message is enough for all values
+            return  # one message is enough for all values of the sweep
         if messages:
             continue
         exact = spec.values(given)
@@ -90,11 +90,11 @@ def _vary_errors(spec: MethodSpec, sweep: SweepConfig, where: Place) -> Iterator
 def _value_errors(
     spec: MethodSpec, values: Mapping[str, Any], sweep: SweepConfig, where: Place
 ) -> Iterator[str]:
-    """Check `along` before `vary`, so that each message names the key with the error."""
+    """Check `along` before `vary`, so that each message names the key that is wrong."""
     along = {name: value for name, value in values.items() if name in sweep.along}
     trials = spec.trials()
     for given, part in ((along, "along"), (values, "vary")):
-        # Tuning may choose any trial; an error of all trials is reported once.
+        # Tuning may choose any trial; an error that all trials share is reported once.
         checks = (partial(validate, spec, {**trial, **given}, (*where, part)) for trial in trials)
         if messages := dict.fromkeys(
             message for check in checks for message in collect_errors(check)

@@ -7,13 +7,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, TrainingParams, UserPath
 
-SEED, CELL = "{seed}", "{cell}"  # in the name of a file: one file per seed, per cell
+SEED, CELL = "{seed}", "{cell}"  # wildcards in file names: one file per seed, one file per cell
 NONE = "none"  # in place of Retrain
 RENAME = "Beginnings of names in the file, and what they are in the model."
 
 
 class InitParams(Strict):
-    """Weights that base and retrained models start from."""
+    """Weights from which the training of base and retrained models starts."""
 
     weights: UserPath = Field(description="A .safetensors file, or a .pt with a state dict.")
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
@@ -53,7 +53,7 @@ OWN_FILE = "A .safetensors file, or a .pt with a state dict; {seed} and {cell} i
 
 
 class GivenParams(Strict):
-    """Weights that somebody else unlearned: judged like a method's."""
+    """Weights that another program unlearned; they are evaluated like those of a method."""
 
     weights: UserPath = Field(description=f"{OWN_FILE}one for each.")
     rename: dict[str, str] = Field(default_factory=dict, description=RENAME)
@@ -63,7 +63,7 @@ class GivenParams(Strict):
 
 
 class RetrainParams(Strict):
-    """The reference: trained by `base:`'s recipe without the forget set, or weights of your own."""
+    """The reference: trained by `base:`'s recipe, weights of your own, or printed numbers."""
 
     weights: UserPath | None = Field(
         None, description=f"Your own retrained model. {OWN_FILE}one for each."
@@ -72,21 +72,30 @@ class RetrainParams(Strict):
     rte: float | None = Field(
         None, ge=0, description="Seconds that its training took, as you state them."
     )
+    printed: str | None = Field(
+        None,
+        description="Nothing is retrained: Retrain's means are those that a publication prints "
+        "(`paper`). Everything that needs more than means is as with `none`.",
+    )
 
     @model_validator(mode="after")
     def _check_weights(self) -> "RetrainParams":
         for key in ("rename", "rte"):
             if self.weights is None and key in self.model_fields_set:
                 raise ValueError(f"{key}: goes with `weights`, which is not given")
+        if self.weights is not None and self.printed is not None:
+            raise ValueError("`weights` and `printed` are two references; leave one of them out")
         return self
 
 
 def _none_or_params(value: Any) -> Any:
-    """Return None for the word `none`; refuse an empty value, which is ambiguous."""
+    """Return None for the word `none`; refuse an empty value, because it is ambiguous."""
     if isinstance(value, str) and value == NONE:
         return None
     if not isinstance(value, dict | RetrainParams):
-        raise ValueError(f"should be {NONE}, or a mapping with `weights`, or be left out")
+        raise ValueError(
+            f"should be {NONE}, or a mapping with `weights` or `printed`, or be left out"
+        )
     return value
 
 

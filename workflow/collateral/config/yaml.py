@@ -1,4 +1,4 @@
-"""Read a config file strictly: report repeated keys, tags and the like, with their lines."""
+"""Read a config file strictly: report repeated keys, tags and other problems with line numbers."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from collateral.contract.messages import quoted
 
 CORE = "tag:yaml.org,2002:"
 PLAIN = {f"{CORE}{name}" for name in ["null", "bool", "int", "float", "str", "seq", "map", "merge"]}
-# The core schema of YAML 1.2, and merge keys; ruamel.yaml itself would also read 1_000 as a number.
+# The core schema of YAML 1.2, with merge keys; ruamel.yaml would also parse 1_000 as a number.
 SCHEMA = re.compile(
     r"""(?P<null>~|null|Null|NULL|)
     |(?P<bool>true|True|TRUE|false|False|FALSE)
@@ -29,19 +29,19 @@ SCHEMA = re.compile(
     re.VERBOSE,
 )
 LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
-CODE = "__use_yte__"  # with this key, Snakemake would run expressions in a config
-# Far above any config; aliases of aliases can make a few lines fill the memory.
+CODE = "__use_yte__"  # key with which Snakemake would run expressions in a config
+# Maximum number of values in a config; nested aliases can make a few lines fill the memory.
 DEEPEST, MOST_VALUES = 50, 100_000
 TOO_DEEP = f"values are nested more than {DEEPEST} deep"
 
 
 class _Resolver(VersionedResolver):
-    """Distinguishes numbers from text as YAML 1.2, whatever version a file declares."""
+    """Distinguishes numbers from text by YAML 1.2, even if a file declares version 1.1."""
 
     processing_version = (1, 2)
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-        """Return the tag of a value."""
+        """Return the YAML tag of a value."""
         if kind is not ScalarNode or not implicit[0]:
             return super().resolve(kind, value, implicit)
         found = SCHEMA.fullmatch(value)
@@ -49,10 +49,10 @@ class _Resolver(VersionedResolver):
 
 
 class _Composer(Composer):
-    """Refuses a second anchor of the same name, as Snakemake's reader does."""
+    """Composer that refuses a second anchor of the same name, as Snakemake's reader does."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Return the next node."""
+        """Return the next node of the document."""
         event = self.parser.peek_event()
         if event.anchor in self.anchors and not isinstance(event, AliasEvent):
             problem = f"found duplicate anchor {event.anchor!r}"
@@ -76,14 +76,15 @@ def read_file(path: Path) -> Any:
 
 
 def parse(text: str) -> Any:
-    """Parse a text as JSON, else as YAML, in the same order as Snakemake."""
+    """Parse a text as JSON or, if that fails, as YAML, in the same order as Snakemake."""
     try:
         found = json.loads(text)
     except ValueError:
         return _parse_yaml(text)
     except RecursionError:
         raise ConfigError([TOO_DEEP]) from None
-    _parse_yaml(text.replace("\t", " "))  # finds repeated keys; JSON without tabs is YAML
+    # Parsed again as YAML to report repeated keys; JSON without tabs is valid YAML.
+    _parse_yaml(text.replace("\t", " "))
     return found
 
 
@@ -108,21 +109,22 @@ def _parse_yaml(text: str) -> Any:
 
 
 class _Inspection:
-    """Finds the errors of a document before its values are constructed."""
+    """Inspection that finds the errors of a document before its values are constructed."""
 
     def __init__(self, constructor: Any) -> None:
         self.constructor = constructor
         self.problems: list[str] = []
-        self.sizes: dict[int, int | None] = {}  # values in a node; None during its inspection
+        # Number of values in each node; None while the node is inspected.
+        self.sizes: dict[int, int | None] = {}
 
     def find_problems(self, node: Node) -> list[str]:
-        """Return the errors of a document, one line each."""
+        """Return the errors of a document, one line per error."""
         if self._size(node, ()) > MOST_VALUES and not self.problems:
             self.problems.append(f"its aliases make more than {MOST_VALUES} values of it")
         return self.problems
 
     def _size(self, node: Node, place: Place) -> int:
-        """Return the number of values in a node; an alias counts as the node that it names."""
+        """Return the number of values in a node; an alias counts as the node it refers to."""
         size = self.sizes.get(id(node), 0)
         if size is None:
             self._note(node, place, "is an alias of what it stands in")
@@ -163,14 +165,14 @@ class _Inspection:
         return size
 
     def _value(self, node: ScalarNode, place: Place) -> Any:
-        """Return the value of a scalar."""
+        """Return the Python value of a scalar node."""
         if node.tag not in PLAIN or node.tag == f"{CORE}merge":
             return node.value
         if node.style is None and node.tag != f"{CORE}str" and LEADING_ZERO.match(node.value):
             self._note(node, place, f"{node.value}: a number with a leading zero; put it in quotes")
         try:
             value = self.constructor.construct_object(node)
-            # Fails for a number of more than 4,300 digits, and for half of a character.
+            # Raises for a number of more than 4,300 digits, and for half of a surrogate pair.
             str(value).encode("utf-16", "surrogatepass").decode("utf-16")
             return value
         except Exception:  # `!!bool maybe` raises a KeyError, `!!int x` a ValueError

@@ -1,1 +1,1 @@
-"""What a plug-in may import without torch: parameters, work, metrics, rows, and Protocols."""
+"""Interfaces for plug-ins without torch: parameters, metrics, rows, tables, work, data."""

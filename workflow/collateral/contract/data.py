@@ -1,4 +1,4 @@
-"""What a data set declares, and what a model must know of its images; no numpy."""
+"""Declarations of a data set: options, sizes, and image statistics for models."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from collateral.contract.classes import Columns
+from collateral.contract.conventions import Columns
 from collateral.contract.params import ClassLabel, Seed, Strict, Whole
 
-# Options that several data sets have.
+# Annotated types of options that several data sets share.
 Side = Annotated[
     int, Field(ge=4, le=1024, description="Height and width of the images, in pixels.")
 ]
@@ -40,52 +40,52 @@ Padding = Annotated[
 
 @dataclass(frozen=True)
 class ImageInfo:
-    """What a model must know of the images: how many classes, their shape, their statistics."""
+    """Properties of images that a model needs: classes, shape, mean and standard deviation."""
 
     num_classes: int
     shape: tuple[int, int, int]  # H, W, C
-    mean: tuple[float, ...]  # per channel, for images in [0, 1]
+    mean: tuple[float, ...]  # mean per channel, for pixel values in [0, 1]
     std: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class DatasetSize:
-    """How much data there is."""
+    """Numbers of examples and shape of the images."""
 
     class_names: tuple[str, ...]
     train: tuple[int, ...]  # examples of each class
     test: tuple[int, ...]
     shape: tuple[int, int, int]  # H, W, C
-    columns: Callable[[], Columns] = field(default=dict, compare=False)  # read when asked for
+    columns: Callable[[], Columns] = field(default=dict, compare=False)  # reads files
 
     @property
     def num_train(self) -> int:
-        """How many train examples there are."""
+        """Number of train examples."""
         return sum(self.train)
 
     @property
     def num_examples(self) -> int:
-        """How many examples there are."""
+        """Number of train and test examples."""
         return sum(self.train) + sum(self.test)
 
     @property
     def num_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(self.class_names)
 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A data set's facts; `None` where its options or the data itself must tell."""
+    """Properties of a data set; None if they depend on its options or files."""
 
     class_names: tuple[str, ...] | None
     source: str
     licence: str
-    size: DatasetSize | None = None  # None: the module's function `size(options)` tells
+    size: DatasetSize | None = None  # if None, the module defines a function `size(options)`
 
 
 class DataOptions(Strict):
-    """Options that every data set has; a data set's own `Options` adds to them."""
+    """Options that every data set has; the `Options` of a data set extend them."""
 
     classes: tuple[ClassLabel, ...] | None = Field(
         None, min_length=2, description="Keep these classes only, by name or index, in this order."

@@ -1,4 +1,4 @@
-"""What was probably meant by a name that nobody knows, and how a name stands in a message."""
+"""Parts of error messages: unknown names, nearest spellings, quoted values."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -11,47 +11,47 @@ IN_QUOTES = "true and false are not text: put such a name in quotes"
 
 
 def did_you_mean(word: str | int, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" for the nearest spelling, or nothing."""
+    """Return "; did you mean X?" for the nearest spelling, or an empty text."""
     close = nearest_names(word, known, count=1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
 def nearest_names(word: str | int, known: Iterable[str], count: int = 3) -> list[str]:
-    """Return the nearest spellings, the best first."""
+    """Return the names with the nearest spellings, best first."""
     spelling = {name.lower(): name for name in known}
     close = get_close_matches(str(word)[:SHOWN_LENGTH].lower(), spelling, n=count)
     return [printable(spelling[name]) for name in close]
 
 
 def unknown_name(what: str, word: Any, known: Iterable[str], meant: Sequence[str] = ()) -> str:
-    """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?", or what is surely meant."""
+    """Return "no method 'sdd'; known: scrub, ssd; did you mean ssd?", from lists of names."""
     known = list(known)
     hint = did_you_mean(word, known) if not meant else f"; did you mean {meant[0]}?"
     return f"no {what} {quoted(str(word))}; {listed('known', known)}{hint}"
 
 
 def listed(what: str, names: Sequence[str]) -> str:
-    """Return "known: scrub, ssd", of which there may be none, or too many."""
+    """Return a list of names such as "known: scrub, ssd"; long lists are shortened."""
     more = ", ..." if len(names) > MOST_LISTED else ""
     return f"{what}: {', '.join(map(printable, names[:MOST_LISTED])) or 'none'}{more}"
 
 
 def printable(name: str) -> str:
-    """Return a name as it is, or where it would not do in a line, as a value is shown."""
+    """Return a name unchanged; quote it if it is long or not printable."""
     return name if name.isprintable() and len(name) <= SHOWN_LENGTH else quoted(name)
 
 
 def quoted(value: Any) -> str:
-    """Return a value in one line, cut where it is long."""
+    """Return a value as one line of text, shortened if it is long."""
     try:
         text = repr(value)
-    except ValueError:  # a number of more than 4,300 digits
+    except ValueError:  # raised for a number of more than 4,300 digits
         return "a number too long to show"
     return text if len(text) <= SHOWN_LENGTH else text[: SHOWN_LENGTH - 3] + "..."
 
 
 def looked_for(path: Path) -> str:
-    """Return where a relative path was looked for, to end a message; nothing if it is absolute."""
+    """Return the end of an error message: the absolute path, if `path` is relative."""
     path = path.expanduser()
     if path.is_absolute():
         return ""

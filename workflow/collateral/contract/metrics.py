@@ -1,4 +1,4 @@
-"""What a number is called, measured in and best at, and how many of its digits are shown."""
+"""Metrics: label, unit, ideal value and number of digits of every number in tables."""
 
 import math
 from collections.abc import Mapping
@@ -38,68 +38,75 @@ DIGITS: dict[str, int] = {
     "classes": 1,
     "cells": 0,
 }
-# Rates are kept in [0, 1], and slopes as rates per 1.
+# Factors from stored values to units: rates are stored in [0, 1], slopes as rates per 1.
 FACTORS = {"%": 100.0, "points": 100.0, "points per 0.1": 10.0}
 PERCENT = FACTORS["%"]
-LAST_BITS = 1e-12  # of a value: so small a spread is the arithmetic's
-IN_HEADINGS = ("%", "s", "MB", "nats")  # other units are in the label or in a caption
+LAST_BITS = 1e-12  # relative spread below which differences are rounding errors
+# Units in column headings; other units are in the label or in a caption.
+IN_HEADINGS = ("%", "s", "MB", "nats")
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How a number is shown; `ideal` is None where it is neither good nor bad."""
+    """How a number is displayed; `ideal` is None if no value is better than another."""
 
     label: str
     description: str
     unit: Unit
     ideal: Ideal | None = None
-    digits: int | None = None  # after the point; None: the unit's, or four significant ones
-    is_cost: bool = False  # follows from time or memory, never the same twice: in costs.csv alone
+    # Number of decimals; None: default of the unit, or four significant digits.
+    digits: int | None = None
+    # Whether it depends on time or memory; such metrics are only in costs.csv.
+    is_cost: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a unit and an ideal that nobody knows how to show."""
+        """Raise for an unknown unit or an unknown ideal."""
         for key, allowed in (("unit", get_args(Unit)), ("ideal", get_args(Ideal))):
             value = getattr(self, key)
             if value not in allowed and (key, value) != ("ideal", None):
                 listed = ", ".join(map(quoted, allowed))
                 hint = did_you_mean(str(value), [word for word in allowed if word])
-                said = f"{quoted(value)} is not allowed; allowed: {listed}{hint}"
-                raise ValueError(f"metric {quoted(self.label)}: {key}: {said}")
+                reason = f"{quoted(value)} is not allowed; allowed: {listed}{hint}"
+                raise ValueError(f"metric {quoted(self.label)}: {key}: {reason}")
+
+    def describe(self, reference: str = "Retrain") -> str:
+        """Return the description with the name of the reference run in place of `{reference}`."""
+        return self.description.replace("{reference}", reference)
 
     @property
     def factor(self) -> float:
-        """What the stored number is multiplied by to be shown in `unit`."""
+        """Factor that converts a stored number to `unit`."""
         return FACTORS.get(self.unit, 1.0)
 
     @property
     def heading(self) -> str:
-        """The label and its unit, above a column or a panel."""
+        """Label with the unit, for the heading of a column or a panel."""
         return f"{self.label} ({self.unit})" if self.unit in IN_HEADINGS else self.label
 
     def text(self, value: float, spread: float = math.nan, *, sign: bool = False) -> str:
-        """Return a stored number in its unit, and its spread: "47.4 ± 3.2"; "–" if undefined."""
+        """Format a stored number in its unit, with its spread: "47.4 ± 3.2"; "–" if undefined."""
         if math.isnan(value):
             return EMPTY
-        shown = self._rounded(value, value, "+" if sign else "")
+        shown = self._format_number(value, value, "+" if sign else "")
         if math.isnan(spread):
             return shown
         is_last_bits = spread < LAST_BITS * abs(value)
-        return f"{shown} ± {self._rounded(0.0 if is_last_bits else spread, value)}"
+        return f"{shown} ± {self._format_number(0.0 if is_last_bits else spread, value)}"
 
-    def _rounded(self, number: float, value: float, sign: str = "") -> str:
-        """Write a number with the digits that `value` is shown with."""
+    def _format_number(self, number: float, value: float, sign: str = "") -> str:
+        """Format a number with the number of digits that suits `value`."""
         digits = DIGITS.get(self.unit) if self.digits is None else self.digits
         if digits is None:
             return f"{self.factor * number:{sign}.4g}".replace("-", "−")
         if self.unit == "s" and value >= 10:
-            digits -= 1  # of long times, the hundredths are noise
+            digits -= 1  # hundredths of a second are noise in times above 10 s
         text = f"{self.factor * number:{sign}.{digits}f}"
         is_zero = not text.strip("+-0.")
         return (text.lstrip("+-") if is_zero else text).replace("-", "−")
 
 
 def epoch_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Return the same numbers after every epoch of a tracked run, by their names there."""
+    """Return the same metrics for every epoch of a tracked run, with the prefix `epoch_`."""
     return {
         f"{TRACKED}{name}": replace(
             metric,
@@ -111,10 +118,10 @@ def epoch_metrics(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
 
 
 def format_percent(share: float) -> str:
-    """Return a share within a sentence: whole percent, or one digit of what is below one."""
+    """Format a share as percent: whole percent, or one decimal if it is below 1 %."""
     return f"{PERCENT * share:.0f} %" if share >= 0.01 else f"{PERCENT * share:.1g} %"
 
 
 def format_exact_percent(share: float) -> str:
-    """Return a share of the config with all its digits."""
+    """Format a share from the config as percent, with all its digits."""
     return f"{PERCENT * share:g} %"

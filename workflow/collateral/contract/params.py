@@ -1,10 +1,11 @@
-"""The bases of parameters, of methods and of training: validated, documented, free of torch."""
+"""Base classes of the parameters of methods and of training, validated by pydantic."""
 
 import types
 from collections.abc import Mapping
 from functools import cache
+from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -17,30 +18,31 @@ from pydantic import (
     model_validator,
 )
 
+from collateral.contract.conventions import num_batches
 from collateral.contract.messages import IN_QUOTES, printable
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
+from collateral.contract.work import Sizes, Work, training_work
 
-MOST = 10**9  # of whole numbers: far above what is meant, far below where arithmetic ends
-TOUCHABLE = ("retain", "forget images", "forget labels")  # what a method may say that it reads
+MOST = 10**9  # largest integer that a config may contain
+# Kinds of data that a method may declare to read.
+TOUCHABLE = ("retain", "forget images", "forget labels")
 
 
 def not_boolean(value: Any) -> Any:
-    """Refuse true and false, which Python, and so pydantic, takes for 1 and 0."""
+    """Refuse true and false, because Python and pydantic would treat them as 1 and 0."""
     if isinstance(value, bool):
         raise ValueError("should be a number, not true or false")
     return value
 
 
 def name_or_index(value: Any) -> Any:
-    """Refuse true and false, where a class of that name is meant."""
+    """Refuse true and false for a class; a class with such a name must be in quotes."""
     if isinstance(value, bool):
         raise ValueError(f"should be a name or an index; {IN_QUOTES}")
     return value
 
 
 def can_be_looked_for(value: Path) -> Path:
-    """Refuse a path of which the system cannot even say whether something is there."""
+    """Refuse a path if the operating system cannot check whether it exists."""
     try:
         value.expanduser().exists()
     except RuntimeError:
@@ -55,21 +57,21 @@ ClassLabel = Annotated[
     str | Annotated[int, Field(strict=True, ge=0, le=MOST)], BeforeValidator(name_or_index)
 ]
 Epochs = Annotated[int, Field(le=10**6)]
-# As numpy and scikit-learn take them; files of results hold no larger ones.
+# numpy and scikit-learn accept only seeds below 2**32.
 Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(not_boolean)]
 Share = Annotated[float, Field(gt=0, le=1), BeforeValidator(not_boolean)]
 UserPath = Annotated[Path, AfterValidator(can_be_looked_for)]
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors, and nothing changes after loading."""
+    """Base of all config models: unknown keys are errors; values cannot change after loading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @field_validator("*", mode="before")
     @classmethod
     def _booleans_are_true_and_false(cls, value: Any, info: ValidationInfo) -> Any:
-        """Refuse true for a number, and 1 or `yes`, which pydantic would take, for true."""
+        """Refuse true and false for a number, and refuse 1 or `yes` for true."""
         known = _types(cls, str(info.field_name))
         if known & {int, float} and not known & {bool, str}:
             return not_boolean(value)
@@ -80,7 +82,7 @@ class Strict(BaseModel):
     @field_validator("*")
     @classmethod
     def _could_be_meant(cls, value: Any) -> Any:
-        """Apply a general limit to fields without a limit of their own."""
+        """Apply a general upper limit to integers without a limit of their own."""
         if isinstance(value, int) and abs(value) > MOST:
             raise ValueError(f"should be at most {MOST}")
         return value
@@ -101,58 +103,98 @@ def _types(model: type[BaseModel], field: str) -> frozenset[Any]:
     return frozenset(found)
 
 
-class MethodParams(Strict):
-    """Parameters of a method; the subclass's docstring cites the source and says what it does."""
+class Between(NamedTuple):
+    """The range in which a source tunes a parameter."""
 
-    label: ClassVar[str]  # as tables and figures print it
-    touches: ClassVar[frozenset[str]]  # of TOUCHABLE
-    published: ClassVar[Published] = {}  # what sources say of the parameters
-    # Whether it draws weights of the base anew before its first step: without a step, its model is
-    # then not the base.
+    low: float
+    high: float
+
+
+# Published values by source and parameter: a value, a list of values in use, or a range.
+Published = Mapping[str, Mapping[str, Any]]
+
+# Values that GA, FT, RL, SalUn and AMUN share in the paper, appendix B.2.
+PAPER_SGD: Mapping[str, Any] = {"optimizer": "sgd", "momentum": 0.9, "weight_decay": 1e-6}
+# Default options of the command line in the paper's code.
+PAPER_CODE: Mapping[str, Any] = {"epochs": 10, "lr": 1e-4, "batch_size": 256, "augment": True}
+# Values of the training loop that Unlearn-Saliency and Unlearn-Sparse share.
+OPTML: Mapping[str, Any] = {"epochs": 10, "lr": 0.01, "weight_decay": 5e-4, "batch_size": 256}
+
+
+class MethodParams(Strict):
+    """Parameters of a method; a subclass describes the method and cites its source."""
+
+    label: ClassVar[str]  # name of the method in tables and figures
+    paper: ClassVar[str] = ""  # web address of the publication
+    touches: ClassVar[frozenset[str]]  # the items of TOUCHABLE that the method reads
+    published: ClassVar[Published] = {}  # values of the parameters in publications
+    # Whether the method reinitialises weights of the base model before its first step.
     starts_anew: ClassVar[bool] = False
-    # Controls only: whether they are given Retrain's soft labels, and whose parameters they take.
+    # For controls: whether they read Retrain's soft labels, and whose parameters they inherit.
     needs_retrain: ClassVar[bool] = False
     inherits: ClassVar[str | None] = None
 
-    def asked_of_retained(self) -> Mapping[str, int]:
-        """Return the parameters that ask for retained examples, and for how many of them.
+    def required_retained(self) -> Mapping[str, int]:
+        """Return the number of retained examples that each parameter requires.
 
-        One that a config gives is refused where fewer are retained.
+        A value of the config is refused if fewer examples are retained.
         """
         return {}
 
     @property
     def is_paced(self) -> bool:
-        """Tell whether what an epoch does depends on how many there are.
+        """Tell whether the steps of an epoch depend on the total number of epochs.
 
-        If not, epoch 3 of a run of 12 is the run of 3. Unless told, a `schedule` that is not
-        constant and a `warmup` make it so; a method of several phases has to say so itself.
+        If not, epoch 3 of a run of 12 equals the run of 3. By default, this is decided by
+        `schedule` and `warmup`; a method with several phases must override it.
         """
         schedule, warmup = getattr(self, "schedule", None), getattr(self, "warmup", None)
         return schedule not in (None, "constant") or bool(warmup)
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Return what `prepare` computes; unless told, a pass over all that the method touches.
-
-        Time limits and `collateral estimate` follow from this and from `unlearn_work`.
-        """
-        return training_work(self._touched(sizes))
+        """Return the work of `prepare`; default: one epoch on all examples the method reads."""
+        return training_work(self._count_touched(sizes))
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Return how many float32 numbers `prepare` keeps; unless told, one for each weight."""
+        """Return the number of float32 values that `prepare` saves; by default, one per weight."""
         return sizes.weights
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Return what `unlearn` computes; unless told, its epochs over all that it touches."""
-        return training_work(getattr(self, "epochs", 0) * self._touched(sizes))
+        """Return the work of `unlearn`; default: all epochs on all examples that the method reads.
 
-    def _touched(self, sizes: Sizes) -> int:
-        retain = sizes.retain if "retain" in self.touches else 0
-        return retain + (sizes.forget if "forget images" in self.touches else 0)
+        Time limits and `collateral estimate` follow from this, to within about 50 %.
+        """
+        touched = self._count_touched(sizes)
+        if (steps := self._count_steps()) is not None:
+            return training_work(steps * min(touched, getattr(self, "batch_size", touched)))
+        return training_work(getattr(self, "epochs", 0) * touched)
+
+    def count_epochs(self, sizes: Sizes) -> int:
+        """Return the number of epochs of `unlearn`; steps are divided by the batches per epoch."""
+        steps, touched = self._count_steps(), self._count_touched(sizes)
+        if steps is None:
+            return getattr(self, "epochs", 1)
+        return ceil(steps / max(1, num_batches(touched, getattr(self, "batch_size", touched))))
+
+    def _count_touched(self, sizes: Sizes) -> int:
+        """Return the number of examples per epoch; without retained ones if `retain: false`."""
+        uses_retain = "retain" in self.touches and getattr(self, "retain", True)
+        uses_forget = "forget images" in self.touches
+        return sizes.retain * uses_retain + sizes.forget * uses_forget
+
+    def _count_steps(self) -> int | None:
+        """Return the number of optimiser steps that replaces epochs, or None.
+
+        A field `steps` is meant if it may be null or if there is no field `epochs`; the `steps` of
+        AMUN are those of its attack.
+        """
+        fields = type(self).model_fields
+        is_meant = "steps" in fields and ("epochs" not in fields or fields["steps"].default is None)
+        return getattr(self, "steps", None) if is_meant else None
 
 
 class TrainedParams(MethodParams):
-    """What all methods that train with an optimiser share."""
+    """Parameters that all methods with an optimiser share."""
 
     lr: float = Field(ge=0, description="Learning rate, constant.")
     batch_size: Whole = Field(256, ge=1, description="Examples a step; public code: 256.")
@@ -163,16 +205,14 @@ class TrainedParams(MethodParams):
     batchnorm: Literal["train", "frozen"] = Field(
         "train", description="`frozen` keeps the running statistics; published methods train them."
     )
-
-    def images_in(self, examples: int, epochs: int, steps: int | None) -> int:
-        """Return how many images there are in so many steps or, where they are None, epochs."""
-        if steps is None:
-            return epochs * examples
-        return count_cycled_images(steps, examples, self.batch_size)
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32",
+        description="Of forward passes that train, as in `base`; a teacher trains in float32.",
+    )
 
 
 class WarmedParams(TrainedParams):
-    """What the methods share before which the public code shows the model an image of noise."""
+    """Parameters of methods whose public code first runs the model on an image of noise."""
 
     warm_pass: bool = Field(
         False,
@@ -182,7 +222,7 @@ class WarmedParams(TrainedParams):
 
 
 class TrainingParams(Strict):
-    """How base and retrained models are trained; defaults: the paper's CIFAR-100 protocol."""
+    """Training of base and retrained models; defaults follow the paper's CIFAR-100 protocol."""
 
     epochs: Epochs = Field(200, ge=1, description="Passes over the training data; paper: 200.")
     batch_size: Whole = Field(256, ge=1, description="Examples a step; paper: 256.")
@@ -210,7 +250,9 @@ class TrainingParams(Strict):
         0.1, gt=0, lt=1, description="Share of the training data held out for best_validation."
     )
     precision: Literal["float32", "bfloat16", "float16"] = Field(
-        "float32", description="Mixed precision, on GPUs only; on a CPU, the log says float32."
+        "float32",
+        description="Of forward passes that train; evaluation is in float32. float16 needs a GPU, "
+        "bfloat16 a GPU or a CPU with avx512_bf16 or amx_bf16: else the job stops.",
     )
     compile: bool = Field(
         False, description="Train by torch.compile; it needs a C++ compiler, and rounds otherwise."
@@ -227,7 +269,7 @@ Count = Annotated[Whole, Field(ge=1)]
 
 
 def count_or(word: str) -> BeforeValidator:
-    """Return a validator that takes a whole number from 1, or `word`."""
+    """Return a validator that accepts an integer of at least 1, or `word`."""
 
     def check(value: Any) -> Any:
         is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
@@ -239,7 +281,7 @@ def count_or(word: str) -> BeforeValidator:
 
 
 class StudentParams(WarmedParams):
-    """How the base model learns soft labels on the forget set beside the retained examples."""
+    """Training of the base model on soft labels of the forget set and on retained examples."""
 
     epochs: Epochs = Field(20, ge=0, description="Passes over all examples; paper: 20, SVHN: 10.")
     lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-3]; SVHN: 1e-4.")

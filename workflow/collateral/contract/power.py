@@ -1,6 +1,6 @@
-"""What a number of seeds is able to show: the smallest difference from Retrain that it finds.
+"""Statistical power: the smallest difference from Retrain that a number of seeds can show.
 
-A paired t-test of two runs with the same spread over seeds, at the first of Holm's levels.
+It assumes a t-test of two independent samples of equal spread, at the first level of Holm's method.
 """
 
 import math
@@ -8,22 +8,22 @@ from collections.abc import Callable
 from functools import cache
 
 from collateral.contract.metrics import format_percent
+from collateral.contract.verdicts import ALPHA, MEASURES
 
-ALPHA, POWER = 0.05, 0.8
-FAIR = 5  # seeds; with fewer, only differences that leap to the eye are found
-MEASURES = 2  # of a verdict: forgetting and damage, each of every method
-STEPS = 2000  # of the integral
+POWER = 0.8
+FAIR = 5  # recommended number of seeds; fewer seeds show only large differences
+STEPS = 2000  # number of steps of the numerical integral
 
 
 def in_words(num_seeds: int, num_methods: int) -> str:
-    """Say what is found, and of few seeds how many would do."""
+    """Return a sentence on the smallest difference that this number of seeds can show."""
     if num_seeds < 2:
         return "one seed tells nothing from chance; three are few, five are fair"
     least, ending = detectable(num_seeds, num_methods), "s" * (num_methods != 1)
     return (
         f"with {num_seeds} seeds and {num_methods} method{ending}, a difference from Retrain of "
         f"{least:.2g} standard deviations over seeds is found in {format_percent(POWER)} of cases "
-        "(paired t, 5 % by Holm); a smaller one may stay within chance"
+        "(Welch's t, 5 % by Holm); a smaller one may stay within chance"
         + "; five seeds are fair"
         * (num_seeds < FAIR)
     )
@@ -31,31 +31,34 @@ def in_words(num_seeds: int, num_methods: int) -> str:
 
 @cache
 def detectable(num_seeds: int, num_methods: int) -> float:
-    """Return it in standard deviations of a run's number over seeds; infinite for one seed."""
+    """Return the smallest detectable difference in standard deviations over seeds."""
     if num_seeds < 2:
         return math.inf
-    freedom, level = num_seeds - 1, ALPHA / (MEASURES * max(num_methods, 1))
+    # Both samples have num_seeds - 1 degrees of freedom.
+    freedom, level = 2 * (num_seeds - 1), ALPHA / (len(MEASURES) * max(num_methods, 1))
     critical = _solve(lambda t: -tail(t, 0, freedom), -level / 2)
     shift = _solve(lambda mean: tail(critical, mean, freedom), POWER)
-    return shift * math.sqrt(2 / num_seeds)  # the difference of two runs has twice the variance
+    # The difference of two runs has twice the variance of one run.
+    return shift * math.sqrt(2 / num_seeds)
 
 
 def tail(t: float, shift: float, freedom: int) -> float:
-    """Return the chance that Student's t, off centre by `shift`, is above `t`."""
+    """Return the probability that a noncentral t variable, shifted by `shift`, exceeds `t`."""
     # Probability of (Z + shift) / s > t, averaged over the distribution of the estimated spread s.
     end = 1 + 12 / math.sqrt(freedom)
     log_scale = math.log(2) + freedom / 2 * math.log(freedom / 2) - math.lgamma(freedom / 2)
     total = 0.0
     for step in range(1, STEPS + 1):
         place = (step - 0.5) / STEPS
-        s = end * place**3  # finest near zero, where a far tail comes from
+        # Steps are smallest near zero, where the integrand of a far tail is largest.
+        s = end * place**3
         density = math.exp(log_scale + (freedom - 1) * math.log(s) - freedom * s * s / 2)
         total += density * place**2 * math.erfc((t * s - shift) / math.sqrt(2)) / 2
     return 3 * total * end / STEPS
 
 
 def _solve(rising: Callable[[float], float], wanted: float) -> float:
-    """Return where a rising function has a value, from 0 on."""
+    """Return the argument, at least 0, at which an increasing function reaches a value."""
     low, high = 0.0, 1.0
     while rising(high) < wanted:
         low, high = high, 2 * high

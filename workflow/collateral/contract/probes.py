@@ -1,8 +1,9 @@
-"""What is done with finished models once more, and with which values; off unless a config asks."""
+"""Probes: optional tests of finished models, and their parameters."""
 
+from itertools import pairwise
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.messages import quoted
 from collateral.contract.params import Strict, Whole
@@ -10,14 +11,15 @@ from collateral.contract.work import (
     NO_WORK,
     Sizes,
     Work,
-    count_cycled_images,
     inference_work,
     training_work,
 )
 
+PARTS = ("forget", "near", "far", "test")  # parts of the examples that CKA compares
+
 
 class Relearn(Strict):
-    """Fine-tune on one half of the forget set, and measure on the other after every step.
+    """Fine-tune on one half of the forget set, and measure on the other half after every step.
 
     ERASURE counts epochs back to the base's accuracy; nobody published steps, rate or batch size
     for a curve against Retrain's. With these, all curves on digits move and none ends at once.
@@ -28,36 +30,99 @@ class Relearn(Strict):
     batch_size: Whole = Field(32, ge=1, description="Examples a step; nobody published a number.")
     momentum: float = Field(0.9, ge=0, lt=1, description="Of SGD; nobody published one.")
 
-    def work(self, forget: int) -> Work:
-        """Return what one model takes."""
-        learnt = forget - forget // 2
-        stepped = training_work(count_cycled_images(self.steps, learnt, self.batch_size))
-        return stepped + inference_work((self.steps + 1) * (forget // 2))
+    def work(self, sizes: Sizes) -> Work:
+        """Return the work for one model."""
+        learnt = sizes.forget - sizes.forget // 2
+        stepped = training_work(self.steps * min(self.batch_size, learnt))
+        return stepped + inference_work((self.steps + 1) * (sizes.forget // 2))
 
 
 class Residual(Strict):
-    """Is a forgotten image still known when noise is added to it (residual knowledge, RURK)?"""
+    """Does a model still recognise a forgotten image with added noise (residual knowledge)?"""
 
     count: Whole = Field(100, ge=1, description="Perturbations of each image; RURK: 100.")
     std: float = Field(
         0.03, ge=0, description="Of the Gaussian noise, for pixels from 0 to 1; RURK: 0.03."
     )
 
-    def work(self, forget: int) -> Work:
-        """Return what one model takes."""
-        return inference_work(self.count * forget)
+    def work(self, sizes: Sizes) -> Work:
+        """Return the work for one model."""
+        return inference_work(self.count * sizes.forget)
 
 
 class Zrf(Strict):
     """How near to an untrained net's is what is said of the forget set (Chundawat et al., 2023)?"""
 
 
+class Linear(Strict):
+    """Fit a new linear head on features of retained examples; measure it on the forget set."""
+
+    examples: Whole = Field(
+        5000, ge=1, description="Retained examples to fit on, at most; drawn by class."
+    )
+    c: float = Field(
+        1.0, gt=0, description="Inverse strength of the L2 penalty; scikit-learn's default."
+    )
+
+    def work(self, sizes: Sizes) -> Work:
+        """Return the work for one model."""
+        return inference_work(min(self.examples, sizes.retain) + 2 * sizes.forget)
+
+
+class Cka(Strict):
+    """Compare the features with Retrain's and with the base's (debiased linear CKA)."""
+
+    examples: Whole = Field(
+        200, ge=4, description="Forgotten, near, far and test examples, at most so many of each."
+    )
+
+    def work(self, sizes: Sizes) -> Work:
+        """Return the work for one model."""
+        return inference_work(3 * self.examples + min(self.examples, sizes.forget))
+
+
+class Resurface(Strict):
+    """Fine-tune on retained examples only: do the forgotten ones come back (2505.22310)?
+
+    That paper takes 3,910 steps of Adam at 1e-5; these are the optimiser and rate of FT.
+    """
+
+    steps: tuple[Whole, ...] = Field(
+        (10, 20, 50, 100, 200),
+        min_length=1,
+        description="Steps of SGD after which accuracies are measured, increasing.",
+    )
+    lr: float = Field(0.01, ge=0, description="Learning rate.")
+    batch_size: Whole = Field(128, ge=1, description="Retained examples per step.")
+    momentum: float = Field(0.9, ge=0, lt=1, description="Momentum of SGD.")
+    weight_decay: float = Field(5e-4, ge=0, description="Weight decay of SGD.")
+    examples: Whole = Field(
+        1000, ge=1, description="Near and test examples to measure on, at most so many of each."
+    )
+
+    @field_validator("steps")
+    @classmethod
+    def _increasing(cls, steps: tuple[int, ...]) -> tuple[int, ...]:
+        if steps[0] < 1 or any(a >= b for a, b in pairwise(steps)):
+            raise ValueError("should be increasing, and begin at 1 or later")
+        return steps
+
+    def work(self, sizes: Sizes) -> Work:
+        """Return the work for one model."""
+        measured = sizes.forget + 2 * self.examples
+        stepped = training_work(self.steps[-1] * min(self.batch_size, sizes.retain))
+        return stepped + inference_work((len(self.steps) + 1) * measured)
+
+
 class Probes(Strict):
-    """What is asked of the models of a cell and seed."""
+    """Probes of all models of a cell and seed."""
 
     relearn: Relearn | None = Field(None, description="Fine-tune on half of the forget set.")
     residual: Residual | None = Field(None, description="Add noise to the forget set.")
     zrf: Zrf | None = Field(None, description="Compare with an untrained net.")
+    linear: Linear | None = Field(None, description="Fit a new head on retained features.")
+    cka: Cka | None = Field(None, description="Compare features with Retrain's and the base's.")
+    resurface: Resurface | None = Field(None, description="Fine-tune on retained examples.")
 
     @model_validator(mode="before")
     @classmethod
@@ -77,15 +142,20 @@ class Probes(Strict):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is asked for."""
+        """The names of the requested probes."""
         return tuple(name for name in type(self).model_fields if getattr(self, name) is not None)
 
     def asked(self) -> dict[str, Any]:
         """Return the requested probes with all their parameters, as JSON types."""
         return self.model_dump(mode="json", exclude_none=True)
 
+    @property
+    def needs_near(self) -> bool:
+        """Whether a probe must know which examples are near the forget set."""
+        return self.cka is not None or self.resurface is not None
+
     def work(self, sizes: Sizes, models: int) -> Work:
-        """Return what so many models of a cell and seed take."""
-        asked = (one for one in (self.relearn, self.residual) if one is not None)
-        of_each = sum((one.work(sizes.forget) for one in asked), NO_WORK)
+        """Return the work for all models of a cell and seed."""
+        probes = (self.relearn, self.residual, self.linear, self.cka, self.resurface)
+        of_each = sum((one.work(sizes) for one in probes if one is not None), NO_WORK)
         return of_each * models + (inference_work(sizes.forget) if self.zrf else NO_WORK)

@@ -11,18 +11,18 @@ At = int | str | None
 
 @dataclass(frozen=True)
 class Row:
-    """One number of a run: of one seed, or over all seeds where `seed` is None."""
+    """One number of a run, for one seed; `seed` is None for a number over all seeds."""
 
     run: str
     metric: str
     value: float = math.nan  # NaN: undefined
     seed: int | None = None
-    set: str = ""  # retain, test or forget, where the number is of one of them
-    at: At = None  # an index: a bin, an epoch, a size, a class
+    set: str = ""  # subset of the number (retain, test or forget), if it belongs to one
+    at: At = None  # index that the metric is given for: a bin, an epoch, a size or a class
 
 
 def without_value(row: Row) -> Row:
-    """Return the row without its value."""
+    """Return all fields of the row except its value."""
     return Row(row.run, row.metric, math.nan, row.seed, row.set, row.at)
 
 
@@ -31,9 +31,9 @@ TRACKED = "epoch_"  # prefix of the metric names in history.csv and metrics.csv
 
 Attack = Literal["confidence", "correctness", "entropy", "modified_entropy", "probability"]
 ATTACKS: tuple[Attack, ...] = get_args(Attack)
-MIA: Attack = "confidence"  # what tables call so
+MIA: Attack = "confidence"  # name of the attack that tables call MIA
 
 
 def score_name(attack: str) -> str:
-    """Return the name of an attack's score."""
+    """Return the name of the column with an attack's score."""
     return "mia" if attack == MIA else f"mia_{attack}"

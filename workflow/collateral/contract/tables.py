@@ -1,4 +1,4 @@
-"""A table in one shape: CSV, Markdown, LaTeX and the page are all made of it."""
+"""Tables as data, from which CSV, Markdown, LaTeX and the page are written."""
 
 from __future__ import annotations
 
@@ -10,57 +10,60 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Source:
-    """The number of the long table that a field shows."""
+    """The number of the long table that a table field shows."""
 
     run: str
     metric: str
     set: str = ""
     at: str = ""
-    cell: str = ""  # in a table over cells: the one it is of, or EVERY; empty: over all of them
+    # Name of the cell; EVERY for a mean over cells; empty for a number over all cells.
+    cell: str = ""
 
     def __str__(self) -> str:
-        """Return what the page calls it, within its cell."""
+        """Return the key of the number on the page, within its cell."""
         return "|".join((self.run, self.metric, self.set, self.at))
 
 
-EVERY = "*"  # cell: what is shown is a mean over them
+EVERY = "*"  # value of `Source.cell` for the mean over all cells
 
 
 @dataclass(frozen=True)
 class Field:
-    """One field as text; `order` is what its column is sorted by, NaN last."""
+    """One field as text; the page sorts its column by `order`, with NaN last."""
 
     value: str  # "47.4 ± 3.2"
     order: float = math.nan
-    deviation: str = ""  # "(+25.8)", for the noise floor "(1.2)"
+    # Difference from Retrain such as "(+25.8)", or the noise floor such as "(1.2)".
+    deviation: str = ""
     is_best: bool = False
-    is_chance: bool = False  # within what chance explains
+    is_chance: bool = False  # whether chance can explain the difference
     source: Source | None = None
-    also: tuple[Source, ...] = ()  # what else it shows, or is made of
+    also: tuple[Source, ...] = ()  # further numbers that the field shows or is computed from
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row."""
+    """One row of a table."""
 
     label: str
     fields: list[Field]
-    note: str = ""  # how it ended, where not well
-    is_aside: bool = False  # a control or the noise floor: never ranked
+    note: str = ""  # status of a run that did not finish normally
+    # Whether the row is a control or the noise floor, which are never ranked.
+    is_aside: bool = False
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Groups of rows under one head; the page sorts each group by itself."""
+    """Groups of rows under one heading; the page sorts each group separately."""
 
     corner: str  # heading of the first column
     headings: list[str]
     groups: list[list[Line]]
-    is_prose: bool = False  # words rather than numbers: set to the left, and wrapped
+    is_prose: bool = False  # whether fields are sentences, which are wrapped and aligned left
 
     @property
     def are_words(self) -> list[bool]:
-        """Of each column, whether it is of words, which are set to the left and not sorted."""
+        """For each column, whether it contains words; words are aligned left and not sorted."""
         lines = [line for group in self.groups for line in group]
         columns = zip(self.headings, *(line.fields for line in lines), strict=True)
         return [self.is_prose or all(math.isnan(f.order) for f in fields) for _, *fields in columns]
@@ -68,11 +71,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Table:
-    """One or several grids below each other, and the same numbers unrounded."""
+    """One or several grids below each other, and the same numbers without rounding."""
 
-    name: str  # of its files
+    name: str  # name of the table's files, without extension
     title: str
     grids: list[Grid]
     caption: str = ""  # what this table shows
-    conventions: str = ""  # what holds for every table of its kind; the page says it once
-    records: Sequence[Mapping[str, Any]] = ()  # of the CSV file
+    conventions: str = ""  # notes for all tables of this kind, which the page prints once
+    records: Sequence[Mapping[str, Any]] = ()  # rows of the CSV file

@@ -1,1 +1,1 @@
-"""Runs to compare with, shown apart and never ranked; the same interface as a method."""
+"""Controls: runs with the interface of a method that tables show apart and never rank."""

@@ -1,1 +1,1 @@
-"""Data sets, one file each: `INFO`, `Options` and `load`; numpy is imported inside `load`."""
+"""Data sets, one file each, with `INFO`, `Options` and `load`; numpy is imported inside `load`."""

@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.classes import Columns, class_indices
+from collateral.contract.conventions import Columns, class_indices
 from collateral.contract.data import DataOptions, DatasetSize
-from collateral.contract.plugins import DATA
+from collateral.plugins.find import DATA
 
-STATE = "state"  # in the record of a data set
+STATE = "state"  # key in the record of a data set: hash of the user's files
 
 
 def find_class_names(name: str, options: DataOptions) -> tuple[str, ...] | None:
-    """Return the class names that `options` select; None if only the files contain them."""
+    """Return the names of the selected classes; None if they cannot be read without the files."""
     module = DATA.load(name)
     names: tuple[str, ...] | None = module.INFO.class_names
     if hasattr(module, "class_names"):
@@ -26,7 +26,7 @@ def find_class_names(name: str, options: DataOptions) -> tuple[str, ...] | None:
 
 
 def find_size(name: str, options: DataOptions) -> DatasetSize:
-    """Return the numbers of examples per class under `options`, without loading the data."""
+    """Return the numbers of selected examples per class, without loading the data."""
     module = DATA.load(name)
     if module.INFO.size is None and not hasattr(module, "size"):
         raise ValueError(f"data.name: '{name}' does not tell how much data it has")
@@ -50,14 +50,14 @@ def find_size(name: str, options: DataOptions) -> DatasetSize:
 
 
 def find_problem(name: str, options: DataOptions) -> str | None:
-    """Return an error in the user's files that their names already show."""
+    """Return an error that the names of the user's files show; no file is opened."""
     module = DATA.load(name)
     problem: str | None = module.problem(options) if hasattr(module, "problem") else None
     return problem
 
 
 def draws_test(name: str, options: DataOptions) -> bool:
-    """Tell whether the test set is drawn from the user's images."""
+    """Return whether the test set is drawn from the user's images."""
     module = DATA.load(name)
     if hasattr(module, "draws_test"):
         return bool(module.draws_test(options))
@@ -65,7 +65,7 @@ def draws_test(name: str, options: DataOptions) -> bool:
 
 
 def find_input_files(name: str, options: DataOptions) -> list[Path]:
-    """Return the user's files that exist; the job reports a missing one."""
+    """Return the existing files of the user; the job itself reports missing files."""
     module = DATA.load(name)
     if hasattr(module, "inputs"):
         files: list[Path] = module.inputs(options)
@@ -76,13 +76,13 @@ def find_input_files(name: str, options: DataOptions) -> list[Path]:
 
 
 def hash_user_files(name: str, options: DataOptions) -> str:
-    """Return a hash of the user's files that are not inputs of the rule; empty without any."""
+    """Return a hash of the user's files that the rule does not list as inputs; "" without files."""
     module = DATA.load(name)
     return str(module.state(options)) if hasattr(module, "state") else ""
 
 
 def _columns(module: Any, options: DataOptions, kept: list[int]) -> Columns:
-    """Return the columns of the train examples that `options` select."""
+    """Return the metadata columns of the selected train examples."""
     if not hasattr(module, "columns"):
         return {}
     labels, columns = module.columns(options)

@@ -1,20 +1,22 @@
-"""Take a subset of a data set: some of its classes, and the first examples of each."""
+"""Subsets of a data set: the classes and examples of the config, and the forget set."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.classes import class_indices
+from collateral.contract.conventions import class_indices
 from collateral.contract.data import DataOptions
+from collateral.plugins.find import FORGET
 from collateral.results.dataset import Dataset, Labels
 
 
 def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
-    """Return the subset of `dataset` that `options` select; labels follow the order of the list."""
+    """Return the selected subset of a data set; labels follow the config's list of classes."""
     names = dataset.labels.class_names
     kept = _class_indices(options, names)
     kept_names = tuple(names[index] for index in kept)
@@ -40,7 +42,7 @@ def take_subset(dataset: Dataset, options: DataOptions) -> Dataset:
 
 
 def _normalisation(dataset: Dataset, options: DataOptions) -> dict[str, Any]:
-    """Return mean and std of the config, which replace those of the data set."""
+    """Return the config's mean and std, which replace the statistics of the data set."""
     if options.mean is None:
         return {}
     channels = dataset.train_images.shape[3]
@@ -83,3 +85,16 @@ def _first_examples(
             )
         keep[members[limit:]] = False
     return np.flatnonzero(keep)
+
+
+def choose_forget_set(
+    labels: Labels, kind: str, params: Mapping[str, Any]
+) -> tuple[NDArray[np.int64], dict[str, Any]]:
+    """Return the forget set and its description; raise if no train example is retained."""
+    module = FORGET.load(kind)
+    given = module.Params.model_validate(params)
+    forget = module.select(labels, given)
+    chosen = {"kind": kind, **module.chosen(labels, given)}
+    if len(forget) == len(labels.train):
+        raise ValueError(f"forget set {chosen}: all {len(forget)} train examples, none is retained")
+    return forget, chosen

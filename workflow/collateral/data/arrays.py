@@ -1,10 +1,10 @@
-"""A user's own images, from one .npz file or from one for the train and one for the test set.
+"""A user's own images, from one .npz file, or from one train file and one test file.
 
 One file has train_images, train_labels, test_images, test_labels. Two files have images and labels,
 or X and y, each. `class_names` in the train file is optional (default: class_0, class_1, ...).
 Images are (N, H, W), (N, H, W, 1) or (N, H, W, 3), uint8, or floats in [0, 1], which are rounded to
 the nearest of 256 values. Labels are integers from 0. Normalisation is computed from the train set.
-Other arrays with one whole number or text per train image are columns (`kind: where`).
+Other arrays with one whole number or text per train image are metadata columns (`kind: where`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.classes import Columns
+from collateral.contract.conventions import Columns
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 
@@ -24,7 +24,7 @@ INFO = DatasetInfo(class_names=None, source="the user's files", licence="the use
 
 
 class Options(DataOptions):
-    """The files, and the augmentation of the images."""
+    """Options of a data set in .npz files: the files, and the augmentation of the images."""
 
     path: UserPath = Field(description="The .npz file, or that of the train set.")
     test_path: UserPath | None = Field(
@@ -45,7 +45,7 @@ def size(options: Options) -> DatasetSize:
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
-    """Return the labels and the further columns of the train set."""
+    """Return the labels and the metadata columns of the train set."""
     from collateral.data._readers.npz import read_examples
 
     return read_examples(options.path, options.test_path)[0].train_columns()

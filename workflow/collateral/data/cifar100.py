@@ -1,6 +1,6 @@
 """CIFAR-100: 60,000 photographs of 32x32 pixels in 100 classes, read by torchvision.
 
-Random crops after padding by 4, and flips; constants of the paper's public code.
+Augmented by random crops after padding by 4 and by flips, as in the paper's public code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FILES = Files(
 
 
 class Options(RootOptions):
-    """The folder of the files."""
+    """Options of CIFAR-100: the folder of its files."""
 
 
 def load(options: Options) -> Dataset:

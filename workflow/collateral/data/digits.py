@@ -1,4 +1,4 @@
-"""scikit-learn's digits: 1,797 handwritten digits of 8x8 pixels, inside the package scikit-learn.
+"""scikit-learn's digits: 1,797 handwritten digits of 8x8 pixels; the package contains the files.
 
 The original order is by writer (for 58 % of the images the nearest one is less than 130 positions
 away; by chance it would be 14 %). Therefore they are shuffled once: the first share of a class is
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from collateral.contract.conventions import derive_seed
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
-from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -33,11 +33,11 @@ TEST_SHARE = 0.25
 
 
 class Options(DataOptions):
-    """The options of every data set."""
+    """Options of the digits: only the options that every data set has."""
 
 
 def load(options: Options) -> Dataset:
-    """Return the digits, shuffled and split (see above); values 0..16 become 0..255."""
+    """Return the digits, shuffled and split as described above; values 0..16 become 0..255."""
     import numpy as np
     from sklearn.datasets import load_digits
 

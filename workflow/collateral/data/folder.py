@@ -1,4 +1,4 @@
-"""A folder of images by class: `train/` and `test/` (or `val/`), or one tree and a `test_share`.
+"""Folders of images by class: `train/` and `test/` (or `val/`), or one tree and a `test_share`.
 
 Files are sorted by their paths. A forget set may list these paths (`kind: files`), or values of a
 column in a `table` of the files (`kind: where`). The short side of every image is scaled to `size`,
@@ -12,19 +12,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.classes import Columns
-from collateral.contract.data import (
-    Broken,
-    DataOptions,
-    DatasetInfo,
-    DatasetSize,
-    Flip,
-    Padding,
-    Side,
-    TestBy,
-    TestSeed,
-    TestShare,
-)
+from collateral.contract.conventions import Columns
+from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 from collateral.data._readers.image_folder import (
     FolderIndex,
@@ -32,8 +21,7 @@ from collateral.data._readers.image_folder import (
     index_folder,
     known_tree,
 )
-from collateral.data._readers.test_set import SplitOptions
-from collateral.data.forget import where
+from collateral.data._readers.test_set import ImageFileOptions, SplitOptions
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -41,11 +29,10 @@ if TYPE_CHECKING:
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
 
 
-class Options(DataOptions):
+class Options(ImageFileOptions):
     """The folder, its test set, and the size of the images."""
 
     path: UserPath = Field(description="The folder; in it, or in its train/, a folder a class.")
-    size: Side = 64
     table: UserPath | None = Field(
         None,
         description="A CSV file with a column `file` (paths below the folder), one row per image; "
@@ -56,18 +43,11 @@ class Options(DataOptions):
         description="The test set, if `path` has none: another folder with a folder a class, or a "
         "list of files below `path`, one a line.",
     )
-    test_share: TestShare = None
-    test_seed: TestSeed = 0
-    test_by: TestBy = None
     train_list: UserPath | None = Field(
         None,
         description="A list of files, one a line, that `test_share` leaves in the train set: those "
         "to be forgotten.",
     )
-    train_where: where.TrainWhere = None
-    broken: Broken = "refuse"
-    flip: Flip = False
-    padding: Padding = 0
 
 
 def class_names(options: Options) -> tuple[str, ...] | None:
@@ -76,7 +56,7 @@ def class_names(options: Options) -> tuple[str, ...] | None:
 
 
 def problem(options: Options) -> str | None:
-    """Return an error that the names of the files already show."""
+    """Return an error that the names of the files show; no file is opened."""
     try:
         _index(options)
     except ValueError as error:
@@ -85,17 +65,17 @@ def problem(options: Options) -> str | None:
 
 
 def inputs(_options: Options) -> list[Path]:
-    """Return no file: there are too many, and `<script>` in a name has a meaning for Snakemake."""
+    """Return no input files for the rule: they are too many, and Snakemake forbids some names."""
     return []
 
 
 def state(options: Options) -> str:
-    """Return a hash of names, sizes and times of the files; empty if the folder is missing."""
+    """Return a hash of names, sizes and times of the files; "" if the folder is missing."""
     return "" if problem(options) else _index(options).state
 
 
 def size(options: Options) -> DatasetSize:
-    """Return the number of files per class; some files show whether the images have colours."""
+    """Return the number of files per class, and whether a sample of the images has colours."""
     from collateral.data._readers.decoding import num_channels
 
     tree = _index(options)
@@ -104,16 +84,15 @@ def size(options: Options) -> DatasetSize:
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
-    """Return labels, files and columns of the table, for the train set."""
+    """Return labels, paths and table columns of the train set."""
     return _index(options).examples.train_columns()
 
 
 def load(options: Options) -> Dataset:
-    """Return the images in the order of their paths; print what was left out or converted."""
+    """Return the images in the order of their paths; print which were skipped or converted."""
     tree = index_folder(SplitOptions.select(options))
     _print_left_out(tree)
-    image_options = options.size, options.broken, options.padding, options.flip
-    return tree.examples.load(tree.locations, *image_options)
+    return tree.examples.load(tree.locations, options)
 
 
 def _index(options: Options) -> FolderIndex:

@@ -39,11 +39,11 @@ FILES = Files(
 
 
 class Options(RootOptions):
-    """The folder of the files."""
+    """Options of MNIST: the folder of its files."""
 
 
 def load(options: Options) -> Dataset:
-    """Return MNIST in the order of its files."""
+    """Return the MNIST images in the order of their files."""
     from torchvision.datasets import MNIST
 
     from collateral.results.dataset import Dataset, Labels

@@ -1,7 +1,7 @@
-"""A folder of parquet files as the Hugging Face hub has them: train-*.parquet, test-*.parquet.
+"""Parquet files as on the Hugging Face hub: a folder of train-*.parquet and test-*.parquet.
 
 Images are bytes, or a struct {bytes, path}. Labels are text, or whole numbers; the metadata of the
-schema may have the names of the classes. Other columns are for `kind: where`. Needs pyarrow.
+schema may have the names of the classes. Other columns are metadata (`kind: where`). Needs pyarrow.
 """
 
 from __future__ import annotations
@@ -11,24 +11,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from collateral.contract.classes import Columns
-from collateral.contract.data import (
-    Broken,
-    DataOptions,
-    DatasetInfo,
-    DatasetSize,
-    Flip,
-    Padding,
-    Side,
-    TestBy,
-    TestSeed,
-    TestShare,
-)
+from collateral.contract.conventions import Columns
+from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.params import UserPath
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.parquet import ParquetFiles, find_files, list_files
-from collateral.data._readers.test_set import SplitOptions
-from collateral.data.forget import where
+from collateral.data._readers.test_set import ImageFileOptions, SplitOptions
 
 if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
@@ -36,29 +24,21 @@ if TYPE_CHECKING:
 INFO = DatasetInfo(class_names=None, source="the user's files", licence="the user's")
 
 
-class Options(DataOptions):
-    """The files, their columns, and the test set."""
+class Options(ImageFileOptions):
+    """Options of a data set in parquet files: the files, their columns, and the test set."""
 
     path: UserPath = Field(description="The folder of the .parquet files, or a single one.")
-    size: Side = 64
     image: str | None = Field(None, description="The column of images, if there are several.")
     label: str | None = Field(None, description="The column of labels, if its name does not tell.")
-    test_share: TestShare = None
-    test_seed: TestSeed = 0
-    test_by: TestBy = None
-    train_where: where.TrainWhere = None
-    broken: Broken = "refuse"
-    flip: Flip = False
-    padding: Padding = 0
 
 
 def inputs(options: Options) -> list[Path]:
-    """Return all files."""
+    """Return all parquet files, the inputs of the rule."""
     return list_files(options.path)
 
 
 def size(options: Options) -> DatasetSize:
-    """Return the number of rows per class; the first rows show whether images have colours."""
+    """Return the number of rows per class, and whether the first images have colours."""
     from collateral.data._readers.decoding import num_channels
 
     files = _find_files(options)
@@ -67,20 +47,19 @@ def size(options: Options) -> DatasetSize:
 
 
 def columns(options: Options) -> tuple[list[int], Columns]:
-    """Return the labels and the further columns of the train set."""
+    """Return the labels and the metadata columns of the train set."""
     return _find_files(options).examples.train_columns()
 
 
 def load(options: Options) -> Dataset:
-    """Return the images in the order of files and rows; print what was left out or converted."""
+    """Return the images in the order of files and rows; print which were skipped or converted."""
     files = _find_files(options)
     if files.unused:
         listed = ", ".join(str(path.relative_to(files.folder)) for path in files.unused)
         print(f"left out, as neither train nor test set: {listed}")
     _check_all_there(files.examples)
     encoded = (image for batch in files.read_image_batches() for image in batch)
-    image_options = options.size, options.broken, options.padding, options.flip
-    return files.examples.load(encoded, *image_options)
+    return files.examples.load(encoded, options)
 
 
 def _find_files(options: Options) -> ParquetFiles:
@@ -88,7 +67,7 @@ def _find_files(options: Options) -> ParquetFiles:
 
 
 def _check_all_there(examples: Examples) -> None:
-    """Refuse a single class, a class without a train example, and an empty test set."""
+    """Raise if there is one class only, a class without train examples, or an empty test set."""
     names = examples.class_names
     if len(names) < 2:
         raise ValueError("data.label: one class only; expected at least two")

@@ -1,7 +1,7 @@
 """SVHN: 73,257 train and 26,032 test house-number digits of 32x32 pixels, read by torchvision.
 
-The `extra` part is not used and nothing is augmented, as in the paper, whose public code has these
-constants.
+The `extra` part is not used and images are not augmented, as in the paper. The normalisation is
+that of the paper's public code.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ FILES = Files(
 
 
 class Options(RootOptions):
-    """The folder of the files."""
+    """Options of SVHN: the folder of its files."""
 
 
 def load(options: Options) -> Dataset:
-    """Return SVHN in the order of its files; torchvision has made label 10 the digit 0."""
+    """Return SVHN in the order of its files; torchvision turns label 10 into 0, the digit 0."""
     import numpy as np
     from torchvision.datasets import SVHN
 
@@ -48,7 +48,8 @@ def load(options: Options) -> Dataset:
 
     train, test = read(SVHN, [{"split": "train"}, {"split": "test"}], options, FILES)
     return Dataset(
-        train_images=np.ascontiguousarray(train.data.transpose(0, 2, 3, 1)),  # from (N, C, H, W)
+        # torchvision's images have the shape (N, C, H, W).
+        train_images=np.ascontiguousarray(train.data.transpose(0, 2, 3, 1)),
         test_images=np.ascontiguousarray(test.data.transpose(0, 2, 3, 1)),
         labels=Labels(train.labels, test.labels, CLASS_NAMES),
         mean=(0.4377, 0.4438, 0.4728),

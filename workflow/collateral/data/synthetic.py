@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from collateral.contract.conventions import derive_seed
 from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize
 from collateral.contract.params import Seed
-from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="computed", licence="none needed")
-CONTRAST = 0.15  # standard deviation of a pixel in [0, 1] around 0.5: few are clipped
+# Standard deviation of pixel values around 0.5; the few values outside [0, 1] are clipped.
+CONTRAST = 0.15
 
 
 class Options(DataOptions):
@@ -41,20 +42,20 @@ class Options(DataOptions):
 
 
 def class_names(options: Options) -> tuple[str, ...]:
-    """Return family_0_class_0, family_0_class_1, ..."""
+    """Return the class names family_0_class_0, family_0_class_1, ..."""
     families, members = range(options.families), range(options.classes_per_family)
     return tuple(f"family_{family}_class_{member}" for family in families for member in members)
 
 
 def size(options: Options) -> DatasetSize:
-    """Return the numbers of examples."""
+    """Return the numbers of train and test examples per class."""
     names, shape = class_names(options), (options.size, options.size, options.channels)
     train, test = ((each,) * len(names) for each in (options.num_train, options.num_test))
     return DatasetSize(names, train, test, shape)
 
 
 def load(options: Options) -> Dataset:
-    """Return the examples; the classes alternate, so that every range of examples has all."""
+    """Return the examples; classes alternate, so that any range of examples has all classes."""
     import numpy as np
 
     from collateral.data._readers.examples import statistics, to_uint8
@@ -77,7 +78,7 @@ def load(options: Options) -> Dataset:
 
 
 def _prototypes(options: Options, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the prototypes of all classes, (K, H, W, C)."""
+    """Return the prototype image of every class, (K, H, W, C)."""
     shape = (options.size, options.size, options.channels)
     family = rng.standard_normal((options.families, 1, *shape))
     own = rng.standard_normal((options.families, options.classes_per_family, *shape))

@@ -1,4 +1,4 @@
-"""A classification set of torchvision by its own name: `dataset: CIFAR10`.
+"""Any classification data set of torchvision by its name, such as `dataset: CIFAR10`.
 
 Images are as in torchvision; they are scaled and cropped if `size` is given or if they differ in
 size. Train and test part are those of the data set; if it has no test part, a share is drawn.
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from collateral.contract.data import DataOptions, DatasetInfo, DatasetSize, TestSeed
+from collateral.contract.data import DatasetInfo, DatasetSize, TestSeed
 from collateral.contract.messages import unknown_name
-from collateral.contract.params import UserPath
 from collateral.data._readers.examples import split
 from collateral.data._readers.test_set import draw_examples
+from collateral.data._readers.torchvision_files import RootOptions, open_parts
 from collateral.data._readers.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
@@ -28,18 +27,16 @@ if TYPE_CHECKING:
     from collateral.results.dataset import Dataset
 
 INFO = DatasetInfo(class_names=None, source="torchvision", licence="the data set's own")
-SIZE = 64  # if images differ in size
+SIZE = 64  # default height and width for data sets whose images differ in size
 
 
-class Options(DataOptions):
+class Options(RootOptions):
     """The data set, the folder of its files, and the size of the images."""
 
     dataset: str = Field(description=f"Its name in torchvision: {', '.join(SETS)}.")
     split: Literal["balanced", "byclass", "bymerge", "digits", "letters", "mnist"] = Field(
         "balanced", description="Of EMNIST: which of its sets."
     )
-    root: UserPath = Field(Path("data"), description="Folder of the files, as torchvision has it.")
-    download: bool = Field(True, description="Download the files where `root` has them not.")
     size: int | None = Field(
         None, ge=4, le=1024, description=f"Height and width; else its own, or {SIZE}."
     )
@@ -79,12 +76,12 @@ def class_names(options: Options) -> tuple[str, ...] | None:
 
 
 def draws_test(options: Options) -> bool:
-    """Tell whether the data set has no test part, so that a share is drawn."""
+    """Return whether the test set is drawn, because the data set has no test part."""
     return not _facts(options).test
 
 
 def size(options: Options) -> DatasetSize:
-    """Return the numbers of examples, as if all classes had equally many."""
+    """Return the numbers of examples per class, assuming that all classes are equally large."""
     facts = _facts(options)
     names = class_names(options) or tuple(f"class_{index}" for index in range(facts.classes))
     tested = facts.test or round(facts.train * options.test_share)
@@ -151,14 +148,14 @@ def _iterate(parts: list[Any]) -> Iterator[Callable[[], tuple[Image.Image, int]]
 def _read_image(
     one: Callable[[], tuple[Image.Image, int]], labels: NDArray[np.int64], place: int
 ) -> Image.Image:
-    """Return an image, and store its label."""
+    """Return an image, and store its label in `labels`."""
     image, label = one()
     labels[place] = int(label)
     return image
 
 
 def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
-    """Return the class names in the files, or class_0, class_1, ... if they cannot be used."""
+    """Return the class names in the files, or class_0, class_1, ... if those are unusable."""
     found = tuple(
         str(name if isinstance(name, str) else name[0]) for name in getattr(part, "classes", ())
     )
@@ -167,26 +164,17 @@ def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
 
 
 def _read(options: Options, facts: SetFacts) -> list[Any]:
-    """Return torchvision's data sets: from existing files, else from a download."""
     from torchvision import datasets
 
-    root, kind = options.root.expanduser(), getattr(datasets, options.dataset)
     parts: tuple[Mapping[str, Any], ...] = facts.parts if facts.test else ({},)
     try:
-        return [kind(root=root, download=False, **part) for part in parts]
-    # The type of the error for a missing or damaged file depends on the data set.
+        return open_parts(getattr(datasets, options.dataset), parts, options)
     except Exception as error:
-        cause = error
-    if options.download:
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            return [kind(root=root, download=True, **part) for part in parts]
-        except Exception as error:
-            cause = error
-    raise ValueError(_explain_failure(cause, root, options, facts)) from None
+        raise ValueError(_explain_failure(error, options, facts)) from None
 
 
-def _explain_failure(error: Exception, root: Path, options: Options, facts: SetFacts) -> str:
+def _explain_failure(error: Exception, options: Options, facts: SetFacts) -> str:
+    root = options.root.expanduser()
     cause = " ".join(f"{type(error).__name__}: {error}".split())
     if (root / facts.folder).exists():
         found = f"{facts.folder} is there but not whole ({cause}); delete it to download it again"

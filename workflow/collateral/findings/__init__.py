@@ -1,5 +1,5 @@
-"""One folder per question about cached outputs.
+"""Findings: one folder per question about the model outputs.
 
 `__init__.py` states the question and declares its METRICS. Beside it are `numbers.py` (outputs in,
-rows out), `views.py` (tables and a sentence) and `plots.py`, as many as it needs.
+rows out) and `views.py` (tables, plots and a sentence), or one of them.
 """

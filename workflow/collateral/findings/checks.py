@@ -1,4 +1,4 @@
-"""Which of a cell's facts are good enough: green; a reason to look: amber; a fault: red."""
+"""Sanity checks of a cell with colours: green (good), amber (look at it), red (a fault)."""
 
 from __future__ import annotations
 
@@ -12,57 +12,60 @@ from numpy.typing import NDArray
 
 from collateral.contract import power
 from collateral.contract.metrics import format_percent
-from collateral.findings._shared.inference.differences import LEAST_SEEDS
-from collateral.findings._shared.inference.equivalence import is_beyond
-from collateral.findings._shared.likeness import LEAST_SIDE, MOST_BITS
-from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import Problem, run_safely
+from collateral.metrics.copies import LEAST_SIDE, MOST_BITS
+from collateral.metrics.inference.differences import LEAST_SEEDS
+from collateral.metrics.inference.equivalence import is_beyond
+from collateral.metrics.statistics import mean_of_defined
 from collateral.results.gates import Colour, Gate
 from collateral.results.layout import RETRAIN
-from collateral.results.table import NAMES, BenchmarkTable, CellTable
+from collateral.results.table import BenchmarkTable, CellTable
 
+# Lowest accuracy on retained examples (RA) of a Retrain that has learned its training set.
 LEAST_RA = 0.9
-SMALL_BATCH = 32  # examples: with fewer, batch norm's statistics of maps of one pixel are noise
+SMALL_BATCH = 32  # smallest batch size; statistics of batch norm are noisy in smaller batches
+# Largest difference in accuracy between models that were trained in the same way.
 MOST_TA_GAP = 0.03
-PART = "colours"  # of the finding, where one cannot be told
+PART = "colours"  # name of this part in the list of problems
 OLD = "the results are from before this was kept, so it cannot be said"
 UNDECIDED = (
     "whether Retrain was trained as well as the given base cannot be decided: no class has all of "
     "its train examples left, or a model diverged"
 )
-UNSAID = f"it is weights of your own, or {OLD}"
+NOT_RECORDED = f"it is weights of your own, or {OLD}"
 
-Answer = tuple[Colour, str]
-Ask = Callable[[CellTable], Answer | None]
+Outcome = tuple[Colour, str]
+# Function of a check; it returns None if the check does not apply to the cell.
+Check = Callable[[CellTable], Outcome | None]
 
 
-def gates_of(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
-    """Ask every question of every cell; one that raises is amber, and a problem."""
-    is_left_out = NEED_RETRAIN if table.plan.reference != RETRAIN else ()
-    gates = {name: ask for name, ask in GATES.items() if name not in is_left_out}
-    asked = (_asked(name, ask, cell) for cell in table.cells for name, ask in gates.items())
-    found = [one for one in asked if one]
+def run_checks(table: BenchmarkTable) -> tuple[list[Gate], list[Problem]]:
+    """Run all checks of all cells; a check that raises gives an amber gate and a problem."""
+    excluded = NEED_RETRAIN if table.reference != RETRAIN else ()
+    checks = {name: check for name, check in CHECKS.items() if name not in excluded}
+    outcomes = (_run(name, check, cell) for cell in table.cells for name, check in checks.items())
+    found = [one for one in outcomes if one]
     return [gate for gate, _ in found], [problem for _, problem in found if problem]
 
 
 def red_gates(cell: CellTable) -> list[Gate]:
-    """Return the red gates of a cell: with one of them no verdict is given."""
-    gates, _ = gates_of(BenchmarkTable(cell.benchmark, (cell,)))
+    """Return the red gates of a cell; a cell with a red gate gets no verdict."""
+    gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
     return [gate for gate in gates if gate.colour == "red"]
 
 
-def _asked(name: str, ask: Ask, cell: CellTable) -> tuple[Gate, Problem | None] | None:
-    """Ask one question; None where it is not one for this cell."""
-    answer, problem = run_safely(partial(ask, cell), "gates", PART, cell.name)
+def _run(name: str, check: Check, cell: CellTable) -> tuple[Gate, Problem | None] | None:
+    """Run one check; return None if the check does not apply to the cell."""
+    outcome, problem = run_safely(partial(check, cell), "gates", PART, cell.name)
     if problem:
-        said = " ".join(f"could not be asked: {problem.error}".split())
-        return Gate(name, cell.name, "amber", said), problem
-    return (Gate(name, cell.name, *answer), None) if answer else None
+        text = " ".join(f"could not be asked: {problem.error}".split())
+        return Gate(name, cell.name, "amber", text), problem
+    return (Gate(name, cell.name, *outcome), None) if outcome else None
 
 
-def disjoint(cell: CellTable) -> Answer:
-    """Is everybody either forgotten or retained?"""
+def check_disjoint(cell: CellTable) -> Outcome:
+    """Check that every train example is in the forget set or the retained set, not in both."""
     faults = cell.number(cell.reference, "split_faults")
     if math.isnan(faults):
         return "amber", f"whether forget and retain set share examples: {OLD}"
@@ -72,141 +75,143 @@ def disjoint(cell: CellTable) -> Answer:
     return "green", f"none of the {num_forgotten} forgotten examples is retained as well"
 
 
-def trained_on(cell: CellTable) -> Answer:
-    """Was Retrain trained on, or validated by, exactly the retained examples?"""
+def check_training_set(cell: CellTable) -> Outcome:
+    """Check that Retrain was trained or validated on exactly the retained examples."""
     found = cell.values(cell.reference, "trained_on_split")
-    if wrong := _seeds(cell, found == 0):
+    if wrong := _list_seeds(cell, found == 0):
         return "red", f"by its records, Retrain saw others than the retained: {wrong}"
-    if unknown := _seeds(cell, np.isnan(found)):
-        return "amber", f"what Retrain was trained on ({unknown}): {UNSAID}"
-    said = "by its records, Retrain was trained on, or validated by, exactly the retained"
-    return "green", f"{said}: {_all(cell)}"
+    if unknown := _list_seeds(cell, np.isnan(found)):
+        return "amber", f"what Retrain was trained on ({unknown}): {NOT_RECORDED}"
+    text = "by its records, Retrain was trained on, or validated by, exactly the retained"
+    return "green", f"{text}: {_count_seeds(cell)}"
 
 
-def learned(cell: CellTable) -> Answer:
-    """Does Retrain know what it was trained on?"""
+def check_learned(cell: CellTable) -> Outcome:
+    """Check that Retrain is accurate on its training set."""
     ra, metric = cell.values(cell.reference, "ra"), find_metric("ra")
-    least, bar = float(ra.min()), f"the bar is {format_percent(LEAST_RA)}"  # NaN where one is
+    least, bar = float(ra.min()), f"the bar is {format_percent(LEAST_RA)}"
     if math.isnan(least):
-        return "red", f"Retrain's RA is undefined: {_seeds(cell, np.isnan(ra))}"
-    said = f"Retrain's lowest RA of {_all(cell)} is {metric.text(least)} %, {bar}"
-    return ("green", said) if least >= LEAST_RA else ("red", f"{said}; {_cure(cell)}")
+        return "red", f"Retrain's RA is undefined: {_list_seeds(cell, np.isnan(ra))}"
+    text = f"Retrain's lowest RA of {_count_seeds(cell)} is {metric.text(least)} %, {bar}"
+    return ("green", text) if least >= LEAST_RA else ("red", f"{text}; {_suggest_training(cell)}")
 
 
-def _cure(cell: CellTable) -> str:
-    """Say how Retrain may learn more."""
-    cure = "train longer (`base.epochs`) or with another rate (`base.lr`)"
+def _suggest_training(cell: CellTable) -> str:
+    """Suggest changes of the config that could make Retrain more accurate."""
+    advice = "train longer (`base.epochs`) or with another rate (`base.lr`)"
     smallest = mean_of_defined(cell.values(cell.reference, "smallest_batch"))
-    if smallest < SMALL_BATCH:  # never where it is not known
-        cure += (
+    if smallest < SMALL_BATCH:  # false if it is NaN
+        advice += (
             f"; its smallest batch has {smallest:.0f} examples, which are few for batch norm: "
             "another `base.batch_size` may leave more for the last batch"
         )
-    return cure
+    return advice
 
 
-def base_differs(cell: CellTable) -> Answer:
-    """Is Retrain another model than the base?"""
+def check_base_differs(cell: CellTable) -> Outcome:
+    """Check that Retrain and the base are different models."""
     found, metric = cell.values(cell.reference, "base_distance"), find_metric("base_distance")
-    if same := _seeds(cell, found == 0):
+    if same := _list_seeds(cell, found == 0):
         return "red", f"the base's confidences are Retrain's: {same}"
     if np.isnan(found).any():
-        reason = f"unknown for {_seeds(cell, np.isnan(found))}"
+        reason = f"unknown for {_list_seeds(cell, np.isnan(found))}"
         return "amber", f"how far the base is from Retrain is {reason}: a control `original` says"
     return "green", f"confidences of base and Retrain differ by {metric.text(found.min())} points"
 
 
-def forgettable(cell: CellTable) -> Answer:
-    """Does the base know more of what is forgotten than Retrain does?"""
+def check_forgettable(cell: CellTable) -> Outcome:
+    """Check that the base is more accurate on the forget set than Retrain."""
     base_ua, ua = (cell.values(cell.reference, name) for name in ("base_ua", "ua"))
     above, metric = mean_of_defined(base_ua - ua), find_metric("margin")
     if math.isnan(above):
-        said = "whether anything is to be forgotten is unknown"
-        return "amber", f"{said}: add the control `original`, or track a method"
+        text = "whether anything is to be forgotten is unknown"
+        return "amber", f"{text}: add the control `original`, or track a method"
     margin = cell.number(cell.reference, "margin", at="ua")
-    said = f"the base's UA is {metric.text(above, sign=True)} points from Retrain's"
+    text = f"the base's UA is {metric.text(above, sign=True)} points from Retrain's"
     if math.isnan(margin):
         why = ", which takes two seeds" if len(cell.seeds) < LEAST_SEEDS else ""
-        return "amber", f"{said}; the margin is not known{why}"
+        return "amber", f"{text}; the margin is not known{why}"
     if is_beyond(above, margin):
-        return "green", f"{said}, the margin is {metric.text(margin)}"
-    said = f"nothing to forget: {said}, no more than the margin of {metric.text(margin)}"
-    return "amber", f"{said}; UA does not tell who forgot from who did nothing"
+        return "green", f"{text}, the margin is {metric.text(margin)}"
+    text = f"nothing to forget: {text}, no more than the margin of {metric.text(margin)}"
+    return "amber", f"{text}; UA does not tell who forgot from who did nothing"
 
 
-def alike(cell: CellTable) -> Answer | None:
-    """Is Retrain trained as well as a base that was trained elsewhere?"""
+def check_recipe(cell: CellTable) -> Outcome | None:
+    """Check that Retrain is as accurate as a base model that the user trained."""
     found, metric = cell.values(cell.reference, "base_ta_gap"), find_metric("base_ta_gap")
     if "base_ta_gap" not in cell.metrics(cell.reference):
-        return None  # trained here, by one recipe
+        return None  # base and Retrain were trained by Collateral in the same way
     if np.isnan(found).all():
         return "amber", UNDECIDED
     gap = float(np.nanmean(found))
-    said = (
+    text = (
         f"on test examples of unaffected classes, Retrain's accuracy is {metric.text(gap)} points "
         f"from the given base's; above {format_percent(MOST_TA_GAP)} their recipes differ"
     )
-    return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), said
+    return ("green" if abs(gap) <= MOST_TA_GAP else "amber"), text
 
 
-def unseen(cell: CellTable) -> Answer | None:
-    """Was a base that was trained elsewhere kept from seeing the test set?"""
+def check_test_set(cell: CellTable) -> Outcome | None:
+    """Check that a base model that the user trained has not seen the test set."""
     if cell.benchmark.test_drawn is None:
-        return None  # trained here, without it
+        return None  # Collateral trained the base without the test set
     if cell.benchmark.test_drawn:
-        said = "the test set is a share of the images, on which your base may have been trained"
-        return "amber", f"{said}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
+        text = "the test set is a share of the images, on which your base may have been trained"
+        return "amber", f"{text}: TA and MIA cannot be trusted; name unseen images (`test_path`)"
     return "green", "the test set is one that you named, not a share of the images drawn here"
 
 
-def shadows_learned(cell: CellTable) -> Answer | None:
-    """Do shadow models, trained on less than the base, know what they were trained on?"""
+def check_shadows(cell: CellTable) -> Outcome | None:
+    """Check that shadow models are accurate on their own, smaller training sets."""
     least, metric = cell.number(cell.reference, "shadow_sure"), find_metric("shadow_sure")
     if math.isnan(least):
-        return None  # there are none
-    said = (
+        return None  # there are no shadow models
+    text = (
         f"of what it saw, each shadow model gives at least {metric.text(least)} % more than half "
         f"of the probability to the true class, the bar is {format_percent(LEAST_RA)}"
     )
-    return ("green" if least >= LEAST_RA else "amber"), said
+    return ("green" if least >= LEAST_RA else "amber"), text
 
 
-def exact_copies(cell: CellTable) -> Answer:
-    """Is no forgotten image retained under another id?"""
+def check_exact_copies(cell: CellTable) -> Outcome:
+    """Check that no forgotten image has an exact copy among the retained images."""
     found = cell.number(cell.reference, "exact_copies")
     if math.isnan(found):
         return "amber", f"whether forgotten images have copies among the retained: {OLD}"
-    said = f"{found:.0f} forgotten images have an exact copy among the retained"
-    return ("red" if found else "green"), said
+    text = f"{found:.0f} forgotten images have an exact copy among the retained"
+    return ("red" if found else "green"), text
 
 
-def near_copies(cell: CellTable) -> Answer:
-    """Does no forgotten image look like a retained one?"""
+def check_near_copies(cell: CellTable) -> Outcome:
+    """Check that no forgotten image has a near copy among the retained images."""
     found, side = (cell.number(cell.reference, name) for name in ("near_copies", "image_side"))
     if side < LEAST_SIDE:
-        said = f"not looked for in images of {side:.0f} pixels: below {LEAST_SIDE} many look alike"
-        return "green", said
+        text = f"not looked for in images of {side:.0f} pixels: below {LEAST_SIDE} many look alike"
+        return "green", text
     if math.isnan(found):
         return "amber", f"whether forgotten images look like retained ones: {OLD}"
-    said = f"{found:.0f} forgotten images look like a retained one (hashes within {MOST_BITS} bits)"
-    return ("amber" if found else "green"), said
+    text = f"{found:.0f} forgotten images look like a retained one (hashes within {MOST_BITS} bits)"
+    return ("amber" if found else "green"), text
 
 
-def tuning(cell: CellTable) -> Answer:
-    """Did tuning choose what its rule admits, from within its grid?"""
+def check_tuning(cell: CellTable) -> Outcome:
+    """Check that tuning selected an admissible trial that is not at an end of its grid."""
     plan, labels = cell.plan, cell.benchmark.labels
     found = {run: cell.values(run, "trial_chosen") for run in plan.trials}
     chosen = {run: int(np.nanmin(v)) for run, v in found.items() if not np.isnan(v).all()}
     faults = {fault: named for fault, named in _tuning_faults(cell, chosen).items() if named}
     if faults:
         return "amber", "; ".join(f"{fault}: {', '.join(of)}" for fault, of in faults.items())
-    said = f"of {len(chosen)} tuned methods none has a value at an end of its grid"
-    pairs = [f"{labels.get(run, run)} {key}" for run in chosen for key in in_pairs(plan.grid(run))]
-    return "green", said + (f"; two values have no inside: {', '.join(pairs)}" if pairs else "")
+    text = f"of {len(chosen)} tuned methods none has a value at an end of its grid"
+    pairs = [
+        f"{labels.get(run, run)} {key}" for run in chosen for key in find_pairs(plan.grid(run))
+    ]
+    return "green", text + (f"; two values have no inside: {', '.join(pairs)}" if pairs else "")
 
 
 def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list[str]]:
-    """Name by fault the tuned methods that have it; `chosen`: the trial of each."""
+    """Return the tuned methods with each kind of fault; `chosen` has each method's trial."""
     plan, labels, rule = cell.plan, cell.benchmark.labels, cell.benchmark.select
     admitted = {run: cell.values(run, "rule_admissible", at=rule) for run in chosen}
     return {
@@ -216,79 +221,80 @@ def _tuning_faults(cell: CellTable, chosen: Mapping[str, int]) -> dict[str, list
         "tuning chose an end of its grid": [
             f"{labels.get(run, run)} {key} {value:g} of {low:g} to {high:g}"
             for run, trial in chosen.items()
-            for key, value, low, high in edges(plan.grid(run), trial)
+            for key, value, low, high in find_edges(plan.grid(run), trial)
         ],
         "what tuning chose is not among the numbers": [r for r in plan.trials if r not in chosen],
     }
 
 
-def edges(
+def find_edges(
     trials: Sequence[Mapping[str, Any]], chosen: int
 ) -> Iterator[tuple[str, float, float, float]]:
-    """Yield the values of a trial that are the least or the largest of three or more."""
-    for key, tried in _numbers_tried(trials).items():
-        low, high, value = min(tried), max(tried), trials[chosen][key]
-        if len(tried) > 2 and value in (low, high):
+    """Yield the parameters of a trial that are at an end of their grid of at least three values."""
+    for key, grid in _numeric_grid(trials).items():
+        low, high, value = min(grid), max(grid), trials[chosen][key]
+        if len(grid) > 2 and value in (low, high):
             yield key, value, low, high
 
 
-def in_pairs(trials: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what was tried at two values alone: whichever is chosen is an end."""
-    return [key for key, tried in _numbers_tried(trials).items() if len(tried) == 2]
+def find_pairs(trials: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the parameters with a grid of only two values, which are both ends."""
+    return [key for key, grid in _numeric_grid(trials).items() if len(grid) == 2]
 
 
-def _numbers_tried(trials: Sequence[Mapping[str, Any]]) -> dict[str, set[float]]:
-    tried = {key: {trial[key] for trial in trials} for key in trials[0]}
+def _numeric_grid(trials: Sequence[Mapping[str, Any]]) -> dict[str, set[float]]:
+    """Return the grid of each parameter that has only numbers."""
+    grid = {key: {trial[key] for trial in trials} for key in trials[0]}
     return {
         key: values
-        for key, values in tried.items()
+        for key, values in grid.items()
         if all(type(value) in (int, float) for value in values)
     }
 
 
-def seeds(cell: CellTable) -> Answer:
-    """Are there enough seeds to tell a difference from chance?"""
-    said = power.in_words(len(cell.seeds), len(cell.runs("method")))
-    return ("green" if len(cell.seeds) >= power.FAIR else "amber"), said
+def check_seeds(cell: CellTable) -> Outcome:
+    """Check that there are enough seeds to distinguish a difference from chance."""
+    text = power.in_words(len(cell.seeds), len(cell.runs("method")))
+    return ("green" if len(cell.seeds) >= power.FAIR else "amber"), text
 
 
-def ended(cell: CellTable) -> Answer:
-    """Did all runs end well?"""
-    labels = {cell.reference: NAMES[cell.reference], **cell.benchmark.labels}
+def check_status(cell: CellTable) -> Outcome:
+    """Check that no run diverged, collapsed or was skipped."""
+    labels = {cell.reference: cell.reference_label, **cell.benchmark.labels}
     bad = [f"{labels[run]} {cell.failure_summary(run)}" for run in cell.kinds if cell.troubles[run]]
     if bad:
         return "amber", f"not all runs ended well: {', '.join(bad)}"
-    return "green", f"all {len(cell.kinds)} runs ended well in {_all(cell)}"
+    return "green", f"all {len(cell.kinds)} runs ended well in {_count_seeds(cell)}"
 
 
-def _all(cell: CellTable) -> str:
+def _count_seeds(cell: CellTable) -> str:
     return f"{len(cell.seeds)} seeds" if len(cell.seeds) > 1 else "1 seed"
 
 
-def _seeds(cell: CellTable, is_meant: NDArray[np.bool_]) -> str:
-    """Name some of the seeds; empty where there are none."""
-    named = [str(seed) for seed, yes in zip(cell.seeds, is_meant, strict=True) if yes]
+def _list_seeds(cell: CellTable, is_selected: NDArray[np.bool_]) -> str:
+    """Return the selected seeds as text, such as "seeds 0, 2"; empty without selected seeds."""
+    named = [str(seed) for seed, yes in zip(cell.seeds, is_selected, strict=True) if yes]
     return f"seed{'s' * (len(named) > 1)} {', '.join(named)}" if named else ""
 
 
-# By name, as the page lists them.
-GATES: dict[str, Ask] = {
-    "disjoint sets": disjoint,
-    "trained on the split": trained_on,
-    "Retrain learned": learned,
-    "base differs": base_differs,
-    "something to forget": forgettable,
-    "Retrain as the base": alike,
-    "test set unseen": unseen,
-    "shadow models learned": shadows_learned,
-    "exact copies": exact_copies,
-    "near copies": near_copies,
-    "tuning": tuning,
-    "seeds": seeds,
-    "runs ended well": ended,
+# Checks by the name of their gate, in the order of the page.
+CHECKS: dict[str, Check] = {
+    "disjoint sets": check_disjoint,
+    "trained on the split": check_training_set,
+    "Retrain learned": check_learned,
+    "base differs": check_base_differs,
+    "something to forget": check_forgettable,
+    "Retrain as the base": check_recipe,
+    "test set unseen": check_test_set,
+    "shadow models learned": check_shadows,
+    "exact copies": check_exact_copies,
+    "near copies": check_near_copies,
+    "tuning": check_tuning,
+    "seeds": check_seeds,
+    "runs ended well": check_status,
 }
 NEED_RETRAIN = (
     *("trained on the split", "Retrain learned", "base differs", "something to forget"),
     "Retrain as the base",
-    *("tuning", "seeds"),  # what tuning chose, and what seeds can tell, is held against Retrain
+    *("tuning", "seeds"),
 )

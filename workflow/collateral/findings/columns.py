@@ -1,4 +1,4 @@
-"""Build tables from columns: each column is a metric and how it is shown.
+"""Build tables from columns: each column is a metric and its format.
 
 Findings of plug-ins may import this module.
 """
@@ -18,14 +18,17 @@ from collateral.contract.rows import At
 from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import CellTable, mean, std
+from collateral.metrics.statistics import mean, std
+from collateral.results.table import CellTable
 
 KINDS = ("reference", "method", "control")
-NEXT_SEED = "Retrain, next seed"  # the row of Retrain compared with Retrain of the next seed
+NEXT_SEED = "Retrain, next seed"  # label of the row of Retrain against Retrain of the next seed
 NEXT_SEED_NOTE = f"“{NEXT_SEED}” is what retraining again gives."
 
-Statistic = Callable[[NDArray[np.float64]], float]  # of the values of all seeds
-Bound = Callable[[CellTable, str, str, At], float]  # of a metric, set and index
+# Function from the values of all seeds to one number, such as the mean.
+Statistic = Callable[[NDArray[np.float64]], float]
+# Function that returns the noise floor of a metric, by cell, metric, subset and index.
+Bound = Callable[[CellTable, str, str, At], float]
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,14 @@ class TableRow:
     cell: CellTable
     run: str
     label: str
-    at: At = None  # the index of its numbers, in tables whose rows are indices
-    note: str = ""  # how the run ended, if it did not end well
-    is_aside: bool = False  # a control or a noise floor, which is not ranked
+    at: At = None  # index of the row's numbers, in tables with one row per index
+    note: str = ""  # note on failed seeds, such as "1 of 3 seeds diverged"
+    is_aside: bool = False  # whether the row is a control or a noise floor, which is not ranked
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: a metric, and how its numbers are shown.
+    """A column of a table: a metric, and the format of its numbers.
 
     A field shows the mean over seeds and their spread, or the number over all seeds; with `ends`,
     it shows the interval `<metric>_<ends>low` to `<metric>_<ends>high` in place of the spread.
@@ -50,33 +53,35 @@ class Column:
 
     metric: str = ""
     set: str = ""
-    at: At = None  # None: the index of the row
-    heading: str = ""  # empty: the heading of the metric
-    run: str = ""  # empty: the run of the row
-    reference_metric: str | None = None  # shown in the row of the reference; "": a dash
-    ends: str | None = None
-    sign: bool = False  # write a plus before positive numbers
-    chance: Bound | None = None  # means within this bound are marked with †
+    at: At = None  # index of the number; if None, the index of the row
+    heading: str = ""  # heading of the column; if empty, the heading of the metric
+    run: str = ""  # run of the number; if empty, the run of the row
+    # Metric in the row of the reference; if empty, the field is a dash.
+    reference_metric: str | None = None
+    ends: str | None = None  # suffix of the interval's metrics; if None, the spread is shown
+    sign: bool = False  # whether positive numbers have a plus sign
+    chance: Bound | None = None  # noise floor; means within it are marked with †
     mean: Statistic = mean
     spread: Statistic = std
-    show: Callable[[TableRow], Field] | None = None  # makes the field in place of all of the above
+    # Function that makes the whole field, in place of the default format.
+    show: Callable[[TableRow], Field] | None = None
 
     def values(self, row: TableRow) -> NDArray[np.float64]:
-        """Return the values of all seeds."""
+        """Return the values of all seeds for a row."""
         return row.cell.values(*self._key(row))
 
     def value(self, row: TableRow) -> float:
-        """Return the mean over seeds; where no seed has a value, the number over all seeds."""
+        """Return the mean over seeds or, if no seed has a value, the number over all seeds."""
         average = self.mean(self.values(row))
         return row.cell.number(*self._key(row)) if math.isnan(average) else average
 
     def source(self, row: TableRow, ending: str = "") -> Source:
-        """Return where the long table has the number, or an end of its interval."""
+        """Return the address of the number, or of an interval end, in the long table."""
         run, metric, name, at = self._key(row)
         return number_source(run, metric + ending, name, at)
 
     def field(self, row: TableRow) -> Field:
-        """Return the field of a row."""
+        """Return the field of this column in a row."""
         if self.show:
             return self.show(row)
         if self.reference_metric == "" and row.run == row.cell.reference:
@@ -91,7 +96,7 @@ class Column:
         )
 
     def record(self, row: TableRow) -> dict[str, Any]:
-        """Return the number unrounded, for the CSV file."""
+        """Return the unrounded number for the CSV file."""
         run, metric, name, at = self._key(row)
         values = self.values(row)
         return {
@@ -107,7 +112,7 @@ class Column:
         }
 
     def _key(self, row: TableRow) -> tuple[str, str, str, At]:
-        """Return run, metric, set and index of the number."""
+        """Return run, metric, subset and index of the number of a row."""
         run = self.run or row.run
         metric = (run == row.cell.reference and self.reference_metric) or self.metric
         return run, metric, self.set, row.at if self.at is None else self.at
@@ -121,7 +126,7 @@ class Column:
         return text if EMPTY in limits else f"{text} [{', '.join(limits)}]"
 
     def interval(self, row: TableRow) -> tuple[float, float]:
-        """Return the ends of the interval; NaN where they are undefined."""
+        """Return both ends of the interval of a row; NaN if they are undefined."""
         run, metric, name, at = self._key(row)
         low, high = (
             row.cell.number(run, f"{metric}_{self.ends}{end}", name, at) for end in ("low", "high")
@@ -129,7 +134,7 @@ class Column:
         return low, high
 
     def _endings(self, row: TableRow) -> list[str]:
-        """Return what the names of the shown ends of the interval have after the metric's."""
+        """Return the name suffixes of the metrics for both ends of the interval, if it is shown."""
         if self.ends is None or any(map(math.isnan, self.interval(row))):
             return []
         return [f"_{self.ends}{end}" for end in ("low", "high")]
@@ -141,24 +146,24 @@ class Column:
         return abs(value) <= self.chance(row.cell, metric, name, at)
 
 
-def number_source(run: str, metric: str, set: str = "", at: At = None) -> Source:
-    """Return where the long table has a number; `at` is written as text there."""
-    return Source(run, metric, set, "" if at is None else str(at))
+def number_source(run: str, metric: str, subset: str = "", at: At = None) -> Source:
+    """Return the address of a number in the long table, with `at` as text."""
+    return Source(run, metric, subset, "" if at is None else str(at))
 
 
 def run_row(cell: CellTable, run: str) -> TableRow:
-    """Return the row of a run, with the note on how it ended."""
+    """Return the row of a run, with a note if some of its seeds failed."""
     is_aside = cell.kinds[run] == "control"
     return TableRow(cell, run, cell.labels[run], note=cell.failure_summary(run), is_aside=is_aside)
 
 
 def rows_by_kind(cell: CellTable, kinds: Sequence[str] = KINDS) -> list[list[TableRow]]:
-    """Return the rows of all runs in one group per kind; a group may be empty."""
+    """Return the rows of all runs in one group per kind of run; a group may be empty."""
     return [[run_row(cell, run) for run in cell.runs(kind)] for kind in kinds]
 
 
 def rows_with_next_seed(cell: CellTable, label: str = NEXT_SEED) -> list[list[TableRow]]:
-    """Return rows of methods, and of controls with the reference compared with its next seed."""
+    """Return the rows of methods, controls, and the reference compared with its next seed."""
     methods, asides = rows_by_kind(cell, ("method", "control"))
     if len(cell.seeds) > 1:
         asides.append(TableRow(cell, cell.reference, label, is_aside=True))
@@ -166,14 +171,14 @@ def rows_with_next_seed(cell: CellTable, label: str = NEXT_SEED) -> list[list[Ta
 
 
 def all_rows(cell: CellTable) -> list[TableRow]:
-    """Return the rows of all runs in the order of the config, the reference first."""
+    """Return the rows of all runs in the order of the config, with the reference first."""
     return [run_row(cell, run) for run in cell.labels]
 
 
 def build_grid(
     corner: str, columns: Sequence[Column], groups: Iterable[Sequence[TableRow | Line]]
 ) -> Grid:
-    """Return the grid of these rows; lines that are complete stay as they are."""
+    """Return the grid of these rows; a row that is a `Line` already is used unchanged."""
     headings = [column.heading or find_metric(column.metric).heading for column in columns]
     lines = [[_build_line(row, columns) for row in group] for group in groups if group]
     return Grid(corner, headings, lines)
@@ -186,7 +191,7 @@ def _build_line(row: TableRow | Line, columns: Sequence[Column]) -> Line:
 
 
 def build_records(rows: Iterable[TableRow], columns: Sequence[Column]) -> list[dict[str, Any]]:
-    """Return one record per row and column, unrounded."""
+    """Return one unrounded record per row and column, for the CSV file."""
     return [column.record(row) for row in rows for column in columns]
 
 
@@ -198,14 +203,14 @@ def build_table(
     caption: str,
     conventions: str = "",
 ) -> Table:
-    """Return a table with one grid of methods; its records are those of the same rows."""
+    """Return a table with one grid of methods, and with the unrounded records of the same rows."""
     rows = [row for group in groups for row in group if isinstance(row, TableRow)]
     grid = build_grid("Method", columns, groups)
     return Table(name, title, [grid], caption, conventions, build_records(rows, columns))
 
 
 def plain_table(cell: CellTable, name: str, title: str, metrics: Sequence[str]) -> Table:
-    """Return a table with one row per run and one column per metric that runs have by seed."""
+    """Return a table with one row per run, and one column per metric with values by seed."""
     columns = [Column(metric) for metric in metrics]
     caption = join_sentences(
         f"{title}: {cell.title}.", describe_spread(cell), describe_metrics(metrics)

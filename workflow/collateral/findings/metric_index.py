@@ -1,27 +1,28 @@
-"""What every number is called and how it is shown: the METRICS of all findings."""
+"""Index of the metrics that all findings declare."""
 
 from collections.abc import Mapping
 from functools import cache
 
 from collateral.contract.metrics import Metric
-from collateral.contract.plugins import FINDING
+from collateral.plugins.find import FINDING
 
-OTHER = "OTHER_METRICS"  # in a finding whose numbers have names that it cannot know
+OTHER = "OTHER_METRICS"  # name of the declaration that applies to all metrics without their own
 
 
 def find_metric(name: str) -> Metric:
-    """Return how a number is shown."""
-    known, other = _catalogue(tuple(FINDING.names()))
+    """Return the declaration of a metric by its name."""
+    known, other = _index_metrics(tuple(FINDING.names()))
     return known.get(name) or other
 
 
 def is_known(name: str) -> bool:
-    """Tell whether a finding declares this number."""
-    return name in _catalogue(tuple(FINDING.names()))[0]
+    """Tell whether a finding declares a metric of this name."""
+    return name in _index_metrics(tuple(FINDING.names()))[0]
 
 
 @cache
-def _catalogue(findings: tuple[str, ...]) -> tuple[Mapping[str, Metric], Metric]:
+def _index_metrics(findings: tuple[str, ...]) -> tuple[Mapping[str, Metric], Metric]:
+    """Return all declared metrics by name, and the declaration for all other names."""
     known: dict[str, Metric] = {}
     other = Metric("", "", "")
     for finding in findings:

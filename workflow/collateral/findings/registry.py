@@ -1,21 +1,23 @@
-"""Ask every question that has a folder; one that cannot be answered stops no other."""
+"""Run all findings in order; a finding that raises does not stop the others."""
 
 from __future__ import annotations
 
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from collateral.contract.plugins import FINDING
 from collateral.contract.rows import Row
 from collateral.contract.tables import Table
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings.metric_index import OTHER
-from collateral.results.cell import CellResults
+from collateral.plugins.find import FINDING
+from collateral.results.cell import CellResults, Result
 from collateral.results.files import InvalidResultError, read_json, write_json
 from collateral.results.layout import RETRAIN
 from collateral.results.row_cache import RowCache
@@ -24,150 +26,192 @@ from collateral.results.table import BenchmarkTable, CellTable
 LOG = logging.getLogger(__name__)
 NO_RETRAIN = "There is no Retrain: runs are held against the base. What needs it is left out: %s."
 WITHOUT_RETRAIN = "There is no Retrain: the reference is the base model (Original)."
+PRINTED = (
+    "Retrain was not run: the table `printed` compares means with Retrain's means as printed "
+    "({printed}), and all other tables compare with the base model (Original)."
+)
+VIEWS = ("views", "plots")  # files with tables, plots and words; only plug-ins have a plots.py
 T = TypeVar("T")
+Source = BenchmarkTable | CellTable
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A part of a finding that raised."""
+    """An error raised by a part of a finding."""
 
     finding: str
-    part: str  # numbers, across, colours, table, plots or words
-    cell: str  # empty: all of them
+    part: str  # part that failed: numbers, across, colours, table, plots or words
+    cell: str  # name of the cell; empty for a part over all cells
     error: str
 
     def __str__(self) -> str:
-        """Say what failed, where and why."""
+        """Return the finding, its part, the cell and the error in one sentence."""
         where = f" in {self.cell}" if self.cell else ""
         return f"finding {self.finding}: its {self.part}{where} could not be made: {self.error}"
 
 
 def cell_numbers(
-    cell: CellResults, kept: RowCache | None = None
+    cell: CellResults, cache: RowCache | None = None
 ) -> tuple[list[Row], list[Problem]]:
-    """Return the rows of all findings of a cell; those of single runs are taken from `kept`."""
-    if refused := excluded_findings(cell.reference):
-        LOG.info(NO_RETRAIN, ", ".join(refused))
-    asked = with_part("numbers", cell.reference)
-    return _ask_all("numbers", asked, partial(_of_cell, cell, kept), cell.name, cell.add)
+    """Return the rows of all findings of a cell; rows of single runs may come from the cache."""
+    if excluded := excluded_findings(cell.reference):
+        LOG.info(NO_RETRAIN, ", ".join(excluded))
+    findings = with_part("numbers", cell.reference)
+    compute = partial(_compute_cell, cell, cache)
+    return _compute_all("numbers", findings, compute, cell.name, cell.add)
 
 
 def numbers_across(table: BenchmarkTable) -> tuple[list[Row], list[Problem]]:
-    """Return the rows of all findings over cells."""
-    asked = with_part("numbers", table.plan.reference)
-    return _ask_all("across", asked, partial(_over_cells, table), "", lambda rows: None)
+    """Return the rows of all findings over all cells."""
+    findings = with_part("numbers", table.reference)
+    return _compute_all("across", findings, partial(_compute_across, table))
 
 
-def _of_cell(cell: CellResults, kept: RowCache | None, finding: str) -> Iterator[Row]:
+def _compute_cell(cell: CellResults, cache: RowCache | None, finding: str) -> Iterator[Row]:
+    """Yield the rows of a finding: first those that may be cached, then those of the whole cell."""
     module = FINDING.load(finding, "numbers")
+    cached = partial(cache.rows, finding) if cache else _compute
     if hasattr(module, "of_run"):
         for result in cell.all_results():
             make = partial(module.of_run, cell, result)
-            yield from kept.rows(finding, result, make) if kept else make()
+            yield from cached(f"{result.run}-{result.seed}", [result], make)
+    if hasattr(module, "cached_numbers"):
+        yield from module.cached_numbers(cell, cached)
     if hasattr(module, "numbers"):
         yield from module.numbers(cell)
 
 
-def _over_cells(table: BenchmarkTable, finding: str) -> Iterable[Row]:
+def _compute(name: str, results: Iterable[Result], make: Callable[[], Iterable[Row]]) -> list[Row]:
+    """Compute rows without a cache; the arguments are those of `RowCache.rows`."""
+    return list(make())
+
+
+def _compute_across(table: BenchmarkTable, finding: str) -> Iterable[Row]:
     module = FINDING.load(finding, "numbers")
     found: Iterable[Row] = module.across(table) if hasattr(module, "across") else ()
     return found
 
 
-def _ask_all(
+def _compute_all(
     part: str,
-    asked: Iterable[str],
-    ask: Callable[[str], Iterable[Row]],
-    cell: str,
-    tell: Callable[[list[Row]], None],
+    findings: Iterable[str],
+    compute: Callable[[str], Iterable[Row]],
+    cell: str = "",
+    publish: Callable[[list[Row]], None] = lambda rows: None,
 ) -> tuple[list[Row], list[Problem]]:
-    """Ask these findings, which have numbers; tell its rows to those that come later."""
+    """Compute these findings in order; `publish` passes the rows on to later findings."""
     rows: list[Row] = []
     problems: list[Problem] = []
-    for name in asked:
-        if lost := {problem.finding for problem in problems}.intersection(_after(name)):
+    for name in findings:
+        if lost := {problem.finding for problem in problems}.intersection(_required(name)):
             problems.append(Problem(name, part, cell, f"it needs {', '.join(sorted(lost))}"))
             continue
-        found, problem = run_safely(partial(_rows_of, ask, name), name, part, cell)
+        found, problem = run_safely(partial(_checked_rows, compute, name), name, part, cell)
         if problem:
             problems.append(problem)
         else:
             rows += found or []
-            tell(found or [])
+            publish(found or [])
     return rows, problems
 
 
-def _rows_of(ask: Callable[[str], Iterable[Row]], finding: str) -> list[Row]:
-    """Return the rows of one finding; refuse a number that it does not declare."""
-    found, declaring = list(ask(finding)), FINDING.load(finding)
-    strange = sorted({row.metric for row in found} - declaring.METRICS.keys())
-    if strange and not hasattr(declaring, OTHER):
-        raise ValueError(f"{strange}: not among its METRICS")
+def _checked_rows(compute: Callable[[str], Iterable[Row]], finding: str) -> list[Row]:
+    """Return the rows of one finding; raise if a row has a metric that it does not declare."""
+    found, declaring = list(compute(finding)), FINDING.load(finding)
+    undeclared = sorted({row.metric for row in found} - declaring.METRICS.keys())
+    if undeclared and not hasattr(declaring, OTHER):
+        raise ValueError(f"{undeclared}: not among its METRICS")
     return found
 
 
 def run_safely(
     make: Callable[[], T], finding: str, part: str, cell: str
 ) -> tuple[T | None, Problem | None]:
-    """Return what is made, or what was wrong; the traceback goes into the log."""
+    """Return the result of `make`, or a problem if it raised; the traceback is logged."""
     try:
         return make(), None
-    except InvalidResultError:  # what it was given is wrong, and so would be all others
+    except InvalidResultError:  # Invalid input files concern all findings, so the error is raised.
         raise
-    # Whatever a finding raises, also a user's own: the others are asked all the same.
+    # Findings of plug-ins may raise any exception.
     except Exception as error:
         problem = Problem(finding, part, cell, f"{type(error).__name__}: {error}")
         LOG.exception("%s", problem)
         return None, problem
 
 
-def make_tables(finding: str, source: CellTable | BenchmarkTable) -> Iterator[Table]:
-    """Yield a finding's tables of a cell or over all cells; captions say if there is no Retrain."""
+def view_function(finding: str, name: str) -> Callable[[Any], Any] | None:
+    """Return the function of this name (tables, plots, words ...) of a finding; None if absent."""
+    parts = reversed(VIEWS) if name.startswith("plots") else ("views",)
+    known = [part for part in parts if FINDING.module(finding, part) in FINDING.parts(part)]
+    functions = (getattr(FINDING.load(finding, part), name, None) for part in known)
+    return next(filter(None, functions), None)
+
+
+def make_tables(finding: str, source: Source) -> Iterator[Table]:
+    """Yield a finding's tables; captions mention a missing Retrain."""
     is_cell = isinstance(source, CellTable)
-    plan = source.benchmark if isinstance(source, CellTable) else source.plan
-    make = getattr(FINDING.load(finding, "views"), "tables" if is_cell else "tables_across", None)
+    make = view_function(finding, "tables" if is_cell else "tables_across")
+    printed = (source.benchmark if isinstance(source, CellTable) else source.plan).printed
     for table in make(source) if make else ():
-        if plan.reference == RETRAIN:
+        if source.reference == RETRAIN:
             yield table
+        elif printed:
+            first = PRINTED.format(printed=printed)
+            yield replace(table, caption=join_sentences(first, table.caption))
         else:
             yield replace(table, caption=join_sentences(table.caption, WITHOUT_RETRAIN))
 
 
+def cell_name(source: Source) -> str:
+    """Return the name of a cell; empty for all cells."""
+    return source.name if isinstance(source, CellTable) else ""
+
+
+def map_sources(make: Callable[[Source], T], table: BenchmarkTable, processes: int) -> list[T]:
+    """Return the results of `make` for all cells together and for each cell, in this order."""
+    sources: list[Source] = [table, *table.cells]
+    if processes == 1:
+        return [make(source) for source in sources]
+    # Forked processes know the folders of plug-ins.
+    with ProcessPoolExecutor(processes, get_context("fork")) as pool:
+        return list(pool.map(make, sources))
+
+
 def in_page_order(*parts: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings that have one of these parts, as tables, figures and page follow."""
+    """Return the findings with at least one of these parts, in the order of the page."""
     found = {name for part in parts for name in with_part(part, reference)}
     in_turn = [name for name in in_order() if name in found]
     return sorted(in_turn, key=lambda name: getattr(FINDING.load(name), "ORDER", math.inf))
 
 
 def with_part(part: str, reference: str = RETRAIN) -> list[str]:
-    """Return the findings with this part that this reference will do for, each after its needs."""
+    """Return the findings with this part that can use this reference, in order of dependency."""
     found = FINDING.parts(part)
-    having_it = (name for name in in_order() if FINDING.module(name, part) in found)
-    return [name for name in having_it if _will_do(reference, name)]
+    names = (name for name in in_order() if FINDING.module(name, part) in found)
+    return [name for name in names if _accepts(reference, name)]
 
 
 def excluded_findings(reference: str) -> list[str]:
-    """Return the findings that need Retrain, where there is none."""
+    """Return the findings that are excluded because they need Retrain."""
     if reference == RETRAIN:
         return []
-    return [name for name in FINDING.names() if not _will_do(reference, name)]
+    return [name for name in FINDING.names() if not _accepts(reference, name)]
 
 
-def _will_do(reference: str, name: str) -> bool:
-    """Tell whether a finding, and what it needs, can be held against this reference."""
+def _accepts(reference: str, name: str) -> bool:
+    """Tell whether a finding, and the findings it needs, can use this reference."""
     needs = getattr(FINDING.load(name), "NEEDS", reference)
-    return needs == reference and all(_will_do(reference, other) for other in _after(name))
+    return needs == reference and all(_accepts(reference, other) for other in _required(name))
 
 
 def in_order() -> list[str]:
-    """Return all findings, each after those that it needs."""
+    """Return all findings, each after the findings that it needs."""
     order: list[str] = []
 
     def add(name: str, above: tuple[str, ...] = ()) -> None:
         if name in above:
             raise ValueError(f"findings wait for each other: {' -> '.join((*above, name))}")
-        for other in _after(name):
+        for other in _required(name):
             add(other, (*above, name))
         if name not in order:
             order.append(name)
@@ -177,15 +221,16 @@ def in_order() -> list[str]:
     return order
 
 
-def _after(name: str) -> tuple[str, ...]:
+def _required(name: str) -> tuple[str, ...]:
+    """Return the findings whose numbers a finding reads."""
     return tuple(getattr(FINDING.load(name), "AFTER", ()))
 
 
 def write_problems(path: Path, problems: Iterable[Problem]) -> None:
-    """Write what failed."""
+    """Write problems to a JSON file."""
     write_json(path, {"problems": [asdict(problem) for problem in problems]})
 
 
 def read_problems(paths: Iterable[Path]) -> list[Problem]:
-    """Read what failed."""
+    """Read the problems of several JSON files."""
     return [Problem(**one) for path in paths for one in read_json(path)["problems"]]

@@ -10,5 +10,5 @@ NAMES = {
     "small_cnn": "small_cnn",
     "vit_tiny": "vit",
 }
-# Families with too many names to list, by prefix: the file that builds them, and their metadata.
+# Families of models by the prefix of their names: the file that builds them, and their metadata.
 FAMILIES = {"timm/": ("_timm", "_timm_metadata")}

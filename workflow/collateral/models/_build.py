@@ -7,16 +7,16 @@ from typing import Any
 from torch import Tensor, nn
 
 from collateral.contract.data import ImageInfo
-from collateral.contract.plugins import MODEL, PluginError
 from collateral.models._classifier import Classifier
 from collateral.models._wrap import wrap_model
+from collateral.plugins.find import MODEL, PluginError
 
-HEAD = "head"  # attribute of a user's model, unless its file names another one
+HEAD = "head"  # default name of the head attribute of a user's model
 
 
 def build_model(name: str, info: ImageInfo) -> Classifier:
-    """Build the model `name` for images of this shape and number of classes, initialised."""
-    # By name, so that only one architecture is imported (timm takes seconds).
+    """Build a newly initialised model for this shape of images and number of classes."""
+    # Only the file of this architecture is imported, because importing timm takes seconds.
     module = MODEL.load(name)
     if MODEL.is_plugged_in(name):
         return _build_plugin(module, name, info)
@@ -51,7 +51,7 @@ def _wrap(made: Any, head: str | None, info: ImageInfo) -> Classifier:
 
 
 def _embed_by_call(inner: Any, x: Tensor) -> Tensor:
-    """Return the features of a model whose head is an identity: its output."""
+    """Return the features of a model: its output with an identity in place of the head."""
     features: Tensor = inner(x)
     return features
 

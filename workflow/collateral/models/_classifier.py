@@ -1,6 +1,6 @@
-"""The class of all models: a body that embeds normalised images, and a linear head."""
+"""The class of all models: a body that computes features of images, and a linear head."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -31,19 +31,29 @@ class Classifier(nn.Module):
     ) -> None:
         """Apply the normalisation of `info`, then `body`, then `head`."""
         super().__init__()
-        self.names = names  # maps the name of a weight in the wrapped model to its name here
+        # Precision of the body in train mode; None means float32.
+        self.precision: torch.dtype | None = None
+        # Function from names of weights in the wrapped model to names in this class.
+        self.names = names
         self.own_names = own_names  # the inverse mapping
-        # Constants of the data set are not persistent: the state dict has the learned state only,
-        # and code that edits weights does not see them.
+        # Functions from names of weights in public files to names in this class, by repository.
+        self.layouts: Mapping[str, Names] = {}
+        # Possible reasons for missing weights, by a part of their names.
+        self.missing: Mapping[str, str] = {}
+        # Constants of the data set are not in the state dict, which contains only learned weights.
         self.register_buffer("mean", torch.tensor(info.mean).view(-1, 1, 1), persistent=False)
         self.register_buffer("std", torch.tensor(info.std).view(-1, 1, 1), persistent=False)
         self.body = body
         self.head = head
 
     def features(self, x: Tensor) -> Tensor:
-        """Return the penultimate features, (B, D)."""
-        features: Tensor = self.body((x - self.mean) / self.std)
-        return features
+        """Return the float32 penultimate features, (B, D)."""
+        if not (self.training and self.precision):
+            features: Tensor = self.body((x - self.mean) / self.std)
+            return features
+        with torch.autocast(x.device.type, self.precision):
+            features = self.body((x - self.mean) / self.std)
+        return features.float()
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits, (B, number of classes)."""

@@ -1,4 +1,4 @@
-"""Evaluation mode, as a context manager."""
+"""Context manager that sets a model to eval mode and restores its training mode."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from torch import nn
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Put the model into eval mode without gradients; restore the mode of every module after it."""
+    """Set eval mode without gradients; at the end, restore the mode of every module."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:

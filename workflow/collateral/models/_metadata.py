@@ -1,4 +1,4 @@
-"""Metadata of models without building them: number of weights, features, work; no torch."""
+"""Metadata of models without torch: numbers of weights, features and multiply-adds."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ from math import prod
 from pathlib import Path
 
 from collateral.contract.messages import quoted
-from collateral.contract.plugins import MODEL
 from collateral.models import NAMES
 from collateral.models._timm_metadata import PREFIX, find_timm_metadata
+from collateral.plugins.find import MODEL
 
 Shape = tuple[int, int, int]  # H, W, C
-BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # stored numbers per channel
-UNKNOWN = "resnet56"  # a large model, whose metadata are used for models of plug-ins
-WORK = "MULTIPLY_ADDS"  # constant in the file of a plug-in: multiply-adds per image
+BIAS, LAYER_NORM, BATCH_NORM = 1, 2, 4  # number of stored values per output channel
+UNKNOWN = "resnet56"  # model whose metadata are assumed for models of plug-ins
+WORK = "MULTIPLY_ADDS"  # name of the constant in a plug-in's file: multiply-adds per image
+# Multiply-adds per layer output of ResNet-56, assumed for timm's models.
+MULTIPLY_ADDS_PER_ACTIVATION = 240
 VIT_BLOCKS, VIT_WIDTH, VIT_PATCH = 12, 192, 4
 
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution, or a linear layer, which has one output pixel."""
+    """A convolution or a linear layer; a linear layer has one output pixel."""
 
-    weights: int  # per output channel
-    channels: int  # output channels
-    kept: int  # other numbers per channel: a bias, or the state of a norm
-    places: int = 1  # output pixels
+    weights: int  # number of weights per output channel
+    channels: int  # number of output channels
+    kept: int  # number of other stored values per channel: a bias, or the state of a norm
+    places: int = 1  # number of output pixels
 
 
 @dataclass(frozen=True)
@@ -39,19 +41,20 @@ class ModelMetadata:
     numbers: int
     features: int
     multiply_adds: int
+    activations: int  # number of values per image in the outputs of all layers
 
     def bytes(self, num_classes: int) -> int:
-        """Return the size of all weights as float32, with the head."""
+        """Return the size in bytes of all weights as float32, including the head."""
         return 4 * (self.numbers + (self.features + 1) * num_classes)
 
 
 @cache
 def find_metadata(model: str, shape: Shape) -> ModelMetadata:
-    """Return the metadata of a model of the config for images of a shape."""
+    """Return the metadata of a model by its name, for images of this shape."""
     if model.startswith(PREFIX):
         return _timm(model, shape)
     if model not in NAMES:
-        return _plugged(model, shape)
+        return _plugin_metadata(model, shape)
     family = model.rstrip("0123456789")
     if family == "resnet":
         return _sum(_resnet(int(model.removeprefix(family)), shape))
@@ -80,12 +83,12 @@ def _whole(node: ast.expr, file: Path) -> int:
     return value
 
 
-def _plugged(model: str, shape: Shape) -> ModelMetadata:
+def _plugin_metadata(model: str, shape: Shape) -> ModelMetadata:
     facts = find_metadata(UNKNOWN, shape)
     try:
         work = declared_work(model)
     except (SyntaxError, ValueError):
-        return facts  # the check of plug-ins reports the error
+        return facts  # The check of plug-ins reports the error.
     return replace(facts, multiply_adds=work or facts.multiply_adds)
 
 
@@ -93,7 +96,8 @@ def _sum(layers: Iterator[Layer]) -> ModelMetadata:
     found = list(layers)
     numbers = sum((layer.weights + layer.kept) * layer.channels for layer in found)
     multiply_adds = sum(layer.weights * layer.channels * layer.places for layer in found)
-    return ModelMetadata(numbers, found[-1].channels, multiply_adds)
+    activations = sum(layer.channels * layer.places for layer in found)
+    return ModelMetadata(numbers, found[-1].channels, multiply_adds, activations)
 
 
 def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
@@ -104,7 +108,7 @@ def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
         is_halved = channels != before
         if is_halved:
             height, width = -(-height // 2), -(-width // 2)
-            yield Layer(before, channels, BATCH_NORM, height * width)  # shortcut
+            yield Layer(before, channels, BATCH_NORM, height * width)  # projection in the shortcut
         yield Layer(9 * before, channels, BATCH_NORM, height * width)
         for _ in range((depth - 2) // 3 - 1):
             yield Layer(9 * channels, channels, BATCH_NORM, height * width)
@@ -112,7 +116,8 @@ def _resnet(depth: int, shape: Shape) -> Iterator[Layer]:
 
 def _vit(shape: Shape) -> ModelMetadata:
     height, width, channels = shape
-    tokens = (height // VIT_PATCH) * (width // VIT_PATCH) + 1  # patches and the class token
+    # Number of patches plus the class token.
+    tokens = (height // VIT_PATCH) * (width // VIT_PATCH) + 1
 
     def layers() -> Iterator[Layer]:
         yield Layer(VIT_PATCH**2 * channels, VIT_WIDTH, BIAS, tokens - 1)
@@ -123,16 +128,19 @@ def _vit(shape: Shape) -> ModelMetadata:
         yield Layer(0, VIT_WIDTH, LAYER_NORM)
 
     plain = _sum(layers())
-    embeddings = (tokens + 1) * VIT_WIDTH  # of positions, and the class token
+    embeddings = (tokens + 1) * VIT_WIDTH  # position embeddings and the class token
     attention = 2 * VIT_BLOCKS * tokens**2 * VIT_WIDTH
-    return ModelMetadata(plain.numbers + embeddings, VIT_WIDTH, plain.multiply_adds + attention)
+    return replace(
+        plain, numbers=plain.numbers + embeddings, multiply_adds=plain.multiply_adds + attention
+    )
 
 
 def _timm(model: str, shape: Shape) -> ModelMetadata:
-    """Scale the work at the model's default image size by the number of pixels."""
+    """Return a timm model's metadata; work is proportional to pixels, activations to work."""
     own = find_timm_metadata(model)
-    multiply_adds = own.multiply_adds * shape[0] * shape[1] // own.pixels
-    return ModelMetadata(own.numbers, own.features, max(1, multiply_adds))
+    multiply_adds = max(1, own.multiply_adds * shape[0] * shape[1] // own.pixels)
+    activations = multiply_adds // MULTIPLY_ADDS_PER_ACTIVATION
+    return ModelMetadata(own.numbers, own.features, multiply_adds, activations)
 
 
 def _small_cnn(shape: Shape) -> Iterator[Layer]:

@@ -1,4 +1,4 @@
-"""Classifiers of timm by name, untrained: `timm/resnet18`.
+"""Untrained classifiers of the library timm by name, such as `timm/resnet18`.
 
 Their features are timm's `forward_head(forward_features(x), pre_logits=True)`.
 """
@@ -17,7 +17,7 @@ from collateral.models._wrap import wrap_model
 
 
 def build(name: str, info: ImageInfo) -> Classifier:
-    """Build a classifier of timm for this number of classes, of channels and, if needed, size."""
+    """Build a timm classifier for this number of classes and this shape of images."""
     height, width, channels = info.shape
     size: dict[str, Any] = (
         {"img_size": (height, width)} if find_timm_metadata(name).is_sized else {}
@@ -27,7 +27,7 @@ def build(name: str, info: ImageInfo) -> Classifier:
             name.removeprefix(PREFIX), in_chans=channels, num_classes=info.num_classes, **size
         )
         return wrap_model(inner, head_path(inner), embed, info)
-    except Exception as error:  # timm raises errors of many types if images are too small
+    except Exception as error:  # timm raises errors of many types if images are too small.
         raise ValueError(
             f"model: {name} cannot look at {height}x{width}x{channels} images "
             f"({' '.join(str(error).split())}); choose another model or size"
@@ -35,12 +35,12 @@ def build(name: str, info: ImageInfo) -> Classifier:
 
 
 def embed(inner: Any, x: Tensor) -> Tensor:
-    """Return the features of a model of timm."""
+    """Return the penultimate features of a timm model."""
     features: Tensor = inner.forward_head(inner.forward_features(x), pre_logits=True)
     return features
 
 
 def head_path(inner: Any) -> str:
-    """Return the path of the head in a model of timm."""
+    """Return the attribute path of the head of a timm model."""
     head = inner.get_classifier()
     return next((path for path, module in inner.named_modules() if module is head), "")

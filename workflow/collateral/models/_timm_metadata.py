@@ -1,4 +1,4 @@
-"""Metadata of the models of timm, from a file, because importing timm takes seconds; no torch.
+"""Metadata of timm's models, read from a file without torch, because importing timm takes seconds.
 
 `pytest tests/contract/test_timm.py --fix` rewrites the file.
 """
@@ -21,36 +21,36 @@ COLUMNS = ("name", "numbers", "features", "multiply_adds", "pixels", "is_sized")
 class TimmMetadata:
     """Metadata of a model without its head, on images of its default size."""
 
-    numbers: int  # weights and buffers
+    numbers: int  # number of weights and buffers
     features: int
-    multiply_adds: int  # per image
-    pixels: int  # per image
-    is_sized: bool  # whether the size of images is an argument of the model
+    multiply_adds: int  # multiply-adds per image
+    pixels: int  # height times width of the default image size
+    is_sized: bool  # whether the image size is an argument of the model
 
 
 @cache
-def known() -> dict[str, TimmMetadata | None]:
-    """Return the metadata of all models by name; None for models without one linear head."""
+def read_all() -> dict[str, TimmMetadata | None]:
+    """Return the metadata of all timm models by name; None for models without one linear head."""
     with FILE.open(encoding="utf-8", newline="") as file:
         return {row["name"]: _facts(row) for row in csv.DictReader(file)}
 
 
 def names() -> list[str]:
-    """Return the names that a config can use."""
-    return [PREFIX + name for name, facts in known().items() if facts]
+    """Return the names of timm models that a config can use."""
+    return [PREFIX + name for name, facts in read_all().items() if facts]
 
 
 def find_timm_metadata(model: str) -> TimmMetadata:
-    """Return the metadata of a model by its name in a config."""
-    facts = known().get(model.removeprefix(PREFIX))
+    """Return the metadata of a timm model by its name in the config."""
+    facts = read_all().get(model.removeprefix(PREFIX))
     if facts is None:
         raise ValueError(no_such(model))
     return facts
 
 
 def no_such(model: str) -> str:
-    """Return the error for an unknown model, with the nearest names."""
-    if model.removeprefix(PREFIX) in known():
+    """Return the error for an unknown timm model, with the most similar names."""
+    if model.removeprefix(PREFIX) in read_all():
         return f"{quoted(model)}: its head is not one linear layer; choose another"
     near = nearest_names(model, names())
     return f"no model {quoted(model)} among the {len(names())} of timm" + (

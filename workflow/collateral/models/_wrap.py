@@ -15,13 +15,13 @@ from collateral.models._eval_mode import eval_mode
 
 BODY = "body.inner."
 HEAD = "head."
-ROUNDING = 1e-4  # tolerance between two computations of a logit, relative to the largest one
+ROUNDING = 1e-4  # tolerance of recomputed logits, as a share of the largest logit
 
-Embed = Callable[[Any, Tensor], Tensor]  # maps a model without its head, and images, to features
+Embed = Callable[[Any, Tensor], Tensor]  # function (model without head, images) -> features
 
 
 class Body(nn.Module):
-    """A model without its head."""
+    """The body of a Classifier: a model whose head was replaced by an identity."""
 
     def __init__(self, inner: nn.Module, embed: Embed) -> None:
         """Store a model whose head was replaced by an identity."""
@@ -35,7 +35,7 @@ class Body(nn.Module):
 
 
 def wrap_model(inner: nn.Module, path: str, embed: Embed, info: ImageInfo) -> Classifier:
-    """Replace the head at `path` by an identity; `embed` must then return the head's input."""
+    """Wrap a model; the head at `path` becomes an identity, and `embed` returns the features."""
     head = inner.get_submodule(path)
     if not isinstance(head, nn.Linear):
         raise ValueError(f"its head, {path}, is a {type(head).__name__}, not one linear layer")
@@ -44,7 +44,7 @@ def wrap_model(inner: nn.Module, path: str, embed: Embed, info: ImageInfo) -> Cl
         expected = inner(image)
         _replace(inner, path, nn.Identity())
         _check(head, embed(inner, image), expected, info)
-    names = partial(_renamed, path), partial(_restored, path)
+    names = partial(_classifier_name, path), partial(_original_name, path)
     return Classifier(info, Body(inner, embed), head, *names)
 
 
@@ -59,15 +59,15 @@ def _check(head: nn.Linear, features: Tensor, expected: Tensor, info: ImageInfo)
         raise ValueError("its output is not that of its head on its features")
 
 
-def _renamed(path: str, name: str) -> str:
-    """Return the name in the Classifier of a weight of the wrapped model."""
+def _classifier_name(path: str, name: str) -> str:
+    """Return the name of a weight in the Classifier from its name in the wrapped model."""
     if name.startswith(f"{path}."):
         return HEAD + name.removeprefix(f"{path}.")
     return BODY + name
 
 
-def _restored(path: str, name: str) -> str:
-    """Return the name in the whole model of a weight of the Classifier."""
+def _original_name(path: str, name: str) -> str:
+    """Return the name of a weight in the wrapped model from its name in the Classifier."""
     if name.startswith(HEAD):
         return f"{path}." + name.removeprefix(HEAD)
     return name.removeprefix(BODY)
@@ -79,6 +79,6 @@ def _replace(inner: nn.Module, path: str, module: nn.Module) -> None:
 
 
 def _image(info: ImageInfo) -> Tensor:
-    """Return a fixed image, so that this check draws no random numbers."""
+    """Return a fixed image for comparing logits; random numbers are not used."""
     height, width, channels = info.shape
     return torch.linspace(-1, 1, channels * height * width).view(1, channels, height, width)

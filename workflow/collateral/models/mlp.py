@@ -1,4 +1,4 @@
-"""A perceptron with one hidden layer of 256 units and ReLU; the hidden layer is its features."""
+"""A perceptron with one hidden layer of 256 ReLU units, whose outputs are the features."""
 
 from math import prod
 

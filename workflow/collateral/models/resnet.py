@@ -2,11 +2,14 @@
 
 The name ends with the depth, 6n+2; there are 64 features. If a block changes the shape, its
 shortcut is a projection (option B: 1x1 convolution with stride 2 and batch norm), as in the CIFAR
-models of chenyaofo; He et al. pad with zeros (option A). On a CPU, large activations are recomputed
-in the backward pass to save memory.
+models of chenyaofo; He et al. pad with zeros (option A). On a CPU, the backward pass recomputes
+activations where keeping them would exceed the memory of the job.
 """
 
 import ctypes
+import re
+from collections.abc import Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -18,14 +21,33 @@ from torch.nn import functional as F
 
 from collateral.contract.data import ImageInfo
 from collateral.models._classifier import Classifier
+from collateral.models._memory import find_free_memory
 
 WIDTHS = (16, 32, 64)
-# Activations that a block stores for its backward pass: of two convolutions and the layers after.
+# Activations that a block stores for its backward pass: two convolutions and the layers after them.
 KEPT = 4
-# Limit on a CPU for the activations of a stage. Those of ResNet-56 with batches of 256 would take
-# 1 GB; it shall train in 1.5 GB, of which torch takes 0.5 and CIFAR-100 0.2. ResNet-20 fits.
-MOST_BYTES = 250_000_000
-TIDY = 3  # blocks between calls of malloc_trim: after every block, a step would take 30 % longer
+# Memory of a training step, relative to the activations of the first stage: all stages need 1.75,
+# and the backward pass needs as much again.
+STEP = 3.5
+# Names of weights in public implementations, as regular expressions, with our names.
+SHARED = {
+    r"^conv1\.": "body.0.",
+    r"^bn1\.": "body.1.",
+    r"^layer1\.": "body.3.",
+    r"^layer2\.": "body.4.",
+    r"^layer3\.": "body.5.",
+    r"\.conv1\.": ".residual.0.",
+    r"\.bn1\.": ".residual.1.",
+    r"\.conv2\.": ".residual.3.",
+    r"\.bn2\.": ".residual.4.",
+}
+CHENYAOFO = {**SHARED, r"\.downsample\.": ".shortcut.", r"^fc\.": "head."}
+AKAMASTER = {**SHARED, r"^linear\.": "head."}
+OPTION_A = (
+    "shortcuts without weights (option A of He et al.), but the model has projections (option B)"
+)
+# Number of blocks between calls of malloc_trim; calls after every block cost 30 % more time.
+TIDY = 3
 
 
 class Block(nn.Module):
@@ -53,15 +75,15 @@ class Block(nn.Module):
 
 
 class Stage(nn.Sequential):
-    """Blocks of one width."""
+    """Residual blocks of one width."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Run the blocks; recompute activations in the backward pass if they exceed the limit."""
-        is_frugal = self.training and _would_keep(x, len(self)) > MOST_BYTES
+        """Run the blocks; with little memory, recompute activations in the backward pass."""
+        is_frugal = self.training and STEP * _would_keep(x, len(self)) > find_free_memory()
         for number, block in enumerate(self, 1):
             x = recompute(block, x) if is_frugal else block(x)
             if is_frugal and number % TIDY == 0 and x.requires_grad:
-                x.register_hook(trim_memory)  # runs in the backward pass
+                x.register_hook(trim_memory)  # this part runs in the backward pass
         return x
 
 
@@ -83,7 +105,20 @@ def build(name: str, info: ImageInfo) -> Classifier:
     stages += [_stage(before, width, num_blocks, stride=2) for before, width in pairwise(WIDTHS)]
     body = nn.Sequential(*stem, *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten())
     _initialise(body)
-    return Classifier(info, body, nn.Linear(WIDTHS[-1], info.num_classes))
+    model = Classifier(info, body, nn.Linear(WIDTHS[-1], info.num_classes))
+    model.layouts = {
+        "chenyaofo/pytorch-cifar-models": partial(_translate, CHENYAOFO),
+        "akamaster/pytorch_resnet_cifar10": partial(_translate, AKAMASTER),
+    }
+    model.missing = {".shortcut.": OPTION_A}
+    return model
+
+
+def _translate(patterns: Mapping[str, str], name: str) -> str:
+    """Return our name of a weight in a public implementation."""
+    for pattern, own in patterns.items():
+        name = re.sub(pattern, own, name)
+    return name
 
 
 def _stage(width_in: int, width: int, num_blocks: int, stride: int) -> Stage:
@@ -98,24 +133,25 @@ def _initialise(body: nn.Module) -> None:
 
 
 def recompute(part: nn.Module, x: Tensor) -> Tensor:
-    """Return `part(x)` and store only x for the backward pass; gradients have the same bits."""
+    """Return `part(x)`, storing only x for the backward pass; gradients are bit-identical."""
     weights = [weight for weight in part.parameters() if weight.requires_grad]
     output: Tensor = _Recomputed.apply(part, x, *weights)
     return output
 
 
 def trim_memory(_gradient: Tensor) -> None:
-    """Return free memory from malloc to the system: it can be as much as the tensors in use."""
+    """Return unused memory from malloc to the system; it can be as large as the tensors in use."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only glibc has it
         trim(0)
 
 
 class _Recomputed(torch.autograd.Function):
-    """Runs a part without storing activations, and runs it again in the backward pass."""
+    """Runs a part without storing its activations, and recomputes them in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, part: nn.Module, x: Tensor, *weights: Tensor) -> Tensor:
         ctx.part = part
+        ctx.autocast = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
         ctx.save_for_backward(x, *weights)
         output: Tensor = part(x)
         return output
@@ -124,9 +160,10 @@ class _Recomputed(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, delta: Tensor) -> tuple[Tensor | None, ...]:
         x, *weights = ctx.saved_tensors
-        # Copies, because the first run has updated the statistics of batch norm already.
+        # Buffers are copied, because the first run has updated batch norm already.
         buffers = {name: buffer.clone() for name, buffer in ctx.part.named_buffers()}
-        with torch.enable_grad():
+        is_mixed, dtype = ctx.autocast
+        with torch.enable_grad(), torch.autocast("cpu", dtype, is_mixed):
             x = x.detach().requires_grad_()
             output = functional_call(ctx.part, buffers, (x,))
         return None, *torch.autograd.grad(output, [x, *weights], delta)

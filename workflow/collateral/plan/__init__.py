@@ -1,1 +1,1 @@
-"""From the config to jobs: all that the Snakefile imports. No numpy, no torch."""
+"""From the config to jobs: modules that the Snakefile imports, without numpy or torch."""

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import Job
 from collateral.results import layout
-from collateral.results.json_diff import find_differences
 from collateral.results.provenance import INPUTS, read_signed
+
+SHOWN_LENGTH = 60  # longest value in a message, in characters
+_MISSING = object()
 
 
 @dataclass(frozen=True)
 class Comparison:
     """The differences between results and plan."""
 
-    different: dict[str, list[str]]  # by record: one line for each field that differs
+    different: dict[str, list[str]]  # lines about the fields that differ, by path of the record
     missing: list[str]  # records of planned jobs that are not in the results
     unplanned: list[str]  # records in the results whose jobs are not planned
 
@@ -37,12 +41,12 @@ def compare(benchmark: Benchmark, folder: Path) -> Comparison:
 
 
 def list_records(benchmark: Benchmark) -> dict[str, Job]:
-    """Return every job that has a record, by the path of its record in the benchmark."""
+    """Return all jobs that have a record, by the record's path in the benchmark's folder."""
     return {job.record_name: job for job in list_jobs(benchmark) if job.record_file}
 
 
 def _is_job(record: str) -> bool:
-    """Tell whether a record belongs to a job of the list, and not to tables or prepared files."""
+    """Tell whether a record belongs to a listed job, and not to tables or prepared files."""
     return {layout.PREPARED, layout.TABLES, layout.FIGURES}.isdisjoint(Path(record).parts)
 
 
@@ -52,7 +56,8 @@ def record_differences(job: Job, folder: Path) -> list[str]:
     found[INPUTS] = sorted(path for path in found.get(INPUTS, {}) if not _is_prepared(path))
     try:
         planned = job.record(found, folder)
-    except (KeyError, TypeError, ValueError):  # written by another version
+    # The record was written by another version of Collateral.
+    except (KeyError, TypeError, ValueError):
         return ["it cannot be compared: another version wrote it"]
     differences = find_differences({key: found.get(key) for key in planned}, planned)
     return [f"{key}: {value}, planned {other}" for key, value, other in differences]
@@ -73,5 +78,22 @@ def describe(folder: Path, found: Comparison) -> Iterator[str]:
 
 
 def _is_prepared(path: str) -> bool:
-    """Tell whether a file was prepared by another job; the values tell by which."""
+    """Tell whether another job prepared a file; the planned values show which job."""
     return layout.PREPARED in Path(path).parts
+
+
+def find_differences(one: Any, other: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield the path of each field that differs, with both values shortened for a message."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys([*one, *other]):
+            below = f"{place}.{key}" if place else str(key)
+            yield from find_differences(one.get(key, _MISSING), other.get(key, _MISSING), below)
+    elif one != other:
+        yield place, _shorten(one), _shorten(other)
+
+
+def _shorten(value: Any) -> str:
+    if value is _MISSING:
+        return "nothing"
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}..."

@@ -1,38 +1,157 @@
-"""The cost of a config before anything runs: jobs, hours and disk space, by formula."""
+"""Estimate the cost of a config before anything runs: jobs, hours (± 50 %) and disk space.
+
+Hours are images divided by images per second. Images are epochs times the examples that a job
+touches (contract/work.py); rates of models that were not measured are scaled by multiply-adds.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from collateral.config.schema import Config
-from collateral.contract import power
-from collateral.contract.work import NO_WORK
-from collateral.models._metadata import Shape
-from collateral.plan.grid import Benchmark, build_grid
+from collateral.contract.work import NO_WORK, Work
+from collateral.models._metadata import Shape, find_metadata
+from collateral.plan.grid import build_grid
 from collateral.plan.jobs import kinds, list_jobs
-from collateral.plan.jobs._disk import tracked_bytes
 from collateral.plan.jobs._job import Job
-from collateral.plan.jobs.metrics import EXAMPLE_SECONDS
-from collateral.plan.throughput import Rates
-from collateral.plan.work import Workload, workload_of
+from collateral.plan.work import Workload, find_workload
+from collateral.plugins.find import MODEL
 
-# CPU seconds of the jobs that make tables, figures and pages, measured on an AMD EPYC: most are
-# imports. There is one of each in a benchmark, and one in a config.
+MEASURED_SHAPE = (32, 32, 3)  # shape of the images on which the shipped rates were measured
+FORWARD = 3.0  # assumed number of forward passes in the time of one training step, if not measured
+MOST_ON_A_GPU = 50_000.0  # upper limit of images per second: kernel launches limit small networks
+# CPU seconds of the jobs that make the tables, figures and page of a benchmark.
 PRESENTING_SECONDS = {
     "plan": 3.0,
     "gather": 2.0,
     "tables": 2.0,
-    "figures": 15.0,
+    "figures": 5.0,
     "report": 4.0,
     "check": 0.1,
 }
-SHARED_SECONDS = {"theory": 25.0, "index": 0.5}
-SHARED_BYTES = 2_000_000  # of the page and the theory
-# Of a job that trains: Snakemake, reading the data, writing; on a cluster also torch's import.
+# CPU seconds that each cell adds to these jobs: figures as measured, the others roughly.
+CELL_SECONDS = {"gather": 0.05, "tables": 0.1, "figures": 1.2, "report": 0.1}
+SHARED_SECONDS = {"theory": 25.0, "index": 0.5}  # CPU seconds of the jobs that exist only once
+SHARED_BYTES = 2_000_000  # disk space of the index page and the theory, in bytes
+# Seconds of a job besides training: Snakemake, reading, writing; on a GPU also importing torch.
 START_SECONDS, WARM_START_SECONDS = 10.0, 1.0
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Images per second of one model, for images of one shape."""
+
+    model: str
+    shape: Shape
+    training: Annotated[float, Field(gt=0)]
+    looking: Annotated[float, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Images per second of all measured models on one device."""
+
+    device: str
+    is_gpu: bool
+    source: str
+    measured: Annotated[tuple[Rate, ...], Field(min_length=1)]
+
+    def seconds(self, work: Work, shape: Shape) -> float:
+        """Return the seconds that the work takes on images of this shape."""
+        trained = sum(
+            n / self.find_rate(model, shape).training for model, n in work.trained.items()
+        )
+        return trained + sum(
+            n / self.find_rate(model, shape).looking for model, n in work.seen.items()
+        )
+
+    def find_rate(self, model: str, shape: Shape) -> Rate:
+        """Return the rate of a model: measured, or scaled by its number of multiply-adds."""
+        anchor = self.anchor(model, shape)
+        if (anchor.model, anchor.shape) == (model, shape):
+            return anchor
+        ratio = _multiply_adds(anchor.model, anchor.shape) / _multiply_adds(model, shape)
+        training, looking = ratio * anchor.training, ratio * anchor.looking
+        if self.is_gpu:
+            training = min(training, MOST_ON_A_GPU)
+            looking = min(looking, FORWARD * MOST_ON_A_GPU)
+        return Rate(model, shape, training, looking)
+
+    def anchor(self, model: str, shape: Shape) -> Rate:
+        """Return the measured rate of the most similar model, for estimating unmeasured models."""
+
+        def difference(rate: Rate) -> tuple[bool, bool, float]:
+            ratio = _multiply_adds(rate.model, rate.shape) / _multiply_adds(model, shape)
+            is_related = _family(rate.model) == _family(model)
+            return rate.model != model, not is_related, max(ratio, 1 / ratio)
+
+        return min(self.measured, key=difference)
+
+    def is_capped(self, rate: Rate) -> bool:
+        """Tell whether kernel launches, rather than multiply-adds, limit the rate."""
+        return self.is_gpu and rate.training == MOST_ON_A_GPU
+
+    def to_json(self) -> bytes:
+        """Return the rates as JSON in the format of `read_rates`."""
+        return TypeAdapter(Rates).dump_json(self, indent=2)
+
+
+def read_rates(path: Path) -> Rates:
+    """Read rates that `--calibrate` has saved."""
+    try:
+        rates = TypeAdapter(Rates).validate_json(path.read_bytes())
+    except ValidationError:
+        raise ValueError(f"--rates: {path}: not a file that --calibrate --save wrote") from None
+    for rate in rates.measured:
+        if not MODEL.has(rate.model):
+            raise ValueError(f"--rates: {path}: {MODEL.no_such(rate.model)}")
+    return rates
+
+
+def _multiply_adds(model: str, shape: Shape) -> int:
+    return find_metadata(model, shape).multiply_adds
+
+
+@cache
+def _family(model: str) -> str:
+    return MODEL.module(model)
+
+
+def _shipped(rates: Mapping[str, float]) -> tuple[Rate, ...]:
+    return tuple(Rate(name, MEASURED_SHAPE, n, FORWARD * n) for name, n in rates.items())
+
+
+A100 = Rates(
+    "A100",
+    is_gpu=True,
+    source="implied by the paper's Retrain times",
+    # Measured: 200 epochs of 49,750 images in 1,559 s, and 100 epochs of 70,928 images in 2,115 s.
+    measured=_shipped({"resnet56": 6_400.0, "vit_tiny": 3_350.0}),
+)
+CPU = Rates(
+    "one CPU thread",
+    is_gpu=False,
+    source="measured on an AMD EPYC of 2.4 GHz, in float32, batches of 64 to 256",
+    measured=_shipped(
+        {
+            "mlp": 19_000.0,
+            "mnist_cnn": 4_000.0,
+            "resnet8": 650.0,
+            "resnet14": 340.0,
+            "resnet20": 235.0,
+            "resnet56": 80.0,
+            "small_cnn": 750.0,
+            "vit_tiny": 30.0,
+        }
+    ),
+)
+SHIPPED = {"a100": A100, "cpu": CPU}
 
 
 @dataclass
@@ -45,7 +164,7 @@ class Sum:
     bytes: float = 0.0
 
     def __add__(self, other: Sum) -> Sum:
-        """Return the sum of both."""
+        """Return the sum of two costs."""
         return Sum(
             self.jobs + other.jobs,
             self.gpu_seconds + other.gpu_seconds,
@@ -56,16 +175,17 @@ class Sum:
 
 @dataclass
 class Estimate:
-    """The sums by rule, and the rates and sizes behind them."""
+    """Estimated costs by rule, with the rates and sizes they are based on."""
 
     rates: Rates
     workloads: list[Workload]
-    in_flight: int  # jobs at a time
+    in_flight: int  # number of jobs that run at the same time
     of_rule: dict[str, Sum] = field(default_factory=dict)
-    trained: set[tuple[str, Shape]] = field(default_factory=set)  # models, and image shapes
+    # Names of the models, each with the shape of its images.
+    trained: set[tuple[str, Shape]] = field(default_factory=set)
 
     def add(self, rule: str, part: Sum) -> None:
-        """Add jobs of a rule."""
+        """Add the cost of some jobs of a rule."""
         self.of_rule[rule] = self.of_rule.get(rule, Sum()) + part
 
     def add_job(self, job: Job) -> None:
@@ -81,7 +201,7 @@ class Estimate:
 
     @property
     def total(self) -> Sum:
-        """Everything together."""
+        """The sum over all rules."""
         return sum(self.of_rule.values(), Sum())
 
     @property
@@ -92,176 +212,54 @@ class Estimate:
 
     @property
     def peak_bytes(self) -> float:
-        """The most that is on disk at one time."""
+        """Largest disk space during a run: results and checkpoints."""
         return self.total.bytes + self.checkpoint_bytes
 
 
 def estimate(config: Config, rates: Rates, in_flight: int) -> Estimate:
-    """Add up the jobs of a config on a device, with so many jobs at a time."""
+    """Return the estimate of a config on a device; `in_flight` jobs run at the same time."""
     benchmarks = [*build_grid(config).values()]
-    found = Estimate(rates, [*map(workload_of, benchmarks)], in_flight)
+    found = Estimate(rates, [*map(find_workload, benchmarks)], in_flight)
     found.of_rule |= {rule: Sum() for rule in (*kinds(), "track")}
     found.of_rule |= {rule: Sum(1, 0.0, seconds) for rule, seconds in SHARED_SECONDS.items()}
     found.of_rule["index"].bytes = SHARED_BYTES
     for benchmark in benchmarks:
-        for rule, seconds in PRESENTING_SECONDS.items():
-            found.add(rule, Sum(1, 0.0, seconds))
+        for rule in PRESENTING_SECONDS:
+            found.add(rule, Sum(1, 0.0, presenting_seconds(rule, len(benchmark.cells))))
         for job in list_jobs(benchmark):
             found.add_job(job)
     return found
 
 
+def presenting_seconds(rule: str, num_cells: float) -> float:
+    """Return the CPU seconds of a job that makes tables, figures or a page of a benchmark."""
+    return PRESENTING_SECONDS[rule] + CELL_SECONDS.get(rule, 0.0) * num_cells
+
+
 def start_seconds(rates: Rates) -> float:
-    """Return the seconds that a job takes to start; on a CPU, warm workers run it."""
+    """Return the seconds that a job takes to start; on a CPU, a warm server forks jobs."""
     return START_SECONDS if rates.is_gpu else WARM_START_SECONDS
 
 
 def checkpoint_bytes(workload: Workload) -> int:
-    """Return the bytes of a checkpoint: weights, those of the best epoch, two for AdamW, epochs."""
+    """Return the size of a checkpoint in bytes: four copies of the weights, and tracked epochs."""
+    # Copies of the weights: current ones, those of the best epoch, and two moments of AdamW.
     cells = workload.benchmark.cells.values()
     runs = ((cell, run) for cell in cells for run in cell.unlearned if run.tracked)
-    tracked = (tracked_bytes(workload, *one) for one in runs)
+    tracked = (workload.tracked_bytes(*one) for one in runs)
     return 4 * workload.facts.bytes(workload.size.num_classes) + max(tracked, default=0)
 
 
-def lead(found: Estimate, cores: int = 1) -> str:
-    """Return the main sentence: hours and disk space."""
-    total, results = found.total, bytes_in_words(found.total.bytes)
-    if found.rates.is_gpu:
-        return f"{total.gpu_seconds / 3600:,.1f} GPU-hours, {results} of results."
-    hours = total.cpu_seconds / 3600
-    return f"About {duration(hours / cores)} on {cores} CPU cores, {results} of results."
-
-
 def duration(hours: float) -> str:
-    """Write hours as minutes, hours or days."""
+    """Format hours as minutes, hours or days."""
     if hours < 2:
         return f"{max(1, round(60 * hours))} min"
     return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"
 
 
-def in_words(found: Estimate, free_bytes: int) -> str:
-    """Return the estimate with its assumptions, and a warning if the disk is too small."""
-    parts = (
-        map(_heading, found.workloads),
-        map(_shown_by_seeds, found.workloads),
-        _table(found),
-        _disk(found, free_bytes),
-        _assumptions(found),
-    )
-    return "\n\n".join("\n".join(lines) for lines in parts)
-
-
-def in_json(found: Estimate, free_bytes: int) -> str:
-    """Return the estimate for machines; hours and bytes by kind of job."""
-    content = {
-        "device": found.rates.device,
-        "kinds": {rule: _numbers(part) for rule, part in found.of_rule.items()},
-        "total": _numbers(found.total),
-        "checkpoint_bytes": round(found.checkpoint_bytes),
-        "peak_bytes": round(found.peak_bytes),
-        "free_bytes": free_bytes,
-        "is_enough": found.peak_bytes <= free_bytes,
-        "detectable": {work.benchmark.name: _detectable(work) for work in found.workloads},
-        "assumptions": list(_assumed(found)),
-    }
-    return json.dumps(content, indent=2)
-
-
 def bytes_in_words(size: float) -> str:
-    """Write a size on disk."""
+    """Format a number of bytes for people."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
         if size >= unit:
             return f"{size / unit:.1f} {name}"
     return f"{size / 1e3:.0f} kB"
-
-
-def _heading(workload: Workload) -> str:
-    size, benchmark = workload.size, workload.benchmark
-    images = f"{size.num_train:,} + {sum(size.test):,} images of {_times(size.shape)}"
-    runs = sum(len(cell.runs) + len(cell.given) for cell in benchmark.cells.values())
-    return (
-        f"{benchmark.name}: {benchmark.config.model}, {images}; cells: {len(benchmark.cells)}, "
-        f"seeds: {len(benchmark.seeds)}, runs a seed: {runs}"
-    )
-
-
-def _shown_by_seeds(workload: Workload) -> str:
-    benchmark = workload.benchmark
-    shown = power.in_words(len(benchmark.seeds), _num_judged(benchmark))
-    return f"{benchmark.name}: {shown}"
-
-
-def _detectable(workload: Workload) -> float | None:
-    benchmark = workload.benchmark
-    least = power.detectable(len(benchmark.seeds), _num_judged(benchmark))
-    return least if math.isfinite(least) else None
-
-
-def _num_judged(benchmark: Benchmark) -> int:
-    return len(benchmark.config.methods) + len(benchmark.config.given)
-
-
-def _table(found: Estimate) -> Iterator[str]:
-    yield f"{'kind':12}{'jobs':>8}{'GPU-hours':>12}{'CPU-hours':>12}{'disk':>12}"
-    rules = sorted(found.of_rule.items(), key=lambda item: -item[1].cpu_seconds)
-    for rule, part in [*rules, ("total", found.total)]:
-        if part.jobs:
-            yield _line(rule, part)
-
-
-def _line(name: str, part: Sum) -> str:
-    gpu = f"{part.gpu_seconds / 3600:.2f}" if part.gpu_seconds else "-"
-    disk = bytes_in_words(part.bytes) if part.bytes else "-"
-    return f"{name:12}{part.jobs:>8,}{gpu:>12}{part.cpu_seconds / 3600:>12.2f}{disk:>12}"
-
-
-def _disk(found: Estimate, free_bytes: int) -> Iterator[str]:
-    results, peak = (bytes_in_words(n) for n in (found.total.bytes, found.peak_bytes))
-    yield (
-        f"Disk: {results} of results, at most {peak} with the checkpoints of {found.in_flight} "
-        f"jobs at a time; {bytes_in_words(free_bytes)} are free."
-    )
-    if found.peak_bytes > free_bytes:
-        missing = bytes_in_words(found.peak_bytes - free_bytes)
-        yield f"WARNING: the disk will not do: {missing} are missing (docs/scale.md, `Outputs`)."
-
-
-def _assumptions(found: Estimate) -> Iterator[str]:
-    yield f"Assumed, on {found.rates.device} ({found.rates.source}):"
-    yield from (f"- {text}" for text in _assumed(found))
-
-
-def _assumed(found: Estimate) -> Iterator[str]:
-    for model, shape in sorted(found.trained):
-        yield _rate(found.rates, model, shape)
-    start = start_seconds(found.rates)
-    yield f"a job that trains takes {start:g} s besides; a GPU job has one CPU core"
-    yield "a run whose values are tuned costs the mean over its grid"
-    yield "methods do what their params.py says; LTD's teacher takes its whole budget of epochs"
-    yield f"metrics take {1e6 * EXAMPLE_SECONDS:.0f} µs for each example of each run"
-    yield "hours are rough, ± 50 %: time limits double on every retry, and jobs resume"
-    yield "not counted: the queue, jobs that are run again, the data set's own files"
-
-
-def _rate(rates: Rates, model: str, shape: Shape) -> str:
-    rate, anchor = rates.of(model, shape), rates.anchor(model, shape)
-    text = f"{model} on {_times(shape)}: trains on {rate.training:,.0f} images/s, looks at "
-    text += f"{rate.looking:,.0f}"
-    if rate == anchor:
-        return text
-    text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text + (", and no more than a GPU's kernels allow" if rates.is_capped(rate) else "")
-
-
-def _numbers(part: Sum) -> dict[str, float]:
-    return {
-        "jobs": part.jobs,
-        "gpu_hours": part.gpu_seconds / 3600,
-        "cpu_hours": part.cpu_seconds / 3600,
-        "bytes": round(part.bytes),
-    }
-
-
-def _times(shape: Shape) -> str:
-    return "x".join(map(str, shape))

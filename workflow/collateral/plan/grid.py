@@ -1,4 +1,4 @@
-"""From the config to everything that runs: benchmark > cell > seed > run. Pure, and light."""
+"""Expand the config into everything that runs: benchmark > cell > seed > run."""
 
 from __future__ import annotations
 
@@ -12,72 +12,71 @@ from collateral.config.methods import MethodSpec, resolve
 from collateral.config.names import format_value, format_varied
 from collateral.config.schema import ALL, BenchmarkConfig, Config, ShadowsConfig, SweepConfig
 from collateral.config.weights import GivenParams
+from collateral.contract.conventions import TEACHER, default_showing
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import METHOD, params_class, prepare_class, prepared_name
-from collateral.contract.selection import TEACHER
-from collateral.contract.showing import default_showing
+from collateral.plugins.find import METHOD, params_class, prepare_class, prepared_name
 from collateral.results import layout
 
 
 @dataclass(frozen=True, eq=False)
 class RunSpec:
-    """One run of a method in a cell; a sweep's run varies one parameter."""
+    """One run of a method in a cell; a run of a sweep varies one parameter."""
 
     name: str
     method: MethodSpec
     vary: Mapping[str, Any] = field(default_factory=dict)
-    tuned_by: str | None = None  # the method whose tuning chooses some of its values
-    tracked: bool = False  # evaluated after every epoch
+    tuned_by: str | None = None  # the method whose tuning chooses some values of this run
+    tracked: bool = False  # whether the run is evaluated after every epoch
 
     @property
     def label(self) -> str:
-        """Return the name that tables and figures print."""
+        """Return the name of the run in tables and figures."""
         varied = ", ".join(f"{key} {format_value(value)}" for key, value in self.vary.items())
         return f"{self.method.label}, {varied}" if varied else self.method.label
 
     @property
     def rule(self) -> str:
-        """The rule that runs it: a tracked run has a file more."""
+        """Name of the Snakemake rule: `track` for a tracked run, which writes one more file."""
         return "track" if self.tracked else "unlearn"
 
     @property
     def needs_retrain(self) -> bool:
-        """Tell whether it is a control that is given Retrain's soft labels."""
+        """Tell whether the run is a control that reads Retrain's soft labels."""
         return params_class(self.method.uses).needs_retrain
 
     @cached_property
     def params(self) -> MethodParams:
-        """The parameters as far as the config tells: tuned ones have their first value."""
+        """Parameters before tuning: tuned parameters have the first value of their list."""
         return self.choices[0]
 
     @cached_property
     def choices(self) -> list[MethodParams]:
-        """All parameters that tuning may choose among; one where nothing is tuned."""
+        """All parameters that tuning may select; a single item if nothing is tuned."""
         return [self.method.params({**trial, **self.vary}) for trial in self.method.trials()]
 
     @property
     def is_paced(self) -> bool:
-        """Tell whether its epochs depend on how many there are, as they may be chosen."""
+        """Tell whether an epoch depends on the number of epochs, in any trial of tuning."""
         return any(params.is_paced for params in self.choices)
 
     @cached_property
     def trials(self) -> list[dict[str, Any]]:
-        """The tuned values of each trial, as trials.csv numbers them; the defaults come last."""
+        """Tuned values of each trial, in the order of trials.csv; the defaults come last."""
         trials, default = self.method.trials(), self.method.default_trial()
         return trials if default is None or default in trials else [*trials, default]
 
     @cached_property
-    def tried(self) -> list[MethodParams]:
+    def trial_params(self) -> list[MethodParams]:
         """The parameters of each trial."""
         return [self.method.params(trial) for trial in self.trials]
 
     @cached_property
     def preparations(self) -> dict[str, MethodParams]:
-        """What this run may have to prepare, by name: for each possible choice the parameters."""
+        """Parameters of every `prepare` that this run may need, by folder name."""
         return self.prepared(self.choices)
 
     def prepared(self, choices: Iterable[MethodParams]) -> dict[str, MethodParams]:
-        """Return what is prepared for these parameters, by name; nothing if it has one phase."""
+        """Return the parameters of `prepare` by folder name; empty for a method without it."""
         if prepare_class(self.method.uses) is None:
             return {}
         return {prepared_name(self.method.uses, params): params for params in choices}
@@ -89,17 +88,21 @@ class SweepSpec:
 
     method: MethodSpec
     key: str
-    values: Mapping[str, Any]  # by run, in the config's order; the method's own run among them
-    along: Mapping[str, Mapping[str, Any]]  # by run: values of other parameters, which go along
-    is_tuned: bool  # tuning chooses the value of the method's own run
+    values: Mapping[
+        str, Any
+    ]  # values by run in the order of the config, including the run of the method itself
+    along: Mapping[
+        str, Mapping[str, Any]
+    ]  # by run: values of the other parameters that change along
+    is_tuned: bool  # whether tuning selects the value in the run of the method itself
 
     @property
     def labels(self) -> dict[str, str]:
-        """What a table calls the values, by run."""
+        """Labels of the values in tables, by run."""
         return {run: self._label(run) for run in self.values}
 
     def _label(self, run: str) -> str:
-        """Return what a table calls a value: what goes along stands beside it."""
+        """Return the label of a value in tables, including the values that change along with it."""
         if run == self.method.name and self.is_tuned:
             value = self.method.values()[self.key]
             return (
@@ -113,7 +116,7 @@ class Cell:
     """A forget set of a benchmark and the runs on it."""
 
     def __init__(self, name: str, forget: ForgetSpec, benchmark: BenchmarkConfig) -> None:
-        """Expand methods, controls and sweeps."""
+        """Create the runs of all methods, controls and sweeps."""
         self.name = name
         self.forget = forget
         self.pictures = benchmark.pictures or default_showing(forget.kind)
@@ -124,17 +127,18 @@ class Cell:
             if sweep.cells is None or name in sweep.cells
         }
         self.runs = {run.name: run for run in _runs(specs, self.sweeps.values(), benchmark)}
-        self.given: dict[str, GivenParams] = benchmark.given  # runs that somebody else made
+        # Runs that only evaluate weights of the user.
+        self.given: dict[str, GivenParams] = benchmark.given
         sizes = benchmark.support_size
         is_sized = sizes is not None and (sizes.cells is None or name in sizes.cells)
-        # The run whose teacher tuning asks, where it does: the config's own, or the defaults.
+        # The LTD run whose teacher the selection rule `teacher` uses, or None.
         self.teacher = _teacher(specs) if benchmark.select == "teacher" and self.tuned else None
-        # The run whose teacher is trained on supports of every size.
+        # LTD run whose teacher is also trained on supports of several sizes, or None.
         self.support_sized = self.runs[sizes.method] if sizes and is_sized else None
-        # The runs whose models are used once more: sweeps are left out.
-        own = [run for run in self.runs if "@" not in run]
+        # Runs that are probed: all runs except those of sweeps.
+        own = [run for run in self.runs if not layout.is_sweep(run)]
         self.probed = [layout.RETRAIN, *own, *self.given] if benchmark.probe else []
-        # The methods, and no sweep of one, that unlearn from every shadow model, if there are some.
+        # Methods that unlearn from every shadow model; sweeps are excluded.
         self.exposed = [
             run
             for run in self.runs.values()
@@ -143,7 +147,7 @@ class Cell:
 
     @cached_property
     def tuned(self) -> dict[str, MethodSpec]:
-        """The methods with something to tune, by name."""
+        """Methods with parameters to tune, by name."""
         return {name: run.method for name, run in self.runs.items() if run.tuned_by == name}
 
     @property
@@ -153,22 +157,23 @@ class Cell:
 
     @property
     def unlearned(self) -> list[RunSpec]:
-        """The runs that are computed; the control `original` is the base model itself."""
+        """Runs that jobs compute; the control `original` needs no job, it is the base model."""
         return [run for run in self.runs.values() if run.name != layout.ORIGINAL]
 
-    def of_kind(self, kind: str) -> list[str]:
-        """Return the runs of methods, those given among them, or of controls."""
+    def names_by_kind(self, kind: str) -> list[str]:
+        """Return the names of the runs of methods (with given weights), or of controls."""
         found = [name for name, run in self.runs.items() if run.method.kind == kind]
         return found + [*self.given] * (kind == METHOD.what)
 
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """A benchmark, expanded."""
+    """A benchmark with all its cells and runs."""
 
     name: str
     config: BenchmarkConfig
     cells: dict[str, Cell]
+    figure_width: float  # width of a full-width printed figure, in inches
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -177,17 +182,17 @@ class Benchmark:
 
     @property
     def reference(self) -> str:
-        """Return the run that all others are held against: the base where there is no Retrain."""
-        return layout.ORIGINAL if self.config.retrain is None else layout.RETRAIN
+        """Return the run that all others are compared with: Retrain or, without it, the base."""
+        return layout.RETRAIN if self.config.has_retrain else layout.ORIGINAL
 
     @property
     def pool(self) -> ShadowsConfig:
-        """Return what the config says of shadow models, where there are some."""
+        """Return the settings of the shadow models."""
         assert self.config.shadows is not None
         return self.config.shadows
 
     def evaluates_base(self, cell: Cell) -> bool:
-        """Tell whether the base model is a control of a cell, or the reference."""
+        """Tell whether the base model is evaluated in a cell, as a control or as the reference."""
         return layout.ORIGINAL in (*cell.runs, self.reference)
 
     def base_seed(self, seed: int) -> int:
@@ -199,7 +204,7 @@ class Benchmark:
         return tuple(dict.fromkeys(self.base_seed(seed) for seed in self.seeds))
 
     def labels(self) -> dict[str, str]:
-        """Return the display name of every run, in the config's order."""
+        """Return the display name of every run, in the order of the config."""
         runs = [run for cell in self.cells.values() for run in cell.runs.values()]
         given = {name: f"{name} (given)" for name in self.config.given}
         return {run.name: run.label for run in runs} | given
@@ -212,13 +217,14 @@ def build_grid(config: Config) -> dict[str, Benchmark]:
             name,
             benchmark,
             {cell: Cell(cell, forget, benchmark) for cell, forget in list_cells(benchmark).items()},
+            config.figures.width,
         )
         for name, benchmark in config.benchmarks.items()
     }
 
 
 def _specs(cell: str, benchmark: BenchmarkConfig) -> dict[str, MethodSpec]:
-    """Return the methods with the parameters that they have in this cell."""
+    """Return the methods with their parameters in this cell."""
     overrides = benchmark.cells[cell].methods if cell in benchmark.cells else {}
     return {
         name: resolve(name, {**raw, **overrides.get(name, {})}, ("methods", name))
@@ -233,8 +239,8 @@ def _runs(
     for spec in specs.values():
         tracked = is_all or spec.name in benchmark.track
         yield RunSpec(spec.name, spec, tuned_by=_tuned_by(spec), tracked=tracked)
-    # Without Retrain the base is the reference, and no control.
-    reference = layout.ORIGINAL if benchmark.retrain is None else layout.RETRAIN
+    # Without Retrain, the base is the reference and not a control.
+    reference = layout.RETRAIN if benchmark.has_retrain else layout.ORIGINAL
     for name in (name for name in benchmark.controls if name != reference):
         yield replace(_control(name, specs), tracked=is_all and name != layout.ORIGINAL)
     for sweep in sweeps:
@@ -245,7 +251,7 @@ def _runs(
 
 
 def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
-    """Return a control's run, with the parameters of the method that it inherits from."""
+    """Return the run of a control, with the parameters of the method that it inherits from."""
     params = params_class(name)
     parents = [spec for spec in specs.values() if spec.uses == params.inherits]
     if not parents:
@@ -256,7 +262,7 @@ def _control(name: str, specs: Mapping[str, MethodSpec]) -> RunSpec:
 
 
 def _teacher(specs: Mapping[str, MethodSpec]) -> RunSpec:
-    """Return LTD's run whose teacher tuning asks: the entry of that name first, else defaults."""
+    """Return the LTD run whose teacher tuning uses: the config's `ltd`, or LTD with defaults."""
     own = {spec.name: spec for spec in specs.values() if spec.uses == TEACHER}
     first = next(iter(own.values()), MethodSpec(TEACHER, TEACHER, {}, {}))
     return RunSpec(TEACHER, own.get(TEACHER, first))
@@ -267,7 +273,7 @@ def _tuned_by(spec: MethodSpec) -> str | None:
 
 
 def _sweep(spec: MethodSpec, sweep: SweepConfig) -> SweepSpec:
-    """Name a run for each value; that of the method's own is a run already."""
+    """Return one run per value of a sweep; the method's own value uses the method's own run."""
     key = next(iter(sweep.vary))
     combinations = [
         {name: spec.values(combination)[name] for name in combination}

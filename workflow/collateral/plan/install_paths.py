@@ -1,12 +1,15 @@
-"""Where the Snakefile is, with its rules, profiles and configs: in a checkout, or in the wheel."""
+"""The folder of the Snakefile, rules, profiles and configs: in a checkout, or in the wheel."""
 
+import os
 from pathlib import Path
 
 import collateral
 
 PACKAGE = Path(collateral.__file__).parent
 CHECKOUT = PACKAGE.parents[1]
-SHIPPED = PACKAGE / "_workflow"  # setup.py puts it into the wheel
+SHIPPED = PACKAGE / "_workflow"  # name of this folder in the wheel, created by setup.py
+# Environment variables that envs/*.post-deploy.sh reads to install Collateral with conda.
+CHECKOUT_VARIABLE, VERSION_VARIABLE = "COLLATERAL_CHECKOUT", "COLLATERAL_VERSION"
 
 
 def home() -> Path:
@@ -20,6 +23,12 @@ def home() -> Path:
 
 
 def default_config() -> str:
-    """Return the config of the working folder; where it has none, the one beside the Snakefile."""
+    """Return config.yaml in the working folder or, if missing, the one beside the Snakefile."""
     own = Path("config.yaml")
     return str(own if own.exists() else home() / "config.yaml")
+
+
+def set_install_variables(home: Path) -> None:
+    """Set which Collateral conda environments install: the checkout at `home`, or the release."""
+    os.environ[VERSION_VARIABLE] = collateral.__version__
+    os.environ[CHECKOUT_VARIABLE] = "" if home == SHIPPED else str(home)

@@ -17,19 +17,19 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class Needed:
-    """A file that tables, figures and pages are made from, and the job that makes it."""
+    """A file from which tables, figures and pages are made, and the job that writes it."""
 
     path: str
     job: Job
 
     @property
     def exists(self) -> bool:
-        """Tell whether it is on disk."""
+        """Tell whether the file exists."""
         return Path(self.path).is_file()
 
     @property
     def remedy(self) -> str:
-        """Say how to get it."""
+        """Return a sentence on how to get the file."""
         by_run = f"let `make run` {self.job.remedy} (rule {self.job.rule}){self._price}"
         return f"{self.path}: missing; copy it from where it was made, or {by_run}"
 
@@ -43,24 +43,24 @@ class Needed:
 
 
 def list_needed(benchmark: Benchmark) -> Iterator[Needed]:
-    """Yield all files that the pages of a benchmark are made from."""
+    """Yield all files from which the pages of a benchmark are made."""
     for job in list_jobs(benchmark):
         yield from (Needed(f"{job.out}/{name}", job) for name in job.files)
 
 
 def find_missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
-    """Return those files that are missing."""
+    """Return the missing files from which pages are made."""
     return [one for benchmark in benchmarks for one in list_needed(benchmark) if not one.exists]
 
 
 def describe_missing(files: list[Needed]) -> str:
-    """Return a line for each of the first that are missing, and how many there are."""
+    """Return one line for each of the first missing files, and the total number."""
     lines = [one.remedy for one in files]
     return _first_lines(lines, f"{len(files)} missing: no table, figure or page was made")
 
 
 def describe_stale(lines: list[str]) -> str:
-    """Return a line for each of the first differences from the plan, and how many there are."""
+    """Return one line for each of the first differences from the plan, and the total number."""
     end = (
         f"{len(lines)} differences from the plan (`make run` runs these jobs again): "
         "no table, figure or page was made"
@@ -75,7 +75,7 @@ def _first_lines(lines: list[str], end: str) -> str:
 
 
 def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
-    """Return a line for each value in which finished jobs differ from the plan."""
+    """Return one line per value in which the record of a finished job differs from the plan."""
     found = []
     for benchmark in benchmarks:
         folder = Path(paths.BENCHMARK.format(benchmark=benchmark.name))
@@ -85,7 +85,7 @@ def find_stale(benchmarks: Iterable[Benchmark]) -> list[str]:
 
 
 def find_lost(benchmarks: Iterable[Benchmark], others: Iterable[str] = ()) -> list[str]:
-    """Return files that were deleted, for a run to make again; also of `others`.
+    """Return deleted output files that a run should make again, including those of `others`.
 
     Snakemake does not miss a file as long as what was made of it is there: it would keep the
     numbers, and where nothing may be trained, show them as new.

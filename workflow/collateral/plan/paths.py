@@ -1,4 +1,4 @@
-"""Every file's name as the rules know it: patterns with Snakemake's wildcards in braces."""
+"""Paths of all files, as patterns with Snakemake's wildcards in braces."""
 
 from __future__ import annotations
 
@@ -62,14 +62,15 @@ EPOCHS = f"{RUN}/{layout.EPOCHS}"
 
 THEORY = f"{RESULTS}/theory"
 REPORT = f"{BENCHMARK}/{layout.REPORT}"
-REPORT_PROBLEMS = f"{BENCHMARK}/{layout.REPORT_PROBLEMS}"  # all that could not be shown
+REPORT_PROBLEMS = f"{BENCHMARK}/{layout.REPORT_PROBLEMS}"  # errors of findings
 GLANCE = f"{BENCHMARK}/{layout.GLANCE}"
 CHECKED = f"{BENCHMARK}/{layout.CHECKED}"
 INDEX = f"{RESULTS}/report.html"
+THEORY_PAGE = f"{THEORY}/{layout.REPORT}"
 
-NEVER = "(?!)"  # as a pattern
+NEVER = "(?!)"  # regular expression that matches nothing
 
-# What the presenting rules make of a cell, and of a benchmark.
+# Files that the reporting rules write for a cell, and for a benchmark.
 OF_CELLS = (CELL_METRICS, CELL_METRICS_RECORD, CELL_COSTS, CELL_COSTS_RECORD, CELL_PROBLEMS)
 OF_BENCHMARKS = (
     *(PLAN, METRICS, METRICS_RECORD, COSTS, COSTS_RECORD, PROBLEMS, GATES),
@@ -89,23 +90,22 @@ def shadow_files(folder: str) -> dict[str, str]:
 
 
 def run_constraint(grid: Mapping[str, Benchmark], rule: str) -> str:
-    """Return the pattern of `benchmark` in the paths of runs of `track`, `given` or `unlearn`."""
-    # By what follows it: a rule cannot have a file more for some of its jobs, and which these are
-    # depends on benchmark and run together.
-    return "|".join(f"{re.escape(name)}{_followed_by(one, rule)}" for name, one in grid.items())
+    """Return the constraint of the wildcard `benchmark` in the rule of this name."""
+    # A lookahead in the path, because the rule depends on benchmark and run together.
+    return "|".join(f"{re.escape(name)}{_lookahead(one, rule)}" for name, one in grid.items())
 
 
-def _followed_by(benchmark: Benchmark, rule: str) -> str:
-    """Return what must follow the benchmark's name; of `unlearn`, what must not."""
+def _lookahead(benchmark: Benchmark, rule: str) -> str:
+    """Return a lookahead that matches the runs of a rule; a negative one for `unlearn`."""
     tracked = {run for cell in benchmark.cells.values() for run in cell.tracked}
     runs = {"track": tracked, "given": {*benchmark.config.given}}
     if rule in runs:
-        return f"(?={_below(runs[rule])})"
-    return f"(?!{_below(tracked | runs['given'])})"
+        return f"(?={_run_pattern(runs[rule])})"
+    return f"(?!{_run_pattern(tracked | runs['given'])})"
 
 
-def _below(runs: Iterable[str]) -> str:
-    """Return a pattern of what follows the benchmark's name in the path of one of some runs."""
+def _run_pattern(runs: Iterable[str]) -> str:
+    """Return a pattern for the part of a run's path that follows the benchmark's name."""
     names = "|".join(map(re.escape, sorted(runs))) or NEVER
     return f"/[^/]+/seed-[0-9]+/(?:{names})/"
 
@@ -125,25 +125,25 @@ def theory_files() -> dict[str, str | list[str]]:
 
 
 def record(folder: str) -> str:
-    """Return the file that says what a job is."""
+    """Return the path of a job's record: parameters, seeds, inputs, versions."""
     return f"{folder}/{layout.RECORD}"
 
 
 def cost(folder: str) -> str:
-    """Return the file that says what a job cost, and so that it is done."""
+    """Return the path of a job's cost file, which is written last."""
     return f"{folder}/{layout.COST}"
 
 
 def prepared(folder: str) -> str:
-    """Return the folder of what a job prepared."""
+    """Return the path of the folder with a job's prepared files."""
     return f"{folder}/{layout.PREPARED}"
 
 
 def log(stage: str, *wildcards: str) -> str:
-    """Return the log file's pattern of a stage."""
+    """Return the pattern of a stage's log file."""
     return "/".join([LOGS, stage, *(f"{{{wildcard}}}" for wildcard in wildcards)]) + ".log"
 
 
 def checkpoints(folder: str) -> str:
-    """Return where a job keeps its checkpoints: outside `folder`, which Snakemake may clear."""
+    """Return the folder of a job's checkpoints, outside `folder`, which Snakemake may clear."""
     return folder.replace(RESULTS, f"{RESULTS}/.checkpoints", 1)

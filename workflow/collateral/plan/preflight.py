@@ -1,35 +1,41 @@
-"""Preflight checks: plug-in code that cannot run, missing files, too few examples."""
+"""Checks before any job: plug-in code that cannot run, missing files, too few examples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from collateral.config.errors import ConfigError
 from collateral.contract.messages import looked_for
-from collateral.contract.plugins import FORGET, METHOD, MODEL
 from collateral.data._metadata import find_problem
+from collateral.models._metadata import declared_work
 from collateral.plan import paths
+from collateral.plan.fingerprint import fingerprint
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
-from collateral.plan.jobs._job import CellJob
+from collateral.plan.jobs._job import CellJob, OwnFile
 from collateral.plan.jobs._method import MethodJob
 from collateral.plan.jobs.data import DataJob
 from collateral.plan.jobs.split import SplitJob
-from collateral.plan.plugged_code import finding_errors, method_errors, model_errors
-from collateral.plan.requirements import required_of_shadows, required_retained
-from collateral.plan.weights_fit import OwnFile, misfits
-from collateral.plan.work import SizeUnknownError, data_options, workload_of
+from collateral.plan.requirements import required_on_shadows, required_retained
+from collateral.plan.work import SizeUnknownError, data_options, find_workload
+from collateral.plugins.check import code_errors, find_file, finding_errors
+from collateral.plugins.find import FORGET, METHOD, MODEL
 
-# The keys `classes` and `fractions`, by the parameter of a cell that is made from them.
+COMMAND = "from collateral.cli import main; main()"
+# Parameters of cells from classes x fractions, with the config keys they are made from.
 OF_CLASSES = {"": "classes", "class": "classes", "fraction": "fractions"}
 
 
 def check_plan(
     grid: Mapping[str, Benchmark], *, runs_here: bool = True, is_first: bool = True
 ) -> None:
-    """Raise one ConfigError with all problems that would end a job.
+    """Raise one ConfigError with all problems that would make a job fail.
 
     Packages are checked if jobs run here; weights are compared with the model by the first process
     of a run, and not again by its jobs.
@@ -47,17 +53,39 @@ def check_plan(
 
 
 def _code_errors(benchmark: Benchmark, runs_here: bool) -> Iterator[str]:
-    """Yield the problems of plug-in code: of models and of methods."""
+    """Yield the problems in the code of plugged-in models and methods."""
     plugged = set(filter(MODEL.is_plugged_in, MODEL.names()))
     for model in sorted(plugged.intersection(_list_model_names(benchmark) if plugged else ())):
-        yield from model_errors(model, will_run=runs_here and _will_run(benchmark))
+        will_run = runs_here and _will_run(benchmark)
+        found = [*_plugged_errors(MODEL.module(model), "build", will_run=will_run)]
+        yield from found or _work_errors(model)
     used = {run.method.uses for cell in benchmark.cells.values() for run in cell.unlearned}
     for method in sorted(filter(METHOD.is_plugged_in, used)):
-        yield from method_errors(method, will_run=runs_here and _will_run(benchmark, method))
+        will_run = runs_here and _will_run(benchmark, method)
+        yield from _plugged_errors(METHOD.module(method, "method"), "unlearn", will_run=will_run)
+
+
+def _plugged_errors(module: str, function: str, *, will_run: bool) -> Iterator[str]:
+    """Yield the problems of a plug-in's module, including code that has no fingerprint."""
+    found = [*code_errors(module, function, will_run=will_run)]
+    yield from found
+    if not found:
+        try:
+            fingerprint([module])
+        except (ModuleNotFoundError, ValueError) as error:
+            yield f"'{find_file(module)}': {error}"
+
+
+def _work_errors(model: str) -> Iterator[str]:
+    """Yield a problem if the multiply-adds that a plugged-in model declares are invalid."""
+    try:
+        declared_work(model)
+    except ValueError as error:
+        yield str(error)
 
 
 def _will_run(benchmark: Benchmark, method: str | None = None) -> bool:
-    """Tell whether a job will run that has a model; of one method alone, where it is given."""
+    """Tell whether any job with a model will run; with `method`, any job of that method."""
     jobs = list_jobs(benchmark)
     if method is None:
         return any(job.will_run for job in jobs)
@@ -66,7 +94,7 @@ def _will_run(benchmark: Benchmark, method: str | None = None) -> bool:
 
 
 def _list_model_names(benchmark: Benchmark) -> Iterator[str]:
-    """Yield values that may be names of models: the benchmark's, and values such as a teacher."""
+    """Yield values that may name models: the benchmark's model, and parameters like `teacher`."""
     yield benchmark.config.model
     runs = (run for cell in benchmark.cells.values() for run in cell.unlearned)
     for params in (params for run in runs for params in run.choices):
@@ -74,25 +102,50 @@ def _list_model_names(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _weights_errors(benchmark: Benchmark, *, compare: bool) -> Iterator[str]:
-    """Yield the user's files of weights that jobs will read and that are missing or do not fit."""
+    """Yield the user's weight files that jobs will read, and that are missing or do not fit."""
     files = [*dict.fromkeys(_own_weights(benchmark))]
     missing = [one for one in files if not one.file.expanduser().is_file()]
     for one in missing:
         key = f"benchmarks.{benchmark.name}.{one.key}"
         yield f"{key}: {str(one.file)!r}: there is no such file{looked_for(one.file)}"
     if compare:
-        yield from misfits(benchmark, [one for one in files if one not in missing])
+        yield from _misfits(benchmark, [one for one in files if one not in missing])
+
+
+def _misfits(benchmark: Benchmark, files: Sequence[OwnFile]) -> Iterator[str]:
+    """Yield the user's weight files that do not fit the model, if torch is installed.
+
+    Names and shapes are compared by a process of its own: the Snakefile does not import torch.
+    """
+    if not files or find_spec("torch") is None:
+        return
+    try:
+        size = find_workload(benchmark).size
+    except SizeUnknownError:
+        return
+    folders = [str(Path(path).parent) for path in MODEL.paths[1:]]
+    options = ["--model", benchmark.config.model, "--num-classes", str(size.num_classes)]
+    options += ["--shape", *map(str, size.shape), "--plugins", *folders]
+    compared = [[one.key, str(one.file.expanduser()), dict(one.rename)] for one in files]
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, "weights", *options],
+        input=json.dumps(compared),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    yield from (f"benchmarks.{benchmark.name}.{line}" for line in done.stdout.splitlines())
 
 
 def _own_weights(benchmark: Benchmark) -> Iterator[OwnFile]:
-    """Yield the user's files of weights that jobs will read."""
+    """Yield the user's weight files that jobs will read."""
     for job in list_jobs(benchmark):
         if (files := job.own_files) and job.will_run:
             yield from files
 
 
 def _data_errors(benchmark: Benchmark) -> Iterator[str]:
-    """Yield the problems of the user's images; results in the cache do not need the images."""
+    """Yield the problems of the user's images; cached results do not need the images."""
     job, options = DataJob(benchmark), data_options(benchmark)
     folder: Path | None = getattr(options, "path", None)
     is_there = folder is not None and folder.expanduser().exists()
@@ -104,11 +157,11 @@ def _data_errors(benchmark: Benchmark) -> Iterator[str]:
 
 
 def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
-    """Return the problem of the user's own files, or of options that depend on their shape."""
+    """Return a problem of the user's files, or of options that depend on the image size."""
     try:
-        channels = workload_of(benchmark).size.shape[-1]
+        channels = find_workload(benchmark).size.shape[-1]
     except SizeUnknownError as error:
-        # Under data.name: a package that jobs may have, and a plug-in that need not tell its size.
+        # No error for a missing package (jobs may have it), or for a plug-in without `size`.
         is_problem = str(error).startswith("data.") and not str(error).startswith("data.name: ")
         return str(error) if is_own and is_problem else None
     mean = data_options(benchmark).mean
@@ -118,7 +171,7 @@ def _size_problem(benchmark: Benchmark, *, is_own: bool) -> str | None:
 
 
 def _is_missing(files: Iterable[str]) -> bool:
-    """Tell whether one of these files is missing."""
+    """Tell whether any of these files is missing."""
     return not all(Path(file).exists() for file in files)
 
 
@@ -132,33 +185,33 @@ def _file_errors(job: CellJob) -> Iterator[str]:
 def _size_errors(job: CellJob) -> Iterator[str]:
     """Yield the parameters that require more examples than a cell retains."""
     try:
-        retained = workload_of(job.benchmark).sizes(job.cell).retain
+        retained = find_workload(job.benchmark).sizes(job.cell).retain
     except SizeUnknownError:
-        return  # the job that reads the data checks it instead
+        return  # the job that reads the data makes this check instead
     for key, count in required_retained(job.benchmark, job.cell).items():
         if count > retained:
             yield f"{key}: {count}: only {retained} examples are retained in {job.cell.name}"
     if retained <= 0:
-        found = workload_of(job.benchmark).size.num_train
+        found = find_workload(job.benchmark).size.num_train
         yield f"{_forget_key(job)}: all {found} train examples, none is retained"
 
 
 def _forget_errors(job: CellJob) -> Iterator[str]:
-    """Yield the classes or values of a forget set that the data set does not have."""
+    """Yield classes or values of a forget set that do not exist in the data set."""
     kind: Any = FORGET.load(job.cell.forget.kind)
     if not hasattr(kind, "unfit") or not _is_missing([job.path(paths.SPLIT)]):
         return
     try:
-        size = workload_of(job.benchmark).size
+        size = find_workload(job.benchmark).size
     except SizeUnknownError:
-        return  # reported by the check of the data, or by the job that reads it
+        return  # the check of the data, or the job that reads the data, reports this error
     params = kind.Params.model_validate(dict(job.cell.forget.params))
     for key, problem in kind.unfit(size, params):
         yield f"{_forget_key(job, key)}: {problem}"
 
 
 def _forget_key(job: CellJob, key: str = "") -> str:
-    """Return the config's key of a forget set: in a cell, or in classes x fractions."""
+    """Return the config key of a forget set: under `cells`, or `classes` and `fractions`."""
     benchmark = f"benchmarks.{job.benchmark.name}"
     if job.cell.name not in job.benchmark.config.cells:
         return f"{benchmark}.{OF_CLASSES[key]}"
@@ -170,10 +223,10 @@ def _shadow_errors(job: CellJob) -> Iterator[str]:
     if not job.cell.exposed:
         return
     try:
-        retained = workload_of(job.benchmark).least_retained(job.cell)
+        retained = find_workload(job.benchmark).least_retained(job.cell)
     except SizeUnknownError:
         return
-    for key, count in required_of_shadows(job.benchmark, job.cell).items():
+    for key, count in required_on_shadows(job.benchmark, job.cell).items():
         if count > retained:
             yield (
                 f"{key}: {count}: a shadow model may retain only {retained} examples in "

@@ -1,4 +1,4 @@
-"""Who prepares for whom: what several jobs of a cell need, the first of them makes and keeps."""
+"""Which job runs each `prepare` of a cell: the first job that needs its files."""
 
 from __future__ import annotations
 
@@ -11,39 +11,40 @@ from collateral.plan.grid import Cell, RunSpec
 
 @dataclass(frozen=True)
 class Preparation:
-    """Where a job finds what its first phase makes, and what it has to make itself."""
+    """The jobs whose prepared files a job reads, and the files that it prepares itself."""
 
-    tunings: tuple[str, ...] = ()  # that keep it in their folders
-    runs: tuple[str, ...] = ()  # of the same seed, likewise
-    teacher: bool = False  # the job of the cell's teacher keeps it
-    made: tuple[MethodParams, ...] = ()  # by this job, for each of these that it may get
+    tunings: tuple[str, ...] = ()  # methods whose tuning jobs have prepared the files
+    runs: tuple[str, ...] = ()  # runs of the same seed that have prepared the files
+    teacher: bool = False  # whether the job of the cell's teacher has prepared the files
+    made: tuple[MethodParams, ...] = ()  # parameters for which this job runs `prepare` itself
 
 
 class Preparations:
-    """The first phases of all jobs of a cell."""
+    """All calls of `prepare` in a cell, and the jobs that run them."""
 
     def __init__(self, cell: Cell) -> None:
-        """Find the first job that makes each of them."""
+        """Find the first job that needs each call of `prepare`."""
         runs = [run for run in cell.runs.values() if run.preparations]
         tunings = [run for run in runs if run.name in cell.tuned]
-        # Backwards: of several, the first stays. Among runs sweeps come last, so that one more of
-        # them takes from what is there and changes no other run.
+        # In reverse order, so that the first job wins; sweeps come last and change no other run.
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
-        self._teacher = _taught(cell.teacher)
+        self._teacher = _teacher_folder(cell.teacher)
         self._tunings.pop(self._teacher, None)
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
-    def of_tuning(self, run: RunSpec) -> Preparation:
-        """Return where a tuning finds its prepared inputs: in the folders of earlier tunings."""
+    def for_tuning(self, run: RunSpec) -> Preparation:
+        """Return the prepared files of a tuning job, which earlier tuning jobs may have made."""
         makers = {name: self._tunings[name] for name in run.preparations if name in self._tunings}
         others = dict.fromkeys(maker for maker in makers.values() if maker != run.name)
-        tried = run.prepared(run.tried)
-        has_teacher = tried.pop(self._teacher, None) is not None
-        made = [params for name, params in tried.items() if makers.get(name, run.name) == run.name]
+        prepared = run.prepared(run.trial_params)
+        has_teacher = prepared.pop(self._teacher, None) is not None
+        made = [
+            params for name, params in prepared.items() if makers.get(name, run.name) == run.name
+        ]
         return Preparation(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
 
-    def of_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
-        """Return where a run finds what it needs: tunings have it for their seed, the first."""
+    def for_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
+        """Return the prepared files of a run; tuning may have made those of the first seed."""
         makers = {name: self._tunings.get(name) for name in run.preparations}
         tunings = tuple(dict.fromkeys(maker for maker in makers.values() if maker))
         has_teacher = self._teacher in run.preparations
@@ -58,17 +59,17 @@ class Preparations:
 
 
 @cache
-def preparations_of(cell: Cell) -> Preparations:
-    """Return the first phases of a cell, found once."""
+def find_preparations(cell: Cell) -> Preparations:
+    """Return the preparations of a cell; they are computed only once."""
     return Preparations(cell)
 
 
-def _taught(teacher: RunSpec | None) -> str:
-    """Return what the cell's teacher is called; "" where there is none."""
+def _teacher_folder(teacher: RunSpec | None) -> str:
+    """Return the folder name of the teacher's prepared files; empty without a teacher."""
     return next(iter(teacher.preparations)) if teacher else ""
 
 
 def _key(run: RunSpec) -> tuple[str | None, ...]:
-    """Return what runs must have in common to prepare the same."""
-    # Where the choice is open, the tuning that makes it belongs to it.
+    """Return the key by which runs share prepared files."""
+    # If tuning selects among several preparations, only runs of the same tuning share files.
     return (*run.preparations, run.tuned_by if len(run.preparations) > 1 else None)

@@ -1,35 +1,38 @@
-"""What the presenting stages are told: plan.json, and the code that they look up by name."""
+"""Inputs of the reporting stages: plan.json, and the fingerprints of findings."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
 import collateral
-from collateral.contract.plugins import FINDING
 from collateral.data._metadata import draws_test
 from collateral.plan.fingerprint import files_hash, stage_code
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.work import data_options
-from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
+from collateral.plugins.find import FINDING, params_class
+from collateral.results.plan import About, BenchmarkPlan, CellPlan, Sweep
 
 TEMPLATES = Path(collateral.__file__).parent / "report"
-# Options of a data set that say where it lies, and what a list or a table of it names.
+# Options of a data set with paths or names of the user, which plan.json leaves out.
 FILES = ("root", "path", "test_path", "table", "train_list", "train_where")
-# The parts of findings that a stage looks up by name.
+# Label, full name, citation and purpose in the first line of a method's docstring.
+SUMMARY = re.compile(r"[^,(]+(?:, ([^(]+))? \(([^)]+)\)(?:: (.+))?")
+# The files of findings that a stage imports by name.
 PARTS = {
     "metrics": ["numbers"],
     "gather": ["numbers"],
     "tables": ["views"],
-    "figures": ["plots"],
+    "figures": ["views", "plots"],
     "report": ["views", "plots"],
 }
 
 
 def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
-    """Return what the config says of a benchmark, as plan.json has it."""
+    """Return the content of plan.json for a benchmark."""
     return BenchmarkPlan(
         labels=benchmark.labels(),
         sharing=benchmark.config.base.sharing,
@@ -39,30 +42,49 @@ def plan_of(benchmark: Benchmark) -> BenchmarkPlan:
         model=benchmark.config.model,
         reference=benchmark.reference,
         test_drawn=_test_drawn(benchmark),
+        printed=benchmark.config.printed,
+        about={name: about_method(uses) for name, uses in _methods(benchmark).items()},
+        figure_width=benchmark.figure_width,
     )
 
 
+def _methods(benchmark: Benchmark) -> dict[str, str]:
+    """Return the method of every run, without the runs of sweeps."""
+    runs = [run for cell in benchmark.cells.values() for run in cell.runs.values()]
+    return {run.name: run.method.uses for run in runs if not run.vary}
+
+
+def about_method(name: str) -> About:
+    """Return full name, or else purpose, and citation from the docstring of a method's Params."""
+    params = params_class(name)
+    line = str(params.__doc__).partition("\n")[0].rstrip(".")
+    if not (parts := SUMMARY.fullmatch(line)):
+        return About(line, link=params.paper)
+    full_name, citation, purpose = parts.groups()
+    return About(full_name or purpose or "", citation, params.paper)
+
+
 def _test_drawn(benchmark: Benchmark) -> bool | None:
-    """Tell whether the test set is a share of the images, where the base is the user's own."""
+    """Tell whether the test set was drawn from images; None unless the base is the user's own."""
     if benchmark.config.base.weights is None:
         return None
     return draws_test(str(benchmark.config.data["name"]), data_options(benchmark))
 
 
 def plan_hash(benchmark: Benchmark) -> str:
-    """Return a hash of plan.json: it is written again when this changes."""
+    """Return a hash of plan.json; the file is rewritten when the hash changes."""
     content = json.dumps(asdict(plan_of(benchmark)))
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def presenting_code(stage: str) -> str:
-    """Return the fingerprint of a stage and of all findings' parts that it shows."""
+    """Return the fingerprint of a stage and of the findings that it imports."""
     findings = [FINDING.module(name) for name in FINDING.names()]
     return stage_code(stage, *findings, *(m for part in PARTS[stage] for m in FINDING.parts(part)))
 
 
 def templates_hash(folder: Path = TEMPLATES) -> str:
-    """Return a hash of the page's templates; fingerprints cover only Python files."""
+    """Return a hash of the page's templates, because fingerprints include only Python files."""
     return files_hash(folder, "*.j2")
 
 

@@ -1,4 +1,4 @@
-"""Minimum number of retained examples that each key of the config requires."""
+"""Minimum number of retained examples required by each config key."""
 
 from __future__ import annotations
 
@@ -9,42 +9,43 @@ from collateral.plan.grid import Benchmark, Cell, RunSpec
 
 
 def required_retained(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
-    """Return the number that each key of the config requires of a cell; defaults require none."""
-    return _most(benchmark, _asked(benchmark, cell))
+    """Return the number of retained examples that each config key requires in a cell."""
+    return _most(benchmark, _all_requirements(benchmark, cell))
 
 
-def required_of_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
-    """Return the same for runs that unlearn from shadow models, which retain a share."""
-    return _most(benchmark, _of_runs(benchmark, cell, cell.exposed))
+def required_on_shadows(benchmark: Benchmark, cell: Cell) -> dict[str, int]:
+    """Return the numbers that runs on shadow models require, which retain only a share."""
+    return _most(benchmark, _run_requirements(benchmark, cell, cell.exposed))
 
 
 def _most(benchmark: Benchmark, places: Iterable[tuple[Place, int]]) -> dict[str, int]:
-    asked: dict[str, int] = {}
+    required: dict[str, int] = {}
     for place, count in places:
         key = format_key(("benchmarks", benchmark.name, *place))
-        asked[key] = max(count, asked.get(key, 0))
-    return asked
+        required[key] = max(count, required.get(key, 0))
+    return required
 
 
-def _asked(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
+def _all_requirements(benchmark: Benchmark, cell: Cell) -> Iterator[tuple[Place, int]]:
     sizes = benchmark.config.support_size
     if cell.support_sized and sizes:
-        yield ("support_size", "k"), sizes.k[1]  # larger sizes are skipped, as long as two remain
-    yield from _of_runs(benchmark, cell, cell.runs.values())
+        # Larger support sizes are skipped, if at least two sizes remain.
+        yield ("support_size", "k"), sizes.k[1]
+    yield from _run_requirements(benchmark, cell, cell.runs.values())
 
 
-def _of_runs(
+def _run_requirements(
     benchmark: Benchmark, cell: Cell, runs: Iterable[RunSpec]
 ) -> Iterator[tuple[Place, int]]:
     for run in runs:
         for params in run.choices:
-            for name, count in params.asked_of_retained().items():
+            for name, count in params.required_retained().items():
                 if name in params.model_fields_set:
                     yield _place(benchmark, cell, run, name), count
 
 
 def _place(benchmark: Benchmark, cell: Cell, run: RunSpec, name: str) -> Place:
-    """Return the place in the config that gives a parameter of a run."""
+    """Return the config key that sets a parameter of a run."""
     method, cells = run.method.name, benchmark.config.cells
     if name in run.vary:
         sweep = next(key for key, found in cell.sweeps.items() if run.name in found.values)

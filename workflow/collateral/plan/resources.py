@@ -1,4 +1,4 @@
-"""Memory and time limits of jobs for a scheduler, by the sizes of data, model and work.
+"""Memory and time limits of jobs for a scheduler, from the sizes of data, model and work.
 
 Limits are rough: enough for a GPU a quarter as fast as an A100. Each further attempt doubles them,
 and resumes from the checkpoint of the one before. A workstation does not use them.
@@ -8,37 +8,37 @@ from __future__ import annotations
 
 from math import prod
 
+from collateral.models._metadata import find_metadata
+from collateral.plan.estimate import A100
 from collateral.plan.grid import Benchmark
 from collateral.plan.jobs._job import Job
-from collateral.plan.throughput import A100
-from collateral.plan.work import SizeUnknownError, workload_of
+from collateral.plan.work import SizeUnknownError, find_workload
 
 SLOWNESS = 4
-# The MB that a batch of 256 images of 32 x 32 takes while it trains on a CPU; others: as ResNet-56.
-BATCH_MB = {"resnet8": 400, "resnet14": 600, "resnet20": 700, "resnet56": 1500, "vit_tiny": 3000}
+# Bytes of a training step per layer output: float32 before and after batch norm, and gradients.
+STEP_BYTES = 4 * 2 * 2
+UNKNOWN_SHAPE = (32, 32, 3)  # default for data of unknown size
 LEAST_MINUTES, MOST_MINUTES = 30, 24 * 60
-# torch with CUDA may take 3 GB of main memory before it works. Images are there once as
-# bytes, padded batch by batch, and in parts as floats of four bytes: four times is room for all.
+# Torch with CUDA needs up to 3 GB of main memory; images need at most four times their size.
 LEAST_MB, COPIES = 4000, 4
 
 
 def memory_mb(benchmark: Benchmark, attempt: int) -> int:
-    """Return the main memory of a training job."""
+    """Return the main memory of a training job, in MB."""
     config = benchmark.config
-    batch = BATCH_MB.get(config.model, BATCH_MB["resnet56"]) * max(1, config.base.batch_size / 256)
     try:
-        size = workload_of(benchmark).size
+        size = find_workload(benchmark).size
     except SizeUnknownError:
-        images = 0.0
+        shape, images = UNKNOWN_SHAPE, 0
     else:
-        height, width, _ = size.shape
-        batch *= height * width / 32**2
-        images = size.num_examples * prod(size.shape) / 2**20
-    return _doubled(round(LEAST_MB + batch + COPIES * images), attempt)
+        shape, images = size.shape, size.num_examples
+    activations = find_metadata(config.model, shape).activations * config.base.batch_size
+    needed = STEP_BYTES * activations + COPIES * images * prod(shape)
+    return _doubled(round(LEAST_MB + needed / 2**20), attempt)
 
 
 def minutes(job: Job, attempt: int) -> int:
-    """Return the time limit of a training job."""
+    """Return the time limit of a training job, in minutes."""
     try:
         seconds = A100.seconds(job.work, job.workload.size.shape)
     except SizeUnknownError:
@@ -47,5 +47,5 @@ def minutes(job: Job, attempt: int) -> int:
     return min(_doubled(planned, attempt), MOST_MINUTES)
 
 
-def _doubled(asked: int, attempt: int) -> int:
-    return asked << (attempt - 1)
+def _doubled(amount: int, attempt: int) -> int:
+    return amount << (attempt - 1)

@@ -1,7 +1,7 @@
-"""Whether a SLURM cluster takes the jobs, and whether Snakemake will see them end.
+"""Checks of a SLURM cluster: partitions exist, and Snakemake will notice when a job ends.
 
-Snakemake asks `squeue`, which forgets ended jobs, or `sacct`, which waits for ever where nothing
-is kept.
+Snakemake uses `squeue`, which forgets ended jobs, or `sacct`, which waits forever on a cluster
+without accounting.
 """
 
 import re
@@ -11,27 +11,26 @@ from collections.abc import Iterable, Mapping
 
 from collateral.contract.messages import unknown_name
 
-# Snakemake, or the controller that it asks, may be held up. Where squeue does not remember three of
-# its waits the executor plugin turns to sacct by itself.
+# Seconds that squeue must list a finished job, because Snakemake or SLURM may be slow.
 LEAST_MEMORY = 180
-IN_FLIGHT = 100  # jobs, as in profiles/slurm
-# By which a job goes to another cluster, whose partitions are not known here.
+IN_FLIGHT = 100  # maximum number of submitted jobs, as in profiles/slurm
+# Resources that send a job to another cluster, whose partitions cannot be checked here.
 OTHER_CLUSTERS = ("slurm_cluster", "cluster", "clusters")
 OTHER_CLUSTERS_OPTION = re.compile(r"""(^|[\s'"])(-M|--clusters[=\s])""")  # in slurm_extra
 
 
 class ClusterError(Exception):
-    """The cluster does not say how it is set up."""
+    """`scontrol` failed or gave no answer."""
 
 
 def cluster_settings() -> dict[str, str]:
     """Return the cluster's configuration as `scontrol` shows it."""
-    return _pairs(_shown("config").splitlines())
+    return _pairs(_scontrol_show("config").splitlines())
 
 
 def partitions() -> list[dict[str, str]]:
-    """Return all partitions, hidden ones too, as `scontrol` shows them."""
-    found = [_pairs(line.split()) for line in _shown("partition", "--all").splitlines()]
+    """Return all partitions, including hidden ones, as `scontrol` shows them."""
+    found = [_pairs(line.split()) for line in _scontrol_show("partition", "--all").splitlines()]
     return [part for part in found if "PartitionName" in part]
 
 
@@ -41,12 +40,12 @@ def partition_names(partitions: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def cancelling_partitions(partitions: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the names of those whose jobs are cancelled when others need their place."""
+    """Return the names of partitions that cancel a job if another job preempts it."""
     return partition_names(part for part in partitions if "CANCEL" in part.get("PreemptMode", ""))
 
 
-def _shown(what: str, *options: str) -> str:
-    """Return what `scontrol` shows."""
+def _scontrol_show(what: str, *options: str) -> str:
+    """Return the output of `scontrol show`."""
     command = ["scontrol", *options, "--oneliner", "show", what]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -63,7 +62,7 @@ def _pairs(texts: Iterable[str]) -> dict[str, str]:
 
 
 def status_problem(command: str, wait: int, settings: Mapping[str, str]) -> str | None:
-    """Return why `command` may miss the end of a job, with the remedy; None if it will not."""
+    """Return why `command` may miss the end of a job, and the remedy; None if it cannot."""
     has_accounts = not settings["AccountingStorageType"].endswith(("none", "(null)"))
     age, needed = memory_seconds(settings), max(LEAST_MEMORY, 3 * wait)
     if (command == "squeue" and age >= needed) or (command == "sacct" and has_accounts):
@@ -77,12 +76,12 @@ def status_problem(command: str, wait: int, settings: Mapping[str, str]) -> str 
 
 
 def memory_seconds(settings: Mapping[str, str]) -> int:
-    """Return how long squeue tells how a job ended; MinJobAge 0 is for ever."""
+    """Return how many seconds squeue lists a finished job; MinJobAge 0 means forever."""
     return int(settings["MinJobAge"].split()[0]) or sys.maxsize
 
 
 def preemption_problem(partitions: Iterable[str]) -> str | None:
-    """Return why a job that one of these cancels would never be seen again; None without any."""
+    """Return a warning about partitions that cancel preempted jobs; None if there are none."""
     names = ", ".join(partitions)
     if not names:
         return None
@@ -92,8 +91,8 @@ def preemption_problem(partitions: Iterable[str]) -> str | None:
     )
 
 
-def asked_partitions(resources: Mapping[str, object]) -> list[str]:
-    """Return the partitions of this cluster that a job's resources name; an expression has none."""
+def list_partitions(resources: Mapping[str, object]) -> list[str]:
+    """Return the partitions of this cluster that a job's resources name as plain text."""
     if _is_elsewhere(resources):
         return []
     named = str(resources.get("slurm_partition") or "").strip("'\"")
@@ -101,14 +100,14 @@ def asked_partitions(resources: Mapping[str, object]) -> list[str]:
 
 
 def _is_elsewhere(resources: Mapping[str, object]) -> bool:
-    """Tell whether a job goes to another cluster."""
+    """Tell whether a job is sent to another cluster."""
     extra = str(resources.get("slurm_extra") or "")
     is_named = any(resources.get(key) for key in OTHER_CLUSTERS)
     return is_named or bool(OTHER_CLUSTERS_OPTION.search(extra))
 
 
-def partition_problems(asked: Iterable[str], there: Iterable[str]) -> list[str]:
-    """Return a line for each partition that is not there; where none is shown, nothing is known."""
+def partition_problems(names: Iterable[str], there: Iterable[str]) -> list[str]:
+    """Return one line per unknown partition; empty if the cluster lists no partitions."""
     there = [*there]
-    wrong = [name for name in dict.fromkeys(asked) if name not in there] if there else []
+    wrong = [name for name in dict.fromkeys(names) if name not in there] if there else []
     return [unknown_name("partition", name, there) for name in wrong]

@@ -1,4 +1,4 @@
-"""Results without Snakemake's metadata are compared with the plan by their records.
+"""Compare results without Snakemake's metadata with the plan, by their records.
 
 Snakemake (9.27) compares neither values nor code where its metadata is missing, as after
 `.snakemake` was deleted, or after a folder was copied without it.
@@ -24,17 +24,17 @@ MOST_NAMED = 5
 
 @dataclass
 class Unwatched:
-    """The jobs that have results and no metadata, as far as Snakemake has looked at them."""
+    """Finished jobs without Snakemake's metadata, among the jobs that were checked so far."""
 
     grid: Mapping[str, Benchmark]
-    is_met: bool = False  # whether there is such a job
+    is_met: bool = False  # whether a job without metadata was found
     stale: dict[str, str] = field(default_factory=dict)  # differences from the plan, by record
 
     def reason(self, outputs: Iterable[str]) -> str:
-        """Return why a job must run again, by its outputs; "" if it need not, or never ran."""
+        """Return why the job of these outputs must run again; empty if it need not run."""
         for path in filter(self._is_known, map(str, outputs)):
             self.is_met = True
-            if path in self._presented:
+            if path in self._report_files:
                 return PRESENTED
             if found := self._difference(path):
                 self.stale[path] = found
@@ -42,10 +42,10 @@ class Unwatched:
         return ""
 
     def _is_known(self, path: str) -> bool:
-        return (path in self._presented or path in self._jobs) and Path(path).exists()
+        return (path in self._report_files or path in self._jobs) and Path(path).exists()
 
     def lines(self) -> list[str]:
-        """Return one line that names what runs again; none if all results have metadata."""
+        """Return one line that names the jobs that run again; empty if all jobs have metadata."""
         if not self.is_met:
             return []
         head = "Some results have no metadata; their records were compared with the plan:"
@@ -68,13 +68,14 @@ class Unwatched:
 
     @cached_property
     def _jobs(self) -> dict[str, Job]:
-        """Every planned job that has a record, by the path of the record."""
+        """All planned jobs with a record, by the path of the record."""
         found = (list_records(benchmark).items() for benchmark in self.grid.values())
         return {f"{job.path(paths.BENCHMARK)}/{name}": job for jobs in found for name, job in jobs}
 
     @cached_property
-    def _presented(self) -> set[str]:
-        """Files that are made in seconds from outputs and the plan."""
+    def _report_files(self) -> set[str]:
+        """Files of tables, figures and pages, which take only seconds to make."""
         of_benchmarks = {path for one in self.grid.values() for path in list_presented(one)}
         checked = {paths.CHECKED.format(benchmark=name) for name in self.grid}
-        return {*of_benchmarks, *checked, paths.INDEX, paths.record(paths.THEORY)}
+        pages = {paths.INDEX, paths.THEORY_PAGE}
+        return {*of_benchmarks, *checked, *pages, paths.record(paths.THEORY)}

@@ -1,37 +1,46 @@
-"""The sizes of a benchmark, and the parts of which the work of its jobs consists."""
+"""Sizes of a benchmark's data and model, and the work and disk space of its jobs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, cached_property
-from math import ceil, prod, sqrt
+from math import prod, sqrt
 from typing import Any
 
-from collateral.contract.batches import num_batches
 from collateral.contract.data import DataOptions, DatasetSize
-from collateral.contract.params import MethodParams, TrainedParams
-from collateral.contract.plugins import DATA, FORGET
+from collateral.contract.params import MethodParams
 from collateral.contract.work import NO_WORK, Sizes, Work, inference_work, training_work
 from collateral.data._metadata import find_size
 from collateral.models._metadata import ModelMetadata, find_metadata
 from collateral.plan.grid import Benchmark, Cell, RunSpec
+from collateral.plugins.find import DATA, FORGET
 
-SPREAD = 4  # standard deviations that the share of a shadow model may be below the mean
+SPREAD = 4  # deviations by which the smallest share of a shadow model may be below the mean
+LABEL_BYTES = 8
+FLOAT_BYTES = 4
+# Bytes per example in outputs.npz: float16 logits, confidence and prediction.
+LOGIT_BYTES, OUTPUT_BYTES = 2, 4 + 8
+# With many classes, only the ten largest logits, their classes and the rest are saved.
+MANY_CLASSES, SHORT_BYTES = 256, 10 * (2 + 2) + 2
+TRACKED_BYTES = 4 + 2  # bytes per example and epoch in epochs.npz: confidence and prediction
+BLOCK = 4096  # smallest disk space of a file, in bytes
+# Number of small files of a run: history, record, cost, log, and Snakemake's metadata.
+RUN_BLOCKS = 4 + 5
 
 
 class SizeUnknownError(ValueError):
-    """The user's files do not tell how much data there is; the job that reads them will say why."""
+    """The size of the data is unknown; the job that reads the data reports the reason."""
 
 
 class WorkError(ValueError):
-    """A method, perhaps the user's own, does not say what it computes."""
+    """Raised if the function `unlearn_work` or `prepare_work` of a method fails."""
 
 
 class Workload:
-    """The sizes of data, forget sets and model, and the work of training, in images by model."""
+    """Sizes of data, forget sets and model, and the work of training in images by model."""
 
     def __init__(self, benchmark: Benchmark) -> None:
-        """Read nothing yet."""
+        """Store the benchmark; files are read only when a size is needed."""
         self.benchmark = benchmark
         self._sizes: dict[str, Sizes] = {}
 
@@ -46,11 +55,11 @@ class Workload:
 
     @property
     def facts(self) -> ModelMetadata:
-        """The size and speed of the benchmark's model."""
+        """Size and speed of the benchmark's model."""
         return find_metadata(self.benchmark.config.model, self.size.shape)
 
     def sizes(self, cell: Cell) -> Sizes:
-        """Return the sizes of a cell, which the work of methods depends on."""
+        """Return the sizes of a cell, which determine the work of methods."""
         if cell.name not in self._sizes:
             forget = self._num_forgotten(cell)
             self._sizes[cell.name] = Sizes(
@@ -63,7 +72,7 @@ class Workload:
         return self._sizes[cell.name]
 
     def least_retained(self, cell: Cell) -> int:
-        """Return how many examples every shadow model has to retain, but for very bad luck."""
+        """Return a lower bound (four deviations) of a shadow model's retained examples."""
         retained, share = self.sizes(cell).retain, self.benchmark.pool.share
         return int(share * retained - SPREAD * sqrt(share * (1 - share) * retained))
 
@@ -77,7 +86,7 @@ class Workload:
             raise SizeUnknownError(str(error)) from None
 
     def fit(self, examples: int) -> Work:
-        """Return the work of training from scratch, with the choice of the epoch."""
+        """Return the work of training from scratch, including the evaluation of epochs."""
         base = self.benchmark.config.base
         if base.checkpoint == "best_test":
             return (training_work(examples) + inference_work(sum(self.size.test))) * base.epochs
@@ -88,44 +97,38 @@ class Workload:
 
     @property
     def evaluation(self) -> Work:
-        """A forward pass over all examples, which ends every run."""
+        """Work of a forward pass over all examples, at the end of every run."""
         return inference_work(self.size.num_examples)
 
     def prepare(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        """Return the work of the first phase of a method with each of these parameters."""
+        """Return the work of a method's `prepare`, summed over these parameters."""
         return self.sum_work("prepare_work", choices, self.sizes(cell))
 
     def unlearn(self, cell: Cell, choices: Iterable[MethodParams]) -> Work:
-        """Return the work of unlearning with each of these parameters."""
+        """Return the work of a method's `unlearn`, summed over these parameters."""
         return self.sum_work("unlearn_work", choices, self.sizes(cell))
 
     def sum_work(self, function: str, choices: Iterable[MethodParams], sizes: Sizes) -> Work:
-        """Return the sum of what a function of the parameters returns."""
+        """Return the sum of `unlearn_work` or `prepare_work` over several sets of parameters."""
         return sum((_method_work(params, function, sizes) for params in choices), NO_WORK)
 
+    def num_tracked(self, cell: Cell, run: RunSpec) -> int:
+        """Return how many models of a tracked run are evaluated: the base, and one per epoch."""
+        sizes = self.sizes(cell)
+        return 1 + max(params.count_epochs(sizes) for params in run.choices)
 
-def num_tracked(run: RunSpec, sizes: Sizes) -> int:
-    """Return how many models of a tracked run are looked at, at most: the base, and each epoch's.
+    @property
+    def run_bytes(self) -> int:
+        """Bytes of a run's files: weights, outputs and small files."""
+        size = self.size
+        is_short = size.num_classes > MANY_CLASSES
+        logits = SHORT_BYTES if is_short else LOGIT_BYTES * size.num_classes
+        outputs = size.num_examples * (logits + OUTPUT_BYTES)
+        return self.facts.bytes(size.num_classes) + outputs + RUN_BLOCKS * BLOCK
 
-    Tuning may choose the longest.
-    """
-    return 1 + max(_num_epochs(params, sizes) for params in run.choices)
-
-
-def _num_epochs(params: MethodParams, sizes: Sizes) -> int:
-    steps = getattr(params, "steps", None)
-    # Steps that may be null stand in for epochs; those of an attack do not.
-    if not isinstance(params, TrainedParams) or steps is None or not _may_be_null(params, "steps"):
-        return int(getattr(params, "epochs", 1))
-    epoch = _method_work(
-        params.model_copy(update={"epochs": 1, "steps": None}), "unlearn_work", sizes
-    )
-    batches = num_batches(int(sum(epoch.trained.values())), params.batch_size)
-    return ceil(int(steps) / max(1, batches))
-
-
-def _may_be_null(params: MethodParams, key: str) -> bool:
-    return type(params).model_fields[key].default is None
+    def tracked_bytes(self, cell: Cell, run: RunSpec) -> int:
+        """Return the bytes of epochs.npz, which a tracked run writes."""
+        return TRACKED_BYTES * self.size.num_examples * self.num_tracked(cell, run)
 
 
 def data_options(benchmark: Benchmark) -> DataOptions:
@@ -136,13 +139,13 @@ def data_options(benchmark: Benchmark) -> DataOptions:
 
 
 @cache
-def workload_of(benchmark: Benchmark) -> Workload:
-    """Return the workload of a benchmark, whose files are read once."""
+def find_workload(benchmark: Benchmark) -> Workload:
+    """Return the workload of a benchmark; its files are read only once."""
     return Workload(benchmark)
 
 
 def _method_work(params: MethodParams, function: str, sizes: Sizes) -> Work:
-    """Return the work of a method, which may be a user's own."""
+    """Return the work of a method, and name the plug-in if its own code fails."""
     where = f"{type(params).__module__}: {function}"
     try:
         work = getattr(params, function)(sizes)

@@ -1,1 +1,1 @@
-"""Plots as data, and the two renderers that draw them: in print and on the page."""
+"""Plots as data, and two renderers: matplotlib for print, Vega-Lite for the page."""

@@ -1,4 +1,4 @@
-"""Place names beside marks, where they hide neither a mark nor one another (adjustText)."""
+"""Place text labels beside marks without overlap (adjustText)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from matplotlib.text import Text
 from collateral.plots.plot import Panel, Series, fit_x, fit_y
 
 HALO = [withStroke(linewidth=1.5, foreground="white")]
-LETTERS = 7.0  # size of the letters in points
-AREA = 16.0  # of a mark that states none, in square points
-STEPS = 300  # of moving names apart: a count, so that equal plots are equal files
-FAR = 12  # pixels from a mark from which on a line ties the name to it
+LETTERS = 6.5  # font size of labels, in points
+AREA = 16.0  # default area of a mark, in square points
+STEPS = 300  # fixed number of adjustText steps, so that equal plots give equal files
+FAR = 12  # distance in pixels above which a line connects a label with its mark
 
 
 @dataclass(frozen=True)
 class Name:
-    """A name, its mark, and the place of the text, in data coordinates."""
+    """A text label, the position of its mark and of its text, in data coordinates."""
 
     series: Series
     text: str
@@ -33,12 +33,12 @@ class Name:
 
 
 def escape(text: str) -> str:
-    """Return a text that matplotlib draws as it is: between two $ it would set mathematics."""
+    """Escape $ signs, between which matplotlib would typeset mathematics."""
     return text.replace("$", r"\$")
 
 
 def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name]:
-    """Write the names of a panel, move them apart, and tie those that moved far to their marks."""
+    """Draw the labels of a panel without overlap; lines connect far labels with their marks."""
     named = list(_named(axes, panel))
     texts = [
         axes.text(*mark, escape(name), color=one.look.colour, fontsize=letters, zorder=7)
@@ -48,7 +48,7 @@ def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name
         text.set(path_effects=HALO, in_layout=False)
     if texts:
         x, y, areas = np.array(list(_marks(panel))).T
-        marks = axes.scatter(x, y, areas, alpha=0)  # the places that names must not cover
+        marks = axes.scatter(x, y, areas, alpha=0)  # invisible marks that labels must not cover
         tie = {"arrowstyle": "-", "color": "0.5", "linewidth": 0.5}
         options = {"arrowprops": tie, "min_arrow_len": FAR, "iter_lim": STEPS}
         adjust_text(texts, x, y, objects=marks, ax=axes, **options)
@@ -62,7 +62,7 @@ def place_names(axes: Axes, panel: Panel, letters: float = LETTERS) -> list[Name
 def find_name_places(
     panel: Panel, width: float, height: float, letters: float = LETTERS
 ) -> list[Name]:
-    """Return where names go in a panel of this size in inches, with letters of a size in points."""
+    """Return the positions of labels in a panel of this size (inches) and font size (points)."""
     if not any(any(one.names) for one in panel.series):
         return []
     figure = Figure(figsize=(width, height))
@@ -72,7 +72,7 @@ def find_name_places(
 
 
 def _named(axes: Axes, panel: Panel) -> Iterator[tuple[Series, tuple[float, float], str]]:
-    """Yield every name with its mark, moved to the edge where it lies beyond an axis."""
+    """Yield every label with its mark; marks beyond an axis move to the edge of the panel."""
     (left, right), (low, high) = sorted(axes.get_xlim()), sorted(axes.get_ylim())
     for one in panel.series:
         for x, y, name in zip(one.x, one.y, one.names, strict=False):
@@ -81,7 +81,7 @@ def _named(axes: Axes, panel: Panel) -> Iterator[tuple[Series, tuple[float, floa
 
 
 def _marks(panel: Panel) -> Iterator[tuple[float, float, float]]:
-    """Yield the places of all marks, and their areas."""
+    """Yield the positions of all marks, and their areas."""
     for one in panel.series:
         areas = one.areas if len(one.areas) else [AREA] * len(one.x)
         for x, y, area in zip(one.x, one.y, areas, strict=True):

@@ -1,11 +1,11 @@
-"""Draw a plot for the page, as Vega-Lite: with tooltips, and runs that can be switched off."""
+"""Draw a plot for the page in Vega-Lite, with tooltips and switches that hide runs."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from collateral.plots.names import AREA, find_name_places
@@ -28,32 +28,53 @@ from collateral.plots.style import DARK
 Spec = dict[str, Any]
 
 ROWS = {"name": "rows"}
-NEUTRAL = "#888"  # seen on light and on dark pages
-WIDTH = 720  # of all panels side by side, in pixels
-AXIS_WIDTH = 50  # of that, for the numbers beside a panel
+NEUTRAL = "#888"  # grey that is visible on light and on dark pages
+WIDTH = 720  # width of a row of panels, in pixels
+AXIS_WIDTH = 50  # part of the width for the tick labels of a panel, in pixels
 PIXELS_PER_INCH = 88
 PIXELS_PER_POINT = PIXELS_PER_INCH / 72
-LETTERS = 10  # size of names, in pixels
-DIGITS = 5  # significant, of a number on the page
+LETTERS = 11  # font size of labels, in pixels
+DIGITS = 5  # significant digits of numbers in the chart's data
 DASHES = {"solid": [1, 0], "dashed": [5, 3], "dotted": [2, 3], "dash-dot": [6, 3, 2, 3]}
+TILTED = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
+STAR = "M0,-1L.24,-.31L.95,-.31L.38,.12L.59,.81L0,.4L-.59,.81L-.38,.12L-.95,-.31L-.24,-.31Z"
+# Shapes of Vega by matplotlib's markers, and the characters that show them in a legend.
 SHAPES = {"o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down"}
-SHAPES |= {"P": "cross", "X": "cross", "<": "triangle-left", ">": "triangle-right", "*": "wedge"}
+SHAPES |= {"P": "cross", "X": TILTED, "<": "triangle-left", ">": "triangle-right", "*": STAR}
+CHARACTERS = dict(zip(SHAPES, "●■◆▲▼✚✖◀▶★", strict=True))
+SCALES = {"linear": "", "log": " (log scale)", "sqrt": " (square-root scale)"}
+NAMES = "names"  # description of the layers with labels beside marks
 CHANNELS = ("color", "shape", "stroke", "strokeDash")
 IS_SHOWN = "indexof(hidden, datum.run) < 0"
 
 
 @dataclass(frozen=True)
+class Key:
+    """An entry of a chart's legend: a symbol and a text."""
+
+    label: str
+    colour: str
+    symbol: str = ""  # character in the colour of the series
+    dash: str = ""  # dashes of a line in SVG; empty without a line
+    run: str = ""  # run that the switches can hide
+
+
+@dataclass(frozen=True)
 class Chart:
-    """A plot as Vega-Lite, and its rows."""
+    """A Vega-Lite specification, the rows of its data, and the legend."""
 
     name: str
     spec: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]  # a row that belongs to a run names it in `run`
+    # Rows of the chart's data; the field `run` names the run of a row.
+    rows: Sequence[Mapping[str, Any]]
     caption: str
+    legend: Sequence[Key] = ()
+    has_names: bool = False  # whether labels beside marks replace the legend on a wide screen
 
 
 def draw(plot: Plot) -> Chart:
-    """Return the plot as a chart; runs that the parameter `hidden` names are not drawn."""
+    """Return the plot as a chart; its Vega parameter `hidden` lists runs that are not drawn."""
+    plot = replace(plot, panels=drop_repeated(plot.panels))
     panels = [
         draw_panel(panel, place, _find_size(plot, panel)) for place, panel in enumerate(plot.panels)
     ]
@@ -67,7 +88,38 @@ def draw(plot: Plot) -> Chart:
         "columns": plot.columns,
         "resolve": {"scale": dict.fromkeys(CHANNELS, "independent")},
     }
-    return Chart(plot.name, spec, rows, plot.caption)
+    legend = list(dict.fromkeys(key for panel in plot.panels for key in list_keys(panel)))
+    labelled = [one for panel in plot.panels for one in panel.series if one.label]
+    has_names = plot.names_are_legend or all(any(one.names) for one in labelled)
+    return Chart(plot.name, spec, rows, plot.caption, legend, has_names)
+
+
+def drop_repeated(panels: Sequence[Panel]) -> list[Panel]:
+    """Return the panels without those that show the values of an earlier panel again."""
+    values = [[(one.label, [*one.x], [*one.y]) for one in panel.series] for panel in panels]
+    is_new = [str(own) not in map(str, values[:place]) for place, own in enumerate(values)]
+    return [panel for panel, new in zip(panels, is_new, strict=True) if new or not panel.series]
+
+
+def list_keys(panel: Panel) -> Iterator[Key]:
+    """Yield the legend's entries for the series, levels and bands of a panel."""
+    for one in panel.series:
+        if one.label:
+            symbol = "■" if one.mark == "bar" else CHARACTERS.get(one.look.marker, "")
+            symbol = symbol or ("●" if one.mark == "point" else "")
+            dash = " ".join(map(str, DASHES[one.look.dash])) if one.mark == "line" else ""
+            yield Key(one.label, _visible(one.look.colour), symbol, dash, one.run)
+    for level in panel.levels:
+        if level.label and math.isfinite(level.value):
+            yield Key(level.label, NEUTRAL, dash=" ".join(map(str, DASHES[level.dash])))
+    for band in panel.bands:
+        if band.label:
+            yield Key(band.label, band.colour or NEUTRAL, "▒")
+
+
+def _visible(colour: str) -> str:
+    """Return a colour that is visible on light and on dark pages."""
+    return NEUTRAL if colour == DARK else colour
 
 
 def panel_rows(panel: Panel, place: int) -> Iterator[dict[str, Any]]:
@@ -79,7 +131,7 @@ def panel_rows(panel: Panel, place: int) -> Iterator[dict[str, Any]]:
 
 
 def draw_panel(panel: Panel, place: int, size: tuple[int, int]) -> Spec:
-    """Return a panel: bands, levels, intervals, marks and names, from back to front."""
+    """Return a panel: bands, levels, intervals, marks and labels, from back to front."""
     layers: list[Spec] = []
     if panel.bands:
         layers.append(_draw_bands(panel))
@@ -109,7 +161,7 @@ def _draw_bands(panel: Panel) -> Spec:
 
 
 def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
-    """Yield a line across the panel, and its text."""
+    """Yield the layers of a level: a line across the panel, and its text."""
     if not math.isfinite(level.value):
         return
     data = {"values": [{"at": level.value, "text": level.text}]}
@@ -124,13 +176,13 @@ def _draw_level(panel: Panel, level: Level) -> Iterator[Spec]:
         beside = {"x": {"value": 2}} if level.axis == "y" else {"y": {"value": -4}}
         align = "left" if level.axis == "y" else "center"
         shift = -5 if level.axis == "y" else 0
-        mark = {"type": "text", "align": align, "dy": shift, "fontSize": 9, **look, "opacity": 1}
+        mark = {"type": "text", "align": align, "dy": shift, "fontSize": LETTERS, "aria": False}
         text = {"text": {"field": "text"}}
         yield {"data": data, "mark": mark, "encoding": {**at, **beside, **text}}
 
 
 def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
-    """Yield the layers of all series of one kind of mark, without their filter."""
+    """Yield the layers of all series of one kind of mark, without the filter of hidden runs."""
     x, y = _place(panel, "x", "x"), _place(panel, "y", "y")
     look = {"color": _by_label(panel, "colour"), "tooltip": _tooltip(panel)}
     faint = {"condition": {"test": "datum.is_faint", "value": 0.3}, "value": 1.0}
@@ -155,7 +207,8 @@ def _draw_series(panel: Panel, mark: str) -> Iterator[Spec]:
             }
         dot_size = {"condition": {"test": "datum.has_marker", "value": 36}, "value": 8}
         dots = {"x": x, "y": y, "opacity": faint, "size": dot_size, **look}
-        yield {"mark": {"type": "circle"}, "encoding": dots}
+        dots["shape"] = _by_label(panel, "shape")
+        yield {"mark": {"type": "point", "filled": True}, "encoding": dots}
     else:
         fill = {"condition": {"test": "datum.is_hollow", "value": 0.0}, "value": 0.9}
         shape = {"shape": _by_label(panel, "shape"), "stroke": look["color"], "fillOpacity": fill}
@@ -180,9 +233,12 @@ def _draw_intervals(panel: Panel, mark: str) -> Spec:
 
 
 def _draw_cuts(panel: Panel, mark: str) -> Iterator[Spec]:
-    """Yield an arrow at the edge for every interval that goes on beyond it."""
-    for end, shape in (("low", "triangle-down"), ("high", "triangle-up")):
-        ends = {"x": _place(panel, "x", "x"), "y": _place(panel, "y", end)}
+    """Yield arrows at the edge of the panel for intervals that the axis cuts."""
+    is_across = any(one.is_across for one in panel.series)
+    shapes = ("triangle-left", "triangle-right") if is_across else ("triangle-down", "triangle-up")
+    for end, shape in zip(("low", "high"), shapes, strict=True):
+        x, y = (end, "y") if is_across else ("x", end)
+        ends = {"x": _place(panel, "x", x), "y": _place(panel, "y", y)}
         yield {
             "transform": [_keep(f"datum.is_{end}_cut")],
             "mark": {"type": "point", "filled": True, "size": 14, "shape": shape, "aria": False},
@@ -199,7 +255,7 @@ def _interval_colour(panel: Panel, mark: str) -> Spec:
 
 
 def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
-    """Yield names beside their marks, and the lines that tie far ones to them."""
+    """Yield the labels beside marks, and the lines from far labels to their marks."""
     width, height = (pixels / PIXELS_PER_INCH for pixels in size)
     names = find_name_places(panel, width, height, LETTERS / PIXELS_PER_POINT)
     if not names:
@@ -213,24 +269,24 @@ def _draw_names(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
         for name in names
     ]
     x, y, colour = _place(panel, "x", "x"), _place(panel, "y", "y"), _by_label(panel, "colour")
-    common = {"data": {"values": values}, "transform": [_keep(IS_SHOWN)]}
+    common = {"description": NAMES, "data": {"values": values}, "transform": [_keep(IS_SHOWN)]}
     ends = {"x2": {"field": "mark_x"}, "y2": {"field": "mark_y"}}
     tie = {"type": "rule", "strokeWidth": 0.5, "aria": False}
     yield {**common, "mark": tie, "encoding": {"x": x, "y": y, **ends, "color": colour}}
-    text = {"x": x, "y": y, "text": {"field": "text"}, "color": colour}
+    text = {"x": x, "y": y, "text": {"field": "text"}}
     yield {**common, "mark": {"type": "text", "fontSize": LETTERS, "aria": False}, "encoding": text}
 
 
 def _draw_texts(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
-    """Yield the text in the upper left corner, the message in the middle, and the ticks above."""
+    """Yield a panel's corner text, its central message, and its ticks at the top."""
     middle = {"x": size[0] / 2, "y": size[1] / 2, "align": "center"}
     for text, place in ((panel.text, {"x": 4, "y": 8, "align": "left"}), (panel.message, middle)):
         if text:
-            mark = {"type": "text", "fontSize": LETTERS, "color": NEUTRAL, "aria": False, **place}
+            mark = {"type": "text", "fontSize": LETTERS, "aria": False, **place}
             yield {"data": {"values": [{}]}, "mark": {**mark, "text": text.split("\n")}}
     ticks = [{"at": at, "text": text} for at, text in panel.x.top_ticks.items()]
     if ticks:
-        above = {"type": "text", "fontSize": LETTERS, "color": NEUTRAL, "aria": False}
+        above = {"type": "text", "fontSize": LETTERS, "aria": False}
         at = {"x": _place(panel, "x", "at"), "text": {"field": "text"}}
         yield {"data": {"values": ticks}, "mark": {**above, "y": -8}, "encoding": at}
         title = {**above, "x": size[0] / 2, "y": -22, "text": panel.x.top_title}
@@ -238,7 +294,7 @@ def _draw_texts(panel: Panel, size: tuple[int, int]) -> Iterator[Spec]:
 
 
 def _band_row(panel: Panel, band: Band) -> dict[str, Any]:
-    """Return the sides of a band; infinite ones are the edges of the panel."""
+    """Return the sides of a band; an infinite side is the edge of the panel."""
     (left, right), (low, high) = fit_x(panel), fit_y(panel)
     sides = {"left": max(band.left, left), "right": min(band.right, right)}
     sides |= {"bottom": max(band.low, low), "top": min(band.high, high)}
@@ -248,7 +304,7 @@ def _band_row(panel: Panel, band: Band) -> dict[str, Any]:
 
 
 def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[str, Any]:
-    """Return one value of a series: where it is drawn, and the texts of its tooltip."""
+    """Return the row of one value of a series: its position, and the texts of its tooltip."""
     x, y = float(series.x[index]), float(series.y[index])
     (left, right), (bottom, top) = fit_x(panel), fit_y(panel)
     low, high = (_at(ends, index) for ends in (series.low, series.high))
@@ -267,8 +323,8 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
         numbers |= {"left": drawn_x - half, "right": drawn_x + half}
     flags = {
         "is_ring": x == series.ring_at,
-        "is_low_cut": low < limits[0] and not series.is_across,
-        "is_high_cut": high > limits[1] and not series.is_across,
+        "is_low_cut": low < limits[0],
+        "is_high_cut": high > limits[1],
         "is_hollow": series.is_hollow,
         "is_faint": bool(_at(series.is_faint, index, 0.0)),
         "has_marker": series.mark == "line" and not series.look.is_control,
@@ -286,7 +342,7 @@ def _value_row(panel: Panel, series: Series, index: int, shift: float) -> dict[s
 
 
 def _more_texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
-    """Return the texts of a tooltip that not every panel has: x, noise floor and seeds."""
+    """Return the optional texts of a tooltip: x, noise floor and number of seeds."""
     form = panel.number_format.lstrip("+")
     return {
         **({"at": f"{float(series.x[index]):g}"} if panel.x_name else {}),
@@ -300,7 +356,7 @@ def _more_texts(panel: Panel, series: Series, index: int) -> dict[str, Any]:
 
 
 def describe_value(panel: Panel, mean: float, low: float, high: float) -> str:
-    """Return a value with its interval: "+1.0 [-0.1, +2.1] points"."""
+    """Return a value with its 95 % interval as text, such as "+1.0 [-0.1, +2.1] points"."""
     form = panel.number_format
     if not math.isfinite(mean):
         return UNKNOWN
@@ -309,7 +365,7 @@ def describe_value(panel: Panel, mean: float, low: float, high: float) -> str:
 
 
 def _tooltip(panel: Panel) -> list[Spec]:
-    """Return the fields that hovering shows: method, details, value, noise floor, seeds."""
+    """Return the fields of the tooltip: method, details, value, noise floor, seeds."""
     titles = {"label": "method"}
     details = next((one.details for one in panel.series if one.details), {})
     titles |= {f"d{place}": title for place, title in enumerate(details)}
@@ -321,10 +377,10 @@ def _tooltip(panel: Panel) -> list[Spec]:
 
 
 def _by_label(panel: Panel, what: str) -> Spec:
-    """Encode colour, dash or shape by the label of a series; the page's switches are the legend."""
+    """Encode colour, dash or shape by the label of a series, without a legend."""
     looks = {one.label: one.look for one in panel.series}
     ranges: dict[str, list[Any]] = {
-        "colour": [NEUTRAL if look.colour == DARK else look.colour for look in looks.values()],
+        "colour": [_visible(look.colour) for look in looks.values()],
         "dash": [DASHES[look.dash] for look in looks.values()],
         "shape": [SHAPES.get(look.marker, "circle") for look in looks.values()],
     }
@@ -340,7 +396,7 @@ def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
     ticks: Spec = {"tickCount": 5, "grid": name == "y" and axis.scale != "log"}
     if axis.ticks:
         cases = [f"datum.value == {at:g} ? {json.dumps(text)}" for at, text in axis.ticks.items()]
-        # A count would drop some of these on a logarithmic axis.
+        # With a tick count, Vega would drop some ticks of a logarithmic axis.
         ticks |= {
             "values": list(axis.ticks),
             "labelOverlap": "greedy",
@@ -351,7 +407,7 @@ def _place(panel: Panel, name: Literal["x", "y"], field: str) -> Spec:
         ticks |= {"tickMinStep": 1, "format": "d"}
     if panel.message and name == "y":
         ticks |= {"labels": False, "ticks": False}
-    title = axis.title.split("\n") if axis.title else None
+    title = f"{axis.title}{SCALES[axis.scale]}".split("\n") if axis.title else None
     return {
         "field": field,
         "type": "quantitative",
@@ -371,7 +427,7 @@ def _find_size(plot: Plot, panel: Panel) -> tuple[int, int]:
 
 
 def _base(panel: Panel) -> float:
-    """Return where bars begin: at zero, or at the bottom of a logarithmic axis."""
+    """Return the y at which bars begin: zero, or the bottom of a logarithmic axis."""
     return fit_y(panel)[0] if panel.y.scale == "log" else 0.0
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
+from collateral.contract.conventions import FIGURE_WIDTH
 from collateral.plots.style import Dash, Look
 
 Scale = Literal["linear", "log", "sqrt"]
@@ -19,50 +20,51 @@ Mark = Literal["line", "bar", "point"]
 Limits = tuple[float, float]
 
 UNKNOWN = "–"
-WIDTH = 6.75  # inches: the text width of a two-column paper
-ROOM = 0.05  # of an axis, left free at either end
-LEAST_HEIGHT = 5.0  # points that an axis of rates covers at least, so that noise does not fill it
-GROUP_WIDTH = 0.84  # of the bars of one place together, of the distance between places
-BAR_SHARE = 0.9  # of the distance between two bars, filled by a bar
+WIDTH = FIGURE_WIDTH
+ROOM = 0.05  # share of the axis length that is left empty at each end
+LEAST_HEIGHT = 5.0  # smallest range of an axis of percentages, in percentage points
+GROUP_WIDTH = 0.84  # width of a group of bars, as a share of the distance between groups
+BAR_SHARE = 0.9  # width of a bar, as a share of the distance between bars
 MOST_INTERVAL = 0.1  # intervals widen an axis by at most this share of the means' range
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a panel; without `limits` it fits what is drawn."""
+    """An axis of a panel; without `limits`, its ends are fitted to the data."""
 
     title: str = ""
     scale: Scale = "linear"
     limits: Limits | None = None
-    ticks: Mapping[float, str] = field(default_factory=dict)  # empty: chosen by the renderer
+    ticks: Mapping[float, str] = field(default_factory=dict)  # if empty, the renderer chooses
     is_reversed: bool = False
-    is_whole: bool = False  # ticks at whole numbers only
-    top_title: str = ""  # of a second set of ticks, above the panel
+    is_whole: bool = False  # whether ticks are at whole numbers only
+    top_title: str = ""  # title of a second set of ticks, above the panel
     top_ticks: Mapping[float, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Series:
-    """A line, a row of bars or a cloud of points, with one value per place."""
+    """A line, a row of bars or a set of points, with one value per position."""
 
     label: str
     look: Look
     x: Sequence[float]
-    y: Sequence[float]  # NaN: a gap
-    run: str = ""  # the page's switches hide it; empty: always drawn
+    y: Sequence[float]  # NaN is a gap
+    run: str = ""  # run that the page's switches can hide; if empty, always drawn
     mark: Mark = "line"
-    low: Sequence[float] = ()  # ends of the 95 % interval; NaN: none
+    low: Sequence[float] = ()  # lower ends of the 95 % intervals; NaN without interval
     high: Sequence[float] = ()
-    n: Sequence[int] = ()  # seeds behind each value
-    noise: Sequence[float] = ()  # half-width of the noise floor at each place
+    n: Sequence[int] = ()  # number of seeds of each value
+    noise: Sequence[float] = ()  # half-width of the noise floor at each position
     details: Mapping[str, Sequence[str]] = field(default_factory=dict)  # tooltip texts by title
-    areas: Sequence[float] = ()  # of points, in square points
-    names: Sequence[str] = ()  # written beside each place; empty: none
+    areas: Sequence[float] = ()  # areas of the marks, in square points
+    names: Sequence[str] = ()  # label beside each mark; an empty text is not drawn
     is_faint: Sequence[bool] = ()
-    ring_at: float = math.nan  # the x of the method's own value
+    # Position on the x axis of a ring around the method's own parameter value.
+    ring_at: float = math.nan
     is_hollow: bool = False
-    is_across: bool = False  # intervals run along x
-    sets_scale: bool = True  # False for collapsed runs, which are drawn at the edge
+    is_across: bool = False  # whether intervals are horizontal
+    sets_scale: bool = True  # whether axis limits fit it; False for collapsed runs
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ class Level:
     value: float
     axis: Literal["x", "y"] = "y"
     dash: Dash = "solid"
-    label: str = ""  # in the legend
-    text: str = ""  # written at the line's end
+    label: str = ""  # text in the legend
+    text: str = ""  # text at the end of the line
     is_faint: bool = False
 
 
@@ -86,13 +88,13 @@ class Band:
     low: float = -math.inf
     high: float = math.inf
     label: str = ""
-    colour: str = ""  # empty: the grey of noise
+    colour: str = ""  # if empty, the grey of noise
     opacity: float = 1.0
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Series over one pair of axes."""
+    """Series that share one pair of axes."""
 
     series: Sequence[Series]
     title: str = ""
@@ -101,30 +103,32 @@ class Panel:
     levels: Sequence[Level] = ()
     bands: Sequence[Band] = ()
     interval: Literal["bars", "area"] = "bars"
-    dodge: float = 0.0  # x range over which the series of one place are spread
-    height: float = 1.0  # relative to the plot's row height
-    text: str = ""  # in the upper left corner
-    message: str = ""  # in the middle, such as "undefined"
-    value_name: str = "value"  # what the tooltip calls y
-    x_name: str = ""  # what the tooltip calls x; empty: x is not in the tooltip
+    dodge: float = 0.0  # x range over which series at one position are spread
+    height: float = 1.0  # height relative to the plot's row height
+    text: str = ""  # text in the upper left corner
+    message: str = ""  # text in the middle, such as "undefined"
+    value_name: str = "value"  # name of y in the tooltip
+    x_name: str = ""  # name of x in the tooltip; if empty, x is omitted
     number_format: str = ".1f"
-    unit: str = ""  # of y, with its leading space
+    unit: str = ""  # unit of y, with its leading space
 
 
 @dataclass(frozen=True)
 class Plot:
-    """What a finding draws; `name` is the name of its files."""
+    """A plot of a finding; `name` is the name of its files.
+
+    Title, caption and notes stand beside the figure and are not drawn in it.
+    """
 
     name: str
     title: str
     caption: str
     panels: Sequence[Panel]
     columns: int = 1
-    reading: str = ""  # how to read it, below the printed figure
-    notes: Sequence[str] = ()
-    names_are_legend: bool = False  # the names beside the marks stand for a legend of series
-    width: float = WIDTH  # inches
-    row_height: float = 2.1
+    notes: Sequence[str] = ()  # sentences about these results: number of seeds, failed runs
+    names_are_legend: bool = False  # whether labels beside marks replace the legend
+    width: float = WIDTH  # width in inches where the text is WIDTH wide
+    row_height: float = 2.1  # height of a row of panels on the page, in inches
 
     @property
     def rows(self) -> list[Sequence[Panel]]:
@@ -152,7 +156,7 @@ def fit_x(panel: Panel) -> Limits:
 
 
 def fit_y(panel: Panel) -> Limits:
-    """Return the ends of the vertical axis, which holds means, levels, bands and most intervals."""
+    """Return the ends of the vertical axis: it covers means, levels, bands and most intervals."""
     if panel.y.limits:
         return panel.y.limits
     low, high = means_range(panel)
@@ -165,9 +169,9 @@ def fit_y(panel: Panel) -> Limits:
 
 
 def means_range(panel: Panel) -> Limits:
-    """Return the lowest and highest of what the axis must hold: means, levels and wide bands.
+    """Return the range that the axis must cover: means, levels and wide bands.
 
-    A band of a single place may be huge where there are few examples, and is cut.
+    A band at a single position may be huge where there are few examples; the axis cuts it.
     """
     values = [value for one in scale_series(panel) for value in one.y]
     values += [level.value for level in panel.levels if level.axis == "y"]
@@ -182,7 +186,7 @@ def means_range(panel: Panel) -> Limits:
 
 
 def scale_series(panel: Panel) -> Sequence[Series]:
-    """Return the series that set the scale; all of them if none does."""
+    """Return the series that determine the axis limits; all series if there are none."""
     return [one for one in panel.series if one.sets_scale] or panel.series
 
 
@@ -198,12 +202,12 @@ def fit_rates(panel: Panel) -> Limits:
     missing = max(LEAST_HEIGHT - (high - low), 0.0)
     low, high = low - missing / 2, high + missing / 2
     low, high = max(low - max(high - 100.0, 0.0), 0.0), min(high, 100.0)
-    edge = 0.03 * (high - low)  # so that a marker at 0 or 100 is whole
+    edge = 0.03 * (high - low)  # room for a whole marker at 0 or 100
     return low - edge, high + edge
 
 
 def format_number(value: float, form: str, unit: str = "") -> str:
-    """Return a number as text, a dash if it is undefined."""
+    """Return a number as text; an undefined number is a dash."""
     return f"{value:{form}}{unit}".replace("-", "−") if math.isfinite(value) else UNKNOWN
 
 
@@ -216,7 +220,7 @@ def bar_step(panel: Panel) -> float:
 
 
 def spread_series(panel: Panel) -> list[float]:
-    """Return the shift of each series, so that the series of one place stand side by side."""
+    """Return the shift of each series, so that series at one position are side by side."""
     count = len(panel.series)
     is_grouped = sum(one.mark == "bar" for one in panel.series) > 1
     step = bar_step(panel) if is_grouped else panel.dodge / max(count - 1, 1)
@@ -224,7 +228,7 @@ def spread_series(panel: Panel) -> list[float]:
 
 
 def shares_x(panel: Panel, other: Panel) -> bool:
-    """Tell whether two panels have the same horizontal axis."""
+    """Return whether two panels have the same horizontal axis."""
     return fit_x(panel) == fit_x(other) and (panel.x.scale, panel.x.ticks) == (
         other.x.scale,
         other.x.ticks,

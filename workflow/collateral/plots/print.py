@@ -1,27 +1,33 @@
-"""Draw a plot for print, with matplotlib and seaborn's look: the same bytes on every rerun."""
+"""Draw a plot for print with matplotlib in seaborn's style; equal plots give equal files."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import seaborn as sns
+from fontTools.subset import Options
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator, StrMethodFormatter
 from numpy.typing import NDArray
 
 from collateral.plots.names import AREA, escape, place_names
 from collateral.plots.plot import (
     BAR_SHARE,
+    WIDTH,
     Axis,
     Band,
     Level,
@@ -37,27 +43,39 @@ from collateral.plots.plot import (
 from collateral.plots.style import DARK, PALE, Look
 from collateral.results.files import atomic
 
-# fontTools logs every glyph that a PDF embeds.
+# fontTools would log every glyph that a PDF embeds.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
+# A PDF does not use the tables for ligatures and kerning, which take half of the time to embed.
+Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB"]
 
-CHARACTERS = 20  # of the note below a figure, per inch
+POINTS = 72.0  # points per inch
+FONT = "DejaVu Sans"  # part of matplotlib, so equal on every machine
+LETTERS, SMALL = 7.0, 6.0  # font sizes in points: of most texts, and the smallest one
 THIN = 0.6
-OWN_VALUE = "own value"  # label of the ring in the legend
-ENTRY, LETTER = 0.55, 0.066  # inches of a legend: beside a name, and for each of its letters
+OWN_VALUE = "own value"  # legend text of the ring around a method's own parameter value
+SYMBOL, GAP, AFTER = 1.8, 0.5, 1.3  # widths in a legend, as multiples of its font size
+LEGEND_ROW = 0.17  # height of a row of the legend, in inches
+EDGE = 0.35  # height in inches of ticks and titles of the horizontal axis
+PANEL_SHARE = 0.85  # height of a row of panels in print, as a share of its height on the page
+TICKS_PER_INCH = 2.4
+NUMBER_WIDTH = 12.0  # width in points of a number above a bar, such as −13
 DASHES = {"solid": "-", "dashed": "--", "dotted": ":", "dash-dot": "-."}
 RC: dict[Any, Any] = {
     **sns.axes_style("ticks"),
-    **sns.plotting_context("paper", font_scale=8 / 9.6),  # letters of 8 points
-    "font.family": "DejaVu Sans",  # ships with matplotlib: the same on every machine
+    **sns.plotting_context("paper", font_scale=LETTERS / 9.6),
+    "font.family": FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.titlesize": 9,
+    **{f"axes.{part}size": LETTERS for part in ("title", "label")},
+    **{f"{x}tick.labelsize": 6.5 for x in "xy"},
+    "axes.titlepad": 4,
+    "axes.labelpad": 3,
     "grid.color": "0.9",
     **{f"{part}.linewidth": THIN for part in ("axes", "grid")},
     **{f"{x}tick.{kind}.width": THIN for x in "xy" for kind in ("major", "minor")},
     **{f"{x}tick.{kind}.size": size for x in "xy" for kind, size in (("major", 3.5), ("minor", 2))},
-    "lines.linewidth": 1.4,
-    "legend.fontsize": 8,
+    "lines.linewidth": 1.2,
+    "legend.fontsize": LETTERS,
     "legend.frameon": False,
     "pdf.fonttype": 42,
 }
@@ -65,17 +83,17 @@ RC: dict[Any, Any] = {
 
 @contextmanager
 def print_style() -> Iterator[None]:
-    """Draw and save inside this block."""
+    """A context manager that sets matplotlib's style; draw and save figures inside it."""
     with mpl.rc_context(RC):
         yield
 
 
 @print_style()
-def draw(plot: Plot) -> Figure:
-    """Draw all panels in a grid, the legend above and the notes below."""
+def draw(plot: Plot, text_width: float = WIDTH) -> Figure:
+    """Draw a figure for a paper with this text width: all panels in a grid, the legend above."""
     heights = [max(panel.height for panel in row) for row in plot.rows]
-    size = (plot.width, 0.8 + plot.row_height * sum(heights))
-    figure = Figure(figsize=size, layout="constrained")
+    height = EDGE + PANEL_SHARE * plot.row_height * sum(heights)
+    figure = Figure(figsize=(plot.width * text_width / WIDTH, height))
     grid = figure.subplots(len(heights), plot.columns, squeeze=False, height_ratios=heights)
     for axes, panel in zip(grid.flat, plot.panels, strict=False):
         draw_panel(axes, panel)
@@ -89,23 +107,22 @@ def draw(plot: Plot) -> Figure:
             axes.set_xlabel("")
     figure.align_ylabels()
     put_legend(figure, list(grid.flat)[: len(plot.panels)], plot)
-    put_notes(figure, plot.reading, *plot.notes)
     write_names(figure, list(zip(grid.flat, plot.panels, strict=False)))
     return figure
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write `path`.pdf and `path`.png without dates: equal figures are equal files."""
-    metadata: dict[str, dict[str, None]] = {
-        ".pdf": {"CreationDate": None},
-        ".png": {"Software": None},
-    }
+    """Write `path`.pdf and `path`.png without dates, so that equal figures give equal files."""
     with print_style():
-        figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # the layout is solved once, which halves the time
-        for suffix, without in metadata.items():
-            with atomic(path.with_name(path.name + suffix)) as temporary:
-                figure.savefig(temporary, dpi=200, metadata=without)
+        if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")  # The layout is computed once; this halves the time.
+        # `Figure.savefig` would draw the figure twice for each file.
+        with atomic(path.with_name(f"{path.name}.pdf")) as temporary:
+            FigureCanvasPdf(figure).print_pdf(temporary, metadata={"CreationDate": None})
+        figure.set_dpi(200)
+        with atomic(path.with_name(f"{path.name}.png")) as temporary:
+            FigureCanvasAgg(figure).print_png(temporary, metadata={"Software": None})
 
 
 def draw_panel(axes: Axes, panel: Panel) -> None:
@@ -127,7 +144,7 @@ def draw_panel(axes: Axes, panel: Panel) -> None:
     set_ticks(axes, panel)
     for text, place in ((panel.text, (0.03, 0.99)), (panel.message, (0.5, 0.5))):
         alignment: dict[str, Any] = {"va": "top"} if text is panel.text else {"ha": "center"}
-        axes.text(*place, escape(text), transform=axes.transAxes, fontsize=7, **alignment)
+        axes.text(*place, escape(text), transform=axes.transAxes, fontsize=SMALL, **alignment)
 
 
 def draw_band(axes: Axes, band: Band) -> None:
@@ -153,7 +170,7 @@ def draw_level(axes: Axes, level: Level) -> None:
     draw_line(level.value, linewidth=0.8, label=label, zorder=0.9, **look)
     if not level.text:
         return
-    along: dict[str, Any] = {"fontsize": 6, "color": "0.3", "va": "bottom"}
+    along: dict[str, Any] = {"fontsize": SMALL, "color": "0.3", "va": "bottom"}
     if level.axis == "y":
         place = (0.02, level.value, axes.get_yaxis_transform(), "left")
     else:
@@ -163,7 +180,7 @@ def draw_level(axes: Axes, level: Level) -> None:
 
 
 def draw_series(axes: Axes, panel: Panel, series: Series, shift: float) -> None:
-    """Draw a series and its intervals; what lies beyond an axis is drawn at its edge."""
+    """Draw a series and its intervals; marks beyond an axis are drawn at its edge."""
     x = np.asarray(series.x, dtype=float) + shift
     y = np.clip(np.asarray(series.y, dtype=float), *axes.get_ylim())
     if not series.is_across and not series.sets_scale:
@@ -183,7 +200,7 @@ def draw_series(axes: Axes, panel: Panel, series: Series, shift: float) -> None:
 
 
 def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
-    """Draw 95 % intervals as bars or as an area, with an arrow where the axis cuts one."""
+    """Draw 95 % intervals as bars or as an area, with an arrow at each one that the axis cuts."""
     if not len(series.low):
         return
     low, high = (np.asarray(end, dtype=float) for end in (series.low, series.high))
@@ -201,7 +218,7 @@ def draw_intervals(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float
 
 
 def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) -> None:
-    """Draw bars; where there are several series, their whole numbers are written at them."""
+    """Draw bars; if there are several series, write rounded values beside the bars."""
     group = [one for one in panel.series if one.mark == "bar"]
     keywords: dict[str, Any] = {"facecolor": series.look.colour, "linewidth": 0}
     if series.look.is_control and len(group) > 1:
@@ -209,27 +226,30 @@ def draw_bars(axes: Axes, panel: Panel, series: Series, x: NDArray[np.float64]) 
     width = BAR_SHARE * bar_step(panel)
     axes.bar(x, series.y, width, label=escape(series.label), zorder=2, **keywords)
     if len(group) > 1:
-        write_numbers(axes, series, x)
+        is_narrow = POINTS * _inches(axes, width) < NUMBER_WIDTH
+        write_numbers(axes, series, x, rotation=90 if is_narrow else 0)
 
 
-def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64]) -> None:
-    """Write the rounded value of each bar beyond its interval."""
+def write_numbers(axes: Axes, series: Series, x: NDArray[np.float64], *, rotation: float) -> None:
+    """Write the rounded value of each bar outside its interval, where the axis does not cut it."""
     low, high = (ends if len(ends) else series.y for ends in (series.low, series.high))
     for at, y, *ends in zip(x, series.y, low, high, strict=True):
         if not math.isfinite(y):
             continue
         is_up = y >= 0
-        end = np.clip(
-            np.nanmax([y, ends[1]]) if is_up else np.nanmin([y, ends[0]]), *axes.get_ylim()
-        )
+        lower, upper = np.nanmin([y, 0.0, ends[0]]), np.nanmax([y, 0.0, ends[1]])
+        bottom, top = axes.get_ylim()
+        is_cut = upper > top if is_up else lower < bottom
+        is_up = is_up != is_cut
+        end = np.clip(upper if is_up else lower, bottom, top)
         text = f"{y:+.0f}".replace("-", "−") if round(y) else "0"
-        style: dict[str, Any] = {"ha": "center", "va": "bottom" if is_up else "top", "fontsize": 6}
-        shift = (0, 1 if is_up else -1)
-        axes.annotate(text, (at, end), shift, textcoords="offset points", **style)
+        style: dict[str, Any] = {"ha": "center", "rotation": rotation, "fontsize": SMALL}
+        style |= {"va": "bottom" if is_up else "top", "textcoords": "offset points"}
+        axes.annotate(text, (at, end), (0, 1 if is_up else -1), **style)
 
 
 def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Draw points of given areas; hollow ones have an outline alone."""
+    """Draw points of given areas; a hollow point has only an outline."""
     look: dict[str, Any] = {
         "marker": series.look.marker or "o",
         "facecolors": "none" if series.is_hollow else series.look.colour,
@@ -238,12 +258,13 @@ def draw_points(axes: Axes, series: Series, x: NDArray[np.float64], y: NDArray[n
     }
     areas = np.asarray(series.areas if len(series.areas) else [AREA] * len(x))
     axes.scatter(x, y, areas, zorder=3, clip_on=False, **look)
-    axes.scatter([], [], 30.0, label=escape(series.label), **look)  # one size in the legend
+    axes.scatter([], [], 30.0, label=escape(series.label), **look)  # legend entry of a fixed size
 
 
 def set_ticks(axes: Axes, panel: Panel) -> None:
-    """Place the ticks of both axes, and those above the panel."""
-    for one, axis, most in ((axes.xaxis, panel.x, 7), (axes.yaxis, panel.y, 5)):
+    """Place the ticks of both axes and, if there are any, those above the panel."""
+    across = max(2, min(7, round(TICKS_PER_INCH * _inches(axes))))
+    for one, axis, most in ((axes.xaxis, panel.x, across), (axes.yaxis, panel.y, 5)):
         if axis.ticks:
             one.set_ticks(list(axis.ticks), [escape(text) for text in axis.ticks.values()])
             one.set_minor_locator(NullLocator())
@@ -264,7 +285,7 @@ def set_ticks(axes: Axes, panel: Panel) -> None:
 
 
 def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
-    """Put the title and one legend of all panels above the figure: series, levels, bands."""
+    """Put a legend of all series, levels and bands above the panels, row by row."""
     entries: dict[str, Any] = {}
     for axes in grid:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -275,41 +296,49 @@ def put_legend(figure: Figure, grid: Sequence[Axes], plot: Plot) -> None:
     series = [] if plot.names_are_legend else [one.label for one in drawn]
     names = (*series, OWN_VALUE, *levels, *bands)
     order = [name for name in dict.fromkeys(map(escape, names)) if name in entries]
-    figure.legend(
-        [entries[name] for name in order],
-        order,
-        loc="outside upper left",
-        ncols=count_columns(order, figure.get_figwidth()),
-        title=escape(plot.title),
-        alignment="left",
-        title_fontproperties={"weight": "bold", "size": 9},
-    )
+    rows = list(fill_rows(order, figure.get_figwidth()))
+    height = figure.get_figheight() + LEGEND_ROW * len(rows)
+    figure.set_figheight(height)
+    share = LEGEND_ROW / height
+    engine = ConstrainedLayoutEngine(rect=(0, 0, 1, 1 - share * len(rows)))
+    figure.set_layout_engine(engine)
+    # Each row is a legend of its own: one legend would fill columns, and leave holes in them.
+    for place, row in enumerate(rows):
+        figure.legend(
+            [entries[name] for name in row],
+            row,
+            loc="upper left",
+            bbox_to_anchor=(0, 1 - share * place),
+            ncols=len(row),
+            borderpad=0.3,
+            borderaxespad=0,
+            handlelength=SYMBOL,
+            handletextpad=GAP,
+            columnspacing=AFTER,
+        )
 
 
-def count_columns(names: Sequence[str], width: float) -> int:
-    """Return how many columns of a legend fit a width in inches, at most five."""
-    for count in (5, 4, 3, 2):
-        columns = np.array_split(np.array([len(name) for name in names]), count)
-        inches = [ENTRY + LETTER * max(column) for column in columns if len(column)]
-        if sum(inches) <= width:
-            return count
-    return 1
-
-
-def put_notes(figure: Figure, *notes: str) -> None:
-    """Put notes below the figure, each wrapped to its width."""
-    width = round(CHARACTERS * figure.get_figwidth())
-    lines = [line for note in notes if note for line in wrap(note, width)]
-    if lines:
-        text = escape("\n".join(lines))
-        figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="0.3")
+def fill_rows(names: Iterable[str], width: float) -> Iterator[list[str]]:
+    """Yield the legend entries of each row; a row has as many as fit a width in inches."""
+    row: list[str] = []
+    room = POINTS * width
+    for name in names:
+        text = TextPath((0, 0), name, size=LETTERS, prop=FontProperties(family=FONT))
+        needed = text.get_extents().width + LETTERS * (SYMBOL + GAP + AFTER)
+        if row and needed > room:
+            yield row
+            row, room = [], POINTS * width
+        row.append(name)
+        room -= needed
+    if row:
+        yield row
 
 
 def write_names(figure: Figure, panels: Sequence[tuple[Axes, Panel]]) -> None:
-    """Write names beside their places, where they hide neither a mark nor one another."""
+    """Draw the labels beside marks without overlap."""
     if not any(any(one.names) for _, panel in panels for one in panel.series):
         return
-    figure.draw_without_rendering()  # names are placed where the layout has put the marks
+    figure.draw_without_rendering()  # The layout must fix the marks before labels are placed.
     figure.set_layout_engine("none")
     for axes, panel in panels:
         place_names(axes, panel)
@@ -321,6 +350,16 @@ def _scale(axis: Axis) -> str:
 
 def _root(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt(np.maximum(values, 0))
+
+
+def _inches(axes: Axes, length: float | None = None) -> float:
+    """Return the width of a panel in inches, or that of a length on its horizontal axis."""
+    spec = axes.get_subplotspec()
+    figure = axes.get_figure(root=True)
+    assert spec is not None and figure is not None
+    width = figure.get_figwidth() / spec.get_gridspec().ncols
+    left, right = axes.get_xlim()
+    return width if length is None else width * length / abs(right - left)
 
 
 def _within(value: float, low: float, high: float) -> float:

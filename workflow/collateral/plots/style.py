@@ -7,8 +7,7 @@ from typing import Literal
 
 Dash = Literal["solid", "dashed", "dotted", "dash-dot"]
 
-# seaborn's "colorblind" palette, strong colours first; wine in place of its grey, which is kept
-# for controls and noise.
+# seaborn's "colorblind" palette, strong colours first, with a wine red in place of its grey.
 COLOURS = (
     "#0173b2",
     "#de8f05",
@@ -24,9 +23,9 @@ COLOURS = (
 MARKERS = "osD^vPX<>*"
 METHOD_DASHES: tuple[Dash, ...] = ("solid", "dash-dot", "dotted")
 CONTROL_DASHES: tuple[Dash, ...] = ("dashed", "dotted", "dash-dot")
-GREY = "#8c8c8c"  # controls
-DARK = "#4d4d4d"  # Retrain, zero lines
-PALE = "#e0e0e0"  # noise
+GREY = "#8c8c8c"  # colour of controls
+DARK = "#4d4d4d"  # colour of Retrain and of zero lines
+PALE = "#e0e0e0"  # colour of the noise floor
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class Look:
     """Colour, marker and line style of a run."""
 
     colour: str
-    marker: str = ""  # a marker of matplotlib; empty: none
+    marker: str = ""  # a marker of matplotlib; if empty, no marker
     dash: Dash = "solid"
     is_control: bool = False
 
@@ -44,12 +43,12 @@ PLAIN = Look(DARK)
 
 
 def method_look(place: int) -> Look:
-    """Return the look of a method by its place in the config."""
+    """Return colour, marker and line style of a method by its index in the config."""
     turn, index = divmod(place, len(COLOURS))
-    marker = MARKERS[(index + 3 * turn) % len(MARKERS)]  # a repeated colour has another marker
+    marker = MARKERS[(index + 3 * turn) % len(MARKERS)]  # A repeated colour gets another marker.
     return Look(COLOURS[index], marker, METHOD_DASHES[turn % len(METHOD_DASHES)])
 
 
 def control_look(place: int) -> Look:
-    """Return the look of a control by its place among the controls."""
+    """Return colour, marker and line style of a control by its index among the controls."""
     return Look(GREY, "", CONTROL_DASHES[place % len(CONTROL_DASHES)], is_control=True)

@@ -1,1 +1,1 @@
-"""The pages: a self-contained HTML file a benchmark, and an index over all of them."""
+"""The pages: one self-contained HTML file per benchmark, and an index page of all benchmarks."""

@@ -1,4 +1,4 @@
-"""The page's charts: Vega's libraries as one script inside the page, and compact data."""
+"""Charts of the page: the Vega libraries as one script, and the charts' data in a compact form."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import vl_convert
 
 from collateral.plots.page import Chart
 
-PLACE = (
-    '<script id="library"></script>'  # in the template; names cannot contain it: they are escaped
-)
+PLACE = '<script id="library"></script>'  # place of the Vega libraries in the template
 
 
 def insert_library(page: str) -> str:
-    """Insert Vega's libraries into the page."""
+    """Insert the Vega libraries into the page."""
     return page.replace(PLACE, f"<script>{_library()}</script>", 1)
 
 
@@ -29,7 +27,7 @@ def _library() -> str:
 
 
 def encode_chart(chart: Chart) -> dict[str, Any]:
-    """Return a chart as the page has it: rows by columns, and equal channels of layers once."""
+    """Encode a chart compactly: rows as columns, and equal channels of its layers only once."""
     channels: dict[str, int] = {}
     panels = [
         {**panel, "layer": [_number(layer, channels) for layer in panel["layer"]]}
@@ -41,7 +39,7 @@ def encode_chart(chart: Chart) -> dict[str, Any]:
 
 
 def _number(layer: Mapping[str, Any], channels: dict[str, int]) -> dict[str, Any]:
-    """Return a layer with the numbers of its channels; a new channel is added to `channels`."""
+    """Replace the channels of a layer by their indices in `channels`; add new channels to it."""
     numbers = {
         name: channels.setdefault(json.dumps(channel), len(channels))
         for name, channel in layer.get("encoding", {}).items()

@@ -1,4 +1,4 @@
-"""The page's summary of the forget set: size by class, how it was chosen, retained copies."""
+"""Summary of the forget set for the page: size by class, kind of choice, retained copies."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings.gates.copies import EXACT
+from collateral.metrics.copies import EXACT
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.neighbours import Neighbours
 from collateral.results.provenance import verify
 from collateral.results.split import Split
 
-MOST_CLASSES = 8  # named in the summary
-MOST_COPIES = 50  # rows of the table
-NOT_SHOWN = ("kind", "sha256")  # keys of the choice of the forget set
+MOST_CLASSES = 8  # largest number of classes that the summary lists
+MOST_COPIES = 50  # largest number of rows of the table of copies
+NOT_SHOWN = ("kind", "sha256")  # keys of the forget set's description that are not shown
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def exact_pairs(neighbours: Neighbours) -> list[tuple[int, int]] | None:
 
 
 def copies_table(pairs: list[tuple[int, int]], labels: Labels) -> Table:
-    """Return the table of retained copies, with names of files if examples are files."""
+    """Return the table of retained copies, with the paths of files if examples are files."""
     lines = [
         Line(_name(labels, forgot), [Field(text) for text in _copy_fields(labels, forgot, kept)])
         for forgot, kept in pairs[:MOST_COPIES]
@@ -77,7 +77,7 @@ def _name(labels: Labels, place: int) -> str:
 
 
 def _how_many(split: Split, labels: Labels) -> str:
-    """Return "3 of 120 train examples are forgotten: 2 of 60 cat, 1 of 60 dog."."""
+    """Return the size as text: '3 of 120 train examples are forgotten: 2 of 60 cat, ...'."""
     forgot, of = (
         np.bincount(found, minlength=len(labels.class_names))
         for found in (labels.train[split.forget], labels.train)

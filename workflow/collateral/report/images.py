@@ -1,4 +1,4 @@
-"""The page's gallery: forgotten images, and the neighbours that each method hurt most."""
+"""Gallery of the page: forgotten images, and the neighbours that each method damaged most."""
 
 from __future__ import annotations
 
@@ -7,31 +7,35 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from scipy.special import softmax
 
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import ALL_PICTURES, FILE, NO_PICTURES, RETAINED
 from collateral.contract.metrics import Metric
-from collateral.contract.showing import ALL_PICTURES, NO_PICTURES, RETAINED
 from collateral.results import layout
-from collateral.results.dataset import Labels
+from collateral.results.dataset import Labels, Pictures
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
-from collateral.results.pictures import Pictures
 from collateral.results.provenance import verify
 from collateral.results.table import CellTable
 
+if TYPE_CHECKING:
+    from collateral.report.decision import Decision
+    from collateral.report.page import CellPart
+
 NUM_EXAMPLES = 8
 NUM_FORGOTTEN = 8
+NUM_BESIDE = 4  # examples beside the decision table
 MOST_IMAGES = 200  # per cell
 MOST_OF_PAGE = 3000  # per page
-LEAST_LOSS = 0.1  # loss of confidence from which an example counts as hurt
+LEAST_LOSS = 0.1  # smallest loss of confidence of an example that counts as damaged
 SETS = {"train": "retained", "test": "test", "forget": "forgotten"}
 CONFIDENCE = Metric("Confidence", "probability of the true class", "%", digits=0)
-MOST_LIKELY = 3  # classes in a caption
+MOST_LIKELY = 3  # number of most likely classes in a caption
 LEFT_OUT = {
     ALL_PICTURES: "Pictures of examples that are withdrawn in another cell are left out, and so "
     "are pictures of their copies.",
@@ -45,19 +49,19 @@ LEFT_OUT = {
 class Example:
     """An image and its caption."""
 
-    place: int  # in the sheet
-    name: str  # the true class
-    origin: str  # retained, test or forgotten
-    nearest: int | None = None  # place of the nearest forgotten example
-    change: str = ""  # "90 → 10 %": Retrain's confidence in the true class, the unlearned model's
-    predicted: str = ""  # the unlearned models' most frequent class, where it is wrong
-    file: str = ""  # its path, where examples are files
+    place: int  # position of the image in the sheet
+    name: str  # name of the true class
+    origin: str  # subset of the example: retained, test or forgotten
+    nearest: int | None = None  # position of the nearest forgotten example in the sheet
+    change: str = ""  # confidence in the true class, Retrain → unlearned: "90 → 10 %"
+    predicted: str = ""  # most frequent prediction of the unlearned models, if wrong
+    file: str = ""  # path of the image, if examples are files
     likely: tuple[str, ...] = ()  # most likely classes by Retrain and by the unlearned model
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of images: for a method and a subset, or the forgotten ones."""
+    """A row of images: of one method and subset, or of the forget set."""
 
     run: str
     set: str
@@ -69,11 +73,38 @@ class Strip:
 class Gallery:
     """The images of a cell, side by side in one sheet."""
 
-    left_out: str = ""  # the sentence on pictures that are not shown
-    sheet: str = ""  # a data URI
+    left_out: str = ""  # sentence about images that are not shown
+    sheet: str = ""  # data URI of the image with all images side by side
     count: int = 0
     forgotten: Strip | None = None
     hurt: list[Strip] | None = None  # None: there are no pictures at all
+    nobody: tuple[str, ...] = ()  # labels of the methods that hurt nobody among the pictures
+
+    @property
+    def sentence(self) -> str:
+        """Which methods hurt somebody, and which hurt nobody."""
+        hurt = list(dict.fromkeys(strip.title for strip in self.hurt or ()))
+        parts = [f"Hurt by ten points or more by {', '.join(hurt)}." if hurt else ""]
+        parts += [f"Nobody by {', '.join(self.nobody)}." if self.nobody else ""]
+        return " ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class HurtStrip:
+    """Pictures beside the decision table: one method in one cell."""
+
+    title: str
+    sheet: int
+    examples: list[Example]
+
+
+@dataclass(frozen=True)
+class HurtPictures:
+    """The pictures beside the decision table, the most harmful method first."""
+
+    reference: str
+    strips: list[HurtStrip]
+    nobody: list[str]  # methods that hurt nobody in any cell
 
 
 @dataclass(frozen=True)
@@ -82,8 +113,36 @@ class RunOutputs:
 
     run: str
     confidence: NDArray[np.float64]  # (K,), mean over seeds
-    prediction: NDArray[np.int64]  # (K,), most frequent over seeds
-    probability: NDArray[np.float64]  # (K, C), of the first seed
+    prediction: NDArray[np.int64]  # (K,), most frequent prediction over seeds
+    probability: NDArray[np.float64]  # (K, C), class probabilities of the first seed
+
+
+def collect_hurt(cells: Sequence[CellPart], decision: Decision) -> HurtPictures | None:
+    """Return the hurt examples of every method and cell, those of harmful methods first."""
+    galleries = [(cell, cell.gallery) for cell in cells if cell.gallery and cell.gallery.sheet]
+    if not galleries:
+        return None
+    harm = {
+        (row.run, cell.name): (score.is_hurt, score.damage or 0.0)
+        for row in decision.methods
+        for cell, score in zip(decision.cells, row.scores, strict=True)
+        if score
+    }
+    found = [
+        (harm.get((strip.run, cell.name), (False, 0.0)), _hurt_strip(strip, cell, len(cells)))
+        for cell, gallery in galleries
+        for strip in gallery.hurt or ()
+        if strip.set == SETS["train"]
+    ]
+    strips = [strip for _, strip in sorted(found, key=lambda one: one[0], reverse=True)]
+    nobody = set.intersection(*(set(gallery.nobody) for _, gallery in galleries))
+    order = [row.label for row in decision.methods if row.label in nobody]
+    return HurtPictures(galleries[0][0].reference, strips, order)
+
+
+def _hurt_strip(strip: Strip, cell: CellPart, num_cells: int) -> HurtStrip:
+    where = f", {cell.title}" if num_cells > 1 else ""
+    return HurtStrip(f"{strip.title}{where}", cell.sheet, strip.examples[:NUM_BESIDE])
 
 
 def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery | None:
@@ -105,7 +164,7 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     labels = Labels.load(verify(folder / layout.LABELS, folder))
     sound = {run: [verify(path, folder) for path in files[run]] for run in runs}
     retrain, *methods = (_read_outputs(run, sound[run], shown) for run in runs)
-    # Each hurt example comes with its nearest forgotten one, in two subsets.
+    # Every method has two strips of images: retained and test examples.
     most = (min(MOST_IMAGES, MOST_OF_PAGE // num_cells) - NUM_FORGOTTEN) // 4
     hurt = [
         Strip(
@@ -119,11 +178,13 @@ def build_gallery(folder: Path, cell: CellTable, num_cells: int = 1) -> Gallery 
     ]
     first = np.flatnonzero(shown.shown_set == "forget")[:NUM_FORGOTTEN]
     forgotten = Strip("", SETS["forget"], "Forgotten", [_example(shown, k, labels) for k in first])
-    return replace(_on_one_sheet(pictures, forgotten, hurt), left_out=left_out)
+    named = {strip.run for strip in hurt}
+    nobody = tuple(cell.labels[one.run] for one in methods if one.run not in named)
+    return replace(_on_one_sheet(pictures, forgotten, hurt), left_out=left_out, nobody=nobody)
 
 
 def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
-    """Return the listed examples that have a picture; -1 if the nearest one has none."""
+    """Return the listed examples that have an image; -1 if the nearest forgotten one has none."""
     order = {place: k for k, place in enumerate(pictures.place.tolist())}
     nearest = listed.shown_nearest
     if nearest is not None:
@@ -137,7 +198,7 @@ def _with_pictures(listed: Neighbours, pictures: Pictures) -> Neighbours:
 
 
 def _on_one_sheet(pictures: Pictures, forgotten: Strip, hurt: list[Strip]) -> Gallery:
-    """Renumber the images in use, and put them side by side in one sheet."""
+    """Put the images in use side by side in one sheet, and renumber their positions."""
     examples = [example for strip in (forgotten, *hurt) for example in strip.examples]
     needed = {k for one in examples for k in (one.place, one.nearest) if k is not None}
     order = {k: place for place, k in enumerate(sorted(needed))}
@@ -159,7 +220,7 @@ def _outputs(folder: Path, cell: CellTable, run: str) -> list[Path]:
     place = layout.run_folder(run)
     runs = (place.format(cell=cell.name, seed=seed, run=run) for seed in cell.seeds)
     files = [folder / one / layout.OUTPUTS for one in runs]
-    # A base model that all seeds share has one file.
+    # A base model that all seeds share has only one file of outputs.
     shared = [file for file in files if file.exists()] if run == layout.ORIGINAL else []
     return shared or files
 
@@ -176,7 +237,7 @@ def _read_outputs(run: str, files: Sequence[Path], shown: Neighbours) -> RunOutp
 def _select_shown(
     shown: Neighbours, train: NDArray[np.generic], test: NDArray[np.generic]
 ) -> NDArray[np.float64]:
-    """Select the values of the examples in the gallery from those of both sets."""
+    """Select the values of the gallery's examples from values of the train and the test set."""
     from_test = shown.shown_set == "test"
     values = np.empty((len(from_test), *train.shape[1:]))
     values[from_test] = test[shown.shown_index[from_test]]
@@ -187,7 +248,7 @@ def _select_shown(
 def _worst(
     shown: Neighbours, retrain: RunOutputs, method: RunOutputs, most: int
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Yield the retained and the test examples that a method hurt, among the `most` nearest."""
+    """Yield the retained and test examples that a method damaged most, among the nearest ones."""
     for name in ("train", "test"):
         candidates = np.flatnonzero(shown.shown_set == name)[:most]
         loss = (retrain.confidence - method.confidence)[candidates]
@@ -213,7 +274,7 @@ def _hurt(
 
 
 def _likely(probability: NDArray[np.float64], labels: Labels) -> str:
-    """Return the most likely classes, as "digit_3 90 %, digit_8 5 %"."""
+    """Return the most likely classes as text, such as "digit_3 90 %, digit_8 5 %"."""
     order = np.argsort(-probability, kind="stable")[:MOST_LIKELY]
     texts = (f"{labels.class_names[c]} {CONFIDENCE.text(float(probability[c]))} %" for c in order)
     return ", ".join(texts)

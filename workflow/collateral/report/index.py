@@ -1,4 +1,4 @@
-"""The index page: a summary of every benchmark's page below results/, and the theory."""
+"""The index page with the decision table of every benchmark, and the page of the theory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from urllib.parse import quote
 
 from collateral.contract.metrics import Metric
 from collateral.contract.tables import Field, Grid, Line, Table
+from collateral.report.decision import Decision
+from collateral.report.headline import describe_setting, find_best, headline
 from collateral.report.page import template
 from collateral.report.sections import Illustration, illustration
 from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.provenance import check_folder, check_inputs, read_signed
 
-TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}  # titles
-NUMBER = Metric("", "", "")  # formats numbers of four digits
+# Titles of the theory's tables, by file.
+TABLES = {layout.THEORY_FINDINGS: "Findings", layout.THEORY_CHECKS: "Checks"}
+NUMBER = Metric("", "", "")  # function that formats numbers with four digits
 
 
 @dataclass(frozen=True)
@@ -24,30 +27,54 @@ class Page:
     """A benchmark's page and its summary."""
 
     name: str
-    cells: list[list[str]]  # anchor, title and headline of each
+    decision: Decision
     problems: list[str]
 
     @property
+    def headline(self) -> str:
+        """The finding in one or two sentences."""
+        return headline(self.decision)
+
+    @property
+    def setting(self) -> str:
+        """Data, model, seeds and reference in one sentence."""
+        return describe_setting(self.decision)
+
+    @property
+    def best(self) -> str:
+        """The run that the headline recommends; empty if there is none."""
+        found = find_best(self.decision)
+        return found.run if found else ""
+
+    @property
     def file(self) -> str:
-        """Link from the index; quoted, because a folder may be called `javascript:x`."""
+        """Link to the page, quoted, because a folder could be named `javascript:x`."""
         return f"{quote(self.name)}/{layout.REPORT}"
 
 
 def list_pages(results: Path, first: list[str]) -> list[Page]:
-    """Return all pages: those of this config first, then all others by name."""
+    """Return all pages: first the benchmarks of this config, then all others by name."""
     found = sorted(glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}"))
     others = (name for name in found if name not in first)
     glances = {name: results / name / layout.GLANCE for name in (*first, *others)}
     contents = {name: read_signed(glance, glance.parent) for name, glance in glances.items()}
-    for name in first:  # pages of other configs may be stale until their own run
+    for name in first:  # Pages of other configs may be outdated until their own run.
         check_inputs(glances[name], contents[name], results / name)
-    return [Page(name, content["cells"], content["problems"]) for name, content in contents.items()]
+    return [
+        Page(name, Decision.from_json(content["decision"]), content["problems"])
+        for name, content in contents.items()
+        if "decision" in content  # pages of older versions have no decision
+    ]
 
 
-def render_index(pages: list[Page], theory: Path | None) -> str:
-    """Return the index."""
-    found = read_theory(theory) if theory else None
-    return template("index.html.j2").render(pages=pages, theory=found)
+def render_index(pages: list[Page], theory: str = "") -> str:
+    """Return the HTML of the index page; `theory` is the link to the page of the theory."""
+    return template("index.html.j2").render(pages=pages, theory=theory)
+
+
+def render_theory(folder: Path) -> str:
+    """Return the HTML of the page of the theory."""
+    return template("theory.html.j2").render(theory=read_theory(folder))
 
 
 @dataclass(frozen=True)
@@ -70,7 +97,7 @@ def read_theory(folder: Path) -> Theory:
 
 
 def _table(file: Path) -> Table:
-    """Return a small CSV file as a table, with numbers of four digits."""
+    """Return a CSV file as a table, with numbers rounded to four digits."""
     with file.open(newline="", encoding="utf-8") as lines:
         (corner, *headings), *rows = csv.reader(lines)
     found = [Line(row[0], [Field(_short(text)) for text in row[1:]]) for row in rows]

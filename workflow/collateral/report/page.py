@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +13,22 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from collateral.contract.tables import Table
 from collateral.findings._shared.series import find_looks
+from collateral.findings._shared.write import to_csv
 from collateral.findings.registry import Problem, excluded_findings, read_problems
 from collateral.report.charts import encode_chart, insert_library
+from collateral.report.decision import (
+    CHIPS,
+    Decision,
+    build_decision,
+    chip_colour,
+    decision_sources,
+    format_points,
+    format_share,
+)
 from collateral.report.forgotten import Forgotten, describe_forget_set
-from collateral.report.images import Gallery, build_gallery
+from collateral.report.glossary import VERDICTS, split_terms
+from collateral.report.headline import describe_setting, explanation, find_best, headline
+from collateral.report.images import Gallery, HurtPictures, build_gallery, collect_hurt
 from collateral.report.provenance import (
     Lines,
     describe_metrics,
@@ -25,21 +39,43 @@ from collateral.report.provenance import (
     provenance,
     provenance_over_cells,
 )
-from collateral.report.sections import Findings, Section
+from collateral.report.sections import TABS, Findings, Section
 from collateral.results import layout
 from collateral.results.gates import Gate, read_gates
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import check_folder, verify
 from collateral.results.table import NAMES, BenchmarkTable, CellTable, read_tables
 
+KEY_TABLE = (
+    "Dot: mean over seeds; line: 95 % interval, corrected for the number of methods; grey: the "
+    "difference between two retrained models. Gap: mean absolute deviation from Retrain over UA, "
+    "RA, TA and MIA, in points. Time: share of Retrain's. A click on a number shows its source, a "
+    "click on a heading sorts."
+)
+KEY_MATRIX = (
+    "Each field: the symbol of the verdict, and the gap to Retrain in points (mean absolute "
+    "deviation over UA, RA, TA and MIA)."
+)
+LEFT_OUT = "Findings that need Retrain are left out: {names}."
+
 
 @dataclass(frozen=True)
 class Switch:
-    """A run that the charts' switches show or hide, and its colour."""
+    """A switch of the page that shows or hides a run in the charts, with the run's colour."""
 
     run: str
     label: str
     colour: str
+
+
+@dataclass(frozen=True)
+class GateGroup:
+    """The gates of one check that have the same colour."""
+
+    name: str
+    colour: str
+    gates: list[Gate]
+    of: int  # number of cells in which the check was made
 
 
 @dataclass(frozen=True)
@@ -52,22 +88,24 @@ class CellPart:
     sections: list[Section]
     gallery: Gallery | None
     what_ran: list[Table]
-    reference: str  # name of the reference
+    reference: str  # display name of the reference
     provenance: dict[str, Any]
+    sheet: int  # number of the sheet with its pictures
 
     @property
     def anchor(self) -> str:
-        """Anchor on the page, with a prefix: a cell may have the name of another anchor."""
+        """Anchor of the cell; its prefix keeps it distinct from the page's other anchors."""
         return f"cell-{self.name}"
 
     @property
-    def headline(self) -> str:
-        """The sentences of the main findings."""
-        return " ".join(one.words for one in self.of("top") or self.of("main") if one.words)
-
-    def of(self, place: str) -> list[Section]:
-        """Return the sections of one part of the page: top, main, ablations or details."""
-        return [section for section in self.sections if section.place == place]
+    def tabs(self) -> list[tuple[str, str, list[Section]]]:
+        """Name, title and sections of each tab that has any content."""
+        found = [
+            (name, title, [one for one in self.sections if one.place == name])
+            for name, title in TABS.items()
+        ]
+        extra = {"neighbours": self.gallery, "runs": self.what_ran}
+        return [tab for tab in found if tab[2] or extra.get(tab[0])]
 
 
 @dataclass(frozen=True)
@@ -80,26 +118,70 @@ class BenchmarkPart:
     switches: list[Switch]
     gates: list[Gate]
     versions: str
-    left_out: list[str]  # findings that need Retrain, in a benchmark without it
+    left_out: list[str]  # findings that are omitted, because they need Retrain
+    printed: str  # publication whose means of Retrain are a reference; empty: none
     problems: list[Problem]
-    provenance: dict[str, Any]  # of values over all cells
+    provenance: dict[str, Any]  # provenance of values over all cells
     metrics: dict[str, list[str]]  # label and description of all metrics
+    decision: Decision
 
     @property
-    def glance(self) -> list[list[str]]:
-        """Anchor, title and headline of each cell."""
-        return [[cell.anchor, cell.title, cell.headline] for cell in self.cells]
+    def headline(self) -> str:
+        """The finding in one or two sentences."""
+        return headline(self.decision)
+
+    @property
+    def explanation(self) -> str:
+        """The numbers behind the headline."""
+        return explanation(self.decision)
+
+    @property
+    def setting(self) -> str:
+        """Data, model, seeds and reference in one sentence."""
+        return describe_setting(self.decision)
+
+    @property
+    def key(self) -> str:
+        """How to read the decision table."""
+        parts = (
+            KEY_MATRIX if self.decision.is_matrix else KEY_TABLE,
+            LEFT_OUT.format(names=", ".join(self.left_out)) if self.left_out else "",
+        )
+        return " ".join(part for part in parts if part)
+
+    @property
+    def best(self) -> str:
+        """The run that the headline recommends; empty if there is none."""
+        found = find_best(self.decision)
+        return found.run if found else ""
+
+    @property
+    def hurt(self) -> HurtPictures | None:
+        """The pictures beside the decision table; None if there are none."""
+        return collect_hurt(self.cells, self.decision)
 
     def gates_of(self, colour: str) -> list[Gate]:
         """Return the gates of one colour."""
         return [gate for gate in self.gates if gate.colour == colour]
 
+    def groups_of(self, colour: str) -> list[GateGroup]:
+        """Return the gates of one colour, grouped by check."""
+        names = dict.fromkeys(gate.name for gate in self.gates_of(colour))
+        return [
+            GateGroup(name, colour, [g for g in self.gates_of(colour) if g.name == name], of)
+            for name in names
+            for of in [sum(gate.name == name for gate in self.gates)]
+        ]
+
     @property
-    def conventions(self) -> list[str]:
-        """Distinct notes on how to read the tables."""
+    def conventions(self) -> dict[str, str]:
+        """Notes that explain how to read the tables, by the title of the first such table."""
         sections = [*self.over_cells, *(one for cell in self.cells for one in cell.sections)]
-        tables = _tables(sections)
-        return list(dict.fromkeys(table.conventions for table in tables if table.conventions))
+        notes: dict[str, str] = {}
+        for table in _tables(sections):
+            if table.conventions and table.conventions not in notes.values():
+                notes[table.title] = table.conventions
+        return notes
 
 
 def benchmark_part(folder: Path) -> BenchmarkPart:
@@ -113,7 +195,11 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
     problems = read_problems(path for path in known if path.exists())
     findings = Findings(folder, plan.reference, problems)
     across, lines = findings.over_cells(table), index_rows(folder)
-    cells = [_cell(folder, cell, findings, lines, len(table.cells)) for cell in table.cells]
+    num_cells = len(table.cells)
+    cells = [
+        _cell(folder, cell, findings, lines, num_cells, sheet)
+        for sheet, cell in enumerate(table.cells)
+    ]
     shown, inside = (
         list_sources(_tables(sections))
         for sections in (across, [section for cell in cells for section in cell.sections])
@@ -126,9 +212,11 @@ def benchmark_part(folder: Path) -> BenchmarkPart:
         read_gates(verify(folder / layout.GATES, folder)),
         describe_versions(folder, table.cells[0]),
         excluded_findings(plan.reference),
+        plan.printed,
         list(dict.fromkeys(findings.problems)),
         provenance_over_cells(shown, lines),
-        describe_metrics([*shown, *inside], table),
+        describe_metrics([*shown, *inside, *decision_sources(table.cells[0])], table),
+        build_decision(folder.name, table, describe_versions(folder, table.cells[0])),
     )
 
 
@@ -137,7 +225,7 @@ def _tables(sections: Iterable[Section]) -> list[Table]:
 
 
 def _cell(
-    folder: Path, cell: CellTable, findings: Findings, lines: Lines, num_cells: int
+    folder: Path, cell: CellTable, findings: Findings, lines: Lines, num_cells: int, sheet: int
 ) -> CellPart:
     sections = findings.of_cell(cell)
     return CellPart(
@@ -148,7 +236,10 @@ def _cell(
         build_gallery(folder, cell, num_cells),
         list_runs(folder, cell),
         NAMES[cell.reference],
-        provenance(folder, cell, list_sources(_tables(sections)), lines),
+        provenance(
+            folder, cell, [*list_sources(_tables(sections)), *decision_sources(cell)], lines
+        ),
+        sheet,
     )
 
 
@@ -163,25 +254,31 @@ def _switches(table: BenchmarkTable) -> list[Switch]:
 
 
 def render(benchmark: BenchmarkPart) -> str:
-    """Return the page of a benchmark."""
+    """Return the HTML of a benchmark's page."""
     return insert_library(template("page.html.j2").render(benchmark=benchmark))
 
 
 def glance(benchmark: BenchmarkPart) -> dict[str, Any]:
-    """Return the summary of a benchmark for the index."""
+    """Return the summary of a benchmark for the index page."""
     return {
-        "cells": benchmark.glance,
+        "headline": benchmark.headline,
+        "decision": benchmark.decision.as_json(),
         "problems": [str(problem) for problem in benchmark.problems],
     }
 
 
+def pack(html: str) -> str:
+    """Compress the content of a folded cell; the page's script unpacks it when it is opened."""
+    return base64.b64encode(zlib.compress(html.encode(), 9)).decode()
+
+
 def as_order(value: float) -> str:
-    """Return the sort key of a cell of a table, for the page's script."""
+    """Return the sort key of a table's entry, for the page's script."""
     return f"{value:.6g}".replace("inf", "Infinity")
 
 
 def template(name: str) -> Template:
-    """Return a template of this folder."""
+    """Return a Jinja template of this folder."""
     environment = Environment(
         loader=PackageLoader("collateral", "report"),
         autoescape=True,
@@ -189,6 +286,16 @@ def template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"encode_chart": encode_chart, "as_order": as_order}
+    environment.filters |= {
+        "encode_chart": encode_chart,
+        "as_order": as_order,
+        "points": format_points,
+        "share": format_share,
+        "chip_colour": chip_colour,
+        "split_terms": split_terms,
+        "csv": to_csv,
+        "pack": pack,
+    }
+    environment.globals |= {"chips": CHIPS, "verdict_meanings": VERDICTS}
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     return environment.get_template(name)

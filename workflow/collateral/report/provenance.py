@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.metrics import EMPTY, Metric
+from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Source, Table
 from collateral.findings.metric_index import find_metric
 from collateral.results import layout
@@ -20,8 +20,8 @@ from collateral.results.table import BenchmarkTable, CellTable
 # Keys of a record that the page shows: common to all seeds, and per seed.
 OF_RUN = ("method", "model", "params", "code", "versions", "numerics")
 OF_SEED = ("place", "status", "inputs", "files")
-HASH = 12  # digits shown of a hash
-CAPTION = "On the first seed; Original is the base model."  # of the table of runs
+HASH = 12  # number of digits of a hash that the page shows
+CAPTION = "On the first seed; Original is the base model."  # caption of the table of runs
 DIGITS = 4  # significant digits of a value; the long table has all digits
 
 Lines = dict[tuple[str, Source], dict[str, "Place"]]
@@ -37,7 +37,7 @@ class Place:
 
 
 def index_rows(folder: Path) -> Lines:
-    """Return the row of every value of a benchmark: by cell and source, then by seed."""
+    """Index the rows of a benchmark's values by cell and source, then by seed."""
     found: Lines = defaultdict(dict)
     for name in (layout.METRICS, layout.COSTS):
         with (folder / name).open(newline="", encoding="utf-8") as rows:
@@ -67,14 +67,8 @@ def provenance_over_cells(sources: Iterable[Source], lines: Lines) -> dict[str, 
 def describe_metrics(sources: Iterable[Source], table: BenchmarkTable) -> dict[str, list[str]]:
     """Return the label and the description of every metric."""
     found = {source.metric: find_metric(source.metric) for source in sources}
-    return {name: [metric.label, _words(metric, table)] for name, metric in found.items()}
-
-
-def _words(metric: Metric, table: BenchmarkTable) -> str:
-    text = metric.description
-    # Only losses are relative to the reference, which may be Original.
-    is_loss = text.startswith("Retrain's accuracy minus")
-    return table.cells[0].said(text) if is_loss else text
+    reference = table.reference_label
+    return {name: [metric.label, metric.describe(reference)] for name, metric in found.items()}
 
 
 def list_sources(tables: Iterable[Table]) -> list[Source]:
@@ -98,9 +92,9 @@ def _find_rows(
 
 
 def _encode(found: Mapping[Source, Mapping[str, Place]]) -> dict[str, Any]:
-    """Return values by file and seeds: for each value, line and number of every seed.
+    """Group values by file and seeds; each value has the line and the number of every seed.
 
-    Lines are relative to the line of the previous seed: smaller numbers make a smaller page.
+    Lines are relative to the previous seed's line, because small numbers make the page smaller.
     """
     numbers: dict[str, dict[str, dict[str, list[Any]]]] = {}
     for source, places in found.items():
@@ -142,7 +136,7 @@ def _seed_fields(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def list_runs(folder: Path, cell: CellTable) -> list[Table]:
-    """Return the table of parameters; empty without records."""
+    """Return the table of the runs' parameters; empty without records."""
     records = {label: _record(folder, cell, run) for run, label in cell.labels.items()}
     lines = [Line(label, _fields(record)) for label, record in records.items() if record]
     grid = Grid("Run", ["Method", "Parameters"], [lines], is_prose=True)
@@ -162,7 +156,7 @@ def _record(folder: Path, cell: CellTable, run: str) -> dict[str, Any]:
 
 
 def _fields(record: dict[str, Any]) -> list[Field]:
-    own = record.get("weights") or {}  # of a model that the user supplied
+    own = record.get("weights") or {}  # description of the user's own weights
     values = {"weights": own["name"]} if own else record.get("params", {})
     params = ", ".join(f"{key}={value}" for key, value in values.items())
     return [Field(str(record.get("method", record.get("model", EMPTY)))), Field(params or EMPTY)]

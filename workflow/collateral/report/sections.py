@@ -11,11 +11,18 @@ from urllib.parse import quote
 
 from PIL import Image
 
-from collateral.contract.plugins import FINDING
 from collateral.contract.tables import Table
-from collateral.findings.registry import Problem, in_page_order, make_tables, run_safely, with_part
+from collateral.findings.registry import (
+    VIEWS,
+    Problem,
+    in_page_order,
+    make_tables,
+    run_safely,
+    view_function,
+)
 from collateral.plots import page
 from collateral.plots.plot import Plot
+from collateral.plugins.find import FINDING
 from collateral.report.images import as_png
 from collateral.results import layout
 from collateral.results.files import read_json
@@ -23,6 +30,15 @@ from collateral.results.table import BenchmarkTable, CellTable
 
 FULL_WIDTH = 1350  # pixels of a figure as wide as a paper's text
 SCREEN_WIDTH = 832  # pixels of the same figure on the page
+# Tabs of a cell by name; a finding's PLACE is one of the names.
+TABS = {
+    "summary": "Summary",
+    "neighbours": "Neighbours",
+    "attacks": "Attacks",
+    "cost": "Cost",
+    "ablations": "Ablations",
+    "runs": "Runs",
+}
 NUM_COLOURS = 64  # of an image on the page
 T = TypeVar("T")
 
@@ -33,9 +49,9 @@ class Illustration:
 
     name: str
     caption: str
-    place: str = ""  # path of its files from the page, without suffix
-    image: str = ""  # a data URI
-    width: int = 0  # as shown, in pixels: letters of all pictures are of one size
+    place: str = ""  # path of the figure's files relative to the page, without suffix
+    image: str = ""  # data URI of the image
+    width: int = 0  # width on the page in pixels; all figures have one font size
     chart: page.Chart | None = None
 
 
@@ -53,13 +69,14 @@ class Section:
 
     finding: str
     question: str
-    place: str  # main, ablations or details
+    title: str  # at most eight words
+    place: str  # name of the tab
     words: str = ""
     pictures: list[Illustration] = field(default_factory=list)  # figures that belong to no table
     blocks: list[Block] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        """Tell whether there is anything to show."""
+        """Return whether the section has any content."""
         return bool(self.words or self.pictures or self.blocks)
 
 
@@ -67,8 +84,8 @@ class Section:
 class Findings:
     """Collects the sections of all findings; `problems` lists the findings that raised."""
 
-    root: Path  # the benchmark's folder
-    reference: str = layout.RETRAIN  # the run that others are compared with
+    root: Path  # folder of the benchmark
+    reference: str = layout.RETRAIN  # name of the run that others are compared with
     problems: list[Problem] = field(default_factory=list)
 
     def of_cell(self, cell: CellTable) -> list[Section]:
@@ -81,7 +98,7 @@ class Findings:
         return [section for section in sections if section]
 
     def _pictures(self, given: Any, function: str, cell: str = "") -> dict[str, list[Illustration]]:
-        """Return the plots of a cell, or over all, by finding: those that were drawn for print."""
+        """Return the plots of a cell, or over all cells, that were drawn for print, by finding."""
         folder = self.root / layout.FIGURES / cell
         drawn = _drawn(folder)
         found: dict[str, list[Illustration]] = {}
@@ -92,12 +109,12 @@ class Findings:
         return found
 
     def _illustrate(self, plot: Plot, folder: Path) -> Illustration:
-        """Return a plot as a chart, beside the place of the figure in print."""
+        """Return a plot as an interactive chart, with the path of the printed figure."""
         place = quote((folder / plot.name).relative_to(self.root).as_posix())
         return Illustration(plot.name, plot.caption, place, chart=page.draw(plot))
 
     def over_cells(self, table: BenchmarkTable) -> list[Section]:
-        """Return the sections over all cells; none for a single cell."""
+        """Return the sections over all cells; empty if there is only one cell."""
         if len(table.cells) < 2:
             return []
         pictures = self._pictures(table, "plots_across")
@@ -109,11 +126,7 @@ class Findings:
 
     @cached_property
     def _order(self) -> list[str]:
-        return in_page_order("views", "plots", reference=self.reference)
-
-    @cached_property
-    def _having(self) -> dict[str, list[str]]:
-        return {part: with_part(part, self.reference) for part in ("views", "plots")}
+        return in_page_order(*VIEWS, reference=self.reference)
 
     def _section(
         self, name: str, given: Any, function: str, cell: str, pictures: list[Illustration]
@@ -124,7 +137,8 @@ class Findings:
         return Section(
             name,
             str(finding.__doc__).partition("\n")[0],
-            getattr(finding, "PLACE", "main"),
+            getattr(finding, "TITLE", name.replace("_", " ").capitalize()),
+            getattr(finding, "PLACE", "summary"),
             "".join(words),
             [one for one in pictures if _owner(one, tables) is None],
             [Block(table, [p for p in pictures if _owner(p, tables) is table]) for table in tables],
@@ -133,17 +147,16 @@ class Findings:
     def _ask(
         self, name: str, part: str, function: str, cell: str, ask: Callable[[Any], list[T]]
     ) -> list[T]:
-        """Return the tables, words or charts of a finding; none if it has none, or if it raises."""
-        file = "plots" if part == "plots" else "views"
+        """Return the tables, words or charts of a finding; empty if it has none or raises."""
 
         def answer() -> list[T]:
-            has_file = name in self._having[file]
-            found = getattr(FINDING.load(name, file), function, None) if has_file else None
+            found = view_function(name, function)
             return ask(found) if found else []
 
         found, problem = run_safely(answer, name, part, cell)
         known = {(one.finding, one.cell, one.error) for one in self.problems}
-        if problem and (name, cell, problem.error) not in known:  # an import fails once per file
+        # The same import error occurs for every part of a finding; it is listed once.
+        if problem and (name, cell, problem.error) not in known:
             self.problems.append(problem)
         return found or []
 
@@ -161,7 +174,7 @@ def _drawn(folder: Path) -> dict[str, str]:
 
 
 def illustration(folder: Path, name: str, caption: str) -> Illustration:
-    """Read a figure; reduced to few colours, the file is a third as large."""
+    """Read a printed figure; a palette of few colours makes its file three times smaller."""
     with Image.open(folder / f"{name}.png") as image:
         width = round(image.width * SCREEN_WIDTH / FULL_WIDTH)
         drawn = image.convert("RGB").quantize(NUM_COLOURS, dither=Image.Dither.NONE)

@@ -1,1 +1,1 @@
-"""The files on disk: their places and formats, atomic writes, and the readers of all of them."""
+"""Files of results: their names and formats, atomic writes, and readers."""

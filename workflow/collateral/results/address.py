@@ -19,7 +19,7 @@ MEANINGLESS = ("diverged", "skipped")  # statuses of runs without a usable model
 class FoundRun:
     """A run of a cell with one seed, with results on disk."""
 
-    benchmark: Path  # its folder
+    benchmark: Path  # folder of the benchmark
     cell: str
     run: str
     seed: int
@@ -27,7 +27,7 @@ class FoundRun:
 
     @property
     def folder(self) -> Path:
-        """The folder of the run; that of Original is the base model's."""
+        """Folder of the run; Original has the folder of the base model."""
         place = layout.run_folder(self.run)
         return self.benchmark / place.format(cell=self.cell, seed=self.seed, run=self.run)
 
@@ -37,12 +37,12 @@ class FoundRun:
         return read_signed(self.folder / layout.RECORD, self.benchmark)
 
     def __str__(self) -> str:
-        """Return the address for messages."""
+        """Return the run's address as messages print it."""
         return f"{self.benchmark.name}/{self.cell}, {self.run}, seed {self.seed}"
 
 
 def find_run(address: str, run: str, seed: int | None) -> FoundRun:
-    """Return the run at an address; without a seed, the run of the first seed."""
+    """Return the run at an address; without a seed, the run with the smallest seed."""
     folder = _cell_folder(address)
     benchmark, cell = folder.parent, folder.name
     place = layout.run_folder(run).format(cell=cell, seed="*", run=run)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from collateral.results.files import MISSING, InvalidResultError, atomic
 
-# Header of a member of a zip archive; its last two numbers are the lengths of name and extra field.
+# Header of a zip member; its last two numbers are the lengths of the name and the extra field.
 LOCAL_HEADER = struct.Struct("<26sHH")
-# Errors that flipped bits in a file can cause; RuntimeError: a flipped bit means "encrypted".
+# Errors that numpy and zipfile raise for a damaged file (RuntimeError if it looks encrypted).
 BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, ValueError),
@@ -35,7 +35,7 @@ class ArrayFile:
     is_compressed: ClassVar[bool] = False
 
     def to_arrays(self) -> Mapping[str, Any]:
-        """Return the arrays of the file by name, in the order of the file."""
+        """Return the arrays to store, by name, in the order of the file."""
         arrays = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return {name: array for name, array in arrays.items() if array is not None}
 
@@ -66,13 +66,13 @@ def write_arrays(path: Path, arrays: Mapping[str, Any], *, compress: bool) -> No
 
 @contextmanager
 def open_arrays(path: Path) -> Iterator[NpzFile]:
-    """Open a file of arrays; they are read when they are accessed."""
+    """Open an .npz file; each array is read when it is accessed."""
     with _naming(path), np.load(path, allow_pickle=False) as file:
         yield file
 
 
 def map_array(path: Path, name: str) -> NDArray[Any]:
-    """Map an array of a file into memory; all jobs share its pages, which are read on access.
+    """Map an array of an .npz file into memory; jobs share its pages.
 
     Changes to the array stay in this process.
     """
@@ -92,7 +92,7 @@ def map_array(path: Path, name: str) -> NDArray[Any]:
 
 
 def _content(path: Path, entry: zipfile.ZipInfo) -> int:
-    """Return the offset of the content of a member in its archive."""
+    """Return the offset of a member's content within its zip archive."""
     with path.open("rb") as file:
         file.seek(entry.header_offset)
         *_, name, extra = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
@@ -101,11 +101,11 @@ def _content(path: Path, entry: zipfile.ZipInfo) -> int:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Turn errors of numpy and zipfile into errors that name the file."""
+    """Convert errors of numpy and zipfile to errors that name the file."""
     try:
         yield
     except InvalidResultError:
-        raise  # it names its file already
+        raise  # An InvalidResultError names its file already.
     except FileNotFoundError:
         raise InvalidResultError(path, MISSING) from None
     except KeyError as error:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from collateral.contract.showing import ALL_PICTURES
+from collateral.contract.conventions import ALL_PICTURES
 from collateral.results import layout
 from collateral.results.files import atomic, write_json
 from collateral.results.metadata import TIMESTAMP, incomplete, read_metadata
@@ -26,9 +26,11 @@ MANIFEST = "manifest.json"
 METADATA = "metadata.json"
 RESULTS = "results"
 THEORY = "theory"
-INDEX = layout.REPORT  # beside the benchmarks' folders
+INDEX = layout.REPORT  # name of the index page, in the folder of results
+# Files and folders that an archive without models leaves out.
 WITHOUT_MODELS = {layout.MODEL, layout.DATA, layout.EMBEDDINGS, layout.PREPARED}
-WITH_IMAGES = {layout.DATA, layout.PREPARED}  # AMUN prepares images much like the forgotten ones
+# Files and folders with images of examples; AMUN's prepared images resemble the forget set.
+WITH_IMAGES = {layout.DATA, layout.PREPARED}
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,12 @@ class Bundle:
     """Summary of an archive that was written."""
 
     num_files: int
-    unwatched: list[str]  # files of which Snakemake has no metadata
-    withheld: list[str]  # benchmarks whose images are left out
+    unwatched: list[str]  # files without Snakemake metadata
+    withheld: list[str]  # benchmarks whose images are left out of the archive
 
 
 def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bundle:
-    """Write the results of benchmarks; refuse damaged and unfinished ones."""
+    """Write the results of benchmarks to an archive; raise if they are damaged or unfinished."""
     results = _results_folder(folders)
     names = sorted({folder.name for folder in folders})
     if out.resolve().is_relative_to(results.resolve()):
@@ -67,7 +69,7 @@ def write_bundle(out: Path, folders: Sequence[Path], *, with_models: bool) -> Bu
 
 
 def results_files(results: Path, names: Iterable[str]) -> dict[str, Path]:
-    """Return all files of benchmarks, of the theory, and the index, by name below `results`."""
+    """Return the files of benchmarks, theory and index page, by their paths below `results`."""
     folders = [results / name for name in (*sorted(names), THEORY)]
     paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     shows_all = pages(results) <= {*names}
@@ -77,22 +79,22 @@ def results_files(results: Path, names: Iterable[str]) -> dict[str, Path]:
 
 
 def pages(results: Path) -> set[str]:
-    """Return the benchmarks that the index shows."""
+    """Return the names of the benchmarks that the index page shows."""
     return {glance.parent.name for glance in results.glob(f"*/{layout.GLANCE}")}
 
 
 def is_hidden(name: str) -> bool:
-    """Tell whether a file or a folder above it is hidden; Snakemake's timestamps are not."""
+    """Return whether a file or a parent folder is hidden; ignore Snakemake's timestamps."""
     parts = PurePosixPath(name).parts
     return any(part.startswith(".") and part != TIMESTAMP for part in parts)
 
 
 def _results_folder(folders: Sequence[Path]) -> Path:
-    """Return the folder of results that has all these benchmarks."""
+    """Return the folder of results that contains the folders of all these benchmarks."""
     for folder in folders:
         if not (folder / layout.DATA_RECORD).is_file():
             raise ValueError(f"{folder}: no benchmark's folder: there is no {layout.DATA_RECORD}")
-    # Not resolved: a folder of results may be a link to a larger disk.
+    # Links are not resolved: the folder of results may be a link to a larger disk.
     found = {(Path.cwd() / os.path.normpath(folder)).parent for folder in folders}
     if len(found) > 1:
         raise ValueError(f"benchmarks of several folders: {', '.join(map(str, sorted(found)))}")
@@ -100,7 +102,7 @@ def _results_folder(folders: Sequence[Path]) -> Path:
 
 
 def _check_sound(results: Path, names: Iterable[str]) -> list[Path]:
-    """Refuse damaged results; return the files that records name and that need not be there."""
+    """Raise if results are damaged; return the paths of optional files that are absent."""
     walks = [verify_results(results / name) for name in (*names, THEORY)]
     faults = [fault for found in walks for fault in found.faults]
     if faults:
@@ -111,8 +113,8 @@ def _check_sound(results: Path, names: Iterable[str]) -> list[Path]:
 
 
 def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return Snakemake's metadata of files and of the folders above them."""
-    if results.name != RESULTS:  # a copy, of which Snakemake has no metadata
+    """Return Snakemake's metadata of files and of their parent folders."""
+    if results.name != RESULTS:  # A copied file has no metadata of Snakemake.
         return {}
     folders = {str(folder) for name in names for folder in PurePosixPath(name).parents}
     outputs = [f"{RESULTS}/{name}" for name in (*names, *sorted(folders - {"."}))]
@@ -122,26 +124,27 @@ def _read_metadata(results: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_watched(name: str, metadata: dict[str, Any]) -> bool:
-    """Tell whether Snakemake would notice that a file was made with other parameters or code."""
+    """Return whether Snakemake would notice changed code or parameters of the file's job."""
     path = PurePosixPath(RESULTS, name)
-    if layout.PREPARED in path.parts or path.name == TIMESTAMP:  # not the output of a rule
+    # Prepared files and timestamps are not outputs of a rule.
+    if layout.PREPARED in path.parts or path.name == TIMESTAMP:
         return True
     return any(str(above) in metadata for above in (path, *path.parents))
 
 
 def _withholds_pictures(folder: Path) -> bool:
-    """Tell whether a cell of a benchmark may not show all pictures of its examples."""
+    """Return whether the config hides images of some examples of a benchmark."""
     records = folder.glob(layout.PICTURES_RECORD.format(cell="*"))
     return any(read_signed(record, folder)["keep"] != ALL_PICTURES for record in records)
 
 
 def _needs_models(name: str) -> bool:
-    """Tell whether a file is only for archives with models."""
+    """Return whether a file is left out of archives without models."""
     return not WITHOUT_MODELS.isdisjoint(PurePosixPath(name).parts)
 
 
 def _shows_images(name: str, withheld: Sequence[str]) -> bool:
-    """Tell whether a file has images that its benchmark withholds."""
+    """Return whether a file contains images of a benchmark that hides them."""
     first, *rest = PurePosixPath(name).parts
     return first in withheld and not WITH_IMAGES.isdisjoint(rest)
 
@@ -165,7 +168,7 @@ def _write(
 
 
 def _add(archive: tarfile.TarFile, name: str, path: Path) -> None:
-    """Add a file, or the target of a link, without owner and time: archives are reproducible."""
+    """Add a file without owner and time, so that equal files give equal archives."""
     member = tarfile.TarInfo(name)
     member.size = path.stat().st_size
     with path.open("rb") as file:

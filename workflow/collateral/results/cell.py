@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import At, Row
-from collateral.contract.skipping import SKIPPED
+from collateral.metrics.near import Mask, near_masks
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
@@ -22,7 +23,7 @@ from collateral.results.files import InvalidResultError, read_json, read_rows
 from collateral.results.neighbours import Neighbours
 from collateral.results.outputs import StoredOutputs
 from collateral.results.provenance import read_cost, read_signed, verify
-from collateral.results.selection import read_trials
+from collateral.results.record import read_trials
 from collateral.results.split import Split
 
 Array = NDArray[Any]
@@ -36,7 +37,7 @@ class Result:
     kind: str
     seed: int
     folder: Path
-    root: Path  # the benchmark's folder
+    root: Path  # folder of the benchmark
 
     @cached_property
     def record(self) -> dict[str, Any]:
@@ -52,6 +53,11 @@ class Result:
     def is_diverged(self) -> bool:
         """Whether the run has no usable outputs: it diverged, or the method was skipped."""
         return self.status in ("diverged", SKIPPED)
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether the run belongs to a sweep."""
+        return layout.is_sweep(self.run)
 
     @cached_property
     def train(self) -> StoredOutputs:
@@ -88,35 +94,43 @@ class Result:
 class CellResults:
     """All runs of a forget set; files are read on first use."""
 
-    folder: Path  # the benchmark's
+    folder: Path  # folder of the benchmark
     name: str
     seeds: tuple[int, ...]
     base_seeds: tuple[int, ...]  # for each seed, the seed of the base model of its runs
-    kinds: dict[str, str]  # run -> method or control; the reference is not among them
+    kinds: dict[str, str]  # kind of each run (method or control), without the reference
     tuned: tuple[str, ...] = ()
     tracked: tuple[str, ...] = ()
-    support_sized: tuple[str, ...] = ()  # LTD, if the config has a grid of support sizes
+    # Name of the LTD run, if the config has a grid of support sizes.
+    support_sized: tuple[str, ...] = ()
     exposed: tuple[str, ...] = ()  # methods that unlearned from shadow models
     attacks: tuple[str, ...] = ()  # membership attacks of the config
     probed: tuple[str, ...] = ()  # names of the probes of the config
+    margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
+    looks: tuple[int, ...] = ()  # numbers of seeds at which the config declares looks at verdicts
     reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
     @property
+    def has_retrain(self) -> bool:
+        """Whether the reference is Retrain."""
+        return self.reference == layout.RETRAIN
+
+    @property
     def runs(self) -> tuple[str, ...]:
-        """All runs but the reference."""
+        """Names of all runs except the reference."""
         return tuple(self.kinds)
 
     @cached_property
     def labels(self) -> Labels:
-        """The true labels."""
+        """True labels of the data set."""
         return Labels.load(verify(self.folder / layout.LABELS, self.folder))
 
     @cached_property
     def split(self) -> Split:
-        """The forget set."""
+        """Forget set of the cell, and its complement."""
         return Split.load(self.folder / layout.SPLIT.format(cell=self.name), self.folder)
 
     @cached_property
@@ -135,16 +149,20 @@ class CellResults:
 
     @cached_property
     def similarity(self) -> dict[str, NDArray[np.float32]]:
-        """Similarity to the forget set per subset: arrays of seeds by examples."""
+        """Similarity to the forget set by subset, (seeds, examples)."""
         return self.sets(self.neighbours.train_similarity, self.neighbours.test_similarity)
 
+    @cached_property
+    def near(self) -> dict[str, Mask]:
+        """Masks of the examples near the forget set by subset (retain, test), (seeds, examples)."""
+        return {name: near_masks(self.similarity[name]) for name in ("retain", "test")}
+
     def sets(self, train: Array, test: Array) -> dict[str, Array]:
-        """Divide values of train and test examples (last axis) into the three subsets."""
-        retain, forget = train[..., self.split.retain], train[..., self.split.forget]
-        return {"retain": retain, "forget": forget, "test": test}
+        """Divide values of train and test examples (last axis) by subset: retain, forget, test."""
+        return self.split.divide(train, test)
 
     def row(self, seed: int) -> int:
-        """Return the index of a seed in `seeds`."""
+        """Return the position of a seed in `seeds`."""
         return self.seeds.index(seed)
 
     @cached_property
@@ -162,7 +180,7 @@ class CellResults:
         return self.folder / layout.RUN.format(cell=self.name, seed=seed, run=run)
 
     def result(self, run: str, seed: int) -> Result:
-        """Return a run of one seed."""
+        """Return the result of a run for one seed."""
         return self._results[run, seed]
 
     def retrained(self) -> list[Result]:
@@ -170,7 +188,7 @@ class CellResults:
         return [self.retrain(seed) for seed in self.seeds]
 
     def results(self) -> Iterator[Result]:
-        """Yield the results of all runs but the reference."""
+        """Yield the results of all runs except the reference."""
         return (result for result in self._results.values() if result.run != self.reference)
 
     def all_results(self) -> Iterator[Result]:
@@ -179,7 +197,7 @@ class CellResults:
 
     def retrain(self, seed: int) -> Result:
         """Return the result of Retrain for a seed."""
-        if self.reference != layout.RETRAIN:
+        if not self.has_retrain:
             raise ValueError("there is no Retrain (retrain: none); a finding that needs it says so")
         return self.result(layout.RETRAIN, seed)
 
@@ -203,7 +221,7 @@ class CellResults:
         return SupportSizes.load(verify(path, self.folder))
 
     def support_sizes_cost(self, seed: int) -> dict[str, Any]:
-        """Read the cost of these teachers."""
+        """Read the cost of the teachers trained on supports of every size."""
         return read_cost(self._support_size(seed), self.folder)
 
     def probe(self, seed: int) -> Probe:
@@ -211,7 +229,7 @@ class CellResults:
         return Probe.load(verify(self._probe(seed) / layout.PROBE_RESULT, self.folder))
 
     def exposure(self, run: str) -> Exposure:
-        """Read the margins of shadow models before and after a method unlearned from them."""
+        """Read the margins of shadow models before and after unlearning with a method."""
         return Exposure.load(verify(self._exposure(run) / layout.EXPOSURE_MARGINS, self.folder))
 
     def trials(self, method: str) -> list[dict[str, str]]:
@@ -258,14 +276,14 @@ class CellResults:
         for row in rows:
             self._known[row.run, row.metric, row.set, row.at][row.seed] = row.value
 
-    def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
-        """Return a metric of an earlier finding, one value per seed; NaN where undefined."""
-        known = self._known.get((run, metric, set, at), {})
+    def values(self, run: str, metric: str, subset: str = "", at: At = None) -> NDArray[np.float64]:
+        """Return a metric of an earlier finding, one value per seed; NaN if undefined."""
+        known = self._known.get((run, metric, subset, at), {})
         return np.array([known.get(seed, np.nan) for seed in self.seeds])
 
-    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
-        """Return a metric of an earlier finding over all seeds; NaN where undefined."""
-        return self._known.get((run, metric, set, at), {}).get(None, np.nan)
+    def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
+        """Return a metric of an earlier finding over all seeds; NaN if undefined."""
+        return self._known.get((run, metric, subset, at), {}).get(None, np.nan)
 
     def worst_status(self, run: str, seed: int | None) -> str:
         """Return the status of a run; without a seed, the worst status of all seeds."""
@@ -273,8 +291,8 @@ class CellResults:
         return max((self.result(run, s).status for s in seeds), key=STATUSES.index)
 
     def kind_of(self, run: str) -> str:
-        """Return reference, method or control."""
+        """Return the kind of a run: reference, method or control."""
         return self.result(run, self.seeds[0]).kind
 
 
-STATUSES = ("ok", "collapsed", "diverged", SKIPPED)  # from good to bad
+STATUSES = ("ok", "collapsed", "diverged", SKIPPED)  # sorted from good to bad

@@ -1,22 +1,23 @@
-"""A data set in its file: images and labels in a fixed order, and their normalisation."""
+"""Data set files: dataset.npz (images, labels, normalisation), labels.npz and pictures.npz."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.contract.conventions import Showing
 from collateral.contract.data import ImageInfo
 from collateral.results.arrays import ArrayFile, map_array, open_arrays
 
-COLUMN = "column_"  # prefix of metadata columns of the train set in labels.npz
+COLUMN = "column_"  # prefix of the names of metadata columns in labels.npz
 TEST_COLUMN = "test_column_"
 
-Columns = Mapping[str, NDArray[Any]]  # integers, booleans or text, one value per example
+Columns = Mapping[str, NDArray[Any]]  # metadata columns: integers, booleans or text per example
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Labels(ArrayFile):
     train: NDArray[np.int64]  # (N,)
     test: NDArray[np.int64]  # (M,)
     class_names: tuple[str, ...]
-    columns: Columns = field(default_factory=dict)  # of the train examples: files, persons
+    columns: Columns = field(default_factory=dict)  # metadata of train examples, by column name
     test_columns: Columns = field(default_factory=dict)
 
     def to_arrays(self) -> dict[str, Any]:
@@ -69,8 +70,8 @@ class Dataset(ArrayFile):
     labels: Labels
     mean: tuple[float, ...]
     std: tuple[float, ...]
-    padding: int = 0  # pixels of padding before random crops; 0: no crops
-    flip: bool = False  # random horizontal flips
+    padding: int = 0  # pixels of padding before random crops; 0 turns crops off
+    flip: bool = False  # whether training flips images at random
 
     @property
     def info(self) -> ImageInfo:
@@ -107,3 +108,17 @@ class Dataset(ArrayFile):
                 padding=int(file["padding"]),
                 flip=bool(file["flip"]),
             )
+
+
+@dataclass(frozen=True)
+class Pictures(ArrayFile):
+    """Images that the page may show, of examples that neighbours.npz lists."""
+
+    keep: Showing  # the config's choice of images that may be shown
+    place: NDArray[np.int64]  # (P,), indices into the listed examples, ascending
+    images: NDArray[np.uint8]  # (P, H, W, C)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Pictures:
+        """Return the pictures whose `to_arrays` returned these arrays."""
+        return cls(cast(Showing, str(arrays["keep"])), arrays["place"], arrays["images"])

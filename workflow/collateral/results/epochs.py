@@ -17,7 +17,7 @@ SETS = ("train", "test")
 
 @dataclass(frozen=True)
 class EpochOutputs:
-    """Outputs of a model on one set of examples, in data-set order."""
+    """Outputs of a model after an epoch on one set of examples, in data-set order."""
 
     confidence: NDArray[np.float32]  # (N,), probability of the true class
     prediction: NDArray[np.int16]  # (N,), class of the largest logit
@@ -37,12 +37,12 @@ class Epochs(ArrayFile, Sequence[Epoch]):
 
     is_compressed: ClassVar[bool] = True
 
-    confidence: Mapping[str, NDArray[np.float32]]  # by set, (epochs, N)
+    confidence: Mapping[str, NDArray[np.float32]]  # outputs by set of examples, (epochs, N)
     prediction: Mapping[str, NDArray[np.int16]]
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Epochs:
-        """Stack the outputs of all epochs, by the names that `answers_in` gives."""
+        """Stack the outputs of all epochs; each epoch has the arrays of `keep_outputs`."""
         names = ("confidence", "prediction")
         return cls(*({s: np.stack(arrays[f"{s}_{name}"]) for s in SETS} for name in names))
 
@@ -68,7 +68,7 @@ class Epochs(ArrayFile, Sequence[Epoch]):
 
 
 def keep_outputs(outputs: ModelOutputs) -> dict[str, NDArray[Any]]:
-    """Return the arrays that are stored of one epoch, by their names in the file."""
+    """Return the arrays that are stored for one epoch, by their names in the file."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, part in (("train", outputs.train), ("test", outputs.test)):
         arrays[f"{name}_confidence"] = part.confidence

@@ -18,31 +18,42 @@ class SupportSizes(ArrayFile):
     The arrays describe the forget set and the support; they do not use Retrain.
     """
 
-    sizes: NDArray[np.int64]  # (K,), examples in the support, increasing
+    sizes: NDArray[np.int64]  # (K,), number of examples in the support, increasing
     soft_labels: NDArray[np.float32]  # (K, F, C), the teacher's probabilities on the forget set
-    top: NDArray[np.int64]  # (), classes of a soft label that the student is trained on
-    epochs: NDArray[np.int64]  # (K,), of the teacher's training
-    support_accuracy: NDArray[np.float64]  # (K,), in the last epoch of training
-    least_similarity: NDArray[np.float64]  # (K,), of a support example to the forget set
-    num_classes: NDArray[np.int64]  # (K,), in the support
+    top: NDArray[np.int64]  # (), number of classes in a soft label
+    epochs: NDArray[np.int64]  # (K,), training epochs of each teacher
+    support_accuracy: NDArray[np.float64]  # (K,), teacher's accuracy in its last epoch
+    least_similarity: NDArray[np.float64]  # (K,), smallest similarity in the support
+    num_classes: NDArray[np.int64]  # (K,), number of classes in the support
     step_rate: NDArray[np.float64]  # (), learning rate of the step of gradient ascent
-    step_edges: NDArray[np.float64]  # (B + 1,), of the similarity bins of the retained examples
-    step_counts: NDArray[np.int64]  # (B,), retained examples in each bin
+    step_edges: NDArray[np.float64]  # (B + 1,), edges of the similarity bins
+    step_counts: NDArray[np.int64]  # (B,), number of retained examples in each bin
     step_drop: NDArray[np.float64]  # (B,), accuracy lost by the step; NaN in an empty bin
     auto_size: NDArray[np.int64]  # (), size of the support that `k: auto` chooses
 
 
 @dataclass(frozen=True)
 class Probe(ArrayFile):
-    """Probes of finished models by run, Retrain included; None if the config has no such probe."""
+    """Results of probes for all runs and Retrain; None for probes that the config lacks."""
 
     runs: NDArray[np.str_]  # (R,)
-    relearn_accuracy: NDArray[np.float64] | None = None  # (R, steps + 1), on half of D_f
-    residual_share: NDArray[np.float32] | None = None  # (R, F), of the perturbed images
-    zrf_logits: NDArray[np.float32] | None = None  # (F, C), of an untrained network
+    # (R, steps + 1), accuracy on half of the forget set.
+    relearn_accuracy: NDArray[np.float64] | None = None
+    # (R, F), share of perturbed images classified correctly.
+    residual_share: NDArray[np.float32] | None = None
+    zrf_logits: NDArray[np.float32] | None = None  # (F, C), logits of an untrained network
+    linear_accuracy: NDArray[np.float64] | None = None  # (R, 2), of a new head: forget set, test
+    cka_retrain: NDArray[np.float64] | None = None  # (R, 4), by part: forget, near, far, test
+    cka_base: NDArray[np.float64] | None = None  # (R, 4), the same with the base's features
+    cka_features: NDArray[np.float32] | None = None  # (E, D), Retrain's, to compare two Retrains
+    cka_part: NDArray[np.int64] | None = None  # (E,), index of the part of each example
+    resurface_steps: NDArray[np.int64] | None = None  # (S + 1,), the first is 0
+    resurface_accuracy: NDArray[np.float64] | None = None  # (R, S + 1), on the forget set
+    resurface_near_accuracy: NDArray[np.float64] | None = None  # (R, S + 1)
+    resurface_test_accuracy: NDArray[np.float64] | None = None  # (R, S + 1)
 
     def row(self, run: str) -> int:
-        """Return the row number of a run."""
+        """Return the row of a run in the arrays."""
         return list(self.runs).index(run)
 
 
@@ -52,7 +63,7 @@ class ShadowMargins(ArrayFile):
 
     is_compressed: ClassVar[bool] = True
 
-    is_in: NDArray[np.bool_]  # (N,), whether it was trained on the example
+    is_in: NDArray[np.bool_]  # (N,), whether the model was trained on the example
     margin: NDArray[np.float32]  # (N,), log p - log(1 - p) of the true class
 
 
@@ -64,4 +75,4 @@ class Exposure(ArrayFile):
 
     is_in: NDArray[np.bool_]  # (K, N)
     before: NDArray[np.float32]  # (K, N), margins of the trained models
-    after: NDArray[np.float32]  # (K, N), after each has unlearned its part of the forget set
+    after: NDArray[np.float32]  # (K, N), margins of the unlearned models

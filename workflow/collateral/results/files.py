@@ -25,9 +25,13 @@ class InvalidResultError(ValueError):
         self.path = path
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type, tuple[Path, str]]:
+        """Return how another process builds the error again."""
+        return type(self), (self.path, self.reason)
+
 
 def _remedy(path: Path) -> str:
-    """Return how to have a run make a file again."""
+    """Return the end of the error message: how to make the file again."""
     there = [str(one) for one in layout.paths_to_delete(path) if one.exists()]
     return f"delete and run again: {shlex.join(['rm', '-r', *there])}" if there else "run again"
 
@@ -36,7 +40,7 @@ def _remedy(path: Path) -> str:
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last: numpy and matplotlib choose their format by it.
+    # The temporary file keeps the suffix, by which numpy and matplotlib choose the format.
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
@@ -48,41 +52,41 @@ def atomic(path: Path) -> Iterator[Path]:
 def write_json(
     path: Path, content: Mapping[str, Any] | Sequence[Any], *, sort_keys: bool = True
 ) -> None:
-    """Write `content`, by default with sorted keys: equal contents are equal files."""
+    """Write a JSON file, by default with sorted keys, so that equal contents give equal files."""
     with atomic(path) as temporary:
         text = json.dumps(content, indent=2, sort_keys=sort_keys)
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file."""
+    """Read a JSON file; raise InvalidResultError if it is missing or damaged."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InvalidResultError(path, MISSING) from None
-    except ValueError as error:  # not JSON, or not even text
+    except ValueError as error:  # The file is not JSON, or not UTF-8 text.
         raise InvalidResultError(path, f"broken: {error}") from None
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Read a CSV file."""
+    """Read the rows of a CSV file; raise InvalidResultError if it is missing or damaged."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return list(csv.DictReader(file))
     except FileNotFoundError:
         raise InvalidResultError(path, MISSING) from None
-    except (csv.Error, ValueError) as error:  # not CSV, or not even text
+    except (csv.Error, ValueError) as error:  # The file is not CSV, or not UTF-8 text.
         raise InvalidResultError(path, f"broken: {error}") from None
 
 
 def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write `rows` as CSV; a missing value is an empty field."""
+    """Write rows to a CSV file; a missing value is an empty field."""
     with atomic(path) as temporary:
         temporary.write_text(csv_text(columns, rows), encoding="utf-8")
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return `rows` as CSV; a missing value is an empty field, an unknown column an error."""
+    """Return rows as CSV text; a missing value is an empty field; raise for an unknown column."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()

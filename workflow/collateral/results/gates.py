@@ -18,10 +18,10 @@ class Gate:
     name: str
     cell: str
     colour: Colour
-    text: str  # one sentence, with the numbers
+    text: str  # one sentence with the numbers of the check
 
     def __str__(self) -> str:
-        """Return the line that is printed at the end of a run."""
+        """Return the gate as the line that a run prints at its end."""
         return f"{self.colour}: {self.cell}: {self.name}: {self.text}"
 
 
@@ -39,8 +39,15 @@ def read_gates(path: Path) -> list[Gate]:
 
 
 def describe_red_gates(path: Path) -> list[str]:
-    """Return one line per red gate; results of versions without gates have none."""
-    if not path.exists():
-        return []
-    gates = read_gates(verify(path, path.parent))
-    return [f"{path}: {gate}" for gate in gates if gate.colour == "red"]
+    """Return one line per red gate."""
+    return [f"{path}: {gate}" for gate in _verified(path) if gate.colour == "red"]
+
+
+def count_amber_gates(path: Path) -> int:
+    """Return the number of warnings."""
+    return sum(gate.colour == "amber" for gate in _verified(path))
+
+
+def _verified(path: Path) -> list[Gate]:
+    """Read the gates; empty if there is no gates.json (results of older versions)."""
+    return read_gates(verify(path, path.parent)) if path.exists() else []

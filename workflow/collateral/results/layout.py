@@ -1,4 +1,4 @@
-"""Names of all files and folders below a benchmark's folder, for rules and for readers.
+"""Names of all files and folders below a benchmark's folder.
 
 Patterns have Snakemake's wildcards in braces.
 """
@@ -10,40 +10,40 @@ LABELS = "labels.npz"
 PLAN = "plan.json"
 METRICS = "metrics.csv"
 COSTS = "costs.csv"
-PROBLEMS = "problems.json"  # findings that raised
-GATES = "gates.json"  # sanity checks
+PROBLEMS = "problems.json"  # errors of findings
+GATES = "gates.json"  # file with the outcomes of sanity checks
 REPORT = "report.html"
 REPORT_PROBLEMS = "report-problems.json"
-GLANCE = "glance.json"  # summary of a page, for the index
-CHECKED = "check.done"  # no finding raised an error
+GLANCE = "glance.json"  # summary of a benchmark's page, for the index page
+CHECKED = "check.done"  # empty file, written if no finding raised an error
 TABLES = "tables"
 FIGURES = "figures"
-CAPTIONS = "captions.json"  # in the figures' folder of a cell
+CAPTIONS = "captions.json"  # file with the captions of a cell's figures
 
 BASE = "base/seed-{seed}"
 CELL = "{cell}"
 SPLIT = f"{CELL}/split.json"
 NEIGHBOURS = f"{CELL}/neighbours.npz"
 PICTURES = f"{CELL}/pictures.npz"
-ROW_CACHE = f"{CELL}/.numbers"  # cache of metrics per run
+ROW_CACHE = f"{CELL}/.numbers"  # folder with cached metrics of each run
 TUNE = f"{CELL}/tune/{{method}}"
-TEACHER = f"{CELL}/local_teacher"  # the teacher of the selection rule `teacher`
+TEACHER = f"{CELL}/local_teacher"  # folder of the teacher for the selection rule `teacher`
 SUPPORT_SIZE = f"{CELL}/support_size/seed-{{seed}}"
-PROBE = f"{CELL}/probe/seed-{{seed}}"  # probes of all runs of a seed
-SHADOW = "shadows/member-{member}"  # a model trained on a random part of the train set
-EXPOSURE = f"{CELL}/exposure/{{run}}"  # a method applied to every shadow model
+PROBE = f"{CELL}/probe/seed-{{seed}}"  # folder with the probes of all runs of a seed
+SHADOW = "shadows/member-{member}"  # folder of a model trained on a random part of the data
+EXPOSURE = f"{CELL}/exposure/{{run}}"  # folder of a method that unlearned from all shadow models
 RUN = f"{CELL}/seed-{{seed}}/{{run}}"
-RETRAIN = "retrain"  # the reference
-ORIGINAL = "original"  # the control that is the base model; the reference without Retrain
+RETRAIN = "retrain"  # name of the run retrained without the forget set, the usual reference
+ORIGINAL = "original"  # name of the base model as a control, or as the reference without Retrain
 
 MODEL = "model.safetensors"
 OUTPUTS = "outputs.npz"
 EMBEDDINGS = "embeddings.npz"
 HISTORY = "history.csv"
-EPOCHS = "epochs.npz"  # outputs of a tracked run after every epoch
-RECORD = "record.json"  # of a job with its own folder
+EPOCHS = "epochs.npz"  # file with the outputs of a tracked run after every epoch
+RECORD = "record.json"  # record of a job that has its own folder
 COST = "cost.json"
-PREPARED = "prepared"  # in the folder of a run or a tuning: results of `prepare`, by name
+PREPARED = "prepared"  # folder with results of `prepare`, in a run's or tuning's folder
 PREPARED_TENSORS = "prepared.safetensors"
 PREPARED_REPORT = "report.json"
 TRIALS = "trials.csv"
@@ -51,16 +51,16 @@ SELECTED = "selected.json"
 TEACHER_RESULT = "teacher.json"
 SUPPORT_SIZES = "support_sizes.npz"
 PROBE_RESULT = "probe.npz"
-MARGINS = "margins.npz"  # of a shadow model
+MARGINS = "margins.npz"  # file with the margins of a shadow model
 EXPOSURE_MARGINS = "exposure.npz"  # margins of all shadow models before and after unlearning
 DATA_RECORD = "data.json"
 NEIGHBOURS_RECORD = f"{CELL}/neighbours.json"
 PICTURES_RECORD = f"{CELL}/pictures.json"
 METRICS_RECORD = "metrics.json"
 COSTS_RECORD = "costs.json"
-# In the folder of the theory, beside those of benchmarks.
-THEORY_POINTS = "theory.csv"  # values of the figures
-THEORY_FINDINGS = "findings.csv"  # claims
+# Files in the folder of the theory, which is beside the folders of benchmarks.
+THEORY_POINTS = "theory.csv"  # file with the values of the theory's figures
+THEORY_FINDINGS = "findings.csv"  # claims of the theory
 THEORY_CHECKS = "checks.csv"
 THEORY_FIGURES = ("synthetic", "retain-residual", "support")
 # Records of files whose jobs share a folder, by the names of the files.
@@ -89,6 +89,11 @@ RUN_FILES = {
 SIGNED = {RECORD, COST, PLAN, Path(SPLIT).name, *RECORDS.values()}
 
 
+def is_sweep(run: str) -> bool:
+    """Tell whether a run belongs to a sweep: `ltd@k=50` is LTD with another value of k."""
+    return "@" in run
+
+
 def run_folder(run: str) -> str:
     """Return the pattern of a run's folder; Original has the folder of the base model."""
     return BASE if run == ORIGINAL else RUN
@@ -96,14 +101,15 @@ def run_folder(run: str) -> str:
 
 def record_path(path: Path) -> Path:
     """Return the path of the record that lists a file."""
-    is_shared = path.parent.name in (TABLES, FIGURES)  # folders with one record for all files
+    # One record lists all files of such a folder.
+    is_shared = path.parent.name in (TABLES, FIGURES)
     return path.parent / (RECORD if is_shared else RECORDS.get(path.name, RECORD))
 
 
 def paths_to_delete(path: Path) -> list[Path]:
     """Return the files and folders to delete so that a run makes this file again."""
     for above in path.parents:
-        # A run that misses prepared files prepares them itself.
+        # Folders of prepared files, tables and figures are deleted as a whole.
         if above.parent.name == PREPARED or above.name in (TABLES, FIGURES):
             return [above]
     return [path]

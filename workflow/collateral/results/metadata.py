@@ -1,6 +1,6 @@
 """Read and write Snakemake's metadata of output files, by which it decides to rerun a job.
 
-Without metadata of a file, Snakemake (9.27) notices neither changed parameters nor changed code.
+Without metadata of a file, Snakemake (9.27) does not see that parameters or code have changed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from collateral.results.files import InvalidResultError, read_json, write_json
 STATE = ".snakemake"
 METADATA = "metadata"
 INCOMPLETE = "incomplete"
-TIMESTAMP = ".snakemake_timestamp"  # in a folder made by a rule: its modification time
+TIMESTAMP = ".snakemake_timestamp"  # file with the modification time of a folder that a rule made
 
 
 def read_metadata(project: Path, outputs: Iterable[str]) -> dict[str, Any]:
-    """Return the metadata of outputs by their paths in rules; outputs without it are left out."""
+    """Return the metadata of outputs by path; outputs without metadata are omitted."""
     found = {output: _read(_path(project, METADATA, output)) for output in outputs}
     return {output: content for output, content in found.items() if content}
 
 
 def write_metadata(project: Path, metadata: Mapping[str, Any]) -> None:
     """Write metadata to the files where Snakemake reads it."""
-    # Both folders: Snakemake takes one without the other for that of an old version.
+    # Snakemake assumes an old version of itself if only one of the two folders exists.
     for kind in (METADATA, INCOMPLETE):
         (project / STATE / kind).mkdir(parents=True, exist_ok=True)
     for output, content in metadata.items():
@@ -42,7 +42,7 @@ def incomplete(project: Path, outputs: Iterable[str]) -> list[str]:
 def _read(path: Path) -> Any:
     try:
         return read_json(path) if path.is_file() else None
-    except InvalidResultError:  # Snakemake ignores it as well
+    except InvalidResultError:  # Snakemake ignores damaged metadata as well.
         return None
 
 

@@ -14,14 +14,15 @@ from collateral.results.arrays import ArrayFile
 class Neighbours(ArrayFile):
     """Similarities by seed and example in data-set order, and the nearest examples."""
 
-    seeds: NDArray[np.int64]  # (S,), of the rows of the similarities
+    seeds: NDArray[np.int64]  # (S,), seeds of the rows of the similarities
     train_similarity: NDArray[np.float32]  # (S, N)
     test_similarity: NDArray[np.float32]  # (S, M)
-    class_similarity: NDArray[np.float32]  # (S, C), of the mean over the class's train examples
+    class_similarity: NDArray[np.float32]  # (S, C), similarity of each class's mean features
     shown_set: NDArray[np.str_]  # (K,), "train" (retained), "test" or "forget"
-    shown_index: NDArray[np.int64]  # (K,), within the test set for "test", else the train set
-    # None in files of older versions.
+    shown_index: NDArray[np.int64]  # (K,), index in the test set for "test", else in the train set
+    # The next three fields are None in files of older versions.
     shown_nearest: NDArray[np.int64] | None = None  # (K,), index of the nearest forget example
     # (P, 3), near-duplicates: index in the forget set, in the retained set, differing bits.
     copies: NDArray[np.int64] | None = None
-    image_size: NDArray[np.int64] | None = None  # (2,): height and width, in pixels
+    # (2,), height and width of the listed images in pixels.
+    image_size: NDArray[np.int64] | None = None

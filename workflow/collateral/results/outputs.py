@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from collateral.results.arrays import ArrayFile, open_arrays, write_arrays
 
-MANY_CLASSES = 256  # with more classes, only KEPT logits of each example are stored
-KEPT = 10
-AT_ONCE = 4096  # examples that are compressed at a time
+MANY_CLASSES = 256  # with more classes, only KEPT logits per example are stored
+KEPT = 10  # logits stored per example if there are more than MANY_CLASSES
+AT_ONCE = 4096  # examples whose logits are compressed at a time
+MAX_BYTES = 2**27  # largest total size of the logits that stay in memory after reading
 Arrays = dict[str, NDArray[Any]]
+
+# Logits that were read last, by path, subset and modification time of the file.
+_LAST_READ: dict[tuple[Path, str, int], NDArray[np.float16]] = {}
 
 
 @dataclass(frozen=True)
@@ -25,14 +29,15 @@ class Outputs:
     logits: NDArray[np.float16]  # (N, C)
     confidence: NDArray[np.float32]  # (N,), probability of the true class, from the float32 pass
     prediction: NDArray[np.int64]  # (N,), class of the largest float32 logit
-    label: NDArray[np.int64] | None = None  # (N,), true class; needed with more than MANY_CLASSES
+    # (N,), true class; only needed with more than MANY_CLASSES.
+    label: NDArray[np.int64] | None = None
 
     def __getitem__(self, index: NDArray[np.int64]) -> Outputs:
         """Return the outputs of the examples in `index`."""
         return Outputs(self.logits[index], self.confidence[index], self.prediction[index])
 
     def parts(self) -> Arrays:
-        """Return the arrays that are stored, by name."""
+        """Return the arrays to store, by name."""
         logits: Arrays = {"logits": self.logits}
         if self.logits.shape[1] > MANY_CLASSES:
             assert self.label is not None, "with many classes, the true class is needed"
@@ -63,12 +68,22 @@ class StoredOutputs:
 
     @property
     def logits(self) -> NDArray[np.float16]:
-        """Read the logits, (N, C); they are large and not cached."""
+        """Read the logits, (N, C), which are read-only; only those read last stay in memory."""
+        key = self.path, self.set, self.path.stat().st_mtime_ns
+        logits = _LAST_READ.pop(key, None)
+        _LAST_READ[key] = logits = self._read_logits() if logits is None else logits
+        while sum(array.nbytes for array in _LAST_READ.values()) > MAX_BYTES:
+            del _LAST_READ[next(iter(_LAST_READ))]
+        return logits
+
+    def _read_logits(self) -> NDArray[np.float16]:
         with open_arrays(self.path) as file:
             if f"{self.set}_logits" in file:
                 logits: NDArray[np.float16] = file[f"{self.set}_logits"]
-                return logits
-            return expand_logits({part: file[f"{self.set}_{part}"] for part in SHORT})
+            else:
+                logits = expand_logits({part: file[f"{self.set}_{part}"] for part in SHORT})
+        logits.flags.writeable = False
+        return logits
 
     @cached_property
     def confidence(self) -> NDArray[np.float32]:
@@ -92,15 +107,15 @@ SHORT = ("kept", "classes", "rest", "num_classes")
 def compress_logits(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Arrays:
     """Return the logits of the true class and of the largest others, and log-sum-exp of the rest.
 
-    The true class is always kept, because its probability cannot be recovered from the rest.
+    The logit of the true class is always stored: it cannot be recovered from the rest.
     """
     starts = range(0, len(logits), AT_ONCE)
-    parts = [_shortened(logits[i : i + AT_ONCE], label[i : i + AT_ONCE]) for i in starts]
+    parts = [_compress_chunk(logits[i : i + AT_ONCE], label[i : i + AT_ONCE]) for i in starts]
     kept, classes, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
     return dict(zip(SHORT, (kept, classes, rest, np.array(logits.shape[1])), strict=True))
 
 
-def _shortened(
+def _compress_chunk(
     logits: NDArray[np.float16], label: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     ranked = logits.copy()
@@ -115,9 +130,9 @@ def _shortened(
 
 
 def expand_logits(parts: Arrays) -> NDArray[np.float16]:
-    """Return all logits from `shortened`; the classes that were left out share the rest evenly.
+    """Return all logits from `compress_logits`; omitted classes get equal shares of the rest.
 
-    The probabilities of the kept classes are exact; an entropy can only be too large.
+    The probabilities of the stored classes are exact; an entropy can only be too large.
     """
     count = int(parts["num_classes"])
     each = (parts["rest"] - np.log(count - KEPT)).astype(np.float16)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from collateral.contract.selection import PAPER, Rule
+from collateral.contract.conventions import FIGURE_WIDTH, PAPER, Rule
 from collateral.results import layout
 from collateral.results.provenance import read_signed, write_signed
 
@@ -19,11 +19,11 @@ class Sweep:
     """A method with one parameter varied, in a cell."""
 
     name: str
-    method: str  # as tables print it
-    key: str  # the parameter
-    own: str  # the run with the method's own value
-    values: Mapping[str, Any]  # by run, in the config's order; None: tuning selects it
-    labels: Mapping[str, str]  # of the values
+    method: str  # display name of the method
+    key: str  # name of the varied parameter
+    own: str  # run with the method's own value of the parameter
+    values: Mapping[str, Any]  # value by run, in the config's order; None if tuned
+    labels: Mapping[str, str]  # display text of each value, by run
 
     @property
     def title(self) -> str:
@@ -47,17 +47,25 @@ class CellPlan:
     """The config's entries for one cell."""
 
     sweeps: tuple[Sweep, ...] = ()
-    # By tuned method: the values of each trial, as trials.csv numbers them.
+    # Parameter values of each trial in the order of trials.csv, by tuned method.
     trials: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
-    # Tracked runs whose schedule depends on the number of epochs: an epoch of them is not
-    # equal to a shorter run.
+    # Tracked runs whose learning-rate schedule depends on the number of epochs.
     paced: tuple[str, ...] = ()
-    # By tuned method: the number of trials that can be selected; later ones are the defaults.
+    # Number of trials that tuning can select, by tuned method; later trials use the defaults.
     candidates: Mapping[str, int] = field(default_factory=dict)
 
     def grid(self, run: str) -> list[dict[str, Any]]:
         """Return the trials that tuning can select; all trials in plans of older versions."""
         return self.trials[run][: self.candidates.get(run)]
+
+
+@dataclass(frozen=True)
+class About:
+    """What a method is, from the first line of the docstring of its parameters."""
+
+    text: str = ""  # full name, or what the method does
+    citation: str = ""
+    link: str = ""  # web address of the publication
 
 
 @dataclass(frozen=True)
@@ -67,21 +75,24 @@ class BenchmarkPlan:
     labels: Mapping[str, str]  # display name of every run, in the config's order
     sharing: Sharing | None = None
     cells: Mapping[str, CellPlan] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)  # name, and keys that choose a subset
+    # Name of the data set, and the keys that select its subset.
+    data: Mapping[str, Any] = field(default_factory=dict)
     model: str = ""
-    select: Rule = PAPER  # the rule by which tuning selects values
-    reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
-    # Whether the test set was drawn from images that the user's own base may have been trained on;
-    # None where the base is trained here.
+    select: Rule = PAPER  # rule by which tuning selects parameter values
+    reference: str = layout.RETRAIN  # run that others are compared with: Retrain or Original
+    # Whether the user's own base model may have been trained on the test images; else None.
     test_drawn: bool | None = None
+    printed: str = ""  # publication whose means of Retrain are a reference; empty: none
+    about: Mapping[str, About] = field(default_factory=dict)  # by run
+    figure_width: float = FIGURE_WIDTH  # width of a full-width printed figure, in inches
 
     def save(self, path: Path) -> None:
-        """Write `path` in the order of the config, which tables and colours of figures follow."""
+        """Write plan.json in the order of the config, which tables and colours follow."""
         write_signed(path, asdict(self), path.parent, sort_keys=False)
 
     @staticmethod
     def load(path: Path) -> BenchmarkPlan:
-        """Read a file of `save`."""
+        """Read a file that `save` wrote."""
         content = read_signed(path, path.parent)
         cells = {
             name: CellPlan(
@@ -92,8 +103,17 @@ class BenchmarkPlan:
             )
             for name, cell in content["cells"].items()
         }
-        # Plans of older versions have none of these.
-        about = content.get("data", {}), content.get("model", ""), content.get("select", PAPER)
-        reference = content.get("reference", layout.RETRAIN)
-        drawn = content.get("test_drawn")
-        return BenchmarkPlan(content["labels"], content["sharing"], cells, *about, reference, drawn)
+        # Plans of older versions have none of the following keys.
+        return BenchmarkPlan(
+            content["labels"],
+            content["sharing"],
+            cells,
+            content.get("data", {}),
+            content.get("model", ""),
+            content.get("select", PAPER),
+            content.get("reference", layout.RETRAIN),
+            content.get("test_drawn"),
+            content.get("printed", ""),
+            {run: About(**one) for run, one in content.get("about", {}).items()},
+            content.get("figure_width", FIGURE_WIDTH),
+        )

@@ -2,7 +2,7 @@
 
 A JSON file contains its own hash and its path below the benchmark's folder. Every other file is
 listed with its hash in the record beside it (record.json), which also lists the hashes of the
-job's inputs. Every reader checks a file before using it, with `checked` or `read_sealed`. The index
+job's inputs. Every reader checks a file before using it, with `verify` or `read_signed`. The index
 page has no record; it ends with a comment that contains its own hash and those of its inputs.
 """
 
@@ -19,30 +19,30 @@ from typing import Any
 from collateral.results import layout
 from collateral.results.files import MISSING, InvalidResultError, read_json, write_json
 
-# Keys of a JSON file.
-SEAL = "sha256"  # hash of all other keys
+# Keys of signed JSON files.
+SEAL = "sha256"  # hash of the values of all other keys
 PLACE = "place"  # path of the file below the benchmark's folder
-FILES = "files"  # files of the same job: name -> hash
-INPUTS = "inputs"  # inputs of the job: path below the benchmark's folder -> hash
+FILES = "files"  # hashes of the job's output files, by name
+INPUTS = "inputs"  # hashes of the job's input files, by path below the benchmark's folder
 OTHER_CONTENT = "its content is not the one that {} names"
 OTHER_INPUT = "its job used another version of {}"
 NO_RECORD = "no {} lists it"
 NO_SEAL = "has no hash of itself"
 OTHER_SEAL = "does not fit its own hash"
-COMMENT = ("<!-- ", " -->\n")  # around the hashes at the end of the index page
+COMMENT = ("<!-- ", " -->\n")  # text around the hashes in the last line of the index page
 
 
 def write_signed(
     path: Path, content: Mapping[str, Any], root: Path, *, sort_keys: bool = True
 ) -> None:
     """Write a JSON file with its path below `root` and its own hash."""
-    # The hash is of the content as it is read again, where all keys are text.
+    # The hash is computed after a round trip through JSON, which turns all keys into text.
     content = json.loads(json.dumps({**content, PLACE: _relative(path, root)}))
     write_json(path, {**content, SEAL: _seal(content)}, sort_keys=sort_keys)
 
 
 def read_signed(path: Path, root: Path | None = None) -> dict[str, Any]:
-    """Read a file of `write_sealed`; raise if it was changed or moved.
+    """Read a file that `write_signed` wrote; raise if it was changed or moved.
 
     Without `root`, the path of the file only has to end with the path that the file contains.
     """
@@ -69,7 +69,7 @@ def write_record(
 
 
 def write_cost(folder: Path, cost: Mapping[str, Any], *, root: Path) -> None:
-    """Write the cost of a job, with the hash of its record: it is not valid beside another one."""
+    """Write the cost of a job, with the hash of the job's record as its input."""
     inputs = hash_files([folder / layout.RECORD], root)
     write_signed(folder / layout.COST, {**cost, INPUTS: inputs}, root)
 
@@ -91,7 +91,7 @@ def sign_folder(folder: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise if a file of a folder was changed since `seal_folder`."""
+    """Raise if a file of a folder was changed since `sign_folder`."""
     record = folder / layout.RECORD
     content = read_signed(record, folder.parent)
     check_inputs(record, content, folder.parent)
@@ -132,12 +132,12 @@ def check_inputs(path: Path, content: Mapping[str, Any], root: Path) -> None:
 
 
 def recorded_hash(path: Path, root: Path) -> str | None:
-    """Return the hash that a file should have by its record; None without a record."""
-    is_sealed = path.name in layout.SIGNED
-    record = path if is_sealed else layout.record_path(path)
-    # A broken input is reported itself, not the files that were made from it.
+    """Return the hash of a file according to its record; None without a record."""
+    is_signed = path.name in layout.SIGNED
+    record = path if is_signed else layout.record_path(path)
+    # If an input is broken, only the input is reported, not the files that depend on it.
     content = read_signed(record, root) if record.exists() else {}
-    if is_sealed:
+    if is_signed:
         return file_hash(path) if content else None
     digest: str | None = content.get(FILES, {}).get(path.name)
     return digest
@@ -151,7 +151,7 @@ def sign_page(text: str, inputs: Iterable[Path], root: Path) -> str:
 
 
 def read_page(path: Path) -> dict[str, Any]:
-    """Return the inputs of a page of `sealed_page`; raise if the page was changed."""
+    """Return the inputs of a page of `sign_page`; raise if the page was changed."""
     text, found, end = path.read_text(encoding="utf-8", errors="replace").rpartition(COMMENT[0])
     if not found or not end.endswith(COMMENT[1]):
         raise InvalidResultError(path, NO_SEAL)
@@ -175,7 +175,7 @@ def file_hash(path: Path) -> str:
 
 @cache
 def _cached_hash(path: Path, state: str) -> str:
-    """Return the hash of a file; `state` changes if the file does."""
+    """Return the hash of a file; `state` is the cache key that changes with the file."""
     return content_hash(path)
 
 

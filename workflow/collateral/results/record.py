@@ -1,4 +1,4 @@
-"""Contents of record.json (identical on a rerun) and cost.json (different on every rerun)."""
+"""Contents of record.json, cost.json (different on every rerun), selected.json and trials.csv."""
 
 import os
 import platform
@@ -6,14 +6,18 @@ import resource
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from collateral.contract.rows import TRACKED
+from collateral.results import layout
+from collateral.results.files import InvalidResultError, read_json, read_rows
+from collateral.results.provenance import verify
 
 FORKED = "COLLATERAL_FORKED"  # environment variable that the warm server sets for its jobs
-EPOCH_SECONDS = f"{TRACKED}seconds"  # in cost.json of a tracked run: seconds by epoch
-STATED = "stated"  # in place of a phase: seconds that the user states and that were not measured
-NAMES_IN_FILE = "names_in_file"  # of a user's weights: original names, by the names after `rename`
+EPOCH_SECONDS = f"{TRACKED}seconds"  # key in cost.json of a tracked run: seconds by epoch
+STATED = "stated"  # key in cost.json for seconds that the user states and nobody measured
+NAMES_IN_FILE = "names_in_file"  # key in a record for parameter names before `rename`, by new name
 PACKAGES = ("numpy", "scikit-learn", "scipy", "timm", "torch", "torchvision")
 
 
@@ -29,7 +33,7 @@ def versions() -> dict[str, str]:
 
 
 def peak_rss_mb() -> float:
-    """Return the peak resident memory of this process."""
+    """Return the peak resident memory of this process in MB."""
     # ru_maxrss is in bytes on macOS and in KiB elsewhere.
     unit = 2**20 if sys.platform == "darwin" else 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
@@ -54,3 +58,29 @@ def measure_cost(
         "job": os.environ.get("SLURM_JOB_ID"),
         "visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
     }
+
+
+def read_selected(path: Path, root: Path) -> dict[str, Any]:
+    """Return the selected parameter values; raise if they differ from the chosen trial's values."""
+    content = read_json(verify(path, root))
+    values: dict[str, Any] = content["params"]
+    trials = read_trials(path.parent / layout.TRIALS, root)
+    chosen = [row for row in trials if row["is_chosen"] == "True"]
+    if len(chosen) != 1 or any(chosen[0].get(key) != _text(value) for key, value in values.items()):
+        raise InvalidResultError(
+            path, f"{values} is not the trial that {layout.TRIALS} calls chosen"
+        )
+    by_rule, rule = content.get("by_rule", {}), content.get("rule")
+    if by_rule.get(rule, values) not in (None, values):
+        raise InvalidResultError(path, f"{values} is not what it says that the rule {rule} chooses")
+    return values
+
+
+def read_trials(path: Path, root: Path) -> list[dict[str, str]]:
+    """Return the rows of trials.csv."""
+    return read_rows(verify(path, root))
+
+
+def _text(value: Any) -> str:
+    """Return a value as it is written in a CSV file."""
+    return "" if value is None else str(value)

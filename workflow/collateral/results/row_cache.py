@@ -16,8 +16,12 @@ from collateral.results.cell import CellResults, Result
 from collateral.results.provenance import file_hash, read_signed, write_signed
 from collateral.results.record import versions
 
-OF_RUN = (layout.OUTPUTS, layout.RECORD)
-OF_CELL = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
+RUN_INPUTS = (layout.OUTPUTS, layout.RECORD)  # files of a run from which metrics are computed
+CELL_INPUTS = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)  # files of a cell that metrics read
+
+# Function of the name of a cache file, the results that its rows depend on, and how to compute
+# the rows; it returns the rows.
+Cached = Callable[[str, Iterable[Result], Callable[[], Iterable[Row]]], list[Row]]
 
 
 @dataclass(frozen=True)
@@ -25,41 +29,50 @@ class RowCache:
     """Cache of the rows that findings computed for the runs of a cell."""
 
     cell: CellResults
-    code: Mapping[str, str]  # fingerprint of each finding
+    code: Mapping[str, str]  # fingerprint of the code, by finding
 
-    def rows(self, finding: str, result: Result, make: Callable[[], Iterable[Row]]) -> list[Row]:
-        """Return the cached rows if their inputs are unchanged; else compute and cache them."""
+    def rows(
+        self, finding: str, name: str, results: Iterable[Result], make: Callable[[], Iterable[Row]]
+    ) -> list[Row]:
+        """Return the cached rows if their inputs are unchanged; else compute and cache them.
+
+        The rows may depend on the model outputs and records of these results only.
+        """
         folder = self.cell.folder / layout.ROW_CACHE.format(cell=self.cell.name) / finding
-        path, made_of = folder / f"{result.run}-{result.seed}.json", self._made_of(finding, result)
-        if (found := _read(path, made_of)) is None:
+        path = folder / f"{name}.json"
+        inputs = self._inputs_hash(finding, name, results)
+        if (found := _read(path, inputs)) is None:
             found = list(make())
             rows = [_plain(row) for row in found]
-            write_signed(path, {"made_of": made_of, "rows": rows}, self.cell.folder)
+            write_signed(path, {"made_of": inputs, "rows": rows}, self.cell.folder)
         return found
 
-    def _made_of(self, finding: str, result: Result) -> str:
-        """Return a hash of everything that the rows of a run may depend on."""
-        files = [file_hash(result.folder / name) for name in OF_RUN]
-        parts = [self.code[finding], result.run, result.seed, files, self._of_cell]
+    def _inputs_hash(self, finding: str, name: str, results: Iterable[Result]) -> str:
+        """Return a hash of everything that the rows may depend on."""
+        used = [
+            [result.run, result.seed, *(file_hash(result.folder / file) for file in RUN_INPUTS)]
+            for result in results
+        ]
+        parts = [self.code[finding], name, used, self._cell_inputs]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @cached_property
-    def _of_cell(self) -> list[Any]:
-        paths = [self.cell.folder / name.format(cell=self.cell.name) for name in OF_CELL]
+    def _cell_inputs(self) -> list[Any]:
+        paths = [self.cell.folder / name.format(cell=self.cell.name) for name in CELL_INPUTS]
         return [*map(file_hash, paths), self.cell.attacks, versions()]
 
 
 def _plain(row: Row) -> list[Any]:
-    """Return the fields of a row with JSON types; a finding may use those of numpy."""
+    """Return the fields of a row with numpy types converted to JSON types."""
     at = row.at if row.at is None or isinstance(row.at, str) else int(row.at)
     return [row.run, row.metric, float(row.value), row.seed, row.set, at]
 
 
-def _read(path: Path, made_of: str) -> list[Row] | None:
-    """Return the rows of a file; None if it is missing, damaged, or of other inputs."""
+def _read(path: Path, inputs: str) -> list[Row] | None:
+    """Return the cached rows of a file; None if it is missing, damaged or from other inputs."""
     try:
         content = read_signed(path)
         rows = [Row(*row) for row in content["rows"]]
-        return rows if content["made_of"] == made_of else None
+        return rows if content["made_of"] == inputs else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

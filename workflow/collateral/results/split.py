@@ -1,4 +1,4 @@
-"""The forget set of a cell: indices, how it was chosen, and its hash (split.json)."""
+"""The forget set of a cell (split.json): its indices, its kind, its parameters and its hash."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.contract.conventions import derive_seed
 from collateral.results.dataset import Labels
 from collateral.results.files import InvalidResultError
 from collateral.results.provenance import (
@@ -33,7 +34,7 @@ class Split:
     forget: NDArray[np.int64]
     num_train: int
     affected: tuple[int, ...]  # classes present in the forget set
-    chosen: dict[str, Any]  # the kind of forget set and its parameters, with true names
+    chosen: dict[str, Any]  # kind and parameters of the forget set, with classes by name
 
     @property
     def retain(self) -> NDArray[np.int64]:
@@ -41,6 +42,10 @@ class Split:
         kept = np.ones(self.num_train, dtype=bool)
         kept[self.forget] = False
         return np.flatnonzero(kept)
+
+    def divide(self, train: NDArray[Any], test: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Divide values of train and test examples (last axis) by subset: retain, forget, test."""
+        return {"retain": train[..., self.retain], "forget": train[..., self.forget], "test": test}
 
     @property
     def retain_hash(self) -> str:
@@ -53,8 +58,12 @@ class Split:
         content = f"{self.num_train}:{self.forget.tolist()}"
         return hashlib.sha256(content.encode()).hexdigest()
 
+    def attack_seed(self, seed: int) -> int:
+        """Return the seed of the examples drawn for membership attacks on all runs of a seed."""
+        return derive_seed("mia", self.hash, seed)
+
     def save(self, path: Path, labels: Labels, source: Path, code: str = "") -> None:
-        """Write `path`, a JSON file that a person can read; `source` is the labels' file."""
+        """Write a readable JSON file; `source` is the file of labels that was split."""
         content = {
             "forget": self.forget.tolist(),
             "num_train": self.num_train,
@@ -70,7 +79,7 @@ class Split:
 
     @staticmethod
     def load(path: Path, root: Path) -> Split:
-        """Read a file of `save`; raise if it was changed or made from other labels."""
+        """Read a file that `save` wrote; raise if it was changed or made from other labels."""
         content = read_signed(path, root)
         check_inputs(path, content, root)
         split = Split(

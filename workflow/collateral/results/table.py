@@ -23,9 +23,8 @@ from collateral.results.plan import BenchmarkPlan, CellPlan
 COST_COLUMNS = ("cell", "class", "fraction", "seed", "run", "kind", "metric", "set", "at", "value")
 COLUMNS = (*COST_COLUMNS, "status")
 ROW = ["cell", "run", "seed", "metric", "set", "at"]  # columns that identify a value
-REFERENCE = layout.RETRAIN
-NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # of references
-MOST_NAMED = 4  # at most so many classes of a forget set are listed in a title
+NAMES = {layout.RETRAIN: "Retrain", layout.ORIGINAL: "Original"}  # labels of the reference runs
+MOST_NAMED = 4  # largest number of classes that a title lists
 
 Key = tuple[str, str, str, str]  # run, metric, set, at
 
@@ -35,12 +34,14 @@ class CellTable:
     """All metrics of one forget set, and its part of the plan."""
 
     name: str
-    title: str  # the forget set in words
-    labels: dict[str, str]  # run -> label: Retrain first, then in the order of the config
-    kinds: dict[str, str]  # run -> reference, method or control; for all runs, including sweeps
-    troubles: dict[str, dict[str, int]]  # run -> status other than ok -> number of seeds
+    title: str  # description of the forget set
+    # Labels of the runs: the reference first, then in the order of the config.
+    labels: dict[str, str]
+    kinds: dict[str, str]  # kind of each run (reference, method or control), including sweeps
+    troubles: dict[str, dict[str, int]]  # number of seeds by run and by status other than ok
     seeds: tuple[int, ...]
-    forgotten: dict[str, tuple[int, int]]  # affected class -> forgotten examples, all examples
+    # Numbers of forgotten examples and of all examples, by affected class.
+    forgotten: dict[str, tuple[int, int]]
     benchmark: BenchmarkPlan
     plan: CellPlan
     _by_seed: dict[Key, NDArray[np.float64]] = field(repr=False)
@@ -56,31 +57,32 @@ class CellTable:
         """Whether the reference is Retrain."""
         return self.reference == layout.RETRAIN
 
-    def said(self, text: str) -> str:
-        """Return a text in which the name of the reference replaces that of Retrain."""
-        return text.replace(NAMES[layout.RETRAIN], NAMES[self.reference])
+    @property
+    def reference_label(self) -> str:
+        """Name of the reference in texts: Retrain or Original."""
+        return NAMES[self.reference]
 
-    def values(self, run: str, metric: str, set: str = "", at: At = None) -> NDArray[np.float64]:
+    def values(self, run: str, metric: str, subset: str = "", at: At = None) -> NDArray[np.float64]:
         """Return one value per seed; NaN where the metric is undefined."""
-        found = self._by_seed.get(_key(run, metric, set, at))
+        found = self._by_seed.get(_key(run, metric, subset, at))
         return np.full(len(self.seeds), np.nan) if found is None else found
 
-    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+    def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
         """Return a value over all seeds; NaN where it is undefined."""
-        return self._overall.get(_key(run, metric, set, at), math.nan)
+        return self._overall.get(_key(run, metric, subset, at), math.nan)
 
     def metrics(self, run: str) -> list[str]:
         """Return the names of all metrics of a run, per seed or over seeds."""
         keys = [*self._by_seed, *self._overall]
         return sorted({key[1] for key in keys if key[0] == run})
 
-    def indices(self, run: str, metric: str, set: str = "") -> list[str]:
+    def indices(self, run: str, metric: str, subset: str = "") -> list[str]:
         """Return the values of column `at` for a metric of a run, sorted; numbers as numbers."""
         keys = [*self._by_seed, *self._overall]
-        return sorted({key[3] for key in keys if key[:3] == (run, metric, set)}, key=at_order)
+        return sorted({key[3] for key in keys if key[:3] == (run, metric, subset)}, key=at_order)
 
     def runs(self, kind: str) -> list[str]:
-        """Return the runs of one kind, in order."""
+        """Return the names of the runs of one kind, in the order of the config."""
         return [run for run in self.labels if self.kinds[run] == kind]
 
     def with_labels(self, labels: Mapping[str, str]) -> CellTable:
@@ -93,7 +95,7 @@ class CellTable:
         return self.with_labels(self.benchmark.labels)
 
     def failure_summary(self, run: str) -> str:
-        """Return how many seeds diverged, collapsed or were skipped, as text; empty if none."""
+        """Return the numbers of diverged, collapsed and skipped seeds as text; empty if none."""
         counts = self.troubles[run].items()
         return ", ".join(f"{status} ({n} of {len(self.seeds)} seeds)" for status, n in counts)
 
@@ -110,26 +112,19 @@ class BenchmarkTable:
     cells: tuple[CellTable, ...]
     _over_cells: dict[Key, float] = field(default_factory=dict, repr=False)
 
-    def number(self, run: str, metric: str, set: str = "", at: At = None) -> float:
+    @property
+    def reference(self) -> str:
+        """The run that all others are compared with: Retrain, or Original without Retrain."""
+        return self.plan.reference
+
+    @property
+    def reference_label(self) -> str:
+        """Name of the reference in texts: Retrain or Original."""
+        return NAMES[self.reference]
+
+    def number(self, run: str, metric: str, subset: str = "", at: At = None) -> float:
         """Return a value over all cells; NaN where it is undefined."""
-        return self._over_cells.get(_key(run, metric, set, at), math.nan)
-
-
-def mean(values: NDArray[np.floating]) -> float:
-    """Return the mean of the defined values; NaN if there is none."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if defined.size else np.nan
-
-
-def std(values: NDArray[np.floating]) -> float:
-    """Return the sample standard deviation (ddof=1) of defined values; NaN for fewer than two."""
-    defined = values[~np.isnan(values)]
-    return float(defined.std(ddof=1)) if defined.size > 1 else np.nan
-
-
-def standard_error(values: NDArray[np.floating]) -> float:
-    """Return the standard error of `mean(values)`; NaN for fewer than two defined values."""
-    return std(values) / float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))
+        return self._over_cells.get(_key(run, metric, subset, at), math.nan)
 
 
 def at_order(at: str) -> tuple[bool, int, str]:
@@ -168,8 +163,9 @@ def write_benchmark(path: Path, cells: Sequence[Path], over_cells: Iterable[Row]
         header = first
         bodies.append(body)
     bodies.sort(key=lambda body: body.partition(",")[0])
+    kinds = {layout.RETRAIN: "reference"}
     rows = [
-        {**_fields(row), "kind": "reference" if row.run == REFERENCE else "method", "status": "ok"}
+        {**_fields(row), "kind": kinds.get(row.run, "method"), "status": "ok"}
         for row in sorted(over_cells, key=_order)
     ]
     _, _, last = csv_text(header.split(","), rows).partition("\n")
@@ -191,16 +187,16 @@ def read_tables(plan: BenchmarkPlan, *paths: Path) -> BenchmarkTable:
 
 
 def _frame(path: Path) -> pd.DataFrame:
-    """Read a long table at full precision; only an empty value is missing."""
+    """Read a long table at full precision; only empty fields become NaN."""
     try:
         frame = pd.read_csv(
             path,
             dtype={name: str for name in COLUMNS if name != "value"},
-            # Python's own parser: pandas' may differ in the last bit.
+            # Python parses floats exactly; pandas may differ in the last bit.
             converters={"value": lambda text: float(text) if text else np.nan},
             keep_default_na=False,
         )
-    except ValueError as error:  # not CSV, or not even text
+    except ValueError as error:  # the file is not CSV, or not text
         raise InvalidResultError(path, f"broken: {error}") from None
     if missing := [name for name in COST_COLUMNS if name not in frame]:
         raise InvalidResultError(path, f"broken: it has no column {', '.join(missing)}")
@@ -222,7 +218,9 @@ def _cell(name: str, rows: pd.DataFrame, plan: BenchmarkPlan) -> CellTable:
     return CellTable(
         name=name,
         title=_title(name, rows.iloc[0], forgotten),
-        labels={run: text for run, text in labels.items() if run in kinds and "@" not in run},
+        labels={
+            run: text for run, text in labels.items() if run in kinds and not layout.is_sweep(run)
+        },
         kinds=kinds,
         troubles={run: {} for run in kinds} | _troubles(per_seed),
         seeds=seeds,
@@ -241,7 +239,7 @@ def _fields(row: Row) -> dict[str, Any]:
         "metric": row.metric,
         "set": row.set,
         "at": "" if row.at is None else row.at,
-        # A Python float: the text of a numpy float contains the name of its type.
+        # Python floats, because the text of a numpy float contains the name of its type.
         "value": float(row.value) if math.isfinite(row.value) else "",
     }
 
@@ -251,8 +249,8 @@ def _order(row: Row) -> tuple[Any, ...]:
     return row.run, -1 if row.seed is None else row.seed, row.metric, row.set, at_order(at)
 
 
-def _key(run: str, metric: str, set: str, at: At) -> Key:
-    return run, metric, set, "" if at is None else str(at)
+def _key(run: str, metric: str, subset: str, at: At) -> Key:
+    return run, metric, subset, "" if at is None else str(at)
 
 
 def _keys(frame: pd.DataFrame) -> Iterable[Key]:

@@ -37,7 +37,7 @@ from collateral.results.provenance import read_signed, verify
 from collateral.results.verification import verify_results
 
 AGAIN = "copy or bundle it again"
-# Names of derived files and folders, in the folder of a cell and in that of a benchmark.
+# Names of derived files and folders, in the folders of cells and of benchmarks.
 NUMBERS = {
     *(layout.METRICS, layout.METRICS_RECORD, layout.COSTS, layout.COSTS_RECORD),
     *(layout.PROBLEMS, layout.GATES),
@@ -56,24 +56,24 @@ NEIGHBOURS = {
 class Source:
     """Results in a folder or from an archive."""
 
-    label: str  # for messages
+    label: str  # name of the source in messages
     benchmarks: Sequence[str]
-    files: Mapping[str, Path]  # by name below the folder of results
-    metadata: Mapping[str, Any]  # Snakemake's, by the paths of its outputs
+    files: Mapping[str, Path]  # files by path below the folder of results
+    metadata: Mapping[str, Any]  # Snakemake's metadata by output path
 
 
 @dataclass(frozen=True)
 class Unbundled:
-    """Summary of what was unpacked."""
+    """Summary of the unpacked files."""
 
     benchmarks: list[str]
-    num_files: int  # new files
-    left_out: list[str]  # groups of derived files that the next run makes again
+    num_files: int  # number of new files
+    left_out: list[str]  # derived files that were not unpacked, because the next run makes them
 
 
 def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
-    """Put the files of archives into the folder of results; on a conflict change nothing."""
-    # Beside the folder itself, if a link stands for it: moving is renaming then.
+    """Unpack archives into the folder of results; change nothing if files conflict."""
+    # The temporary folder is on the same disk as the results, so that moving a file is a rename.
     beside = results.resolve().parent
     with TemporaryDirectory(prefix=".unbundle-", dir=beside) as name:
         scratch = Path(name)
@@ -83,7 +83,8 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
         benchmarks = sorted({name for source in sources for name in source.benchmarks})
         here = Source(str(results), benchmarks, results_files(results, benchmarks), {})
         origin, left_out = _join(here, sources)
-        if not pages(results) <= {*benchmarks}:  # an index that shows only some of the pages
+        # The index page is left out, because it would not list all benchmarks.
+        if not pages(results) <= {*benchmarks}:
             left_out.add("index")
         origin = {
             name: source
@@ -91,7 +92,7 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
             if source is here or _derived_group(name) not in left_out
         }
         _check_sound(here, origin, scratch / "joined")
-        # Before the files: Snakemake notices no change of files without metadata.
+        # Metadata is written before the files, because Snakemake ignores changes without metadata.
         write_metadata(results.parent, _new_metadata(sources, results, left_out))
         new = [name for name, source in origin.items() if source is not here]
         _move({name: origin[name].files[name] for name in new}, results)
@@ -99,8 +100,8 @@ def unbundle(archives: Sequence[Path], results: Path) -> Unbundled:
 
 
 def _unpack(archive: Path, folder: Path) -> Source:
-    """Extract an archive into an empty folder; refuse what `bundle` does not write."""
-    with _broken_archives_named(archive), tarfile.open(archive, "r:") as file:
+    """Extract an archive into an empty folder; raise if `bundle` cannot have written it."""
+    with _name_broken_archive(archive), tarfile.open(archive, "r:") as file:
         members = file.getmembers()
         _check_names(archive, members)
         file.extractall(folder, members, filter="data")
@@ -117,7 +118,7 @@ def _unpack(archive: Path, folder: Path) -> Source:
 
 
 @contextmanager
-def _broken_archives_named(archive: Path) -> Iterator[None]:
+def _name_broken_archive(archive: Path) -> Iterator[None]:
     if not archive.is_file():
         raise ValueError(f"{archive}: there is no such file")
     try:
@@ -127,7 +128,7 @@ def _broken_archives_named(archive: Path) -> Iterator[None]:
 
 
 def _check_names(archive: Path, members: Sequence[tarfile.TarInfo]) -> None:
-    """Refuse links and names outside results/ before anything is extracted."""
+    """Raise for links and for names outside results/ before anything is extracted."""
     names = [member.name for member in members]
     if MANIFEST not in names or METADATA not in names:
         raise ValueError(f"{archive}: no bundle: there is no {MANIFEST} in it; {AGAIN}")
@@ -164,7 +165,7 @@ def _read_manifest(archive: Path, folder: Path) -> dict[str, Any]:
 def _check_complete(
     archive: Path, members: Sequence[tarfile.TarInfo], manifest: Mapping[str, Any]
 ) -> None:
-    """Refuse an archive with fewer, more or other files than its manifest says."""
+    """Raise if the files of an archive are not the files that its manifest lists."""
     names = [PurePosixPath(member.name).parts[1:] for member in members]
     names = [name for name in names if name]
     if len(names) != manifest["num_files"]:
@@ -177,12 +178,12 @@ def _check_complete(
 
 
 def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], set[str]]:
-    """Return the first source of every file, and the derived groups that differ."""
+    """Return the first source of every file, and the groups of derived files that differ."""
     origin, left_out, conflicts = dict[str, Source](), set[str](), []
     for source in (here, *archives):
         for name, path in source.files.items():
             first = origin.setdefault(name, source)
-            # The cost of a job may differ between machines: the first is kept.
+            # Costs of a job may differ between machines; the first file is used.
             is_cost = PurePosixPath(name).name == layout.COST
             if is_cost or filecmp.cmp(first.files[name], path, shallow=False):
                 continue
@@ -197,7 +198,7 @@ def _join(here: Source, archives: Sequence[Source]) -> tuple[dict[str, Source], 
 
 
 def _derived_group(name: str) -> str | None:
-    """Return the group of derived files that a file belongs to; a group is taken as a whole."""
+    """Return the group of derived files that a file belongs to; None if it is not derived."""
     first, *rest = PurePosixPath(name).parts
     if first == THEORY or name == INDEX:
         return THEORY if first == THEORY else "index"
@@ -209,7 +210,7 @@ def _derived_group(name: str) -> str | None:
 
 
 def _check_sound(here: Source, origin: Mapping[str, Source], joined: Path) -> None:
-    """Verify the results as they would be after joining, in a folder of links."""
+    """Verify the joined results in a folder of links, before any file is moved."""
     for name, source in origin.items():
         (joined / name).parent.mkdir(parents=True, exist_ok=True)
         (joined / name).symlink_to(source.files[name].absolute())
@@ -230,9 +231,10 @@ def _check_sound(here: Source, origin: Mapping[str, Source], joined: Path) -> No
 
 
 def _new_metadata(sources: Sequence[Source], results: Path, left_out: set[str]) -> dict[str, Any]:
-    """Return the metadata of new files, and of files that Snakemake has no metadata of."""
+    """Return the metadata of new files and of present files without Snakemake metadata."""
     given: dict[str, Any] = {}
-    for source in reversed(sources):  # of several, the first stays
+    # Metadata of the first source overrides that of later sources.
+    for source in reversed(sources):
         given |= source.metadata
     here = read_metadata(results.parent, given)
     names = {output: output.removeprefix(f"{RESULTS}/") for output in given}
@@ -245,10 +247,10 @@ def _new_metadata(sources: Sequence[Source], results: Path, left_out: set[str]) 
 
 
 def _move(files: Mapping[str, Path], results: Path) -> None:
-    """Move new files, all with one time, so that Snakemake takes none for older than another.
+    """Move new files; all get the same time, so that Snakemake considers none of them outdated.
 
-    A file whose record is in the folder already gets the time of the record: it is as old as its
-    job, and files that were made from it are not older.
+    A file whose record is in the folder already gets the time of the record, because the folder may
+    have files that were made from it, and these must not be older.
     """
     records = {name: results / layout.record_path(Path(name)) for name in files}
     known = {name: path.stat().st_mtime_ns for name, path in records.items() if path.exists()}

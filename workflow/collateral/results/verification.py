@@ -1,4 +1,4 @@
-"""Verify all results below a folder: recompute every hash, check the place of every record."""
+"""Verify all results below a folder: recompute every hash and check the path in every record."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from collateral.results.provenance import (
     read_signed,
 )
 
-# Files that tables, figures and pages do not need: they may be absent, as after `unbundle`.
+# Files that may be absent (as after `unbundle`): tables, figures and pages do not need them.
 DISPENSABLE = {
     *(layout.DATA, layout.MODEL, layout.EMBEDDINGS),
     *(layout.PREPARED_TENSORS, layout.PREPARED_REPORT),
@@ -42,12 +42,12 @@ class Verification:
     """Outcome of the verification of a folder."""
 
     faults: list[InvalidResultError]
-    num_files: int  # files that were checked
-    absent: list[Path]  # dispensable files that records list and that are not there
+    num_files: int  # number of files that were checked
+    absent: list[Path]  # optional files that records list and that do not exist
 
     @property
     def to_delete(self) -> list[Path]:
-        """Files and folders to delete, so that the next run makes the faulty files again."""
+        """Files and folders to delete so that the next run makes the faulty files again."""
         paths = (path for fault in self.faults for path in layout.paths_to_delete(fault.path))
         return [path for path in dict.fromkeys(paths) if path.exists()]
 
@@ -58,7 +58,7 @@ def verify_results(folder: Path) -> Verification:
     verifier = _Verifier()
     for path in files:
         if path.name in layout.SIGNED:
-            verifier.check_sealed(path)
+            verifier.check_signed(path)
     for path in files:
         verifier.check_other(path)
     faults = verifier.faults
@@ -83,12 +83,12 @@ class _Verifier:
 
     faults: dict[Path, InvalidResultError] = field(default_factory=dict)
     absent: list[Path] = field(default_factory=list)
-    _listed: set[Path] = field(default_factory=set)  # files listed in a valid record
+    _listed: set[Path] = field(default_factory=set)  # files that a valid record lists
     _read: dict[Path, dict[str, Any] | None] = field(default_factory=dict)
 
-    def check_sealed(self, path: Path) -> None:
+    def check_signed(self, path: Path) -> None:
         """Check a JSON file with its own hash, the files it lists, and the hashes of its inputs."""
-        content = self._read_sealed(path)
+        content = self._read_signed(path)
         if content is None:
             return
         for fault in (
@@ -98,7 +98,7 @@ class _Verifier:
             self.faults.setdefault(fault.path, fault)
 
     def check_other(self, path: Path) -> None:
-        """Report a file that must be listed in a record and is not."""
+        """Report a file that no record lists, although it must be listed."""
         if path.name not in RECORDED or path in self._listed:
             return
         is_index = path.name == layout.REPORT and benchmark_folder(path) is None
@@ -108,7 +108,8 @@ class _Verifier:
     def _check_unlisted(self, path: Path) -> Iterator[InvalidResultError]:
         record = layout.record_path(path)
         records = [record, *(above / layout.RECORD for above in path.parents)]
-        if not any(one in self.faults for one in records):  # a broken record is reported itself
+        # If the record is broken, only the record is reported.
+        if not any(one in self.faults for one in records):
             yield InvalidResultError(path, NO_RECORD.format(record.name))
 
     def _check_index(self, path: Path) -> Iterator[InvalidResultError]:
@@ -146,14 +147,14 @@ class _Verifier:
 
     def _expected_hash(self, path: Path) -> str | None:
         """Return the hash that a file should have; None if its record is missing or broken."""
-        is_sealed = path.name in layout.SIGNED
-        content = self._read_sealed(path if is_sealed else layout.record_path(path))
-        if is_sealed:
+        is_signed = path.name in layout.SIGNED
+        content = self._read_signed(path if is_signed else layout.record_path(path))
+        if is_signed:
             return content_hash(path) if content else None
         digest: str | None = (content or {}).get(FILES, {}).get(path.name)
         return digest
 
-    def _read_sealed(self, path: Path) -> dict[str, Any] | None:
+    def _read_signed(self, path: Path) -> dict[str, Any] | None:
         """Read a JSON file with its own hash, once; None if it is missing or broken."""
         if path not in self._read:
             try:

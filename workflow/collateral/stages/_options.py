@@ -1,4 +1,4 @@
-"""Options that several stages share, and the record that they make."""
+"""Options that several stages share, and the records of their jobs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,23 @@ from typing import Annotated, Any
 from pydantic import BaseModel
 
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import prepare_values
+from collateral.plugins.find import prepare_values
 from collateral.results.provenance import INPUTS, hash_files
 from collateral.results.record import STATED, versions
 
 Code = Annotated[str, "fingerprint of the code, for the record"]
 DataFile = Annotated[Path, "dataset.npz"]
 SplitFile = Annotated[Path, "split.json"]
-RunName = Annotated[str, "the run's name"]
+RunName = Annotated[str, "name of the run"]
 MethodName = Annotated[str, "folder of the method"]
-MethodValues = Annotated[str, "its parameters, as JSON"]
+MethodValues = Annotated[str, "parameters of the method, as JSON"]
 TrainingValues = Annotated[str, "training parameters, as JSON"]
-Selected = Annotated[Sequence[Path], "the tuning's choice"]
+Selected = Annotated[Sequence[Path], "selected.json of the tuning"]
 InitialWeights = Annotated[Path | None, "weights to start from"]
-Rename = Annotated[Mapping[str, str], "prefixes of names, as JSON", {"type": json.loads}]
-Rte = Annotated[float | None, "seconds that it took, as the user states them"]
+Rename = Annotated[
+    Mapping[str, str], "new prefixes of weight names, by old prefix, as JSON", {"type": json.loads}
+]
+Rte = Annotated[float | None, "running time in seconds, as stated by the user"]
 NO_RENAME: Mapping[str, str] = {}
 
 
@@ -35,16 +37,16 @@ class Job:
     model: Annotated[str, "name of the architecture"]
     seed: Annotated[int, "the seed of the run"]
     out: Annotated[Path, "folder for the results"]
-    checkpoints: Annotated[Path, "folder to resume from"]
+    checkpoints: Annotated[Path, "folder of checkpoints"]
     checkpoint_seconds: Annotated[
-        float | None, "how often to save; the default is COLLATERAL_CHECKPOINT_SECONDS, or a minute"
+        float | None, "seconds between checkpoints; default COLLATERAL_CHECKPOINT_SECONDS or 60"
     ] = None
     code: Code = ""
     threads: Annotated[int, "CPU threads"] = 1
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that every job of this kind reads."""
+        """Input files of the job: the data set."""
         return [self.data]
 
     def record(self, params: BaseModel, *more_inputs: Path) -> dict[str, Any]:
@@ -69,20 +71,20 @@ class MethodJob(Job):
     method: MethodName
     params: MethodValues
     split: SplitFile
-    base: Annotated[Path, "the base model's weights"]
+    base: Annotated[Path, "weights of the base model"]
     prepared: Annotated[Sequence[Path], "folders where other jobs store their preparations"] = ()
 
     @property
     def inputs(self) -> list[Path]:
-        """The data set, the split and the base model."""
+        """Input files of the job: the data set, the split and the base model."""
         return [self.data, self.split, self.base]
 
     def preparation_record(self, params: MethodParams) -> dict[str, Any]:
-        """Return the record of the method's first phase."""
+        """Return the record of `prepare`, the first phase of a method."""
         return {"method": self.method, **self._record(prepare_values(self.method, params))}
 
 
 def state_cost(rte: float | None, seconds: dict[str, float]) -> None:
-    """Add the training time that the user states, if any, to the measured seconds."""
+    """Add the training seconds that the user states, if any, to the measured seconds."""
     if rte is not None:
         seconds[STATED] = rte

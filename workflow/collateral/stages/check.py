@@ -7,7 +7,7 @@ from typing import Annotated
 from collateral.findings.registry import read_problems
 from collateral.results.provenance import verify
 
-# The rule that makes each part of a finding; it succeeds even if a finding fails.
+# Rule that computes each part of a finding; the rule succeeds even if the finding fails.
 RULES = {
     "numbers": "metrics",
     "across": "gather",
@@ -20,7 +20,7 @@ RULES = {
 
 
 def check(*, problems: Annotated[Sequence[Path], "problems.json"]) -> None:
-    """Print each problem in a line and then the remedy, and fail if there is one."""
+    """Print one line per problem and a remedy; raise if there is a problem."""
     found = dict.fromkeys(read_problems(verify(path, path.parent) for path in problems))
     for problem in found:
         print(" ".join(str(problem).split()))

@@ -1,14 +1,13 @@
-"""Load a data set, take the subset of its options, and write images and labels."""
+"""Load a data set, take the subset that the config selects, and write images and labels."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from collateral.contract.plugins import DATA
-from collateral.data._forget import choose_forget_set
 from collateral.data._metadata import STATE, hash_user_files
-from collateral.data._subset import take_subset
+from collateral.data._subset import choose_forget_set, take_subset
+from collateral.plugins.find import DATA
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.provenance import write_record
@@ -21,18 +20,18 @@ ForgetSet = Mapping[str, Any]
 def data(
     *,
     name: Annotated[str, "data set"],
-    options: Annotated[str, "its options, JSON"],
+    options: Annotated[str, "options of the data set, as JSON"],
     forget: Annotated[
         Sequence[ForgetSet],
-        'forget sets that must be sound, JSON: {"cell": "", "kind": "", "params": {}}, '
-        'and "asked", how many examples must be retained, by the key that asks',
+        'forget sets to check, as JSON: {"cell": "", "kind": "", "params": {}}, '
+        'and "asked": minimum number of retained examples, by config key',
         {"type": json.loads},
     ] = (),
     code: Code = "",
     out: Annotated[Path, "dataset.npz to write"],
     labels: Annotated[Path, "labels.npz to write"],
 ) -> None:
-    """Load the data set, take its subset and write it, unless a forget set is not valid."""
+    """Load the data set, take its subset and write it; raise if a forget set is not valid."""
     module = DATA.load(name)
     given = module.Options.model_validate_json(options)
     dataset = take_subset(module.load(given), given)
@@ -48,7 +47,7 @@ def data(
 
 
 def check_forget_sets(labels: Labels, given: Iterable[ForgetSet]) -> None:
-    """Choose every forget set once, so that errors appear before anything is trained."""
+    """Select every forget set once, so that errors appear before any training."""
     for one in given:
         try:
             forget, _ = choose_forget_set(labels, one["kind"], one["params"])

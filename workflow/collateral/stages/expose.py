@@ -23,8 +23,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from collateral.contract.plugins import params_class
-from collateral.contract.seeds import derive_seed
+from collateral.contract.conventions import derive_seed
+from collateral.plugins.find import params_class
 from collateral.results import layout
 from collateral.results.experiments import ShadowMargins
 from collateral.results.provenance import INPUTS, hash_files, verify, write_record
@@ -85,7 +85,7 @@ def expose(
 
 
 def task_on_share(session: Session, split: Split, is_in: NDArray[np.bool_]) -> Task:
-    """Return the task of a shadow model, limited to its own share of the train set."""
+    """Return the task of a shadow model, limited to its share of the train set."""
     rows = (part[is_in[part]] for part in (split.retain, split.forget))
     retain, forget = (torch.from_numpy(part).to(session.device) for part in rows)
     return Task(session.train.select(retain), session.train.select(forget), session.data.info)

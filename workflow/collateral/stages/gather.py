@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from collateral.findings.checks import gates_of
+from collateral.findings.checks import run_checks
 from collateral.findings.registry import numbers_across, read_problems, write_problems
 from collateral.results import layout
 from collateral.results.files import InvalidResultError
@@ -16,8 +16,8 @@ from collateral.results.table import read_tables, write_benchmark
 
 def gather(
     *,
-    # Not the cells' files: a thousand of them are more than one argument of a command may hold.
-    folder: Annotated[Path, "the benchmark's"],
+    # Files are found by cell name, because a thousand paths are too long for a command line.
+    folder: Annotated[Path, "folder of the benchmark"],
     out: Annotated[Path, "metrics.csv"],
     costs: Annotated[Path, "costs.csv"],
     problems: Annotated[Path, "problems.json"],
@@ -35,8 +35,8 @@ def gather(
     table = read_tables(plan, out)
     rows, failed = numbers_across(table)
     write_benchmark(out, metrics, rows)
-    checks, unasked = gates_of(table)
-    write_problems(problems, [*read_problems(known), *failed, *unasked])
+    checks, unchecked = run_checks(table)
+    write_problems(problems, [*read_problems(known), *failed, *unchecked])
     write_gates(gates, checks)
     of_metrics = (out, problems, gates), [*metrics, *known]
     for made, inputs in (of_metrics, ((costs,), cell_costs)):
@@ -45,7 +45,7 @@ def gather(
 
 
 def check_plan(path: Path, plan: BenchmarkPlan, of_cell: Mapping[str, Any]) -> None:
-    """Refuse a plan without a run of the cell, because tables would omit the run."""
+    """Raise if the plan lacks a run of the cell, because tables would omit the run."""
     options = of_cell["options"]
     if unknown := {*options["methods"], *options["controls"]} - plan.labels.keys():
         raise InvalidResultError(

@@ -1,12 +1,12 @@
-"""Evaluate a model that somebody else unlearned; its cost is the one that the user states."""
+"""Evaluate the user's own unlearned model; its cost is stated by the user."""
 
 from pathlib import Path
 from typing import Annotated, cast
 
+from collateral.contract.conventions import derive_seed
 from collateral.contract.params import Strict
-from collateral.contract.plugins import METHOD
-from collateral.contract.seeds import derive_seed
 from collateral.models._classifier import Classifier
+from collateral.plugins.find import METHOD
 from collateral.stages._options import NO_RENAME, Job, Rename, Rte, RunName, SplitFile, state_cost
 from collateral.training.job_io import open_session, write_results
 from collateral.training.run import Run
@@ -19,12 +19,12 @@ def given(
     *,
     run: RunName,
     split: SplitFile,
-    weights: Annotated[Path, "weights that somebody else unlearned"],
+    weights: Annotated[Path, "weights of the user's own unlearned model"],
     rename: Rename = NO_RENAME,
     rte: Rte = None,
     job: Job,
 ) -> None:
-    """Load the weights; write weights, outputs, record and cost as those of a run."""
+    """Load the weights; write weights, outputs, record and cost, as for any run."""
     record = {
         **{"run": run, "kind": METHOD.what, "method": GIVEN},
         **job.record(Strict(), split),

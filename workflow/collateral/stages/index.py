@@ -1,10 +1,11 @@
-"""Write the index of all benchmarks' pages, including those of other configs."""
+"""Write the index page, which lists the benchmarks of all configs, and the theory's page."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
-from collateral.report.index import list_pages, render_index
+from collateral.report.index import list_pages, render_index, render_theory
 from collateral.results import layout
 from collateral.results.files import atomic
 from collateral.results.provenance import sign_page
@@ -13,14 +14,21 @@ from collateral.results.provenance import sign_page
 def index(
     *,
     results: Annotated[Path, "folder of benchmarks"],
-    first: Annotated[Sequence[str], "benchmarks, in this order"] = (),
+    first: Annotated[Sequence[str], "benchmarks to list first, in this order"] = (),
     theory: Annotated[Path | None, "folder of the theory's figures"] = None,
-    out: Annotated[Path, "the index"],
+    theory_page: Annotated[Path | None, "page of the theory to write"] = None,
+    out: Annotated[Path, "index page to write"],
 ) -> None:
-    """Render the index and write it."""
+    """Write the index, and the page of the theory."""
     pages = list_pages(results, [*first])
+    link = ""
+    if theory and theory_page:
+        link = quote(theory_page.relative_to(out.parent).as_posix())
+        _write(theory_page, render_theory(theory), [theory / layout.RECORD])
     inputs = [results / page.name / layout.GLANCE for page in pages]
-    inputs += [theory / layout.RECORD] if theory else []
-    page = sign_page(render_index(pages, theory), inputs, out.parent)
-    with atomic(out) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    _write(out, render_index(pages, link), inputs)
+
+
+def _write(path: Path, text: str, inputs: list[Path]) -> None:
+    with atomic(path) as temporary:
+        temporary.write_text(sign_page(text, inputs, path.parent), encoding="utf-8")

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from collateral.contract.plugins import FINDING
 from collateral.findings.metric_index import find_metric
 from collateral.findings.registry import cell_numbers, with_part, write_problems
 from collateral.plan.fingerprint import fingerprint
+from collateral.plugins.find import FINDING
 from collateral.results import layout
 from collateral.results.cell import CellResults
 from collateral.results.provenance import INPUTS, hash_files, write_record
 from collateral.results.row_cache import RowCache
 from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
 
-# Fields of the cell that are options of the same name.
+# Options of the stage that are also fields of CellResults.
 LISTS = (
     *("seeds", "base_seeds"),
-    *("tuned", "tracked", "support_sized", "exposed", "attacks", "probed"),
+    *("tuned", "tracked", "support_sized", "exposed", "attacks", "probed", "margins", "looks"),
 )
 
 
@@ -35,6 +35,8 @@ def metrics(
     exposed: Annotated[Sequence[str], "methods on shadow models"] = (),
     attacks: Annotated[Sequence[str], "on membership"] = (),
     probed: Annotated[Sequence[str], "probes of the models"] = (),
+    margins: Annotated[Sequence[str], "stated margins in points, as ua=5"] = (),
+    looks: Annotated[Sequence[int], "numbers of seeds at which verdicts are looked at"] = (),
     reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN,
     fresh: Annotated[bool, "compute every number again"] = False,
     out: Annotated[Path, "metrics.csv"],
@@ -54,25 +56,27 @@ def metrics(
         exposed=tuple(exposed),
         attacks=tuple(attacks),
         probed=tuple(probed),
+        margins=tuple(margins),
+        looks=tuple(looks),
         reference=reference,
     )
     results.check()
-    asked = with_part("numbers", results.reference)
-    code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in asked}
+    findings = with_part("numbers", results.reference)
+    code = {name: fingerprint([FINDING.module(name, "numbers")]) for name in findings}
     rows, failed = cell_numbers(results, None if fresh else RowCache(results, code))
-    of_cost = [row for row in rows if find_metric(row.metric).is_cost]
+    cost_rows = [row for row in rows if find_metric(row.metric).is_cost]
     others = [row for row in rows if not find_metric(row.metric).is_cost]
     write_cell(out, results, others, COLUMNS)
-    write_cell(costs, results, of_cost, COST_COLUMNS)
+    write_cell(costs, results, cost_rows, COST_COLUMNS)
     write_problems(problems, failed)
     write_records(results, out, costs, problems)
 
 
 def write_records(cell: CellResults, out: Path, costs: Path, problems: Path) -> None:
-    """Write the records: the input files of the numbers, and the options to compute them again."""
+    """Write the records: the inputs of the numbers, and the options to compute them again."""
     root = cell.folder
-    of_cell = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
-    inputs = [root / name.format(cell=cell.name) for name in of_cell]
+    files = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
+    inputs = [root / name.format(cell=cell.name) for name in files]
     about = {"cell": cell.name, INPUTS: hash_files([*inputs, *cell.records()], root)}
     write_record(layout.record_path(costs), about, root=root, files=[costs])
     options: dict[str, Any] = {name: list(getattr(cell, name)) for name in LISTS}

@@ -1,4 +1,4 @@
-"""Measure how near every example is to the forget set; list the nearest examples and copies."""
+"""Compute the similarity of every example to the forget set; list nearest examples and copies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.findings.gates.copies import copies
-from collateral.findings.locality.similarity import (
+from collateral.metrics.copies import find_copies
+from collateral.metrics.similarity import (
     class_means,
     cosines,
     most_similar_in_turns,
@@ -22,9 +22,9 @@ from collateral.results.provenance import INPUTS, hash_files, verify, write_reco
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile, SplitFile
 
-NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # and who of the forgotten is nearest to them
+NUM_SHOWN = {"train": 48, "test": 48, "forget": 12}  # number of listed examples per subset
 
-# By set, with the classes of the forget set on the first axis.
+# Similarities by subset, with the classes of the forget set on the first axis.
 BySet = dict[str, NDArray[np.float32]]
 
 
@@ -37,14 +37,14 @@ def neighbours(
     code: Code = "",
     out: Annotated[Path, "neighbours.npz"],
 ) -> None:
-    """Read data, split and embeddings; write neighbours."""
+    """Compute and write the similarities of all examples to the forget set."""
     if len(embeddings) != len(seeds):
         raise ValueError(
             f"--embeddings: {len(embeddings)} files for {len(seeds)} seeds; give one each"
         )
     root = data.parent
-    embedded = [_embeddings(verify(path, root)) for path in embeddings]
-    found = neighbours_of(
+    embedded = [_load_embeddings(verify(path, root)) for path in embeddings]
+    found = find_neighbours(
         Dataset.load(verify(data, root)), Split.load(split, root), seeds, embedded
     )
     found.save(out)
@@ -53,7 +53,7 @@ def neighbours(
     write_record(layout.record_path(out), about, root=root, files=[out])
 
 
-def neighbours_of(
+def find_neighbours(
     data: Dataset, split: Split, seeds: Sequence[int], embedded: list[Embeddings]
 ) -> Neighbours:
     """Compute every example's similarity to the nearest class, and list the nearest examples."""
@@ -61,11 +61,11 @@ def neighbours_of(
     nearest = {name: np.stack([of[name].max(axis=0) for of in by_seed]) for name in by_seed[0]}
     mean = {name: np.mean([of[name] for of in by_seed], axis=0) for name in by_seed[0]}
     shown = {
-        "train": _shown(mean["train"], split.retain, "train"),
-        "test": _shown(mean["test"], np.arange(len(data.labels.test)), "test"),
+        "train": _list_nearest(mean["train"], split.retain, "train"),
+        "test": _list_nearest(mean["test"], np.arange(len(data.labels.test)), "test"),
     }
-    close = np.concatenate([_closest(embedded, split, *one) for one in shown.items()])
-    most = _shown(mean["train"], split.forget, "forget")
+    close = np.concatenate([_find_closest(embedded, split, *one) for one in shown.items()])
+    most = _list_nearest(mean["train"], split.forget, "forget")
     shown["forget"] = np.array(list(dict.fromkeys([*most, *close])), dtype=np.int64)
     place = {index: len(close) + k for k, index in enumerate(shown["forget"])}
     own = np.arange(len(close), len(close) + len(place))
@@ -77,27 +77,28 @@ def neighbours_of(
         shown_set=np.repeat(list(shown), [len(index) for index in shown.values()]),
         shown_index=np.concatenate(list(shown.values())),
         shown_nearest=np.array([*(place[index] for index in close), *own], dtype=np.int64),
-        copies=copies(data.train_images, split.forget, split.retain),
+        copies=find_copies(data.train_images, split.forget, split.retain),
         image_size=np.array(data.train_images.shape[1:3]),
     )
 
 
-def _closest(
+def _find_closest(
     embedded: list[Embeddings], split: Split, name: str, index: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the forgotten example nearest to each of some examples, mean over seeds."""
+    """Return the nearest forgotten example of each example, by the mean similarity over seeds."""
     by_seed = [cosines(getattr(one, name)[index], one.train[split.forget]) for one in embedded]
     found: NDArray[np.int64] = split.forget[np.mean(by_seed, axis=0).argmax(axis=1)]
     return found
 
 
-def _shown(
+def _list_nearest(
     by_class: NDArray[np.float32], candidates: NDArray[np.int64], name: str
 ) -> NDArray[np.int64]:
+    """Return the indices of the candidates that are most similar to each class."""
     return most_similar_in_turns(by_class, candidates, NUM_SHOWN[name])
 
 
-def _embeddings(path: Path) -> Embeddings:
+def _load_embeddings(path: Path) -> Embeddings:
     embeddings = Embeddings.load(path)
     if not (np.isfinite(embeddings.train).all() and np.isfinite(embeddings.test).all()):
         raise ValueError(f"{path}: features are not finite: the base model diverged; lower its lr")
@@ -105,6 +106,7 @@ def _embeddings(path: Path) -> Embeddings:
 
 
 def _similarities(embeddings: Embeddings, labels: Labels, split: Split) -> BySet:
+    """Return the similarities of train examples, test examples and classes to the forget set."""
     forget, label = embeddings.train[split.forget], labels.train[split.forget]
     features: dict[str, NDArray[np.floating]] = {
         "train": embeddings.train,

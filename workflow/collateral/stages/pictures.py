@@ -7,12 +7,11 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.showing import NO_PICTURES, Showing
-from collateral.findings.gates.copies import are_copies
+from collateral.contract.conventions import NO_PICTURES, Showing
+from collateral.metrics.copies import are_copies
 from collateral.results import layout
-from collateral.results.dataset import Dataset
+from collateral.results.dataset import Dataset, Pictures
 from collateral.results.neighbours import Neighbours
-from collateral.results.pictures import Pictures
 from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split
 from collateral.stages._options import Code, DataFile
@@ -25,30 +24,31 @@ def pictures(
     withheld: Annotated[
         Sequence[Path], "split.json of each cell whose forgotten examples no cell may show"
     ] = (),
-    keep: Annotated[Showing, "the key `pictures`"],
+    keep: Annotated[Showing, "images to keep: the config's key `pictures`"],
     code: Code = "",
     out: Annotated[Path, "pictures.npz"],
 ) -> None:
-    """Read data, neighbours and forget sets; write the pictures and their record."""
+    """Select the images of listed neighbours; write them with their record."""
     root = data.parent
     dataset = Dataset.load(verify(data, root))
     nearest = Neighbours.load(verify(neighbours, root))
     forget = [Split.load(path, root).forget for path in withheld]
     forgotten = np.unique(np.concatenate([np.array([], np.int64), *forget]))
-    pictures_of(dataset, nearest, forgotten, keep).save(out)
+    select_pictures(dataset, nearest, forgotten, keep).save(out)
     about = {"keep": keep, "code": code, INPUTS: hash_files([data, neighbours, *withheld], root)}
     write_record(layout.record_path(out), about, root=root, files=[out])
 
 
-def pictures_of(
+def select_pictures(
     data: Dataset, neighbours: Neighbours, withheld: NDArray[np.int64], keep: Showing
 ) -> Pictures:
-    """Take the images of the listed examples, without withheld ones and copies of these."""
+    """Return the images of the listed examples, without withheld images and their copies."""
     index, is_test = neighbours.shown_index, neighbours.shown_set == "test"
     images = np.empty((len(index), *data.train_images.shape[1:]), np.uint8)
     images[is_test] = data.test_images[index[is_test]]
     images[~is_test] = data.train_images[index[~is_test]]
     is_kept = np.full(len(index), keep != NO_PICTURES)
     if len(withheld):
-        is_kept &= ~are_copies(images, data.train_images[withheld])  # each is a copy of itself
+        # Withheld images are dropped as well, because each image is a copy of itself.
+        is_kept &= ~are_copies(images, data.train_images[withheld])
     return Pictures(keep, np.flatnonzero(is_kept), images[is_kept])

@@ -1,33 +1,45 @@
-"""Probe the models of a cell and seed: relearning, residual knowledge under noise, and ZRF.
+"""Probe the models of a cell and seed: relearning, noise, ZRF, features and resurfacing.
 
-One job for all runs of a cell and seed: on digits a model takes no longer than importing torch,
-and with 21 methods there would be 24 jobs in place of one.
+One job probes all runs of a cell and seed, because importing torch takes as long as probing one
+small model.
 """
 
 import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from collateral.contract.probes import Probes
-from collateral.contract.seeds import derive_seed
+from collateral.contract.conventions import derive_seed
+from collateral.contract.probes import PARTS, Probes
+from collateral.metrics.features import Floats, cka_by_part, draw_by_class
+from collateral.metrics.near import Mask, near_masks
+from collateral.metrics.similarity import similarity_by_class
 from collateral.results import layout
 from collateral.results.experiments import Probe
-from collateral.results.provenance import INPUTS, hash_files, write_record
+from collateral.results.outputs import Embeddings
+from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split
 from collateral.stages._options import Job, SplitFile
 from collateral.training.checkpoints import open_checkpoints
-from collateral.training.examples import Examples
+from collateral.training.examples import Examples, Task, move_to
 from collateral.training.inference import infer
 from collateral.training.job_io import Session, open_session, write_cost
 from collateral.training.numerics import describe_numerics
-from collateral.training.probes import residual_share, run_relearning
+from collateral.training.probes import (
+    draw,
+    residual_share,
+    run_linear_probe,
+    run_relearning,
+    run_resurfacing,
+)
 from collateral.training.run import Run
 
 LOG = logging.getLogger(__name__)
@@ -35,20 +47,22 @@ LOG = logging.getLogger(__name__)
 
 def probe(
     *,
-    probes: Annotated[str, "the probes with their values, as JSON"],
-    runs: Annotated[Sequence[str], "names"],
-    models: Annotated[Sequence[Path], "weights, by run"],
+    probes: Annotated[str, "probes with their parameters, as JSON"],
+    runs: Annotated[Sequence[str], "names of the runs"],
+    models: Annotated[Sequence[Path], "weights of each run, in the same order"],
     split: SplitFile,
     job: Job,
+    embeddings: Annotated[Sequence[Path], "embeddings.npz of the first seed's base"] = (),
 ) -> None:
-    """Probe every run, skipping finished ones; write the arrays, record and cost."""
+    """Probe every run, skipping finished runs; write the arrays, the record and the cost."""
     asked = Probes.model_validate_json(probes)
     session = open_session(job.data, job.threads)
     parts = Split.load(split, session.folder)
-    record = {**job.record(asked, split), "params": asked.asked(), "runs": list(runs)}
+    record = {**job.record(asked, split, *embeddings), "params": asked.asked(), "runs": list(runs)}
     record[INPUTS] |= hash_files(models, session.folder)
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
-    prober = Prober(session, job.model, session.task(parts).forget, parts.hash, asked)
+    near = [find_near(session, parts, path) for path in embeddings]
+    prober = Prober(session, job.model, parts, asked, *near)
     found = []
     for name, path in zip(runs, models, strict=True):
         if (one := checkpoints.load(name)) is None:
@@ -58,6 +72,10 @@ def probe(
         LOG.info("%s is probed", name)
     shown = [one["shown"] for one in found]
     arrays = {key: torch.stack([one[key] for one in shown]).numpy() for key in shown[0]}
+    if asked.cka:
+        arrays |= compare_features(arrays.pop("features"), list(runs), prober.cka_part)
+    if asked.resurface:
+        arrays["resurface_steps"] = np.array([0, *asked.resurface.steps])
     this = prober.new_run("zrf", job.seed)
     if asked.zrf:
         with this.phase("zrf"):
@@ -71,42 +89,135 @@ def probe(
     checkpoints.clear()
 
 
+def find_near(session: Session, split: Split, embeddings: Path) -> Mask:
+    """Return which retained examples are near the forget set, by the features of one base."""
+    features, label = Embeddings.load(verify(embeddings, session.folder)).train, session.data.labels
+    forget, forget_label = features[split.forget], label.train[split.forget]
+    similarity = similarity_by_class(features, forget, forget_label).max(axis=0)
+    near: Mask = near_masks(similarity[None, split.retain])[0]
+    return near
+
+
+def compare_features(
+    features: Floats, runs: Sequence[str], part: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Return CKA of each run's features with Retrain's and the base's, and Retrain's features."""
+    by_run = dict(zip(runs, features, strict=True))
+    nothing = np.full_like(features[0], np.nan)
+    found: dict[str, Any] = {"cka_features": by_run[layout.RETRAIN], "cka_part": part}
+    for name, run in (("cka_retrain", layout.RETRAIN), ("cka_base", layout.ORIGINAL)):
+        other = by_run.get(run, nothing)
+        found[name] = np.stack([cka_by_part(own, other, part, len(PARTS)) for own in features])
+    return found
+
+
 @dataclass(frozen=True)
 class Prober:
     """Runs the same probes on one model after another."""
 
     session: Session
     model: str
-    forget: Examples
-    split_hash: str
+    split: Split
     probes: Probes
+    near: Mask | None = None  # whether each retained example is near the forget set
+
+    @cached_property
+    def task(self) -> Task:
+        """The forget set and the retained examples."""
+        return self.session.task(self.split)
+
+    @cached_property
+    def parts(self) -> dict[str, Examples]:
+        """Forgotten, near, far and test examples by name."""
+        assert self.near is not None, "embeddings tell which examples are near"
+        masks = {"near": self.near, "far": ~self.near}
+        retain = {
+            name: self._select(self.task.retain, mask.nonzero()[0]) for name, mask in masks.items()
+        }
+        return {"forget": self.task.forget, **retain, "test": self.session.test}
+
+    def _select(self, examples: Examples, index: NDArray[np.int64]) -> Examples:
+        return examples.select(move_to(torch.from_numpy(index), self.session.device))
+
+    @cached_property
+    def compared(self) -> list[Examples]:
+        """The examples of each part on which features are compared, equal for all runs."""
+        assert self.probes.cka is not None
+        generator = self.new_run("cka").generator
+        return [draw(self.parts[name], self.probes.cka.examples, generator) for name in PARTS]
+
+    @property
+    def cka_part(self) -> NDArray[np.int64]:
+        """The index of the part of each compared example."""
+        return np.repeat(np.arange(len(PARTS)), [len(examples) for examples in self.compared])
 
     def ask(self, path: Path) -> dict[str, Any]:
-        """Return the results of a model by array name, and the seconds by phase."""
+        """Return the results of a model by name of the array, and the seconds by phase."""
         shown: dict[str, Tensor] = {}
         seconds: dict[str, float] = {}
-        if self.probes.residual:
-            this, model = self.new_run("residual"), self.session.load_model(self.model, path)
-            with this.phase("residual"):
-                share = residual_share(model, self.forget, self.probes.residual, this.generator)
-            shown["residual_share"] = share
-            seconds |= this.clock.seconds
-        if self.probes.relearn:
-            this, model = self.new_run("relearn"), self.session.load_model(self.model, path)
-            with this.phase("relearn"):
-                curve = run_relearning(model, self.forget, self.probes.relearn, this.generator)
-            shown["relearn_accuracy"] = torch.tensor(curve, dtype=torch.float64)
+        for name in (name for name in self.probes.names if name in EXPERIMENTS):
+            this, model = self.new_run(name), self.session.load_model(self.model, path)
+            with this.phase(name):
+                shown |= EXPERIMENTS[name](self, model, this.generator)
             seconds |= this.clock.seconds
         return {"shown": shown, "seconds": seconds}
 
-    def new_run(self, purpose: str, *names: str | int) -> Run:
-        """Return a source of randomness: the same for all runs and, unless it is named, seeds.
+    def relearn(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+        """Return the accuracy on half of the forget set after each step on the other half."""
+        assert self.probes.relearn is not None
+        curve = run_relearning(model, self.task.forget, self.probes.relearn, generator)
+        return {"relearn_accuracy": torch.tensor(curve, dtype=torch.float64)}
 
-        So Retrains of two seeds can be compared.
+    def residual(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+        """Return the share of perturbed images with the right prediction, by example."""
+        assert self.probes.residual is not None
+        share = residual_share(model, self.task.forget, self.probes.residual, generator)
+        return {"residual_share": share}
+
+    def linear(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+        """Return the accuracy of a new head on the forget set and on test examples like it."""
+        assert self.probes.linear is not None
+        labels = self.session.data.labels
+        rng = np.random.default_rng(generator.initial_seed())
+        chosen = draw_by_class(labels.train[self.split.retain], self.probes.linear.examples, rng)
+        alike = np.flatnonzero(np.isin(labels.test, self.split.affected))
+        retain = self._select(self.task.retain, chosen)
+        test = self._select(self.session.test, alike)
+        found = run_linear_probe(model, retain, [self.task.forget, test], self.probes.linear.c)
+        return {"linear_accuracy": torch.tensor(found, dtype=torch.float64)}
+
+    def features(self, model: nn.Module, _: torch.Generator) -> dict[str, Tensor]:
+        """Return the features of the compared examples, part by part."""
+        return {"features": torch.cat([infer(model, examples)[0] for examples in self.compared])}
+
+    def resurface(self, model: nn.Module, generator: torch.Generator) -> dict[str, Tensor]:
+        """Return accuracies while the model is fine-tuned on retained examples."""
+        params = self.probes.resurface
+        assert params is not None
+        others = [draw(self.parts[name], params.examples, generator) for name in ("near", "test")]
+        measured = [self.task.forget, *others]
+        curves = run_resurfacing(model, self.task.retain, measured, params, generator)
+        names = ("resurface_accuracy", "resurface_near_accuracy", "resurface_test_accuracy")
+        return dict(zip(names, curves, strict=True))
+
+    def new_run(self, purpose: str, *names: str | int) -> Run:
+        """Return a Run with random numbers that depend on `names`, and are equal for all runs.
+
+        Therefore the Retrains of two seeds can be compared.
         """
-        return Run(self.session.device, derive_seed("probe", purpose, *names, self.split_hash))
+        return Run(self.session.device, derive_seed("probe", purpose, *names, self.split.hash))
 
     def untrained(self) -> Tensor:
         """Return the logits of an untrained network on the forget set."""
-        _, logits = infer(self.session.new_model(self.model), self.forget)
+        _, logits = infer(self.session.new_model(self.model), self.task.forget)
         return logits
+
+
+# The experiments on single models, by probe.
+EXPERIMENTS = {
+    "relearn": Prober.relearn,
+    "residual": Prober.residual,
+    "linear": Prober.linear,
+    "cka": Prober.features,
+    "resurface": Prober.resurface,
+}

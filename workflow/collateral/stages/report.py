@@ -17,12 +17,12 @@ MADE_FROM = (
 
 def report(
     *,
-    folder: Annotated[Path, "the benchmark's"],
-    out: Annotated[Path, "the page"],
+    folder: Annotated[Path, "folder of the benchmark"],
+    out: Annotated[Path, "page to write"],
     glance: Annotated[Path, "summary for the index"],
     problems: Annotated[Path, "problems.json"],
 ) -> None:
-    """Render the page; write it, its summary for the index, and the parts that failed."""
+    """Write the page, its summary for the index page, and the list of findings that failed."""
     benchmark = page.benchmark_part(folder)
     with atomic(out) as temporary:
         temporary.write_text(page.render(benchmark), encoding="utf-8")

@@ -1,11 +1,11 @@
-"""Train a model of the shadow pool, like the base model, on a random share of the train set."""
+"""Train one model of the shadow pool like the base model, on a random share of the train set."""
 
 from typing import Annotated, cast
 
 import torch
 
+from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
-from collateral.contract.seeds import derive_seed
 from collateral.models._classifier import Classifier
 from collateral.results import layout
 from collateral.results.experiments import ShadowMargins
@@ -21,19 +21,19 @@ from collateral.training.run import Run
 from collateral.training.shadows import compute_margins, draw_membership
 from collateral.training.weights import describe_file, load_initial
 
-PLACE = ("loop", "epoch")  # the first columns of a history
+PLACE = ("loop", "epoch")  # first columns of history.csv
 
 
 def shadow(
     *,
-    count: Annotated[int, "models in the pool"],
-    share: Annotated[float, "of them that see an example"],
+    count: Annotated[int, "number of shadow models"],
+    share: Annotated[float, "share of the models that are trained on an example"],
     params: TrainingValues,
     init: InitialWeights = None,
     rename: Rename = NO_RENAME,
     job: Job,
 ) -> None:
-    """Train, and write weights, margins of the train set, history, record and cost.
+    """Train a shadow model; write weights, margins, history, record and cost.
 
     The seed is the number of the model in its pool.
     """

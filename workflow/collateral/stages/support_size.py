@@ -1,4 +1,4 @@
-"""Train LTD's teacher with supports of several sizes, and run `k: auto`, without Retrain."""
+"""Train LTD's teacher on supports of several sizes, and run `k: auto`; Retrain is not needed."""
 
 import logging
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from collateral.contract.seeds import derive_seed
+from collateral.contract.conventions import derive_seed
 from collateral.methods.ltd.params import Prepare
 from collateral.methods.ltd.support import choose_support
 from collateral.results import layout
@@ -21,18 +21,18 @@ from collateral.training.run_method import Method, load_method, read_chosen_para
 
 LOG = logging.getLogger(__name__)
 Arrays = dict[str, Any]
-# The support has exactly k examples, even if the method's runs select it in another way.
+# Parameters that fix the support to exactly k examples, unlike other runs of LTD.
 BY_K: dict[str, Any] = {"min_similarity": None, "k_each": None, "search": "exact"}
 
 
 def support_size(
     *,
-    sizes: Annotated[Sequence[int], "of the support"],
-    top: Annotated[str, "classes of a soft label that are kept"],
+    sizes: Annotated[Sequence[int], "sizes of the support"],
+    top: Annotated[str, "number of classes that a soft label keeps, or all"],
     selected: Selected = (),
     job: MethodJob,
 ) -> None:
-    """Train the teachers, skipping finished ones; write their outputs, record and cost."""
+    """Train the teachers, skipping finished ones; write their outputs, the record and the cost."""
     params = read_chosen_params(Prepare, job.params, selected, job.data.parent, **BY_K)
     session = open_session(job.data, job.threads)
     split = Split.load(job.split, session.folder)
@@ -67,7 +67,7 @@ def sizes_within(sizes: Sequence[int], num_retained: int) -> list[int]:
 def teachers(
     method: Method, params: Prepare, sizes: list[int], checkpoints: Checkpoints
 ) -> tuple[Arrays, dict[str, float]]:
-    """Run `prepare` with each size as k; return the teachers' arrays, and the seconds."""
+    """Run `prepare` with each size as k; return the arrays of the teachers, and the seconds."""
     soft_labels, reported, seconds = [], [], {}
     for size in sizes:
         name = f"k-{size}"
@@ -88,7 +88,7 @@ def teachers(
 
 
 def step(method: Method, params: Prepare) -> tuple[Arrays, float]:
-    """Run `k: auto`; return its measurements and its choice, and the seconds."""
+    """Run `k: auto`; return its measurements, its chosen size, and the seconds."""
     this = Run(method.device, derive_seed("diagnose", method.name, method.seed, method.split_hash))
     auto = params.model_copy(update={"k": "auto"})
     with this.phase("step"):

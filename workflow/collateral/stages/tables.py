@@ -1,17 +1,25 @@
 """Write the tables of a benchmark, for each cell and over all cells."""
 
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from collateral.findings._shared.write import write
-from collateral.findings.registry import in_page_order, make_tables, run_safely, write_problems
+from collateral.findings._shared.write import write_table
+from collateral.findings.registry import (
+    Problem,
+    Source,
+    cell_name,
+    in_page_order,
+    make_tables,
+    map_sources,
+    run_safely,
+    write_problems,
+)
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import sign_folder, verify
-from collateral.results.table import BenchmarkTable, CellTable, read_tables
-
-Source = BenchmarkTable | CellTable
+from collateral.results.table import read_tables
 
 
 def tables(
@@ -20,30 +28,31 @@ def tables(
     metrics: Annotated[Path, "the benchmark's metrics.csv"],
     costs: Annotated[Path, "the benchmark's costs.csv"],
     out: Annotated[Path, "folder of the tables"],
+    processes: Annotated[int, "number of processes that write at the same time"] = 1,
 ) -> None:
-    """Write the tables of every finding, and record which could not be made."""
+    """Write the tables of every finding, and record the findings that raised."""
     root = metrics.parent
     metrics, costs = verify(metrics, root), verify(costs, root)
     table = read_tables(BenchmarkPlan.load(plan), metrics, costs)
-    sources: list[Source] = [table, *table.cells]
-    owners: dict[Path, str] = {}
-    problems = []
-    for finding in in_page_order("views", reference=table.plan.reference):
-        for source in sources:
-            make = partial(_write, finding, source, out, owners)
-            problems.append(run_safely(make, finding, "table", _cell_of(source))[1])
-    write_problems(out / layout.PROBLEMS, filter(None, problems))
+    problems = map_sources(partial(write_all, out=out), table, processes)
+    write_problems(out / layout.PROBLEMS, chain(*problems))
     sign_folder(out, [plan, metrics, costs])
 
 
-def _write(finding: str, source: Source, out: Path, owners: dict[Path, str]) -> None:
-    """Write the tables of a finding for a cell or over all; `owners` maps tables to findings."""
-    cell = _cell_of(source)
+def write_all(source: Source, out: Path) -> list[Problem]:
+    """Write the tables of a cell, or over all cells; return the findings that raised."""
+    owners: dict[str, str] = {}
+    problems = []
+    for finding in in_page_order("views", reference=source.reference):
+        make = partial(_write, finding, source, out, owners)
+        problems.append(run_safely(make, finding, "table", cell_name(source))[1])
+    return list(filter(None, problems))
+
+
+def _write(finding: str, source: Source, out: Path, owners: dict[str, str]) -> None:
+    """Write a finding's tables of a cell or over all cells; `owners` maps tables to findings."""
+    cell = cell_name(source)
     for table in make_tables(finding, source):
-        if (owner := owners.setdefault(out / cell / table.name, finding)) != finding:
+        if (owner := owners.setdefault(table.name, finding)) != finding:
             raise ValueError(f"finding {owner} has a table '{table.name}' already; rename it")
-        write(table, out / cell, cell)
-
-
-def _cell_of(source: Source) -> str:
-    return source.name if isinstance(source, CellTable) else ""
+        write_table(table, out / cell, cell)

@@ -1,8 +1,8 @@
-"""Train the local teacher with which selection may compare all methods, without Retrain."""
+"""Train the local teacher with which tuning can select parameters without Retrain."""
 
 import shutil
 
-from collateral.contract.plugins import prepare_class, prepared_name
+from collateral.plugins.find import prepare_class, prepared_name
 from collateral.results import layout
 from collateral.results.files import write_json
 from collateral.results.provenance import write_record
@@ -14,7 +14,7 @@ from collateral.training.run_method import load_method
 
 
 def teacher(*, job: MethodJob) -> None:
-    """Run the method's `prepare`, store it for other jobs, and write the teacher's UA."""
+    """Run LTD's `prepare`, store its result for other jobs, and write the teacher's UA."""
     prepare = prepare_class(job.method)
     assert prepare is not None, f"{job.method} has no teacher"
     params = prepare.model_validate_json(job.params)

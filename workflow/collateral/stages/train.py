@@ -1,4 +1,4 @@
-"""Train a model: the base on everything, or the reference without the forget set.
+"""Train a model: the base on all train examples, or Retrain without the forget set.
 
 Training starts from scratch or from the user's weights; a trained model of the user is not changed.
 """
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
-from collateral.contract.plugins import MODEL
-from collateral.contract.seeds import derive_seed
 from collateral.models._classifier import Classifier
 from collateral.models._metadata import UNKNOWN, WORK, declared_work
+from collateral.plugins.find import MODEL
 from collateral.results.split import Split, ids_hash
 from collateral.stages._options import (
     NO_RENAME,
@@ -44,14 +44,14 @@ def train(
     split: Annotated[Path | None, "split.json; without it, train on everything"] = None,
     params: TrainingValues,
     init: InitialWeights = None,
-    weights: Annotated[Path | None, "weights of a model that is trained already"] = None,
+    weights: Annotated[Path | None, "weights of the user's own trained model"] = None,
     rename: Rename = NO_RENAME,
     rte: Rte = None,
     job: Job,
 ) -> None:
-    """Train, and write weights, outputs, history, record and cost."""
+    """Train a model; write weights, outputs, history, record and cost."""
     role = "retrain" if split else "base"
-    _tell_of_limits(job.model)
+    _log_limits(job.model)
     values = TrainingParams.model_validate_json(params)
     record = {
         **{"run": role, "kind": "reference"},
@@ -63,7 +63,7 @@ def train(
     if split:
         examples = session.task(Split.load(split, session.folder)).retain
     if not weights:
-        # With a held-out share among them, by which `best_validation` chooses the epoch.
+        # Hash of all training examples, including those that `best_validation` holds out.
         record["trained_on"] = ids_hash(examples.rows.cpu().numpy())
     checkpoints = open_checkpoints(job.checkpoints, record, job.checkpoint_seconds)
     this = Run(session.device, derive_seed(role, job.seed), checkpoints=checkpoints)
@@ -87,9 +87,9 @@ def train(
 def _describe_start(
     init: Path | None, weights: Path | None, rename: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the entries of the record for the user's files.
+    """Return the record's entries for the user's weight files.
 
-    The parameters are empty for a user's own model, as its training is unknown.
+    The parameters are empty for a user's own model, because its training is unknown.
     """
     if weights:
         return {"weights": describe_file(weights, rename), "params": {}}
@@ -97,8 +97,8 @@ def _describe_start(
 
 
 def _check_accuracy(found: float, num_classes: int) -> None:
-    """Refuse a model near guessing on its train set: its data differ from those of its training."""
-    # Twice the rate of guessing; with few classes, half way from guessing to perfect.
+    """Raise if a user's model is hardly better than guessing on the train set."""
+    # The limit is twice the accuracy of guessing; with few classes, halfway between guessing and 1.
     least = min(2 / num_classes, (1 + 1 / num_classes) / 2)
     if found < least:
         raise ValueError(
@@ -108,7 +108,7 @@ def _check_accuracy(found: float, num_classes: int) -> None:
         )
 
 
-def _tell_of_limits(model: str) -> None:
-    """Log which default is used for the time limits of a user's model without declared work."""
+def _log_limits(model: str) -> None:
+    """Log the assumed work behind the time limits, if a user's model declares none."""
     if MODEL.is_plugged_in(model) and declared_work(model) is None:
         LOG.info("model: %s has no %s: its time limits are those of %s", model, WORK, UNKNOWN)

@@ -1,4 +1,4 @@
-"""Try every value of a method's grid on the first seed and choose one, without Retrain.
+"""Run a method with every parameter value of its grid for the first seed; select one value.
 
 The defaults are run as well, to show the gain of tuning; they are not a candidate.
 """
@@ -12,21 +12,23 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from collateral.contract.conventions import PAPER, Rule
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import params_class, prepared_name
-from collateral.contract.rows import MIA
-from collateral.contract.selection import PAPER, Rule
-from collateral.findings.accuracy.numbers import accuracies
-from collateral.findings.membership.numbers import draw, scores
-from collateral.findings.tuning.selection import choices, choose
+from collateral.contract.rows import MIA, score_name
+from collateral.metrics.accuracy import accuracies
+from collateral.metrics.membership import Examples, attack_scores, draw
+from collateral.metrics.selection import choose, choose_by_rule
+from collateral.plugins.find import params_class, prepared_name
 from collateral.results import layout
+from collateral.results.dataset import Labels
 from collateral.results.files import read_json, write_json, write_rows
+from collateral.results.outputs import ModelOutputs
 from collateral.results.provenance import verify, write_record
 from collateral.results.split import Split
 from collateral.stages._options import MethodJob
 from collateral.training.checkpoints import Checkpoints, open_checkpoints
 from collateral.training.inference import compute_outputs
-from collateral.training.job_io import Session, open_session, status_of, write_cost
+from collateral.training.job_io import Session, find_status, open_session, write_cost
 from collateral.training.run_method import Method, Prepared, load_method, read_prepared
 
 MEASURED = ("ra", "ra_affected", "num_affected", "ua", "ta", "ta_affected", "mia", "teacher_ua")
@@ -35,13 +37,13 @@ Values = dict[str, Any]
 
 def tune(
     *,
-    trials: Annotated[str, "values to try, a JSON list of objects"],
-    default: Annotated[str, "the defaults, a JSON object or null"] = "null",
-    select: Annotated[Rule, "the rule that chooses"] = PAPER,
+    trials: Annotated[str, "parameter values of each trial, a JSON list of objects"],
+    default: Annotated[str, "default parameter values, a JSON object or null"] = "null",
+    select: Annotated[Rule, "selection rule"] = PAPER,
     teacher: Annotated[Sequence[Path], "file with the teacher's UA on the forget set"] = (),
     job: MethodJob,
 ) -> None:
-    """Run all trials, skipping finished ones; write them, the choice and the cost."""
+    """Run all trials, skipping finished trials; write all trials, the selected one and the cost."""
     params = params_class(job.method).model_validate_json(job.params)
     candidates: list[Values] = json.loads(trials)
     session = open_session(job.data, job.threads)
@@ -57,10 +59,10 @@ def tune(
     prepared = TrialPreparations(job, method, session, checkpoints)
     defaults: Values | None = json.loads(default)
     extra = [defaults] if defaults and defaults not in candidates else []
-    rows, told = [], told_by_teacher(teacher, session)
+    rows, teacher_ua = [], read_teacher_ua(teacher, session)
     for index, values in enumerate([*candidates, *extra]):
         trial = type(params).model_validate({**params.model_dump(), **values})
-        inputs = prepared.of(trial)
+        inputs = prepared.find(trial)
         name = f"trial-{index}"
         row = checkpoints.load(name)
         if row is None:
@@ -68,7 +70,7 @@ def tune(
             checkpoints.save(name, row)
             checkpoints.within(name).clear()
         flags = {"is_candidate": index < len(candidates), "is_default": values == defaults}
-        rows.append({"trial": index, **values, **flags, **row, **told})
+        rows.append({"trial": index, **values, **flags, **row, **teacher_ua})
     write_choice(job.out, rows, candidates, select)
     seconds = {f"trial-{row['trial']}": row["seconds"] for row in rows}
     files = [job.out / name for name in (layout.TRIALS, layout.SELECTED)]
@@ -77,19 +79,19 @@ def tune(
     checkpoints.clear()
 
 
-def told_by_teacher(files: Sequence[Path], session: Session) -> dict[str, float]:
-    """Return the teacher's UA, which replaces the UA of the trials' own teachers."""
-    told: dict[str, float] = read_json(verify(files[0], session.folder)) if files else {}
-    return told
+def read_teacher_ua(files: Sequence[Path], session: Session) -> dict[str, float]:
+    """Return the UA of the shared teacher, which is used in place of the trials' own teachers."""
+    teacher_ua: dict[str, float] = read_json(verify(files[0], session.folder)) if files else {}
+    return teacher_ua
 
 
 class TrialPreparations:
-    """The first phases of all trials: read from the given folders, or run once and stored."""
+    """Results of `prepare` for all trials: read from given folders, or computed and stored."""
 
     def __init__(
         self, job: MethodJob, method: Method, session: Session, checkpoints: Checkpoints
     ) -> None:
-        """Run nothing yet; delete the files of an earlier run of the job."""
+        """Delete the prepared files of an earlier run of this job; compute nothing yet."""
         self._job = job
         self._method = method
         self._session = session
@@ -100,11 +102,11 @@ class TrialPreparations:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Seconds of each first phase that was run here."""
+        """Seconds of each call of `prepare` in this job."""
         return {name: sum(prepared.seconds.values()) for name, prepared in self._made.items()}
 
-    def of(self, params: MethodParams) -> Prepared | None:
-        """Return the first phase for these parameters; None for a method of one phase."""
+    def find(self, params: MethodParams) -> Prepared | None:
+        """Return the result of `prepare` for these parameters; None for a method without it."""
         if not self._method.has_prepare:
             return None
         name = prepared_name(self._method.name, params)
@@ -128,15 +130,16 @@ def measure(
     split: Split,
     checkpoints: Checkpoints,
 ) -> dict[str, float]:
-    """Run one trial; return the numbers for selection, and others that are only reported."""
+    """Run one trial; return the numbers for selection, and further reported numbers."""
     inputs = [prepared.tensors] if prepared else []
     model, run = method.unlearn(params, *inputs, checkpoints=checkpoints)
     outputs, _ = compute_outputs(model, session.train, session.test)
     labels = session.data.labels
-    numbers = accuracies(outputs.train.prediction, outputs.test.prediction, labels, split)
-    drawn = draw(split, len(labels.test), method.seed)
-    numbers |= scores(outputs.train, outputs.test, labels, split, drawn, (MIA,))
-    if run.skipped or status_of(outputs, labels) == "diverged":
+    prediction = split.divide(outputs.train.prediction, outputs.test.prediction)
+    label = split.divide(labels.train, labels.test)
+    numbers = accuracies(prediction, label, split.affected)
+    numbers[score_name(MIA)] = measure_attack(outputs, labels, split, method.seed)
+    if run.skipped or find_status(outputs, labels) == "diverged":
         numbers = dict.fromkeys(numbers, math.nan)
     retained = labels.train[split.retain]
     numbers["num_affected"] = int(np.isin(retained, split.affected).sum())
@@ -146,31 +149,41 @@ def measure(
     return {**{name: numbers[name] for name in MEASURED}, "seconds": seconds}
 
 
+def measure_attack(outputs: ModelOutputs, labels: Labels, split: Split, seed: int) -> float:
+    """Return the score of the confidence attack, on the same examples as the metrics use."""
+    drawn = draw(split.retain, len(labels.test), split.attack_seed(seed))
+    train, test = (
+        Examples(found.logits, found.confidence, found.prediction, label)
+        for found, label in ((outputs.train, labels.train), (outputs.test, labels.test))
+    )
+    return attack_scores(train, test, split.forget, drawn, (MIA,))[MIA]
+
+
 def write_choice(
     out: Path, rows: list[dict[str, Any]], candidates: list[Values], rule: Rule
 ) -> None:
-    """Choose a candidate; write all trials, the choice, and the choices of other rules."""
-    tried = rows[: len(candidates)]
-    chosen = choose(tried, rule)
+    """Select a trial; write all trials, the selected one, and the selections of other rules."""
+    trials = rows[: len(candidates)]
+    chosen = choose(trials, rule)
     for row in rows:
         row["is_chosen"] = row["trial"] == chosen
     flags = ["is_candidate", "is_default", "is_chosen"]
     columns = ["trial", *candidates[0], *flags, *MEASURED]
     write_rows(
-        out / layout.TRIALS, columns, ({c: _printed(row[c]) for c in columns} for row in rows)
+        out / layout.TRIALS, columns, ({c: _format_field(row[c]) for c in columns} for row in rows)
     )
     choice = {
         "params": candidates[chosen],
         "rule": rule,
         "by_rule": {
             name: None if index is None else candidates[index]
-            for name, index in choices(tried).items()
+            for name, index in choose_by_rule(trials).items()
         },
         "num_candidates": len(candidates),
     }
     write_json(out / layout.SELECTED, choice)
 
 
-def _printed(value: Any) -> Any:
-    """Leave the field of an undefined number empty."""
+def _format_field(value: Any) -> Any:
+    """Format a number for a CSV field; an undefined number gives an empty field."""
     return "" if isinstance(value, float) and math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""Run an unlearning method or a control from the base model, and write the new model."""
+"""Run an unlearning method or a control, starting from the base model, and write the new model."""
 
 import json
 import math
@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import method_kind, params_class, prepared_name
-from collateral.findings.accuracy.numbers import accuracies
+from collateral.metrics.accuracy import accuracies
+from collateral.plugins.find import method_kind, params_class, prepared_name
 from collateral.results import layout
 from collateral.results.epochs import keep_outputs
 from collateral.results.outputs import StoredOutputs
@@ -42,7 +42,7 @@ def unlearn(
     track: Annotated[bool, "evaluate after every epoch"] = False,
     job: MethodJob,
 ) -> None:
-    """Unlearn, and write weights, outputs, history, record and cost."""
+    """Unlearn the forget set; write weights, outputs, history, record and cost."""
     values, varied = params_class(job.method), json.loads(vary)
     params = read_chosen_params(values, job.params, selected, job.data.parent, **varied)
     record = {
@@ -52,10 +52,10 @@ def unlearn(
     session = open_session(job.data, job.threads)
     split = Split.load(job.split, session.folder)
     method = load_method(job.method, job.model, job.base, job.seed, session, split)
-    # The history of a run that was not tracked is of no use to one that is.
+    # A tracked run cannot resume the checkpoint of a run that was not tracked.
     identity = {**record, "tracked": track}
     checkpoints = open_checkpoints(job.checkpoints, identity, job.checkpoint_seconds)
-    tracker = tracker_of(session, split) if track else None
+    tracker = make_tracker(session, split) if track else None
     inputs: list[Any] = []
     prepared = None
     if method.has_prepare:
@@ -68,7 +68,8 @@ def unlearn(
     model, this = method.unlearn(params, *inputs, checkpoints=checkpoints, tracker=tracker)
     if prepared:
         prepared.add_to(this)
-    (job.out / layout.EPOCHS).unlink(missing_ok=True)  # of the run when it was tracked
+    # Delete the file of an earlier run that was tracked.
+    (job.out / layout.EPOCHS).unlink(missing_ok=True)
     write_results(job.out, model, session, this, record)
     checkpoints.clear()
 
@@ -80,7 +81,7 @@ def preparation(
     params: MethodParams,
     checkpoints: Checkpoints,
 ) -> tuple[Prepared, list[Path]]:
-    """Return the preparation of another job, and its file; without one, prepare and store it."""
+    """Return the result of `prepare` and its file; run `prepare` unless another job did."""
     own = job.out / layout.PREPARED
     shutil.rmtree(own, ignore_errors=True)
     if shared := read_prepared(job.prepared, job.method, params, session.folder):
@@ -93,13 +94,15 @@ def preparation(
     return prepared, []
 
 
-def tracker_of(session: Session, split: Split) -> Tracker:
+def make_tracker(session: Session, split: Split) -> Tracker:
     """Return a callback that evaluates a model after each epoch."""
     labels = session.data.labels
+    label = split.divide(labels.train, labels.test)
 
     def measure(model: nn.Module) -> dict[str, float | Tensor]:
         seen, _ = compute_outputs(model, session.train, session.test)
-        found = accuracies(seen.train.prediction, seen.test.prediction, labels, split)
+        prediction = split.divide(seen.train.prediction, seen.test.prediction)
+        found = accuracies(prediction, label, split.affected)
         is_defined = all(np.isfinite(part.confidence).all() for part in (seen.train, seen.test))
         numbers = found if is_defined else dict.fromkeys(found, math.nan)
         kept = {name: torch.from_numpy(array) for name, array in keep_outputs(seen).items()}

@@ -19,9 +19,9 @@ from collateral.training.optimizers import descend, make_optimizer
 
 LOG = logging.getLogger(__name__)
 PARAMS = TrainingParams()
-PADDING = 4  # as for CIFAR
+PADDING = 4  # pixels of padding before random crops, as for CIFAR
 NUM_CLASSES = 100
-SECONDS = 2.0  # shortest duration that counts; a measurement takes two or three times as long
+SECONDS = 2.0  # shortest duration of a measurement, in seconds
 
 
 def device_name() -> str:
@@ -38,10 +38,10 @@ def is_gpu() -> bool:
 def measure(name: str, shape: Shape) -> tuple[float, float]:
     """Return the images per second in training and in inference.
 
-    It uses one thread or one GPU, and images of noise in float32.
+    The measurement uses one thread or one GPU, and images of noise in float32.
     """
     torch.set_num_threads(1)
-    make_deterministic()  # as in jobs
+    make_deterministic()  # The deterministic settings of jobs are used here as well.
     device, channels = choose_device(), shape[2]
     info = ImageInfo(NUM_CLASSES, shape, (0.5,) * channels, (0.25,) * channels)
     model = build_model(name, info).to(device).to(memory_format=torch.channels_last)
@@ -64,9 +64,9 @@ def measure(name: str, shape: Shape) -> tuple[float, float]:
 
 
 def _seconds(action: Callable[[], None], device: torch.device) -> float:
-    """Return the duration of an action, from enough repetitions."""
-    action()  # to warm up
-    # CPU seconds of this process on a CPU, so that other jobs disturb little.
+    """Return the mean duration of an action over enough repetitions."""
+    action()  # The first call is slower and is not measured.
+    # On a CPU, the CPU time of this process is measured, so that other jobs have little influence.
     clock = time.process_time if device.type == "cpu" else time.perf_counter
     count = 1
     while True:
@@ -78,7 +78,7 @@ def _seconds(action: Callable[[], None], device: torch.device) -> float:
         taken = clock() - start
         if taken >= SECONDS:
             return taken / count
-        count *= 2  # reading the clock makes a GPU wait, so not after every action
+        count *= 2  # The clock is read rarely, because reading it makes a GPU wait.
 
 
 def _noise(info: ImageInfo, device: torch.device) -> Examples:

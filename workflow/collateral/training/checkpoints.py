@@ -23,13 +23,14 @@ from collateral.results.files import atomic
 LOG = logging.getLogger(__name__)
 HASH_BYTES = 32
 INTERVAL_SECONDS = 60.0
-WARNINGS = (signal.SIGTERM, signal.SIGUSR1)  # signals of SLURM before it kills a job
+# Warning signals that SLURM sends before it kills a job.
+WARNINGS = (signal.SIGTERM, signal.SIGUSR1)
 
 
 def open_checkpoints(
     folder: Path, record: Mapping[str, Any], interval_seconds: float | None = None
 ) -> "Checkpoints":
-    """Return the checkpoints of a job: those that the same code wrote for the same record."""
+    """Return the checkpoints of a job that the same code wrote for the same record."""
     identity = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
     if interval_seconds is None:
         given = os.environ.get("COLLATERAL_CHECKPOINT_SECONDS", INTERVAL_SECONDS)
@@ -43,7 +44,7 @@ class Checkpoints:
     def __init__(
         self, folder: Path, identity: str, interval_seconds: float = INTERVAL_SECONDS
     ) -> None:
-        """Store checkpoints in `folder`; those with another `identity` belong to another job."""
+        """Store checkpoints in `folder`; another `identity` means another job's checkpoint."""
         self._folder = folder
         self._identity = identity
         self.interval_seconds = interval_seconds
@@ -57,7 +58,7 @@ class Checkpoints:
             temporary.write_bytes(hashlib.sha256(body).digest() + body)
 
     def load(self, name: str) -> dict[str, Any] | None:
-        """Return the saved state, or None; delete a file that is damaged or of another job."""
+        """Return the saved state, or None; delete a damaged file and a file of another job."""
         path = self._path(name)
         if not path.exists():
             return None
@@ -72,7 +73,7 @@ class Checkpoints:
         return Checkpoints(self._folder / name, self._identity, self.interval_seconds)
 
     def clear(self) -> None:
-        """Delete all of them."""
+        """Delete all checkpoints of the job."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _path(self, name: str) -> Path:
@@ -95,7 +96,7 @@ class Saver:
     """Saves the latest epoch of one loop: periodically, on a warning signal, and at the end."""
 
     def __init__(self, checkpoints: Checkpoints | None, loop: str) -> None:
-        """Save under the name `loop`; do nothing if `checkpoints` is None."""
+        """Save under the name `loop`; save nothing if `checkpoints` is None."""
         self._checkpoints = checkpoints
         self._loop = loop
         self._latest: dict[str, Any] | None = None
@@ -137,13 +138,13 @@ def _metadata(body: bytes) -> dict[str, str]:
 
 
 def _take_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
-    """Return `value` in a form for JSON; move its tensors into `tensors`."""
+    """Return `value` without its tensors, in JSON types; the tensors are moved into `tensors`."""
     if isinstance(value, Tensor):
         key, dense = str(len(tensors)), value.detach().cpu().clone()
         tensors[key] = dense.contiguous()
         return {"tensor": key, "strides": dense.stride()}
     if isinstance(value, Mapping):
-        # Pairs, because the state of an optimiser has integer keys.
+        # Dictionaries are stored as pairs, because the state of an optimiser has integer keys.
         return {"pairs": [[key, _take_tensors(item, tensors)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
         return {"list": [_take_tensors(item, tensors) for item in value]}
@@ -161,7 +162,7 @@ def _put_tensors(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 def _with_strides(tensor: Tensor, strides: list[int]) -> Tensor:
-    """Restore the memory layout of a tensor: fused optimisers need that of the weights."""
+    """Restore the memory layout of a tensor, which fused optimisers require."""
     return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype).copy_(tensor)
 
 

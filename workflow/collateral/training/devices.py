@@ -1,4 +1,4 @@
-"""The device of a job: if there are GPUs, one that no other job uses."""
+"""The device of a job; with several GPUs, one that no other job uses."""
 
 import os
 from functools import cache
@@ -10,7 +10,7 @@ from collateral.training.locks import claim
 
 @cache
 def choose_device() -> torch.device:
-    """Return the best available device, cuda, mps or cpu; it is the same in the whole process.
+    """Return the best available device (cuda, mps or cpu), always the same within a process.
 
     A job does not share its GPU: jobs on one GPU would compete for its memory, and their times
     would not be comparable.
@@ -24,7 +24,7 @@ def choose_device() -> torch.device:
 
 def gpu_names() -> list[str]:
     """Return a unique name of each visible GPU; its index depends on CUDA_VISIBLE_DEVICES."""
-    # SLURM itself separates jobs, or lets them share a GPU: a lock holds within one SLURM job.
+    # Locks hold only within one SLURM job, because SLURM itself assigns GPUs to jobs.
     job = os.environ.get("SLURM_JOB_ID", "")
     found = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
     return [f"{gpu.uuid} of job {job}" if job else str(gpu.uuid) for gpu in found]

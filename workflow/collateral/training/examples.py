@@ -1,7 +1,7 @@
-"""Examples as uint8 images; batches by indexing, augmented per batch.
+"""Examples as uint8 images in memory; batches are made by indexing, and augmented together.
 
-Images are mapped from the file of the data set, so that jobs share them; a GPU has a copy if it
-fits.
+Images are mapped from the file of the data set, so that jobs share them; a GPU gets a copy if the
+images fit into its memory.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from collateral.contract.batches import batch_sizes
+from collateral.contract.conventions import batch_sizes
 from collateral.contract.data import ImageInfo
 from collateral.results.dataset import Dataset
 
-Batch = tuple[Tensor, Tensor]  # images (B, C, H, W) and labels
-VIEWED_AT_ONCE = 1024  # images that are augmented at a time
+Batch = tuple[Tensor, Tensor]  # images (B, C, H, W) and their labels
+VIEWED_AT_ONCE = 1024  # number of images that are augmented at a time
 
 
 @dataclass(frozen=True)
 class Images:
-    """The images of a set and their augmentation; each batch is padded when it is made."""
+    """Images of a data set and their augmentation; each batch is padded when it is made."""
 
-    pixels: Tensor  # uint8 (N, H, W, C), on the device or, if they do not fit, on the host
+    pixels: Tensor  # uint8 (N, H, W, C), on the device, or on the host if they do not fit
     padding: int
     flip: bool
 
@@ -46,7 +46,7 @@ class Images:
         return _to_float(self.views(rows, generator))
 
     def views(self, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """Return a random crop of each image, randomly flipped, as uint8; one copy in memory."""
+        """Return a random crop of each image, randomly flipped, as uint8."""
         if not self.padding and not self.flip:
             return self.fetch(rows)
         (height, width), count, p = self.pixels.shape[1:3], len(rows), self.padding
@@ -54,7 +54,7 @@ class Images:
         mirrored = torch.rand(count, generator=generator) < (0.5 if self.flip else 0.0)
         (top, left), mirrored = move_to(offsets, rows.device), move_to(mirrored, rows.device)
         padded = F.pad(self.fetch(rows), (0, 0, p, p, p, p))
-        # All crops of all images, as a view of the tensor: (B, 2p + 1, 2p + 1, H, W, C).
+        # All crops of all images as a view without copying: (B, 2p + 1, 2p + 1, H, W, C).
         windows = padded.unfold(1, height, 1).unfold(2, width, 1).permute(0, 1, 2, 4, 5, 3)
         crops = windows[torch.arange(count, device=rows.device), top, left]
         return torch.where(mirrored[:, None, None, None], crops.flip(2), crops)
@@ -77,14 +77,14 @@ class Examples:
 
     images: Images
     rows: Tensor  # (n,), indices into the images
-    labels: Tensor  # (n,) int64, or (n, C) float
+    labels: Tensor  # (n,) int64 class indices, or (n, C) float distributions
 
     def __len__(self) -> int:
         """Return the number of examples."""
         return len(self.rows)
 
     def select(self, index: Tensor) -> Examples:
-        """Return the examples at these positions."""
+        """Return the examples at these positions of this set."""
         return replace(self, rows=self.rows[index], labels=self.labels[index])
 
     def relabelled(self, labels: Tensor) -> Examples:
@@ -106,8 +106,8 @@ class Examples:
         return self.images.augmented(self.rows, generator)
 
     def viewed(self, generator: torch.Generator) -> Examples:
-        """Return examples whose images are augmented once and then stay the same."""
-        # In chunks, because augmentation needs a padded copy of the images.
+        """Return examples whose images are augmented once by this call."""
+        # Images are augmented in chunks, because augmentation needs a padded copy of them.
         parts = [self.images.views(rows, generator) for rows in self.rows.split(VIEWED_AT_ONCE)]
         pixels = torch.cat(parts)
         rows = torch.arange(len(self), device=self.rows.device)
@@ -116,7 +116,7 @@ class Examples:
     def batches(
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:
-        """Yield shuffled batches, each example once; a small rest is added to the last batch."""
+        """Yield shuffled batches with each example once; a small remainder joins the last batch."""
         order = move_to(torch.randperm(len(self), generator=generator), self.rows.device)
         for index in order.split(batch_sizes(len(self), size)):
             rows = self.rows[index]
@@ -131,7 +131,7 @@ class Examples:
     def cycle(
         self, size: int, generator: torch.Generator, *, augment: bool = True
     ) -> Iterator[Batch]:
-        """Yield shuffled batches without end."""
+        """Yield shuffled batches forever."""
         assert len(self), "no examples to cycle over"
         while True:
             yield from self.batches(size, generator, augment=augment)
@@ -152,12 +152,12 @@ class Task:
 
 
 def train_examples(data: Dataset, device: torch.device) -> Examples:
-    """Put the train set on the device."""
+    """Move the train set to the device."""
     return _examples(data, data.train_images, data.labels.train, device)
 
 
 def test_examples(data: Dataset, device: torch.device) -> Examples:
-    """Put the test set on the device."""
+    """Move the test set to the device."""
     return _examples(data, data.test_images, data.labels.test, device)
 
 
@@ -175,5 +175,5 @@ def _examples(
 
 
 def fits(size: int, device: torch.device) -> bool:
-    """Return whether so many bytes take at most half of the free memory of a GPU."""
+    """Return whether this number of bytes is at most half of the free memory of a GPU."""
     return device.type != "cuda" or size <= torch.cuda.mem_get_info(device)[0] / 2

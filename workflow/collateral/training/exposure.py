@@ -8,32 +8,32 @@ from typing import Any
 import numpy as np
 import torch
 
+from collateral.contract.conventions import SKIPPED
 from collateral.contract.params import MethodParams
-from collateral.contract.skipping import SKIPPED
 from collateral.results.experiments import Exposure, ShadowMargins
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Examples
 from collateral.training.run_method import Method
 from collateral.training.shadows import compute_margins
 
-DONE = "done"  # name of the checkpoint of a shadow model that is finished
+DONE = "done"  # name of the checkpoint of a finished shadow model
 
 
 @dataclass(frozen=True)
 class UnlearnedShadow:
     """A shadow model after unlearning."""
 
-    margin: torch.Tensor  # (N,)
+    margin: torch.Tensor  # (N,), margins of all train examples
     seconds: dict[str, float]
-    skipped: str  # reason if the method could not run
+    skipped: str  # reason why the method could not run, or None
     devices: list[str]
-    is_untouched: bool = False  # no example of the forget set was in its training set
+    is_untouched: bool = False  # whether its training set contains no example of the forget set
 
 
 def unlearn_shadow(
     method: Method, params: MethodParams, train: Examples, checkpoints: Checkpoints
 ) -> UnlearnedShadow | None:
-    """Run both phases, or load a finished result; None if there is nothing to forget."""
+    """Run both phases of a method, or load a finished result; None without forget examples."""
     if not len(method.task.forget):
         return None
     if saved := checkpoints.load(DONE):
@@ -47,18 +47,18 @@ def unlearn_shadow(
         prepared.add_to(this)
     margin = torch.from_numpy(compute_margins(model, train))
     done = UnlearnedShadow(margin, dict(this.clock.seconds), this.skipped, this.devices)
-    checkpoints.clear()  # checkpoints of loops are as large as the model, and models are many
+    checkpoints.clear()  # Checkpoints are as large as a model, and there are many shadow models.
     checkpoints.save(DONE, vars(done))
     return done
 
 
 def skip_shadow(shadow: ShadowMargins) -> UnlearnedShadow:
-    """Return the margins of a shadow model that has nothing to forget."""
+    """Return the unchanged margins of a shadow model that has nothing to forget."""
     return UnlearnedShadow(torch.from_numpy(shadow.margin), {}, "", [], is_untouched=True)
 
 
 def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) -> Exposure:
-    """Stack the margins of all shadow models; NaN where the method was skipped."""
+    """Stack the margins of all shadow models; NaN if the method was skipped."""
     after = np.stack([one.margin.numpy() for one in found])
     after[[bool(one.skipped) for one in found]] = np.nan
     return Exposure(
@@ -69,7 +69,7 @@ def stack_margins(shadows: list[ShadowMargins], found: list[UnlearnedShadow]) ->
 
 
 def summarize_status(found: list[UnlearnedShadow]) -> dict[str, Any]:
-    """Return the status: skipped if the method was skipped on all models with forget examples."""
+    """Return "skipped" if the method was skipped on all models with forget examples, else "ok"."""
     reasons = [one.skipped for one in found if one.skipped]
     if not reasons:
         return {"status": "ok"}
@@ -79,7 +79,7 @@ def summarize_status(found: list[UnlearnedShadow]) -> dict[str, Any]:
 
 
 def list_devices(found: list[UnlearnedShadow]) -> list[str]:
-    """Return the devices of all shadow models, each once."""
+    """Return the distinct devices on which shadow models were unlearned."""
     return list(dict.fromkeys(device for one in found for device in one.devices))
 
 

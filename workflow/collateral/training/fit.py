@@ -15,11 +15,12 @@ from collateral.training.examples import Batch, Examples
 from collateral.training.inference import accuracy
 from collateral.training.numerics import compile_forward
 from collateral.training.optimizers import (
-    Precision,
+    Steps,
     cosine_rate,
     count_batches,
     make_optimizer,
     set_learning_rate,
+    set_precision,
 )
 from collateral.training.run import Run, Stateful
 
@@ -28,7 +29,7 @@ class Best:
     """Keeps the weights of the epoch with the best accuracy on `examples`."""
 
     def __init__(self, model: nn.Module, examples: Examples) -> None:
-        """Start without a best epoch."""
+        """Start without a best epoch; examples are evaluated later."""
         self._model = model
         self._examples = examples
         self.score = -1.0
@@ -47,7 +48,7 @@ class Best:
         self._model.load_state_dict(self._weights)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state, for checkpoints."""
+        """Return the state of this object, for checkpoints."""
         return {"score": self.score, "weights": self._weights}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -62,8 +63,9 @@ def fit(
     examples, judge = _held_out(examples, test, params, run)
     best = Best(model, judge) if judge else None
     optimizer = make_optimizer(model, params, nesterov=params.nesterov)
-    precision = Precision(params.precision, run.device)
-    states: list[Stateful] = [optimizer, precision, *([best] if best else [])]
+    set_precision(model, params.precision, run.device)
+    steps = Steps(params.precision, run.device)
+    states: list[Stateful] = [optimizer, steps, *([best] if best else [])]
     forward = compile_forward(model) if params.compile else model
     model.train()
     for epoch in run.epochs(params.epochs, model, *states):
@@ -71,9 +73,9 @@ def fit(
         set_learning_rate(optimizer, rate)
         batches = examples.batches(params.batch_size, run.generator, augment=params.augment)
         if epoch < params.warmup:
-            steps = count_batches(examples, params.batch_size)
-            batches = _warming(batches, optimizer, rate, epoch * steps, params.warmup * steps)
-        loss, correct = _epoch(forward, batches, optimizer, precision)
+            count = count_batches(examples, params.batch_size)
+            batches = _warming(batches, optimizer, rate, epoch * count, params.warmup * count)
+        loss, correct = _epoch(forward, batches, optimizer, steps)
         run.log(epoch=epoch, loss=loss, accuracy=correct)
         if best:
             with run.phase(None):
@@ -86,7 +88,7 @@ def fit(
 def _warming(
     batches: Iterator[Batch], optimizer: Optimizer, rate: float, done: int, total: int
 ) -> Iterator[Batch]:
-    """Yield the batches; the rate of their steps rises linearly to the full rate."""
+    """Yield the batches; their learning rate rises linearly to the full rate (warm-up)."""
     for step, batch in enumerate(batches, start=done + 1):
         set_learning_rate(optimizer, rate * (step / total))
         yield batch
@@ -95,7 +97,7 @@ def _warming(
 def _held_out(
     examples: Examples, test: Examples, params: TrainingParams, run: Run
 ) -> tuple[Examples, Examples | None]:
-    """Return the training examples, and the examples that select the epoch."""
+    """Return the training examples, and the held-out examples that select the epoch."""
     if params.checkpoint == "last":
         return examples, None
     if params.checkpoint == "best_test":
@@ -109,16 +111,15 @@ def _epoch(
     forward: Callable[[Tensor], Tensor],
     batches: Iterator[Batch],
     optimizer: Optimizer,
-    precision: Precision,
+    steps: Steps,
 ) -> tuple[float, float]:
     """Train on all batches; return mean loss and accuracy of the training steps."""
     # Losses stay tensors, because reading each of them would make a GPU wait.
     losses, corrects, count = [], [], 0
     for x, y in batches:
-        with precision.forward():
-            logits = forward(x)
-            loss = F.cross_entropy(logits, y)
-        precision.descend(optimizer, loss)
+        logits = forward(x)
+        loss = F.cross_entropy(logits, y)
+        steps.descend(optimizer, loss)
         losses.append(loss.detach() * len(y))
         corrects.append((logits.detach().argmax(1) == y).sum())
         count += len(y)

@@ -1,4 +1,4 @@
-"""Inference: logits and features of clean images in eval mode."""
+"""Inference: logits and features of images without augmentation, in eval mode."""
 
 from typing import cast
 
@@ -11,7 +11,7 @@ from collateral.models._eval_mode import eval_mode
 from collateral.results.outputs import Embeddings, ModelOutputs, Outputs
 from collateral.training.examples import Examples
 
-BATCH_SIZE = 256  # on a CPU, 64 to 256 are equally fast and 512 is slower
+BATCH_SIZE = 256  # batch size; on a CPU, 64 to 256 are equally fast and 512 is slower
 
 
 def infer(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor]:
@@ -36,7 +36,7 @@ def accuracy(model: nn.Module, examples: Examples) -> float:
 def compute_outputs(
     model: nn.Module, train: Examples, test: Examples
 ) -> tuple[ModelOutputs, Embeddings]:
-    """Return outputs and features of the model on train and test set, by one pass."""
+    """Return outputs and features of the model on the train and the test set, in one pass."""
     (train_features, train_logits), (test_features, test_logits) = (
         infer(model, examples) for examples in (train, test)
     )
@@ -48,7 +48,7 @@ def compute_outputs(
 
 def _outputs(logits: Tensor, labels: Tensor) -> Outputs:
     confidence = logits.softmax(1).gather(1, labels[:, None]).squeeze(1)
-    # The largest float16 is 65,504; a larger logit would be infinite and its softmax undefined.
+    # Logits are limited to 65,504, the largest float16; larger ones would be infinite.
     half = logits.clamp(-6e4, 6e4).half()
     prediction = logits.argmax(1).numpy().astype(np.int64)
     return Outputs(half.numpy(), confidence.numpy(), prediction, labels.numpy())

@@ -1,4 +1,4 @@
-"""Input and output of all stages with a model: load the data on the device, write the results."""
+"""Input and output of stages with a model: load data onto the device, write results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from collateral.contract.skipping import SKIPPED
+from collateral.contract.conventions import SKIPPED
 from collateral.models._build import build_model
 from collateral.results import layout, provenance
 from collateral.results.dataset import Dataset, Labels
@@ -29,7 +29,7 @@ from collateral.training.inference import compute_outputs
 from collateral.training.numerics import describe_numerics, make_deterministic
 from collateral.training.run import Run
 
-COLLAPSE_MARGIN = 0.05  # collapsed: a train accuracy this close to that of guessing
+COLLAPSE_MARGIN = 0.05  # largest distance of a collapsed model's train accuracy from guessing
 
 
 @dataclass(frozen=True)
@@ -40,25 +40,25 @@ class Session:
     data: Dataset
     train: Examples
     test: Examples
-    folder: Path  # of the benchmark, which contains the data set
+    folder: Path  # folder of the benchmark, which contains the data set
 
     def task(self, split: Split) -> Task:
-        """Return the data that a method can use."""
+        """Return the data that a method can use: retained and forget examples."""
         retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
         return Task(self.train.select(retain), self.train.select(forget), self.data.info)
 
     def new_model(self, name: str) -> nn.Module:
         """Build a model on the device; torch's global generator initialises its weights."""
-        return self._placed(build_model(name, self.data.info))
+        return self._to_device(build_model(name, self.data.info))
 
     def load_model(self, name: str, path: Path) -> nn.Module:
         """Build a model and load its weights from a safetensors file."""
         model = build_model(name, self.data.info)
         model.load_state_dict(read_tensors(verify(path, self.folder)))
-        return self._placed(model)
+        return self._to_device(model)
 
-    def _placed(self, model: nn.Module) -> nn.Module:
-        # Two calls, because the type stubs of torch have no call with both arguments.
+    def _to_device(self, model: nn.Module) -> nn.Module:
+        # `to` is called twice, because torch's types do not allow both arguments in one call.
         return model.to(self.device).to(memory_format=torch.channels_last)
 
 
@@ -95,7 +95,7 @@ def write_results(
         parts = {name: [one[name].numpy() for one in run.tracked] for name in run.tracked[0]}
         Epochs.from_arrays(parts).save(out / layout.EPOCHS)
         names.append(layout.EPOCHS)
-    ended = {"status": status_of(outputs, session.data.labels)}
+    ended = {"status": find_status(outputs, session.data.labels)}
     if run.skipped:
         ended = {"status": SKIPPED, "reason": run.skipped}
     about = {**ended, "numerics": describe_numerics(run.devices), "extra": run.reported}
@@ -105,14 +105,14 @@ def write_results(
 
 
 def _columns(history: list[dict[str, Any]]) -> list[str]:
-    """Return the columns of a history: phase, loop and epoch, then the logged values by name."""
+    """Return the columns of a history: phase, loop, epoch, and the names of logged values."""
     place = (
         ["phase", "loop", "epoch"] if any("phase" in row for row in history) else ["loop", "epoch"]
     )
     return [*place, *sorted({name for row in history for name in row}.difference(place))]
 
 
-def status_of(outputs: ModelOutputs, labels: Labels) -> str:
+def find_status(outputs: ModelOutputs, labels: Labels) -> str:
     """Return "diverged" for undefined outputs, "collapsed" for guessing, else "ok"."""
     if not np.isfinite(outputs.train.confidence).all():
         return "diverged"
@@ -128,7 +128,7 @@ def write_cost(
     root: Path,
     by_epoch: Sequence[float] = (),
 ) -> None:
-    """Write the cost of this process so far, after its record."""
+    """Write the cost of this process so far; the record must have been written before."""
     threads = torch.get_num_threads()
     peak = torch.cuda.max_memory_allocated(device) / 2**20 if device.type == "cuda" else None
     found = measure_cost(seconds, device=device.type, threads=threads, peak_device_mb=peak)
@@ -137,7 +137,7 @@ def write_cost(
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write a safetensors file with normal permissions; `save_file` would deny other users."""
+    """Write a safetensors file with normal permissions; `save_file` makes it private."""
     with atomic(path) as temporary:
         temporary.write_bytes(save(tensors))
 

@@ -1,7 +1,7 @@
-"""Locks on GPUs, which the kernel releases when a process ends, however it ends.
+"""Locks on GPUs; the kernel releases a lock when its process ends in any way.
 
-A lock is a socket that is bound to an abstract name, which is not in the file system: only one
-process of all users can have it. Linux only.
+A lock is a socket that is bound to an abstract name, outside the file system: only one process of
+all users can have the name. It works on Linux only.
 """
 
 import errno
@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 LOG = logging.getLogger(__name__)
-MOST_WAITING = 1024  # processes that can query the holder of a lock at the same time
-_sockets: list[socket.socket] = []  # open until the process ends: closing a socket unlocks it
+MOST_WAITING = 1024  # number of processes that can query the holder of a lock at the same time
+_sockets: list[socket.socket] = []  # Open sockets, because closing a socket would release its lock.
 
 
 def claim(names: Sequence[str], *, poll_seconds: float = 1.0) -> int:
@@ -36,7 +36,7 @@ def _lock_first(names: Sequence[str]) -> int | None:
 
 
 def _lock(name: str) -> bool:
-    """Lock a name if it is free; return whether it was. Other processes can query the holder."""
+    """Try to lock a name and return whether it was free; other processes can query the holder."""
     lock = socket.socket(socket.AF_UNIX)
     try:
         lock.bind(_address(name))

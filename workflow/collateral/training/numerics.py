@@ -1,4 +1,4 @@
-"""Settings of torch that decide the bits of a result, besides the code and the seed."""
+"""Settings of torch that determine the bits of results, besides code and seed."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,20 +11,20 @@ from torch import Tensor, nn
 
 def make_deterministic() -> None:
     """Make torch compute the same bits on one kind of device; call it before CUDA starts."""
-    # cuBLAS reads this variable when it starts; torch refuses matrix products without it.
+    # cuBLAS reads this variable at its start; without it, torch refuses matrix products.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    # Errors, not warnings: with warnings, the gradient of fused attention is not deterministic.
+    # Not `warn_only`, with which the gradient of fused attention is not deterministic.
     torch.use_deterministic_algorithms(True)
-    # No tensor is read before it is written; filling all of them costs 5 % of a training step.
+    # Filling of new tensors is off: every tensor is written before it is read, and it costs 5 %.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.backends.cudnn.benchmark = False
-    # TF32 would round the factors of a product to 10 bits.
+    # TF32 is off, because it would round the factors of a product to 10 bits.
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def compile_forward(model: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Return the compiled forward pass; weights and their names stay those of the model.
+    """Compile the forward pass; weights and their names are unchanged.
 
     Every batch size has its own code, so that a resumed run computes with the same code.
     """
@@ -41,7 +41,7 @@ def describe_numerics(devices: Sequence[str]) -> dict[str, Any]:
 
 
 def device_name(device: torch.device) -> str:
-    """Return the name of the device, as far as it decides the bits of a result."""
+    """Return the name of the device as far as it determines the bits of results."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     # On a CPU, bits depend on the instruction set that torch's kernels use.

@@ -1,21 +1,21 @@
 """Optimisers from parameters, steps in float32 or mixed precision, and learning rates."""
 
-import logging
 import math
 from collections.abc import Sized
-from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
 
-# torch.optim imports the compiler (0.8 s) with its first optimiser: here no method's clock runs.
+# torch.optim imports the compiler (0.8 s) on first use; this import happens before any timing.
 import torch._dynamo  # noqa: F401
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from collateral.contract.batches import batch_sizes
+from collateral.contract.conventions import batch_sizes
 from collateral.contract.params import TrainedParams, TrainingParams
+from collateral.models._classifier import Classifier
 
 
 def make_optimizer(
@@ -31,8 +31,9 @@ def make_optimizer(
 
 
 def start_training(model: nn.Module, params: TrainedParams) -> Optimizer:
-    """Put the model into train mode, freeze batch norm if `params` says so; return an optimiser."""
+    """Set train mode, precision, and batch norm (frozen or not); return an optimiser."""
     model.train()
+    set_precision(model, params.precision, next(model.parameters()).device)
     if params.batchnorm == "frozen":
         for module in model.modules():
             if isinstance(module, _BatchNorm):
@@ -41,11 +42,11 @@ def start_training(model: nn.Module, params: TrainedParams) -> Optimizer:
 
 
 def descend(optimizer: Optimizer, loss: Tensor) -> None:
-    """Take one step down the loss."""
+    """Take one optimiser step on the loss."""
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     optimizer.step()
-    # Gradients that stay during the next forward pass would fragment its memory.
+    # Gradients are deleted, because they would fragment the memory of the next forward pass.
     optimizer.zero_grad(set_to_none=True)
 
 
@@ -73,31 +74,43 @@ def count_batches(examples: Sized, batch_size: int) -> int:
     return len(batch_sizes(len(examples), batch_size))
 
 
-LOG = logging.getLogger(__name__)
-DEVICES = ("cuda",)  # devices on which half precision is faster
+# Instructions of CPUs that make bfloat16 faster than float32.
+BFLOAT16_INSTRUCTIONS = ("avx512_bf16", "amx_bf16")
 
 
-class Precision:
-    """Precision of forward passes and steps; always float32 without a GPU."""
+def set_precision(model: nn.Module, name: str, device: torch.device) -> None:
+    """Set the precision of the model's forward passes in train mode; evaluation is in float32."""
+    check_precision(name, device)
+    if isinstance(model, Classifier):
+        model.precision = None if name == "float32" else getattr(torch, name)
 
-    def __init__(self, name: str, device: torch.device) -> None:
-        """Set the precision: "float32", "bfloat16" or "float16"."""
-        self._type = getattr(torch, name)
-        self._device = device
-        self._is_mixed = device.type in DEVICES and name != "float32"
-        if name != "float32" and not self._is_mixed:
-            LOG.warning("base.precision: %s is for GPUs; on %s it is float32", name, device.type)
-        # Small gradients underflow in float16, so the loss is scaled before the backward pass.
-        self._scaler = torch.amp.GradScaler(
-            device.type, enabled=self._is_mixed and name == "float16"
-        )
 
-    def forward(self) -> AbstractContextManager[Any]:
-        """Compute within this context in half precision."""
-        return torch.autocast(self._device.type, self._type) if self._is_mixed else nullcontext()
+def check_precision(name: str, device: torch.device) -> None:
+    """Refuse a precision that this device computes no faster than float32."""
+    if name == "float32" or device.type == "cuda":
+        return
+    if name == "float16" or device.type != "cpu":
+        raise ValueError(f"precision: {name}: not on a device of type {device.type}; use float32")
+    if not cpu_flags() & {*BFLOAT16_INSTRUCTIONS}:
+        names = " nor ".join(BFLOAT16_INSTRUCTIONS)
+        raise ValueError(f"precision: {name}: this CPU has neither {names}; use float32")
+
+
+def cpu_flags() -> set[str]:
+    """Return the instruction sets of this CPU, as Linux names them; empty elsewhere."""
+    file = Path("/proc/cpuinfo")
+    return {*file.read_text(encoding="utf-8").split()} if file.exists() else set()
+
+
+class Steps:
+    """Optimiser steps on a loss, which is scaled if the precision is float16."""
+
+    def __init__(self, precision: str, device: torch.device) -> None:
+        """Scale the loss only in float16, in which small gradients would underflow."""
+        self._scaler = torch.amp.GradScaler(device.type, enabled=precision == "float16")
 
     def descend(self, optimizer: Optimizer, loss: Tensor) -> None:
-        """Take one step down the loss."""
+        """Take one optimiser step on the loss."""
         if not self._scaler.is_enabled():
             descend(optimizer, loss)
             return
@@ -111,6 +124,5 @@ class Precision:
         return self._scaler.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Load the state of the scaler; a run that began on a CPU has none."""
-        if state:
-            self._scaler.load_state_dict(state)
+        """Load the state of the scaler."""
+        self._scaler.load_state_dict(state)

@@ -1,28 +1,33 @@
-"""Probes of finished models: relearning the forget set, and predictions under noise.
+"""Probes of unlearned models: relearning, predictions under noise, features and resurfacing.
 
-Models are in eval mode, because the statistics of a few images would disturb batch norm.
+Models are in eval mode, because statistics of a few images would disturb batch norm; only
+resurfacing, which fine-tunes on many images, is in train mode.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import SGD
 
-from collateral.contract.probes import Relearn, Residual
+from collateral.contract.probes import Relearn, Residual, Resurface
+from collateral.metrics.features import Floats, Labels, fit_head, head_accuracy
 from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Examples, move_to
-from collateral.training.inference import BATCH_SIZE, accuracy
+from collateral.training.inference import BATCH_SIZE, accuracy, infer
 from collateral.training.optimizers import descend
 
 
 def run_relearning(
     model: nn.Module, forget: Examples, params: Relearn, generator: torch.Generator
 ) -> list[float]:
-    """Return the accuracy on half of the forget set before and after each step on the other half.
+    """Train on half of the forget set; return the accuracy on the other half after each step.
 
-    The model is changed. With one example, the second half is empty and the accuracy is NaN.
+    The model is changed in place. With one example, the other half is empty, its accuracy NaN.
     """
     learnt, measured = split_in_half(forget, generator)
     optimizer = SGD(model.parameters(), params.lr, params.momentum, fused=True)
@@ -46,7 +51,7 @@ def split_in_half(examples: Examples, generator: torch.Generator) -> tuple[Examp
 def residual_share(
     model: nn.Module, forget: Examples, params: Residual, generator: torch.Generator
 ) -> Tensor:
-    """Return, per example, the fraction of perturbed images that get its label, (n,).
+    """Return, per example, the fraction of its perturbed images classified as its label, (n,).
 
     Noise is drawn on the host, so that it is the same on every device; pixels are not clipped.
     """
@@ -59,3 +64,56 @@ def residual_share(
                 correct += model(x + params.std * noise).argmax(1) == y
             shares.append(correct / params.count)
     return torch.cat(shares).cpu()
+
+
+def draw(examples: Examples, count: int, generator: torch.Generator) -> Examples:
+    """Draw at most `count` examples, in their order."""
+    order = torch.randperm(len(examples), generator=generator)[:count].sort().values
+    return examples.select(move_to(order, examples.rows.device))
+
+
+def run_linear_probe(
+    model: nn.Module, retain: Examples, measured: Sequence[Examples], c: float
+) -> list[float]:
+    """Fit a head on features of retained examples; return its accuracy on each measured set.
+
+    NaN without examples of a retained class, and for a model whose features are not finite.
+    """
+    features, labels = _compute_features(model, retain)
+    if not np.isfinite(features).all() or len(np.unique(labels)) < 2:
+        return [float("nan")] * len(measured)
+    head = fit_head(features, labels, c)
+    return [
+        head_accuracy(head, *_compute_features(model, examples)) if len(examples) else float("nan")
+        for examples in measured
+    ]
+
+
+def _compute_features(model: nn.Module, examples: Examples) -> tuple[Floats, Labels]:
+    features, _ = infer(model, examples)
+    return features.double().numpy(), examples.labels.cpu().numpy()
+
+
+def run_resurfacing(
+    model: nn.Module,
+    retain: Examples,
+    measured: Sequence[Examples],
+    params: Resurface,
+    generator: torch.Generator,
+) -> Tensor:
+    """Fine-tune on retained examples; return accuracies on each set, (sets, steps + 1).
+
+    The model is changed in place. The first column is before fine-tuning.
+    """
+    optimizer = SGD(
+        model.parameters(), params.lr, params.momentum, weight_decay=params.weight_decay, fused=True
+    )
+    curves = [[accuracy(model, examples) for examples in measured]]
+    batches = retain.cycle(params.batch_size, generator)
+    model.train()
+    for step in range(1, params.steps[-1] + 1):
+        x, y = next(batches)
+        descend(optimizer, F.cross_entropy(model(x), y))
+        if step in params.steps:
+            curves.append([accuracy(model, examples) for examples in measured])
+    return torch.tensor(curves, dtype=torch.float64).T

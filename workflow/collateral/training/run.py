@@ -16,7 +16,7 @@ from collateral.training.checkpoints import Checkpoints, Saver, random_state, se
 from collateral.training.numerics import device_name
 
 LOG = logging.getLogger(__name__)
-# Maps a model to numbers for the history, and to tensors to store.
+# A tracker maps a model to numbers for the history and to tensors to store.
 Tracker = Callable[[nn.Module], Mapping[str, float | Tensor]]
 
 
@@ -24,7 +24,7 @@ class Stateful(Protocol):
     """A model, an optimiser, or anything else whose state a checkpoint must contain."""
 
     def state_dict(self) -> Any:
-        """Return the state."""
+        """Return the state for a checkpoint."""
 
     def load_state_dict(self, state: Any) -> Any:
         """Load a state that `state_dict` returned."""
@@ -41,17 +41,19 @@ class Run:
         checkpoints: Checkpoints | None = None,
         tracker: Tracker | None = None,
     ) -> None:
-        """Seed the generator, and torch's global one for code without a generator (dropout)."""
+        """Seed the generator, and torch's global generator for code such as dropout."""
         self.device = device
-        self.devices = [device_name(device)]  # several if a checkpoint of another device resumes
+        # List of devices; it grows if the run resumes on another device.
+        self.devices = [device_name(device)]
         self.generator = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
         self.clock = Clock(device)
         self.history: list[dict[str, Any]] = []
         self.reported: dict[str, float] = {}
-        self.skipped = ""  # reason if the method could not run
-        self.tracked: list[dict[str, Tensor]] = []  # outputs of the base and after every epoch
-        self.tracked_seconds: list[float] = []  # time on the clock at that point
+        self.skipped = ""  # reason why the method could not run, or None
+        # Outputs of the base model, then outputs after each epoch.
+        self.tracked: list[dict[str, Tensor]] = []
+        self.tracked_seconds: list[float] = []  # elapsed seconds at the end of each tracked epoch
         self._checkpoints = checkpoints
         self._tracker = tracker
         self._loops = 0
@@ -60,11 +62,11 @@ class Run:
     def epochs(
         self, count: int, model: nn.Module, *stateful: Stateful, name: str = ""
     ) -> Iterator[int]:
-        """Yield the numbers, from 0, of the remaining epochs; save and track after each of them.
+        """Yield the numbers (from 0) of the remaining epochs; save and track after each epoch.
 
-        An interrupted loop resumes after its last saved epoch; a finished one restores its final
-        state. Leave a loop early by `stop`, not by `break`. A loop with a `name` trains something
-        else than the unlearned model, and is not tracked.
+        An interrupted loop resumes after its last saved epoch; a finished loop restores its final
+        state. Leave a loop early by `stop`, not by `break`. A loop with a `name` trains another
+        model than the unlearned one, and is not tracked.
         """
         self._loops += 1
         loop = f"loop-{self._loops}"
@@ -87,7 +89,7 @@ class Run:
         self._stopped = False
 
     def track(self, model: nn.Module, epoch: int | None = None) -> None:
-        """Log the numbers of the tracker and store its tensors; the time does not count."""
+        """Log the numbers of the tracker and store its tensors; this time is not measured."""
         if not self._tracker:
             return
         with self.phase(None):
@@ -106,7 +108,7 @@ class Run:
         self._stopped = True
 
     def log(self, **values: float | None) -> None:
-        """Add values to the history; those of one epoch and loop share a row."""
+        """Add values to the history; values of one epoch and loop are in one row."""
         key = {"loop": self._loops, "epoch": values.pop("epoch", None)}
         if self.history and key.items() <= self.history[-1].items():
             self.history[-1].update(values)
@@ -114,11 +116,11 @@ class Run:
             self.history.append({**key, **values})
 
     def report(self, **numbers: float) -> None:
-        """Report numbers for the tables; those that are not finite are left out."""
+        """Report numbers for the tables; infinite and undefined numbers are omitted."""
         self.reported |= {name: value for name, value in numbers.items() if math.isfinite(value)}
 
     def phase(self, name: str | None) -> AbstractContextManager[None]:
-        """Count the seconds inside for the phase `name`; in the phase None they do not count."""
+        """Measure the seconds within this context as phase `name`; None: they are not counted."""
         return self.clock.phase(name)
 
     def random_seed(self) -> int:
@@ -139,7 +141,7 @@ class Run:
         return {
             "epochs_done": epochs_done,
             "stopped": self._stopped,
-            "states": [_copied(state.state_dict()) for state in states],
+            "states": [_copy_state(state.state_dict()) for state in states],
             "generator": self.generator.get_state(),
             "random": random_state(),
             "history": list(self.history),
@@ -166,7 +168,7 @@ class Run:
         return saved["epochs_done"], saved["stopped"]
 
     def _take_over(self, devices: list[str]) -> None:
-        """Add this device to the devices of a checkpoint."""
+        """Append the present device to the devices in a loaded checkpoint."""
         here = self.devices[-1]
         if devices[-1] != here:
             LOG.warning("begun on %s: the record will say so", devices[-1])
@@ -174,22 +176,22 @@ class Run:
         self.devices = devices
 
 
-def _copied(value: Any) -> Any:
+def _copy_state(value: Any) -> Any:
     """Copy the tensors of a state, because the next epoch changes them in place."""
     if isinstance(value, Tensor):
         return value.detach().clone()
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
+        return {key: _copy_state(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_copied(item) for item in value]
+        return [_copy_state(item) for item in value]
     return value
 
 
 class Clock:
-    """Sums the seconds of each phase; an inner phase does not count for the outer one."""
+    """Sums the seconds of each phase; an inner phase is not added to the outer phase."""
 
     def __init__(self, device: torch.device) -> None:
-        """Start with no phase running."""
+        """Create a clock without a running phase."""
         self.seconds: dict[str, float] = defaultdict(float)
         self._device = device
         self._phase: str | None = None
@@ -197,7 +199,7 @@ class Clock:
 
     @contextmanager
     def phase(self, name: str | None) -> Iterator[None]:
-        """Count the time inside for the phase `name`; time in the phase `None` does not count."""
+        """Measure the seconds within this context as phase `name`; None: they are not counted."""
         outer = self._switch(name)
         try:
             yield

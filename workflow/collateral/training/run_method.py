@@ -13,14 +13,13 @@ import torch
 from pydantic import BaseModel
 from torch import Tensor, nn
 
+from collateral.contract.conventions import Skipped, derive_seed
 from collateral.contract.params import MethodParams
-from collateral.contract.plugins import method_kind, prepare_class, prepare_values, prepared_name
-from collateral.contract.seeds import derive_seed
-from collateral.contract.skipping import Skipped
+from collateral.plugins.find import method_kind, prepare_class, prepare_values, prepared_name
 from collateral.results import layout
 from collateral.results.files import read_json, write_json
 from collateral.results.provenance import read_cost, verify, write_record
-from collateral.results.selection import read_selected
+from collateral.results.record import read_selected
 from collateral.results.split import Split
 from collateral.training.checkpoints import Checkpoints
 from collateral.training.examples import Task
@@ -43,7 +42,7 @@ class Prepared:
     def save(
         self, folder: Path, device: torch.device, root: Path, record: Mapping[str, Any]
     ) -> None:
-        """Write a folder with a record; trials, sweeps and runs can share it."""
+        """Write a folder with a record, which trials, sweeps and runs can share."""
         tensors, report = folder / layout.PREPARED_TENSORS, folder / layout.PREPARED_REPORT
         write_tensors(tensors, self.tensors)
         write_json(report, {"reported": self.reported, "history": self.history})
@@ -74,7 +73,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of one cell and seed; it can run from the base model any number of times."""
+    """A method for one cell and seed; it can run from the base model several times."""
 
     name: str
     task: Task
@@ -90,7 +89,7 @@ class Method:
 
     @property
     def has_prepare(self) -> bool:
-        """Whether the method has two phases."""
+        """Whether the method has the phase `prepare`."""
         return prepare_class(self.name) is not None
 
     def prepare(self, params: MethodParams, checkpoints: Checkpoints | None) -> Prepared:
@@ -100,10 +99,10 @@ class Method:
             return Prepared(**saved)
         run = self._new_run("prepare", checkpoints)
         model, values = self.load_base(), self._prepare_params(params)
-        module = self.module  # imported before the clock starts
+        module = self.module  # The module is imported before the clock starts.
         with run.phase("prepare"):
             made = module.prepare(model, self.task, values, run)
-        # In the form that a file has, so that the bits do not depend on the job that prepared.
+        # Tensors are stored as in a file, so that all jobs that use them have the same bits.
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in made.items()}
         prepared = Prepared(tensors, run.reported, dict(run.clock.seconds), run.history)
         if checkpoints:
@@ -117,23 +116,23 @@ class Method:
         checkpoints: Checkpoints | None = None,
         tracker: Tracker | None = None,
     ) -> tuple[nn.Module, Run]:
-        """Run the second phase; `inputs` are further arguments of the method."""
+        """Run the second phase; `inputs` are further arguments of `unlearn`."""
         run = self._new_run("unlearn", checkpoints, tracker)
         model = self.load_base()
         run.track(model)
-        module = self.module  # imported before the clock starts
+        module = self.module  # The module is imported before the clock starts.
         with run.phase("unlearn"):
             try:
                 model = module.unlearn(model, self.task, params, run, *inputs)
             except Skipped as skipped:
                 model, run.skipped = self.load_base(), str(skipped)
                 LOG.warning("skipped: %s", skipped)
-        if len(run.tracked) == 1:  # the method has no epochs: evaluate its result
+        if len(run.tracked) == 1:  # A method without epochs is evaluated once, at the end.
             run.track(model, epoch=0)
         return model, run
 
     def _prepare_params(self, params: MethodParams) -> MethodParams:
-        """Return only the parameters that the first phase may use."""
+        """Return only the parameters that `prepare` may use."""
         prepare = prepare_class(self.name)
         assert prepare is not None
         return prepare.model_validate(prepare_values(self.name, params))
@@ -162,7 +161,7 @@ def load_method(
 def read_chosen_params(
     model: type[P], given: str, selected: Sequence[Path], root: Path, **over: Any
 ) -> P:
-    """Return the given parameters; the choice of the tuning replaces them, and `over` both."""
+    """Return the parameters; tuned values replace given values, and `over` replaces both."""
     chosen = read_selected(selected[0], root) if selected else {}
     known = {key: value for key, value in chosen.items() if key in model.model_fields}
     return model.model_validate({**json.loads(given), **known, **over})
@@ -171,8 +170,8 @@ def read_chosen_params(
 def read_prepared(
     folders: Sequence[Path], name: str, params: MethodParams, root: Path
 ) -> tuple[Path, Prepared] | None:
-    """Return the first finished preparation for these parameters, with its folder, or None."""
+    """Return the first finished result of `prepare` for these parameters with its folder."""
     places = [folder / prepared_name(name, params) for folder in folders]
-    # A preparation is finished if it has a cost.json, which is written last.
+    # A finished preparation has a cost.json, which is written last.
     found = next((place for place in places if (place / layout.COST).exists()), None)
     return (found, Prepared.load(found, root)) if found else None

@@ -15,25 +15,26 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from collateral.contract.messages import printable
-from collateral.models._classifier import Classifier
+from collateral.models._classifier import Classifier, Names
 from collateral.models._wrap import BODY
 from collateral.results.provenance import content_hash
 from collateral.results.record import NAMES_IN_FILE
-from collateral.training.renaming import check_no_two, renamed
+from collateral.training.renaming import check_distinct, rename_all
 
 LOG = logging.getLogger(__name__)
 HEAD = "head."
-WITHIN = ("state_dict", "model_state_dict", "model")  # keys of a state dict inside a checkpoint
-COUNTER = "num_batches_tracked"  # of batch norm: missing in old files, and not used here
-NAMED = 3  # wrong names that an error lists
-SAVED = (b"PK", b"\x80")  # first bytes of files of torch.save: a zip file, or an old pickle
+# Keys under which a checkpoint may store its state dict.
+WITHIN = ("state_dict", "model_state_dict", "model")
+COUNTER = "num_batches_tracked"  # counters of batch norm, which old files lack and no code uses
+NAMED = 3  # largest number of wrong names in an error message
+SAVED = (b"PK", b"\x80")  # first bytes of files that torch.save wrote: a zip file, or an old pickle
 
 Weights = dict[str, Tensor]
 
 
 @contextmanager
 def name_in_errors(key: str) -> Iterator[None]:
-    """Put the config key in front of errors about its file."""
+    """Prefix errors about a file with its config key."""
     try:
         yield
     except ValueError as error:
@@ -41,13 +42,13 @@ def name_in_errors(key: str) -> Iterator[None]:
 
 
 def describe_file(file: Path, rename: Mapping[str, str]) -> dict[str, Any]:
-    """Return the description of a user's file for a record."""
+    """Return name and hash of a user's file, for a record."""
     return {"name": file.name, "hash": content_hash(file), "rename": dict(rename)}
 
 
 def names_in_file(path: Path, rename: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Return for the record the names that `rename` replaced, by the names that it gave."""
-    new = renamed(read_weights(path), rename) if rename else {}
+    """Return the names that `rename` replaced, by new name, for the record."""
+    new = rename_all(read_weights(path), rename) if rename else {}
     changed = {name: old for old, name in new.items() if old != name}
     return {NAMES_IN_FILE: changed} if changed else {}
 
@@ -61,7 +62,7 @@ def read_weights(path: Path) -> Weights:
             raise ValueError(f"'{path}': no sound .safetensors file: {error}") from None
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # errors of many types if a file is damaged or contains code
+    except Exception as error:  # Damaged files, and files with code, raise errors of many types.
         if isinstance(error, OSError) and error.errno != errno.EINVAL:  # EINVAL: a truncated zip
             raise
         raise _refusal(path, error) from None
@@ -69,7 +70,7 @@ def read_weights(path: Path) -> Weights:
 
 
 def _refusal(path: Path, error: Exception) -> ValueError:
-    """Return the error for a file that contains code, is damaged, or is not of torch.save."""
+    """Return the error for a file that contains code, is damaged, or is not from torch.save."""
     with path.open("rb") as file:
         was_saved = file.read(2).startswith(SAVED)
     is_refused = type(error).__name__ == "UnpicklingError" or "TorchScript" in str(error)
@@ -84,7 +85,7 @@ def _refusal(path: Path, error: Exception) -> ValueError:
 
 
 def _state_dict(content: Any, path: Path) -> Weights:
-    """Find the names and tensors in what torch has read."""
+    """Find the state dict in the object that torch.load returned."""
     inner = {key: content[key] for key in WITHIN if isinstance(content, dict) and key in content}
     found = {key: one for key, one in {"": content, **inner}.items() if _is_state_dict(one)}
     if len(found) > 1:
@@ -106,7 +107,7 @@ def _is_state_dict(content: Any) -> bool:
 
 
 def load_initial(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
-    """Load weights; keep the new head if the file has none or one of another size."""
+    """Load weights; keep the new head if the file has no head or a head of another size."""
     given = _named(model, read_weights(path), rename)
     own = model.state_dict()
     heads = [name for name in own if name.startswith(HEAD)]
@@ -118,18 +119,31 @@ def load_initial(model: Classifier, path: Path, rename: Mapping[str, str]) -> No
 
 
 def load_trained(model: Classifier, path: Path, rename: Mapping[str, str]) -> None:
-    """Load all weights of a file, the head included."""
+    """Load all weights of a file, including the head."""
     _load(model, _named(model, read_weights(path), rename), path)
 
 
 def _named(model: Classifier, weights: Weights, rename: Mapping[str, str]) -> Weights:
-    """Return the weights by the model's own names; what it has not keeps its name."""
-    own, names = model.state_dict(), renamed(weights, rename)
-    for name, new in names.items():
-        inner = model.names(new)
-        names[name] = inner if new not in own and inner in own else new
-    check_no_two(names)
+    """Return the weights under the model's own names; unknown names stay unchanged."""
+    layout, names = _translate(model, rename_all(weights, rename))
+    if layout:
+        LOG.info("the names of the weights are those of %s", layout)
+    check_distinct(names)
     return {new: weights[name] for name, new in names.items()}
+
+
+def _translate(model: Classifier, names: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the layout that matches most names of the model, and the translated names."""
+    own = model.state_dict()
+
+    def translate(layout: Names) -> dict[str, str]:
+        by_layout = {new: new if new in own else layout(new) for new in names.values()}
+        return {old: by_layout[new] if by_layout[new] in own else new for old, new in names.items()}
+
+    layouts = {"": model.names, **model.layouts}
+    found = {name: translate(layout) for name, layout in layouts.items()}
+    best = max(found, key=lambda name: sum(new in own for new in found[name].values()))
+    return best, found[best]
 
 
 def _load(model: Classifier, given: Weights, path: Path) -> None:
@@ -151,19 +165,22 @@ def _load(model: Classifier, given: Weights, path: Path) -> None:
         wrong.append(f"of another shape: {_some(others)}")
     if wrong:
         raise ValueError(
-            f"'{path}' does not fit the model; {'; '.join(wrong)}{_hint(model, given)}"
+            f"'{path}' does not fit the model; {'; '.join(wrong)}{_hint(model, given, missing)}"
         )
     model.load_state_dict({**own, **given})
 
 
-def _hint(model: Classifier, given: Weights) -> str:
-    """Return a hint to `rename` if all names have the same superfluous prefix."""
+def _hint(model: Classifier, given: Weights, missing: Sequence[str]) -> str:
+    """Return a hint for an error: why weights are missing, or that all names have a prefix."""
+    for part, reason in model.missing.items():
+        if missing and all(part in name for name in missing):
+            return f"; the file has {reason}"
     first = {name.partition(".")[0] + "." for name in given}
     if len(first) > 1 or not all("." in name for name in given):
         return ""
     (prefix,) = first
-    renamed = _named(model, given, {prefix: ""})
-    helps = len(renamed.keys() & model.state_dict().keys()) > len(given) / 2
+    _, names = _translate(model, rename_all(given, {prefix: ""}))
+    helps = len({*names.values()} & model.state_dict().keys()) > len(given) / 2
     return f"; try rename: {{{prefix}: ''}}" if helps else ""
 
 
@@ -173,7 +190,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _shown(name: str) -> str:
-    """Return the name of a weight in the wrapped model."""
+    """Return the name of a weight in the wrapped model, for a message."""
     return printable(name.removeprefix(BODY))
 
 

@@ -1,6 +1,6 @@
-"""The command `collateral`: run the stage here, or send it to the warm server of this run.
+"""The command `collateral`: run a stage in this process, or in the warm server of the run.
 
-It imports little, because it runs once per job.
+This module imports little, because it starts once per job.
 """
 
 import os
@@ -17,12 +17,12 @@ CODE_BYTES = 4
 
 
 def main() -> None:
-    """Run a stage."""
+    """Run a stage in the warm server if there is one, else in this process."""
     folder, stage = os.environ.pop(ADDRESS, OFF), "".join(sys.argv[1:2])
     with socket.socket(socket.AF_UNIX) as server:
         try:
             server.connect(f"{folder}/{stage}")
-        except OSError:  # there is no server for this stage
+        except OSError:  # No server listens for this stage.
             import_module("collateral.cli").main()
             return
         sys.exit(run_remotely(server))
@@ -31,18 +31,18 @@ def main() -> None:
 def run_remotely(server: socket.socket) -> int:
     """Let the server fork a job with our arguments, folder, environment and standard files."""
     environment = [f"{name}={value}" for name, value in os.environ.items()]
-    # Importing pathlib would take as long as everything else here.
+    # pathlib is not used, because importing it takes as long as the rest of the client.
     folder = os.getcwd()  # noqa: PTH109
     content = "\0".join([str(len(sys.argv)), *sys.argv, folder, *environment])
     body = content.encode(errors="surrogateescape")
-    # Open files can be sent with the first bytes only.
+    # File descriptors can be sent only together with the first bytes.
     socket.send_fds(server, [len(body).to_bytes(CODE_BYTES, "big")], [0, 1, 2])
     server.sendall(body)
 
     def forward(number: int, _frame: FrameType | None) -> None:
         try:
             server.sendall(bytes([number]))
-        except OSError:  # the job has ended; its exit code is on the way
+        except OSError:  # The job has ended, and its exit code is being sent.
             return
 
     for number in FORWARDED:
@@ -55,7 +55,7 @@ def run_remotely(server: socket.socket) -> int:
 
 
 def end_like(code: int) -> int:
-    """Return the exit code of a job; if a signal ended the job, end this process by it too."""
+    """Return the exit code of a job; end this process by the same signal if one ended the job."""
     if code < 0:
         if -code in FORWARDED:
             signal.signal(-code, signal.SIG_DFL)

@@ -1,10 +1,10 @@
 """The warm server: two processes that import stages and fork a process for each job.
 
-One process serves the stages that train, the other one all other stages: so the memory of a job
-that trains does not depend on the jobs that ran before it.
+One process serves the stages that train, the other one all other stages. Therefore the memory of a
+job that trains does not depend on the jobs that ran before it.
 
-Both live as long as their standard input is open, which is a pipe of the run's snakemake: they end
-with it, however it ends. Jobs that still run then are told to save, and get time for it.
+Both run while their standard input is open, which is a pipe from the run's snakemake process: they
+end with it, however it ends. Jobs that still run then get a signal, and time to save a checkpoint.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from collateral import cli
 from collateral.results.record import FORKED
 from collateral.warm.client import CODE_BYTES, end_like
 
-# The stages that import torch.
+# Stages that import torch.
 TRAINING = (
     *("expose", "given", "probe", "shadow", "support_size"),
     *("teacher", "train", "tune", "unlearn"),
@@ -37,7 +37,7 @@ TRAINING = (
 NUM_FILES = 3  # standard input, output and error
 SAVING_SECONDS = 30
 STDIN = 0
-DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+DIE_WITH_PARENT = 1  # value of PR_SET_PDEATHSIG in linux/prctl.h
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Job:
 
     @staticmethod
     def receive(client: socket.socket) -> Job | None:
-        """Read the request of a client; None if the client was killed before it was complete."""
+        """Read the request of a client; None if the client was killed before its end."""
         head, files, _, _ = socket.recv_fds(client, CODE_BYTES, NUM_FILES)
         size = int.from_bytes(head, "big")
         body = client.recv(size, socket.MSG_WAITALL)
@@ -83,7 +83,7 @@ class Job:
 
 
 def _exit_code(error: SystemExit) -> int:
-    """Return the exit code that Python itself would give."""
+    """Return the exit code that Python would have after sys.exit; print its message."""
     if error.code is None or isinstance(error.code, int):
         return error.code or 0
     print(error.code, file=sys.stderr)
@@ -91,7 +91,7 @@ def _exit_code(error: SystemExit) -> int:
 
 
 def close(files: Iterable[int]) -> None:
-    """Close files by their numbers."""
+    """Close open files by their file numbers."""
     for file in files:
         os.close(file)
 
@@ -100,13 +100,14 @@ class Server:
     """Imports stages, forks a process for each client, and sends the client its exit code."""
 
     def __init__(self, stages: dict[int, str]) -> None:
-        """Serve these stages, each at the socket with this file number."""
+        """Serve these stages; each has a listening socket, given by its file number."""
         self._listeners = {socket.socket(fileno=file): stage for file, stage in stages.items()}
         self._selector = selectors.DefaultSelector()
-        self._clients: dict[int, socket.socket] = {}  # by the process of their job
+        # Connection of each client, by process id of its job.
+        self._clients: dict[int, socket.socket] = {}
 
     def serve(self) -> None:
-        """Serve until the run is gone; then give the jobs time to save."""
+        """Serve until the run ends; then give the running jobs time to save checkpoints."""
         self._watch(STDIN, self._stop)
         for listener in self._listeners:
             self._watch(listener, partial(self._accept, listener))
@@ -120,7 +121,7 @@ class Server:
         self._selector.register(file, selectors.EVENT_READ, action)
 
     def _wait(self, seconds: float | None = None) -> None:
-        # One event at a time, because an action may make other events invalid.
+        # Events are handled one at a time, because an action may make other events invalid.
         for key, _ in self._selector.select(seconds)[:1]:
             key.data()
 
@@ -128,7 +129,7 @@ class Server:
         client, _ = listener.accept()
         try:
             self._start(self._listeners[listener], client)
-        except OSError:  # such as a limit on processes: one job fails, and the server lives
+        except OSError:  # The server continues after an error such as too many processes.
             traceback.print_exc()
             client.close()
 
@@ -163,12 +164,12 @@ class Server:
         os.close(ending)
         if client in self._selector.get_map():
             self._selector.unregister(client)
-        with suppress(OSError):  # the client may have been killed
+        with suppress(OSError):  # The client may have been killed.
             client.sendall(code.to_bytes(CODE_BYTES, "big", signed=True))
         client.close()
 
     def _stop(self) -> None:
-        """Accept no more clients; tell the jobs to end."""
+        """Accept no more clients, and send the running jobs the signal to end."""
         self._selector.unregister(STDIN)
         for listener in self._listeners:
             self._selector.unregister(listener)
@@ -178,28 +179,28 @@ class Server:
 
 
 def warm_up(stage: str) -> None:
-    """Import a stage; import all stages that train together, so that their jobs start alike."""
+    """Import a stage; import all stages that train together, so that their jobs start equally."""
     stages = TRAINING if stage in TRAINING else (stage,)
     new = [name for one in stages if (name := f"collateral.stages.{one}") not in sys.modules]
     for module in new:
-        with suppress(Exception):  # the job itself will raise the error
+        with suppress(Exception):  # The job itself will raise this error again.
             import_module(module)
     if new:
-        gc.freeze()  # the garbage collector must not copy pages that jobs share with the server
+        gc.freeze()  # Garbage collection in a job would copy the pages shared with the server.
 
 
 def _run(job: Job, server: int) -> int:
-    """Run a job that dies with the server: its client could not learn how it ends."""
+    """Run a job; it is killed if the server dies, because nobody could report its exit code."""
     return job.run() if _dies_with(server) else 1
 
 
 def _dies_with(parent: int) -> bool:
     is_set = ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL) == 0
-    return is_set and os.getppid() == parent  # which may be gone already
+    return is_set and os.getppid() == parent  # The parent process may have died before this call.
 
 
 def fork(action: Callable[[], int]) -> int:
-    """Fork a process that runs `action` and then ends, whatever happens; return its number."""
+    """Fork a process that runs `action` and then exits in any case; return its process id."""
     process = os.fork()
     if not process:
         code = 1
@@ -216,14 +217,14 @@ def fork(action: Callable[[], int]) -> int:
 
 
 def serve(stages: dict[int, str], others: Iterable[int]) -> int:
-    """Serve these stages in this process."""
-    close(others)  # if the other server dies, its clients must not wait for this one
+    """Serve these stages in this process until the run ends."""
+    close(others)  # If the other server dies, its clients must notice.
     Server(stages).serve()
     return 0
 
 
 def check() -> None:
-    """Check that the system allows what jobs need: Linux does since 5.3, but a filter may not."""
+    """Check that the system supports pidfd and prctl: Linux 5.3 or later without restrictions."""
     server = os.getpid()
     process = fork(lambda: 0 if _dies_with(server) else 1)
     os.close(os.pidfd_open(process))
@@ -240,9 +241,9 @@ def listen(address: Path) -> int:
 
 
 def main() -> None:
-    """Serve at sockets in the folder that is the one argument."""
+    """Start both servers at sockets in the folder that is the only argument."""
     folder = Path(sys.argv[1])
-    os.setsid()  # a Ctrl-C goes to the clients, which forward it
+    os.setsid()  # Ctrl-C should reach only the clients, which forward it.
     try:
         check()
         stages = {listen(folder / stage): stage for stage in cli.stages()}
@@ -253,7 +254,7 @@ def main() -> None:
         close(stages)
         print("ready", flush=True)
         sys.stdin.read()
-    except (AttributeError, OSError) as error:  # only Linux has os.pidfd_open
+    except (AttributeError, OSError) as error:  # Only Linux has os.pidfd_open.
         sys.exit(f"collateral: no warm workers here ({error}): each job imports for itself")
     finally:
         for path in folder.iterdir():

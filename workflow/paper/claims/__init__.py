@@ -1,1 +1,1 @@
-"""The paper's 62 claims, tested on results: each holds, does not hold, or cannot be said."""
+"""The paper's 62 claims, tested on results: each holds, fails, or cannot be decided."""

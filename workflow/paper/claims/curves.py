@@ -1,4 +1,4 @@
-"""Tests on curves: over bins of similarity, epochs, sizes of LTD's support; and on the theory."""
+"""Tests on curves over bins of similarity, epochs or LTD's support sizes, and on the theory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from scipy.stats import spearmanr
 
 from collateral.contract.metrics import format_percent
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import REFERENCE, CellTable, mean
-from paper.claims.claim import Found, Missing, attempt, join
-from paper.claims.results import Theory
+from collateral.metrics.statistics import mean
+from collateral.results.layout import RETRAIN
+from collateral.results.table import CellTable
+from paper.claims.results import LABELS, Found, Missing, Theory, attempt, join
 from paper.claims.values import (
     BASELINES,
     METHODS,
@@ -27,7 +28,7 @@ from paper.claims.values import (
     shown,
 )
 
-FEWEST = 5  # examples that a bin must have
+FEWEST = 5  # minimum number of examples of a bin that is used
 Panel = tuple[str, str]  # metric and subset
 PANELS = [(metric, of) for metric in ("delta_acc", "delta_conf") for of in ("retain", "test")]
 RANK = "rank correlation of bin and |alignment|"
@@ -35,22 +36,24 @@ FALLS = "P4.6 the bound falls with |cos|"
 
 
 def rank(values: Sequence[float]) -> float:
-    """Return the rank correlation of values with their places; 0 where all are equal."""
+    """Return the rank correlation of values with their position; 0 if all are equal."""
     if np.ptp(values) == 0:
         return 0.0
     return float(spearmanr(range(len(values)), values).statistic)
 
 
 def split(values: Sequence[float], count: int) -> list[Sequence[float]]:
-    """Return a curve in equal parts."""
+    """Split a curve into `count` parts of equal length."""
     edges = [round(i * len(values) / count) for i in range(count + 1)]
     return [values[a:b] for a, b in pairwise(edges)]
 
 
 def profile(cell: CellTable, run: str, panel: Panel) -> list[float]:
-    """Return |difference from Retrain| by bin of similarity, the most similar last."""
+    """Return |difference from Retrain| by bin of similarity, the most similar bin last."""
+    if not cell.has_retrain:
+        raise Missing(f"no outputs of {LABELS[RETRAIN]} by example")
     metric, subset = panel
-    bins = cell.indices(REFERENCE, "bin_count", subset)
+    bins = cell.indices(cell.reference, "bin_count", subset)
     counts = {b: _bin_count(cell, subset, b) for b in bins}
     found = [abs(number(cell, run, metric, subset, b)) for b in bins if counts[b] >= FEWEST]
     if len(found) < 3:
@@ -59,8 +62,8 @@ def profile(cell: CellTable, run: str, panel: Panel) -> list[float]:
 
 
 def _bin_count(cell: CellTable, subset: str, b: str) -> float:
-    count = mean(cell.values(REFERENCE, "bin_count", subset, b))
-    return cell.number(REFERENCE, "bin_count", subset, b) if math.isnan(count) else count
+    count = mean(cell.values(cell.reference, "bin_count", subset, b))
+    return cell.number(cell.reference, "bin_count", subset, b) if math.isnan(count) else count
 
 
 def top_bin(cell: CellTable, run: str, panel: Panel) -> float:
@@ -69,7 +72,7 @@ def top_bin(cell: CellTable, run: str, panel: Panel) -> float:
 
 
 def baselines_local(cell: CellTable, times: float) -> Found:
-    """Test whether every baseline is farther off where similarity is higher, in all panels."""
+    """Test whether each baseline's difference from Retrain rises with similarity, in all panels."""
     return join(attempt(_is_local, cell, run, times) for run in BASELINES)
 
 
@@ -82,14 +85,14 @@ def _is_local(cell: CellTable, run: str, times: float) -> Found:
 
 
 def low_in_every_bin(cell: CellTable, run: str, below: float) -> Found:
-    """Test whether a run is near Retrain in every bin of every panel."""
+    """Test whether a run's difference from Retrain is below a limit in every bin and panel."""
     worst = max(max(profile(cell, run, panel)) for panel in PANELS)
     text = f"{run_name(cell, run)} at most {shown('delta_acc', worst)} points in a bin"
     return Found(worst < below, text)
 
 
 def lowest_in_top_bins(cell: CellTable, run: str) -> Found:
-    """Test whether a run is nearer to Retrain than every other in the top bin of every panel."""
+    """Test whether a run is nearest to Retrain of all methods in the top bin of every panel."""
     return join(attempt(_lowest_in, cell, run, panel) for panel in PANELS)
 
 
@@ -115,7 +118,7 @@ def below_mean_in_top_bin(cell: CellTable, run: str) -> Found:
 
 
 def top_bin_higher_at_90(half: CellTable, most: CellTable) -> Found:
-    """Test whether methods are farther off in the top bin where 90 % is forgotten."""
+    """Test whether the top bin differs more from Retrain if 90 % of the class is forgotten."""
     before, after = (available(cell, METHODS, top_bin, PANELS[0])[0] for cell in (half, most))
     both = [run for run in before if run in after]
     if not both:
@@ -131,12 +134,12 @@ def _two(one: float, other: float) -> str:
 
 
 def similar_classes_lose_more(cell: CellTable, **runs: Sequence[str]) -> Found:
-    """Test whether similar classes lose more accuracy; of the runs by a name, the first counts."""
+    """Test whether similar classes lose more accuracy, for the first existing run of each list."""
     return join(attempt(_slope, cell, name.upper(), of) for name, of in runs.items())
 
 
 def _slope(cell: CellTable, name: str, runs: Sequence[str]) -> Found:
-    """Look at the interval over seeds: one that has both signs says nothing."""
+    """Test whether a run's slope is positive; undecided if its interval over seeds includes 0."""
     run = next((run for run in runs if run in cell.kinds), None)
     if run is None:
         raise Missing(f"no {name}")
@@ -150,7 +153,7 @@ def _slope(cell: CellTable, name: str, runs: Sequence[str]) -> Found:
 
 
 def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
-    """Return a number of LTD over epochs, sizes of its support or bins."""
+    """Return LTD's means of a metric by epoch, support size or bin."""
     found = {at: mean(cell.values("ltd", metric, at=at)) for at in cell.indices("ltd", metric)}
     found = {at: value for at, value in found.items() if not np.isnan(value)}
     if len(found) < fewest:
@@ -161,9 +164,9 @@ def ltd_curve(cell: CellTable, metric: str, fewest: int) -> dict[str, float]:
 def settled_halfway(
     cell: CellTable, settled: Sequence[str], fallen: str, below: float, share: float
 ) -> Found:
-    """Test whether LTD's numbers hardly change in the later half of the epochs.
+    """Test whether metrics of LTD change by less than `below` in the second half of the epochs.
 
-    By then, `fallen` must have done `share` of its fall.
+    The metric `fallen` must have made `share` of its total fall in the first half.
     """
     found = []
     for metric in (*settled, fallen):
@@ -178,7 +181,7 @@ def settled_halfway(
 
 
 def larger_supports_change_more(cell: CellTable, times: float) -> Found:
-    """Test whether the teacher changes more from size to size in the upper half of the sizes."""
+    """Test whether the teacher changes more between sizes in the upper half of the sizes."""
     metric = "support_kl_previous"
     curve = list(ltd_curve(cell, metric, 4).values())
     low, high = (float(np.mean(part)) for part in split(curve, 2))
@@ -188,7 +191,7 @@ def larger_supports_change_more(cell: CellTable, times: float) -> Found:
 
 
 def teacher_falls_twice(cell: CellTable, by: float) -> Found:
-    """Test whether the teacher's UA falls in the first and last third of sizes, less in between."""
+    """Test whether the teacher's UA falls more in the first and last third of sizes."""
     metric = "support_teacher_ua"
     curve = list(ltd_curve(cell, metric, 6).values())
     falls = [part[0] - part[-1] for part in split(curve, 3)]
@@ -199,7 +202,7 @@ def teacher_falls_twice(cell: CellTable, by: float) -> Found:
 
 
 def plateau_similarity(cell: CellTable, **limits: float) -> Found:
-    """Test whether supports of the middle third of sizes, and LTD's own, end at a similarity."""
+    """Test whether the smallest similarity in LTD's and in mid-sized supports is within limits."""
     middle = split(list(ltd_curve(cell, "support_least_similarity", 6).values()), 3)[1]
     own = number(cell, "ltd", "support_similarity_min")
     low, high = min(middle), max(middle)
@@ -208,7 +211,7 @@ def plateau_similarity(cell: CellTable, **limits: float) -> Found:
 
 
 def step_hurts_near(cell: CellTable) -> Found:
-    """Test whether one step of GA costs most in the top third of the bins."""
+    """Test whether one step of gradient ascent costs most in the top third of the bins."""
     metric, count = "support_drop", "support_bin_count"
     counts = {at: mean(cell.values("ltd", count, at=at)) for at in cell.indices("ltd", count)}
     drops = ltd_curve(cell, metric, 3)
@@ -222,7 +225,7 @@ def step_hurts_near(cell: CellTable) -> Found:
 
 
 def falls_early(cell: CellTable, times: float) -> Found:
-    """Test whether KL from Retrain falls in the first third by `times` what it moves after."""
+    """Test whether KL to Retrain falls in the first third, by `times` its later variation."""
     metric = "support_kl_retrain"
     curve = list(ltd_curve(cell, metric, 6).values())
     first, *_ = split(curve, 3)
@@ -233,7 +236,7 @@ def falls_early(cell: CellTable, times: float) -> Found:
 
 
 def one_class_knows_all(cell: CellTable, above: float) -> Found:
-    """Test whether teachers on one class alone call all of the forget set by it."""
+    """Test whether teachers trained on one class predict this class for the whole forget set."""
     metric = "support_teacher_ua"
     classes, ua = ltd_curve(cell, "support_num_classes", 1), ltd_curve(cell, metric, 1)
     single = {f"k {at}:": ua[at] for at, count in classes.items() if count == 1 and at in ua}
@@ -244,20 +247,20 @@ def one_class_knows_all(cell: CellTable, above: float) -> Found:
 
 
 def top_mass(cell: CellTable, above: float) -> Found:
-    """Test whether the classes that LTD keeps of its teacher have most of its probability."""
+    """Test whether the classes in LTD's targets have most of the teacher's probability."""
     share = number(cell, "ltd", "top_mass")
     return Found(share > above, f"LTD's targets have {format_percent(share)} of the teacher's mass")
 
 
 def grows_with_alignment(theory: Theory, panel: str, above: float) -> Found:
-    """Test whether the discrepancy grows with alignment, by its rank correlation."""
+    """Test whether the rank correlation of alignment and discrepancy exceeds a limit."""
     found = theory.number(panel, RANK)
     slope = theory.number(panel, "slope of measured on predicted")
     return Found(found > above, f"{RANK} {found:.2f}, slope on theory {slope:.2f}")
 
 
 def restores_retained(theory: Theory, below: float, times: float) -> Found:
-    """Test whether retained points come back while queries stay far off."""
+    """Test whether the residual is small on retained points, and much larger on queries."""
     kept = theory.number("retain_residual", "largest |residual| on retained points")
     off = theory.number("retain_residual", "root mean square residual on queries")
     text = f"residual at most {kept:.1e} on retained points"
@@ -267,7 +270,7 @@ def restores_retained(theory: Theory, below: float, times: float) -> Found:
 
 
 def bound_holds_and_falls(theory: Theory) -> Found:
-    """Test whether no deviation exceeds its bound, and the bound falls with |cos|."""
+    """Test whether every deviation is within its bound, and the bound falls with |cos|."""
     panels = ("support_with_noise_logits", "support_with_linear_logits")
     worst = max(theory.number(panel, "largest deviation over its bound") for panel in panels)
     if FALLS not in theory.checks:

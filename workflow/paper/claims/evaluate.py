@@ -1,30 +1,53 @@
-"""Read the claims from claims.toml, and test them on results."""
+"""Test the claims of claims.toml on results, and print the answers.
+
+Answers are printed as lines for a terminal or as a Markdown table. In a page of docs/, a table is
+between `<!-- claims: NAME -->` and `<!-- end of claims -->`. NAME is a folder of docs/data; ids of
+claims may follow it: `<!-- claims: NAME 1-11,19 -->`.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from collateral.results.table import CellTable
 from paper.claims import curves, sweeps, values
-from paper.claims.claim import VERDICTS, Answer, Claim, Found, Test, join, run_all
-from paper.claims.results import SCOPES, Results, Scope, share
+from paper.claims.results import (
+    SCOPES,
+    VERDICTS,
+    Answer,
+    Claim,
+    Found,
+    Results,
+    Scope,
+    Test,
+    join,
+    read_all,
+    run_all,
+    share,
+)
 
 FILE = Path(__file__).parent / "claims.toml"
 TESTS: dict[str, Any] = {**vars(values), **vars(sweeps), **vars(curves)}
+HEAD = "| claim | here | numbers |\n| --- | --- | --- |\n"
+TABLE = re.compile(
+    r"(<!-- claims: (\S+)(?: ([\d,-]+))? -->\n)(.*?)(<!-- end of claims -->)", re.DOTALL
+)
 
 
 def read_claims(file: Path = FILE) -> list[Claim]:
-    """Return the claims of a file."""
+    """Read the claims of a TOML file."""
     rows = tomllib.loads(file.read_text(encoding="utf-8"))["claim"]
     return [Claim(tests=tuple(map(parse_test, row.pop("test"))), **row) for row in rows]
 
 
 def parse_test(call: str) -> Test:
-    """Return the test that a call names: in "lowest(ltd, avg_gap)" the words are strings."""
+    """Parse a test from a call as text, such as "lowest(ltd, avg_gap)"; arguments are strings."""
     node = ast.parse(call, mode="eval").body
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name), call
     function = TESTS[node.func.id]
@@ -43,7 +66,7 @@ CLAIMS = read_claims()
 
 
 def evaluate(results: Mapping[str, Results], claims: Sequence[Claim] = CLAIMS) -> list[Answer]:
-    """Return an answer to every claim for each of its cases, or one that says there is none."""
+    """Return one answer per claim and case; one undecided answer for a claim without cases."""
     return [answer for claim in claims for answer in _answers(claim, results)]
 
 
@@ -58,7 +81,7 @@ def _answers(claim: Claim, results: Mapping[str, Results]) -> Iterator[Answer]:
 
 
 def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
-    """Test a claim on every cell; a class that should be there and is not leaves it open."""
+    """Test a claim on every cell; it cannot be decided if a required class is missing."""
     found = [_named(cell, run_all(claim.tests, cell), len(cells)) for cell in cells]
     shares = [share(cell) for cell in cells]
     missing = sorted({*scope.classes} - {one[0] for one in shares if one})
@@ -67,3 +90,78 @@ def _on_each(claim: Claim, scope: Scope, cells: Sequence[Any]) -> Found:
 
 def _named(cell: CellTable, found: Found, num_cells: int) -> Found:
     return found if num_cells == 1 else Found(found.holds, f"{cell.name}: {found.text}")
+
+
+def text_lines(answers: Iterable[Answer]) -> Iterator[str]:
+    """Yield a line for each claim, followed by one line per case with its answer."""
+    for _, group in groupby(answers, key=lambda answer: answer.claim.id):
+        found = list(group)
+        claim = found[0].claim
+        yield f"{claim.id:2} {claim.sentence} ({claim.source})"
+        for answer in found:
+            place = "/".join(filter(None, (answer.benchmark, answer.case)))
+            yield f"   {answer.verdict}: {place}{': ' * bool(place)}{answer.text}"
+
+
+def count_verdicts(answers: Sequence[Answer]) -> str:
+    """Return the number of answers by verdict, as text."""
+    counts = [(v, sum(a.verdict == v for a in answers)) for v in VERDICTS.values()]
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts)
+
+
+def markdown_table(answers: Sequence[Answer]) -> str:
+    """Return a Markdown table of the decided claims, and a line with the ids of the others."""
+    known = [answer for answer in answers if answer.verdict != VERDICTS[None]]
+    is_one = len({(answer.benchmark, answer.case) for answer in known}) == 1
+    num_benchmarks = len({answer.benchmark for answer in known if answer.case})
+    rows = "".join(_row(a, "" if is_one else _place(a, num_benchmarks)) for a in known)
+    open_ids = sorted({a.claim.id for a in answers} - {answer.claim.id for answer in known})
+    rest = f"\nCannot be said here: {ranges(open_ids)}.\n" if open_ids else ""
+    return f"{HEAD if rows else ''}{rows}{rest}"
+
+
+def _place(answer: Answer, num_benchmarks: int) -> str:
+    """Return the name of the case, with its benchmark if there are several benchmarks."""
+    if not answer.case:
+        return ""
+    return f"{answer.benchmark}/{answer.case}: " if num_benchmarks > 1 else f"{answer.case}: "
+
+
+def _row(answer: Answer, place: str) -> str:
+    claim = f"{answer.claim.id} {answer.claim.sentence}"
+    fields = [field.replace("|", "\\|") for field in (claim, answer.verdict, place + answer.text)]
+    return f"| {' | '.join(fields)} |\n"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Return a list of numbers with ranges for consecutive ones, such as "1, 3 to 5"."""
+    found = []
+    for _, group in groupby(enumerate(numbers), key=lambda one: one[1] - one[0]):
+        run = [number for _, number in group]
+        found.append(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)))
+    return ", ".join(found)
+
+
+def choose(answers: Sequence[Answer], ids: str | None) -> list[Answer]:
+    """Return the answers to the claims with these ids, such as "1-11,19"; without ids, all."""
+    if not ids:
+        return list(answers)
+    wanted = {number for part in ids.split(",") for number in _range(part)}
+    return [answer for answer in answers if answer.claim.id in wanted]
+
+
+def _range(part: str) -> range:
+    found = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+    if not found:
+        raise ValueError(f"claims {part!r}: neither a number nor two, such as 1-11")
+    return range(int(found[1]), int(found[2] or found[1]) + 1)
+
+
+def fill_page(text: str, data: Path) -> str:
+    """Return the text of a page with its claim tables recomputed from docs/data."""
+
+    def table(match: re.Match[str]) -> str:
+        answers = choose(evaluate(read_all(data / match[2])), match[3])
+        return f"{match[1]}{markdown_table(answers)}{match[5]}"
+
+    return TABLE.sub(table, text)

@@ -1,41 +1,107 @@
-"""The results that claims are about: read from folders, and sorted into cases by scope.
+"""Claims and the results they are about: read from folders, and grouped into cases by scope.
 
-A claim of the paper on couch is tested on couch where there is one, else on every cell with the
-same share of one class forgotten.
+A claim of the paper on the class couch is tested on couch, if the benchmark has it, and otherwise
+on every cell in which the same share of one class is forgotten.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from collateral.results import layout
 from collateral.results.files import read_rows
 from collateral.results.plan import BenchmarkPlan
 from collateral.results.provenance import check_folder, verify
 from collateral.results.table import BenchmarkTable, CellTable, read_tables
-from paper.claims.claim import Missing
 
 LABELS = {
     **{run: run.upper() for run in ("rl", "ft", "ga", "iu", "amun", "ltd")},
     **{"retrain": "Retrain", "salun": "SalUn", "neighbor": "Neighbor"},
 }
 FIVE = ("oak_tree", "apple", "hamster", "road", "shark")
-TOLERANCE = 0.02  # tolerance of a share, because small classes cannot be halved exactly
+TOLERANCE = 0.02  # tolerance of a forgotten share, because small classes cannot be halved exactly
+Verdict = Literal["holds", "does not hold", "cannot be said"]
+VERDICTS: dict[bool | None, Verdict] = {
+    True: "holds",
+    False: "does not hold",
+    None: "cannot be said",
+}
+
+
+class Missing(Exception):
+    """Raised if results lack something that a test needs; the message names it."""
+
+
+class Found(NamedTuple):
+    """The outcome of a test (None if it cannot be decided), and its numbers as text."""
+
+    holds: bool | None
+    text: str
+
+
+Test = Callable[..., Found]  # function from the results of one case to an outcome
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper: a row of claims.toml."""
+
+    id: int
+    sentence: str
+    source: str  # tables and figures of the paper that make the claim
+    cells: str  # a key of SCOPES
+    tests: tuple[Test, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a claim in one case."""
+
+    claim: Claim
+    benchmark: str  # name of the case; empty if no benchmark has such a case
+    case: str
+    verdict: Verdict
+    text: str
+
+
+def all_hold(verdicts: Sequence[bool | None]) -> bool | None:
+    """Combine verdicts: False if one is False, else None if one is None."""
+    return False if False in verdicts else (None if None in verdicts else True)
+
+
+def join(found: Iterable[Found]) -> Found:
+    """Combine the outcomes of several tests into one."""
+    parts = list(found)
+    return Found(all_hold([part.holds for part in parts]), "; ".join(part.text for part in parts))
+
+
+def attempt(test: Test, *arguments: object) -> Found:
+    """Run a test; if results are missing, the outcome is None and the text names them."""
+    try:
+        return test(*arguments)
+    except Missing as missing:
+        return Found(None, str(missing))
+
+
+def run_all(tests: Iterable[Test], *arguments: object) -> Found:
+    """Run all tests on the same results, and combine their outcomes."""
+    return join(attempt(test, *arguments) for test in tests)
 
 
 @dataclass(frozen=True)
 class Theory:
-    """The findings of the propositions, and which of their identities hold."""
+    """Numbers of the experiments on the theory, and whether its identities hold."""
 
     findings: dict[tuple[str, str], float]  # by panel and finding
     checks: dict[str, bool]  # by identity
 
     def number(self, panel: str, finding: str) -> float:
-        """Return a finding."""
+        """Return a number of an experiment; raise Missing if it is not there."""
         found = self.findings.get((panel, finding), math.nan)
         if math.isnan(found):
             raise Missing(f"no “{finding}” of {panel}")
@@ -43,11 +109,11 @@ class Theory:
 
 
 Results = BenchmarkTable | Theory
-Cases = Mapping[str, tuple[CellTable | Theory, ...]]  # the results of each case, by its name
+Cases = Mapping[str, tuple[CellTable | Theory, ...]]  # results of each case, by name of the case
 
 
 def read_all(folder: Path) -> dict[str, Results]:
-    """Return the results below a folder, or in the folder of one benchmark, by name."""
+    """Read all results below a folder, or of one benchmark, by name."""
     folders = [folder] if _has_results(folder) else sorted(filter(_has_results, folder.glob("*/")))
     if not folders:
         raise ValueError(f"{folder}: no results: there is no {layout.METRICS} in it; run first")
@@ -69,14 +135,14 @@ def _read(folder: Path) -> Results:
 
 
 def _long_tables(folder: Path) -> Iterator[Path]:
-    """Yield the long tables, checked where they have records: those in docs/data have none."""
+    """Yield the long tables; verify those that have records (tables in docs/data have none)."""
     for path in (folder / layout.METRICS, folder / layout.COSTS):
         if path.is_file():
             yield verify(path, folder) if layout.record_path(path).is_file() else path
 
 
 def plan_from_runs(metrics: Path) -> BenchmarkPlan:
-    """Return a plan that has the runs of a long table."""
+    """Return a plan with the runs of a long table, for results without plan.json."""
     runs = dict.fromkeys(row["run"] for row in read_rows(metrics) if row["run"] != layout.RETRAIN)
     return BenchmarkPlan({run: LABELS.get(run, run) for run in runs})
 
@@ -93,16 +159,16 @@ def _read_theory(folder: Path) -> Theory:
 
 @dataclass(frozen=True)
 class Scope:
-    """The cases that a claim is about, and the text where there is none."""
+    """Cases on which a claim is tested, and a text for results without such a case."""
 
     cases: Callable[[Results], Cases]
     missing: str
-    is_each: bool = False  # a case has several cells, and tests are run on each of them
-    classes: tuple[str, ...] = ()  # that such a case must have
+    is_each: bool = False  # whether tests run on each cell of a case separately
+    classes: tuple[str, ...] = ()  # classes that a case must have
 
 
 def share(cell: CellTable) -> tuple[str, float] | None:
-    """Return the one class that is forgotten, and the share of it."""
+    """Return the forgotten class and its forgotten share; None if several classes are affected."""
     if len(cell.forgotten) != 1:
         return None
     ((name, (count, size)),) = cell.forgotten.items()
@@ -110,7 +176,7 @@ def share(cell: CellTable) -> tuple[str, float] | None:
 
 
 def cells_at(results: Results, fraction: float) -> Iterator[tuple[str, CellTable]]:
-    """Yield the cells with this share of one class forgotten, by class."""
+    """Yield class name and cell for all cells with this share of one class forgotten."""
     for cell in results.cells if isinstance(results, BenchmarkTable) else ():
         found = share(cell)
         if found and abs(found[1] - fraction) < TOLERANCE:
@@ -118,7 +184,7 @@ def cells_at(results: Results, fraction: float) -> Iterator[tuple[str, CellTable
 
 
 def is_svhn(results: Results) -> bool:
-    """Tell whether a benchmark is of SVHN."""
+    """Tell whether the data set of a benchmark is SVHN."""
     return isinstance(results, BenchmarkTable) and results.plan.data.get("name") == "svhn"
 
 
@@ -156,7 +222,7 @@ def _whole(results: Results) -> Cases:
 
 
 def _pairs(results: Results) -> Cases:
-    """Return half and 90 % of the same class."""
+    """Return pairs of cells: half and 90 % of the same class forgotten."""
     most = {} if is_svhn(results) else dict(cells_at(results, 0.9))
     halves = [(half, most[name]) for name, half in cells_at(results, 0.5) if name in most]
     return {f"{half.name}, {other.name}": (half, other) for half, other in halves}

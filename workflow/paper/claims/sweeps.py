@@ -1,4 +1,4 @@
-"""Tests on sweeps: LTD's support, teacher, threshold and beta, Neighbor's k, and AdamW."""
+"""Tests on sweeps: LTD's support, teacher, threshold and beta; Neighbor's k; AdamW."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import REFERENCE, CellTable
-from paper.claims.claim import Found, Missing, all_hold, join
+from collateral.results.layout import RETRAIN
+from collateral.results.table import CellTable
 from paper.claims.curves import rank
+from paper.claims.results import Found, Missing, all_hold, join
 from paper.claims.values import (
     BASELINES,
     Measure,
@@ -27,12 +28,12 @@ from paper.claims.values import (
 )
 
 SUPPORTS = ("closest", "random", "farthest")
-# The values of LTD's own run, where no plan has them.
+# Values of the run `ltd` itself, for results without plan.json.
 DEFAULTS = {"support": "closest", "teacher": "resnet8", "threshold": 0.99}
 
 
 def sweep_runs(cell: CellTable, method: str, key: str) -> dict[Any, str]:
-    """Return the runs of a method with one parameter varied, by value, its own run among them."""
+    """Return a method's runs by the value of one varied parameter, including its default run."""
     for sweep in cell.plan.sweeps:
         if sweep.own == method and sweep.key == key:
             return {value: run for run, value in sweep.values.items() if run in cell.kinds}
@@ -52,7 +53,7 @@ def _typed(text: str) -> Any:
 
 
 def numeric_runs(cell: CellTable, method: str, key: str, fewest: int) -> dict[float, str]:
-    """Return the runs of a sweep over numbers, from the lowest value on."""
+    """Return the runs of a sweep over numbers by value, lowest value first."""
     found = {
         v: run for v, run in sweep_runs(cell, method, key).items() if isinstance(v, int | float)
     }
@@ -62,7 +63,7 @@ def numeric_runs(cell: CellTable, method: str, key: str, fewest: int) -> dict[fl
 
 
 def ltd_runs(cell: CellTable, key: str, *values: str) -> dict[str, str]:
-    """Return LTD's runs with these values of a parameter."""
+    """Return LTD's runs with the given values of a parameter."""
     found = sweep_runs(cell, "ltd", key)
     if missing := [value for value in values if value not in found]:
         raise Missing(f"no LTD with {key} {', '.join(missing)}")
@@ -70,7 +71,7 @@ def ltd_runs(cell: CellTable, key: str, *values: str) -> dict[str, str]:
 
 
 def spread(cell: CellTable, runs: Iterable[str], limits: Mapping[str, float]) -> Found:
-    """Return whether runs differ by less than a limit, for every metric that has one."""
+    """Test whether runs differ by less than a limit, for each metric in `limits`."""
     found = {metric: [number(cell, run, metric) for run in runs] for metric in limits}
     return join(
         Found(
@@ -102,27 +103,27 @@ def _closest(cell: CellTable, metric: str, measure: Measure) -> Found:
 
 
 def only_closest_matches(cell: CellTable, within: float) -> Found:
-    """Test whether the teacher's UA is near Retrain's with the closest support alone."""
+    """Test whether the teacher's UA is near Retrain's only with the closest support."""
     away, text = _teacher_distances(cell, ltd_runs(cell, "support", *SUPPORTS))
     near = [name for name, distance in away.items() if distance < within]
     return Found(near == ["closest"], f"teacher's UA: {text}")
 
 
 def _teacher_distances(cell: CellTable, runs: Mapping[str, str]) -> tuple[dict[str, float], str]:
-    """Return how far the teacher's UA is from Retrain's in each run, and both in words."""
-    target = number(cell, REFERENCE, "ua")
+    """Return |teacher's UA - Retrain's UA| by run, and both accuracies as text."""
+    target = number(cell, RETRAIN, "ua")
     found = {name: number(cell, run, "teacher_ua") for name, run in runs.items()}
     text = f"{listing('teacher_ua', found)}; Retrain's {shown('ua', target)}"
     return {name: abs(value - target) for name, value in found.items()}, text
 
 
 def supports_alike(cell: CellTable, metric: str, below: float) -> Found:
-    """Test whether a number hardly depends on the support."""
+    """Test whether a metric changes by less than `below` with the choice of support."""
     return spread(cell, ltd_runs(cell, "support", *SUPPORTS).values(), {metric: below})
 
 
 def neighbor_runs(cell: CellTable) -> dict[str, str]:
-    """Return Neighbor's runs by k; its own where k is not varied."""
+    """Return Neighbor's runs by k; only its default run if k is not varied."""
     found = {f"k {k:g}": run for k, run in numeric_runs(cell, "neighbor", "k", 0).items()}
     if not found and "neighbor" not in cell.kinds:
         raise Missing("no Neighbor")
@@ -141,7 +142,7 @@ def neighbor_keeps(cell: CellTable, metrics: Sequence[str], within: float) -> Fo
 
 
 def neighbor_overestimates(cell: CellTable, metric: str, above: float) -> Found:
-    """Test whether Neighbor's number is too high, and higher than LTD's."""
+    """Test whether Neighbor's metric exceeds Retrain's by more than `above`, and LTD's."""
     found = {n: from_retrain(cell, run, metric) for n, run in neighbor_runs(cell).items()}
     ltd = from_retrain(cell, "ltd", metric)
     text = listing(metric, {**found, "LTD": ltd}, sign=True)
@@ -150,7 +151,7 @@ def neighbor_overestimates(cell: CellTable, metric: str, above: float) -> Found:
 
 
 def more_neighbours_lower(cell: CellTable, gaps: Sequence[str]) -> Found:
-    """Test whether a larger k lowers Neighbor's gaps, which stay above LTD's."""
+    """Test whether a larger k lowers Neighbor's gaps, and they still exceed LTD's."""
     runs = numeric_runs(cell, "neighbor", "k", 2)
     (few, first), *_, (many, last) = runs.items()
     names = {f"k {few:g}": first, f"k {many:g}": last, "LTD": "ltd"}
@@ -179,7 +180,8 @@ def beta_suffices(cell: CellTable, beta: int) -> Found:
 
 def adamw_does_not_help(cell: CellTable) -> Found:
     """Test whether AdamW lowers no baseline's Avg. Gap by more than the noise floor."""
-    tuned = [run for run in BASELINES if run != "iu"]  # which takes no steps
+    # IU is skipped, because it takes no optimiser steps.
+    tuned = [run for run in BASELINES if run != "iu"]
     pairs = {run: other for run in tuned if (other := _with_adamw(cell, run))}
     if not pairs:
         raise Missing("no baseline with AdamW")
@@ -202,7 +204,7 @@ def _with_adamw(cell: CellTable, run: str) -> str:
 
 
 def teacher_runs(cell: CellTable) -> dict[str, str]:
-    """Return LTD's runs by convolutional teacher: the small CNN, then ResNets by depth."""
+    """Return LTD's runs by convolutional teacher: small CNN first, then ResNets by depth."""
     runs = sweep_runs(cell, "ltd", "teacher")
     found = {name: run for name, run in runs.items() if _depth(name)}
     if "small_cnn" not in found or len(found) < 2:
@@ -217,14 +219,14 @@ def _depth(teacher: str) -> float:
 
 
 def teachers_alike(cell: CellTable, **limits: float) -> Found:
-    """Test whether the results hardly depend on the teacher, with a limit for each metric."""
+    """Test whether metrics differ between teachers by less than the limit of each metric."""
     runs = teacher_runs(cell)
     found = spread(cell, runs.values(), limits)
     return Found(found.holds, f"{', '.join(runs)}: {found.text}")
 
 
 def small_teachers_faster(cell: CellTable) -> Found:
-    """Test whether LTD with the largest teacher takes longer than with the CNN and ResNet-8."""
+    """Test whether LTD is faster with the small CNN and ResNet-8 than with the largest teacher."""
     runs = teacher_runs(cell)
     *_, largest = runs
     small = [name for name in runs if _depth(name) <= 8]
@@ -236,7 +238,7 @@ def small_teachers_faster(cell: CellTable) -> Found:
 
 
 def frozen_teacher_knows(cell: CellTable, above: float) -> Found:
-    """Test whether LTD with a perceptron on the base's features still knows the forgotten."""
+    """Test whether LTD stays accurate on the forget set with an MLP on base features as teacher."""
     (run,) = ltd_runs(cell, "teacher", "mlp_frozen").values()
     ua, teacher = number(cell, run, "ua_affected"), number(cell, run, "teacher_ua")
     text = f"affected UA {shown('ua_affected', ua)}, the teacher's {shown('teacher_ua', teacher)}"
@@ -244,7 +246,7 @@ def frozen_teacher_knows(cell: CellTable, above: float) -> Found:
 
 
 def threshold_runs(cell: CellTable) -> dict[str, str]:
-    """Return LTD's runs by the teacher's threshold, from the lowest on."""
+    """Return LTD's runs by the teacher's threshold, lowest first."""
     runs = numeric_runs(cell, "ltd", "threshold", 3)
     return {f"{value:g}": run for value, run in runs.items()}
 
@@ -252,7 +254,7 @@ def threshold_runs(cell: CellTable) -> dict[str, str]:
 def thresholds_alike(
     cell: CellTable, metrics: Sequence[str], below: float, start: float | None = None
 ) -> Found:
-    """Test whether numbers hardly depend on the teacher's threshold, or do not from `start` on."""
+    """Test whether metrics differ by less than `below` between thresholds of at least `start`."""
     runs = threshold_runs(cell)
     chosen = [run for name, run in runs.items() if start is None or float(name) >= start]
     if len(chosen) < 2:
@@ -261,7 +263,7 @@ def thresholds_alike(
 
 
 def teacher_approaches_retrain(cell: CellTable) -> Found:
-    """Test whether the teacher's UA comes nearer to Retrain's as the threshold grows."""
+    """Test whether the teacher's UA gets nearer to Retrain's as the threshold rises."""
     distances, text = _teacher_distances(cell, threshold_runs(cell))
     away = list(distances.values())
     is_so = rank(away) < 0 and away[-1] < away[0]
@@ -269,7 +271,7 @@ def teacher_approaches_retrain(cell: CellTable) -> Found:
 
 
 def epochs_rise_with_threshold(cell: CellTable, times: float) -> Found:
-    """Test whether a higher threshold takes more epochs, and the highest `times` as many."""
+    """Test whether epochs rise with the threshold, the last to over `times` the first."""
     runs = threshold_runs(cell)
     found = {name: number(cell, run, "teacher_epochs") for name, run in runs.items()}
     epochs = list(found.values())

@@ -1,6 +1,6 @@
-"""Numbers of runs as claims need them, and tests on them: lowest, nearest to Retrain, how far off.
+"""Tests on single numbers of runs: lowest, nearest to Retrain, within limits, and the like.
 
-A test is given a cell, or several, then the arguments of its row in claims.toml.
+The first arguments of a test are one or more cells; the others come from claims.toml.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import Any
 
 from collateral.contract.rows import At
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import REFERENCE, CellTable, mean
-from paper.claims.claim import Found, Missing, join
-from paper.claims.results import LABELS, share
+from collateral.metrics.statistics import mean
+from collateral.results.layout import RETRAIN
+from collateral.results.table import CellTable
+from paper.claims.results import LABELS, Found, Missing, join, share
+from paper.reference import printed_number
 
 BASELINES = ("rl", "ft", "ga", "iu", "salun", "amun")
 METHODS = (*BASELINES, "ltd")
@@ -23,7 +25,7 @@ GAPS = ("avg_gap", "avg_gap_affected")
 LIMITS = {"above": gt, "below": lt, "least": ge, "most": le}
 
 Limits = Mapping[str, float]
-Measure = Callable[..., float]  # of a cell, a run and a metric
+Measure = Callable[..., float]  # function of cell, run and metric that returns a number
 
 
 def run_name(cell: CellTable, run: str) -> str:
@@ -32,28 +34,30 @@ def run_name(cell: CellTable, run: str) -> str:
 
 
 def number(cell: CellTable, run: str, metric: str, subset: str = "", at: At = None) -> float:
-    """Return the mean over seeds, or the number that is defined over all seeds."""
+    """Return the mean over seeds, or a number that is stored once for all seeds."""
     found = mean(cell.values(run, metric, subset, at))
     found = cell.number(run, metric, subset, at) if math.isnan(found) else found
+    if math.isnan(found) and not cell.has_retrain:
+        found = printed_number(cell, run, metric)
     if math.isnan(found):
         raise Missing(f"no {find_metric(metric).label or metric} of {run_name(cell, run)}")
     return found
 
 
 def from_retrain(cell: CellTable, run: str, metric: str) -> float:
-    """Return how far a run's mean is above Retrain's."""
-    return number(cell, run, metric) - number(cell, REFERENCE, metric)
+    """Return a run's mean minus Retrain's."""
+    return number(cell, run, metric) - number(cell, RETRAIN, metric)
 
 
 def distance(cell: CellTable, run: str, metric: str) -> float:
-    """Return how far a run's mean is from Retrain's, above or below."""
+    """Return the absolute difference between a run's mean and Retrain's."""
     return abs(from_retrain(cell, run, metric))
 
 
 def available(
     cell: CellTable, runs: Iterable[str], measure: Measure, of: Any
 ) -> tuple[dict[str, float], list[str]]:
-    """Return the measure of each run that has it, and the names of those that do not."""
+    """Return the measure of each run that has one, and the names of the other runs."""
     found, missing = {}, []
     for run in runs:
         try:
@@ -64,59 +68,59 @@ def available(
 
 
 def floor(cell: CellTable, metric: str) -> float:
-    """Return the noise floor of a metric; 0 where one seed cannot tell it."""
-    found = cell.number(REFERENCE, "floor", at=metric)
+    """Return the noise floor of a metric; 0 if it is unknown because there is one seed."""
+    found = cell.number(cell.reference, "floor", at=metric)
     return 0.0 if math.isnan(found) else found
 
 
 def floor_text(cell: CellTable, metric: str, ties: str = "") -> str:
-    """Return the noise floor in parentheses; nothing where there is none."""
+    """Return the noise floor in parentheses; an empty text if it is unknown."""
     size = floor(cell, metric)
     return f" (floor {shown(metric, size)}{ties})" if size else ""
 
 
 def is_lower(one: float, other: float, size: float) -> bool | None:
-    """Compare two numbers; None where they differ by no more than the noise floor."""
+    """Tell whether one number is lower; None if the difference is within the noise floor."""
     return None if size and abs(one - other) <= size else one < other
 
 
 def possible_places(found: Mapping[str, float], run: str, size: float) -> tuple[int, int]:
-    """Return the first and the last place, from the lowest, that the noise floor allows a run."""
+    """Return the best and the worst rank of a run, given the noise floor; rank 1 is the lowest."""
     lower = [is_lower(value, found[run], size) for other, value in found.items() if other != run]
     return 1 + lower.count(True), 1 + lower.count(True) + lower.count(None)
 
 
 def shown(metric: str, value: float, *, sign: bool = False) -> str:
-    """Return a number as tables print it."""
+    """Return a number as text, formatted as in tables."""
     return find_metric(metric).text(value, sign=sign)
 
 
 def listing(metric: str, found: Mapping[str, float], *, sign: bool = False) -> str:
-    """Return names with their numbers: "LTD 2.4, IU 6.6"."""
+    """Return names with their numbers as text, such as "LTD 2.4, IU 6.6"."""
     return ", ".join(f"{name} {shown(metric, value, sign=sign)}" for name, value in found.items())
 
 
 def listed_runs(
     cell: CellTable, found: Mapping[str, float], metric: str, *, sign: bool = False
 ) -> str:
-    """Return runs with their numbers."""
+    """Return names of runs with their numbers as text."""
     return listing(metric, {run_name(cell, r): value for r, value in found.items()}, sign=sign)
 
 
 def ascending(found: Mapping[str, float]) -> dict[str, float]:
-    """Return runs from the lowest number to the highest."""
+    """Return the runs sorted by their numbers, lowest first."""
     return dict(sorted(found.items(), key=lambda one: one[1]))
 
 
 def if_complete(holds: bool, text: str, missing: Sequence[str]) -> Found:
-    """Return a finding that missing runs leave open, unless it is already decided against."""
+    """Return the outcome of a test; undecided if the test holds but some runs are missing."""
     if holds and missing:
         return Found(None, f"{text}; not here: {', '.join(missing)}")
     return Found(holds, text)
 
 
 def place(cell: CellTable, run: str, metric: str, wanted: int) -> Found:
-    """Test whether a run has the lowest (1), second or third lowest number of all methods."""
+    """Test whether a run has this rank among all methods; rank 1 has the lowest number."""
     return _placed(cell, run, metric, wanted, number, "lowest")
 
 
@@ -126,7 +130,7 @@ def lowest(cell: CellTable, run: str, metric: str) -> Found:
 
 
 def place_by_class(cell: CellTable, run: str, metric: str, **places: int) -> Found:
-    """Test whether a run has the place that is given for the class; else, the first."""
+    """Test whether a run has the rank stated for the cell's class; default: rank 1."""
     found = share(cell)
     return place(cell, run, metric, places.get(found[0], 1) if found else 1)
 
@@ -160,7 +164,7 @@ def _placed(
         return Found(False, text)
     if missing:
         return if_complete(True, text, missing)
-    # A tie that decides the place is no finding.
+    # If a tie within the noise floor decides the rank, the test is undecided.
     return Found(None if first < last and wanted <= last else last == wanted, text)
 
 
@@ -192,19 +196,20 @@ def are_within(values: Iterable[float], limits: Limits) -> bool:
 
 
 def less(cell: CellTable, run: str, other: str, metric: str, times: float = 1.0) -> Found:
-    """Test whether a run's number is below another's, or below `times` it."""
+    """Test whether a run's number is below another run's number, multiplied by `times`."""
     found = {which: number(cell, which, metric) for which in (run, other)}
     text = f"{find_metric(metric).label}: {listed_runs(cell, found, metric)}"
     return Found(found[run] < times * found[other], text)
 
 
 def better_on_average(cell: CellTable, run: str) -> Found:
-    """Test whether a run has a better place by Avg. Gap than by the gap of the affected class."""
+    """Test whether a run ranks better by Avg. Gap than by the Avg. Gap of the affected class."""
     average, affected = (_gap_places(cell, run, gap) for gap in GAPS)
     places = [f"{a} to {b}" if a < b else f"{a}" for a, b in (average, affected)]
     name = run_name(cell, run)
     text = f"{name} is number {places[0]} by the average and {places[1]} on the affected class"
-    is_open = average[0] < affected[1] and average[1] >= affected[0]  # the noise floor decides
+    # The test is undecided if the ranks that the noise floor allows overlap.
+    is_open = average[0] < affected[1] and average[1] >= affected[0]
     return Found(None if is_open else average[1] < affected[0], text)
 
 
@@ -224,10 +229,12 @@ def hidden_by_average(cell: CellTable, run: str, within: float, loss: float) -> 
 
 
 def retrain_knows_the_rest(half: CellTable, most: CellTable, least: float) -> Found:
-    """Test whether Retrain without 90 % still knows the rest of the class, and less of the gone."""
+    """Test whether Retrain without 90 % of a class is still accurate on the retained rest.
+
+    The difference to its accuracy on the forgotten part must be larger than without 50 %.
+    """
     kept, gone = (
-        [number(cell, REFERENCE, metric) for cell in (half, most)]
-        for metric in ("ra_affected", "ua")
+        [number(cell, RETRAIN, metric) for cell in (half, most)] for metric in ("ra_affected", "ua")
     )
     ras, uas = ([shown("ua", value) for value in values] for values in (kept, gone))
     text = f"Retrain's affected RA {ras[0]} and at 90 % {ras[1]}, UA {uas[0]} and {uas[1]}"
@@ -245,7 +252,7 @@ def differs_between_classes(*arguments: Any, above: float) -> Found:
 
 
 def gap_mostly_by(cell: CellTable, run: str, term: str) -> Found:
-    """Test whether this term is the largest of a run's Avg. Gap, with a value above Retrain's."""
+    """Test whether a metric is the largest term of a run's Avg. Gap, and above Retrain's."""
     terms = {name: from_retrain(cell, run, name) for name in ("ua", "ra", "ta", "mia")}
     largest = max(terms, key=lambda name: abs(terms[name]))
     parts = [f"{name.upper()} {shown(name, value, sign=True)}" for name, value in terms.items()]
@@ -254,7 +261,7 @@ def gap_mostly_by(cell: CellTable, run: str, term: str) -> Found:
 
 
 def nearer_and_farther(cell: CellTable, run: str, other: str, nearer: str, farther: str) -> Found:
-    """Test whether a run is nearer to Retrain than another by one metric, farther by a second."""
+    """Test whether a run is nearer to Retrain than another in one metric, farther in a second."""
     found = {
         metric: {which: from_retrain(cell, which, metric) for which in (run, other)}
         for metric in (nearer, farther)

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from paper.claims import text
-from paper.claims.evaluate import evaluate
+from paper.claims.evaluate import choose, count_verdicts, evaluate, markdown_table, text_lines
 from paper.claims.results import read_all
-from paper.claims.text import choose
 
 
 def claims(
@@ -15,11 +13,11 @@ def claims(
     only: Annotated[str | None, "some claims, such as 1-11,19"] = None,
     markdown: Annotated[bool, "as a table for a page of docs"] = False,
 ) -> None:
-    """Print every claim with its result, from means over seeds, and a last line that counts."""
+    """Print every claim with its result, from means over seeds, and the number of each verdict."""
     answers = choose(evaluate(read_all(results)), only)
     if markdown:
-        print(text.markdown(answers), end="")
+        print(markdown_table(answers), end="")
         return
-    for line in text.lines(answers):
+    for line in text_lines(answers):
         print(line)
-    print(text.summary(answers))
+    print(count_verdicts(answers))

@@ -1,4 +1,4 @@
-"""Run the experiments and checks of the propositions, and draw their figures."""
+"""Run the experiments and checks on the paper's propositions, and draw their figures."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 
-from collateral.contract.seeds import derive_seed
+from collateral.contract.conventions import FIGURE_WIDTH, derive_seed
 from collateral.plots.print import save
 from collateral.results import layout
 from collateral.results.files import atomic, write_json
@@ -21,6 +21,7 @@ def theory(
     seed: Annotated[int, "seed of all random numbers"],
     runs: Annotated[int, "runs of each experiment and check"],
     out: Annotated[Path, "directory of tables and figures"],
+    width: Annotated[float, "width of the figures, in inches"] = FIGURE_WIDTH,
 ) -> None:
     """Write theory.csv, findings.csv, checks.csv and figures/ into the output directory."""
     points, findings = run_panels(seed, runs)
@@ -29,22 +30,24 @@ def theory(
     checks = run_checks(seed, runs)
     write_table(out / layout.THEORY_CHECKS, checks)
     print(checks.to_string(index=False))
-    # The figures are drawn from the file, so that the file alone gives the same figures.
+    # Figures are drawn from the CSV file, so that they can be drawn again from it alone.
     drawn = pd.read_csv(out / layout.THEORY_POINTS)
     for name, plot in PLOTS.items():
-        save(render(plot, drawn), out / layout.FIGURES / name)
+        save(render(plot, drawn, width), out / layout.FIGURES / name)
     captions = {name: plot.caption.format(runs=runs) for name, plot in PLOTS.items()}
     write_json(out / layout.FIGURES / layout.CAPTIONS, captions)
+    # The index writes the page anew: an older page must not be among the files that are signed.
+    (out / layout.REPORT).unlink(missing_ok=True)
     sign_folder(out)
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
-    """Return the random numbers of one panel or of the checks."""
+    """Return the random generator of one panel or of the checks."""
     return np.random.default_rng(derive_seed(seed, "theory", purpose))
 
 
 def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the points of all panels, and their findings, as long tables."""
+    """Run all experiments; return their points and their findings as long tables."""
     points, findings = [], []
     for name, experiment in PANELS.items():
         panel = experiment(generator(seed, name), runs)
@@ -56,7 +59,7 @@ def run_panels(seed: int, runs: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def run_checks(seed: int, draws: int) -> pd.DataFrame:
-    """Return one row per identity, rate and limit."""
+    """Run all checks; return one row per identity, rate and limit."""
     rng = generator(seed, "checks")
     checks = [*identity_checks(rng, draws), *limit_checks(rng, draws)]
     rows = [{**check._asdict(), "holds": check.holds} for check in checks]
@@ -64,6 +67,6 @@ def run_checks(seed: int, draws: int) -> pd.DataFrame:
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a CSV file to ten digits, of which the last few are rounding."""
+    """Write a CSV file with ten significant digits."""
     with atomic(path) as temporary:
         table.to_csv(temporary, index=False, float_format="%.10g")

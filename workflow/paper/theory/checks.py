@@ -1,18 +1,24 @@
-"""Every identity, rate and limit of P1 to P4 as one row: how far off, and whether it holds."""
+"""Checks of P1 to P4: the errors of every identity, rate and limit, one row of checks.csv each.
+
+Identities are compared side by side; rates by the slope in a log-log plot; limits of means by
+Student's t.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
-from paper.theory import limits
-from paper.theory.draws import interpolating
+from paper.theory import linear_regression as linear
+from paper.theory import logistic_regression as logistic
 from paper.theory.identities import PROPOSITIONS, Size, error
+from paper.theory.interpolation import Array, Points, draw_points, join, sigma
 
-# (n, d) of P2 to P4, (d, n) of P1: those of the paper's synthetic P2, a smaller and a wider one;
-# then the deleted points and the steps.
-SIZES = ((15, 20, 4, 100), (6, 9, 2, 20), (20, 40, 5, 50))
+# Sizes: (n, d) for P2 to P4, which is (d, n) for P1; number of deleted points; number of steps.
+# The first row is the size of the paper's synthetic experiment on P2.
+DATA_SIZES = ((15, 20, 4, 100), (6, 9, 2, 20), (20, 40, 5, 50))
 DEFAULT_TOLERANCE = 1e-9
-# Sums over the noise's unit vectors, and plane geometry: only rounding is left.
+# Stricter tolerances for identities whose two sides differ only by rounding error.
 TOLERANCES = {
     "P1.4 covariance of the residuals": 1e-12,
     "P1.5 ascent term A_n": 1e-12,
@@ -21,10 +27,15 @@ TOLERANCES = {
     "P4.3 residual by the cosine": 1e-12,
     "P4.3 bound on the deviation": 1e-12,
 }
+NUM_POINTS = np.array(
+    [200, 2_000, 20_000]
+)  # numbers of training points, for the rate of P1's remainder
+# Weight decays for which the convergence rate of P3 is measured.
+LAMBDAS = 10.0 ** -np.arange(2, 11)
 
 
 class Check(NamedTuple):
-    """One row of checks.csv; `error` is in the unit that `measure` names."""
+    """One row of checks.csv; `measure` names the unit of `error`."""
 
     proposition: str
     identity: str
@@ -35,7 +46,7 @@ class Check(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Tell whether the error is within the tolerance."""
+        """Whether the error is within the tolerance."""
         return self.error <= self.tolerance
 
 
@@ -43,23 +54,23 @@ def identity_checks(rng: np.random.Generator, draws: int) -> list[Check]:
     """Compare both sides of every identity on `draws` data sets of each size."""
     rows = []
     for proposition, sides_of in PROPOSITIONS.items():
-        per_size = [sides_of(rng, Size(draws, *size)) for size in SIZES]
+        per_size = [sides_of(rng, Size(draws, *size)) for size in DATA_SIZES]
         for name in per_size[0]:
             worst = max(error(sides[name]) for sides in per_size)
             tolerance = TOLERANCES.get(name, DEFAULT_TOLERANCE)
-            total = draws * len(SIZES)
+            total = draws * len(DATA_SIZES)
             rows.append(Check(proposition, name, "relative error", worst, tolerance, total))
     return rows
 
 
 def limit_checks(rng: np.random.Generator, draws: int) -> list[Check]:
-    """Measure the two rates and the two means."""
-    order = limits.slope(limits.SIZES, limits.remainders(rng, draws))
-    errors = limits.limit_errors(interpolating(rng, draws, 15, 20, 4), limits.LAMBDAS)
-    rate = limits.slope(limits.LAMBDAS, np.abs(errors).max((1, 2)))
+    """Check two rates of convergence, and two limits of mean logits."""
+    order = slope(NUM_POINTS, remainders(rng, draws))
+    errors = limit_errors(draw_points(rng, draws, 15, 20, 4), LAMBDAS)
+    rate = slope(LAMBDAS, np.abs(errors).max((1, 2)))
     ends = {
-        ("P2", "P2.6 mean logits tend to 0"): limits.random_labels_end(rng, draws),
-        ("P3", "P3 mean logits tend to theta^(lam)"): limits.retain_finetuning_end(rng, draws),
+        ("P2", "P2.6 mean logits tend to 0"): random_labels_end(rng, draws),
+        ("P3", "P3 mean logits tend to theta^(lam)"): retain_finetuning_end(rng, draws),
     }
     return [
         Check("P1", "P1.7 remainder is O(1/n)", "|slope + 1|", abs(order + 1), 0.05, draws),
@@ -68,10 +79,80 @@ def limit_checks(rng: np.random.Generator, draws: int) -> list[Check]:
             Check(
                 *names,
                 "largest |t|",
-                limits.largest_t(end.logits, end.limit),
-                limits.critical_t(end.logits),
+                largest_t(end.logits, end.limit),
+                critical_t(end.logits),
                 draws,
             )
             for names, end in ends.items()
         ),
     ]
+
+
+class End(NamedTuple):
+    """Query logits at the end of trajectories (runs, q), and two candidates for their mean (q,)."""
+
+    logits: Array
+    limit: Array
+    retrained: Array
+
+
+def slope(x: Array, y: Array) -> float:
+    """Return the slope of log y on log x."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def remainders(rng: np.random.Generator, runs: int) -> Array:
+    """Return the mean |excess loss - leading term| of P1, for each n in NUM_POINTS."""
+    d, eta, T, sigma2 = 5, 0.01, 10, 0.1
+    ends = rng.standard_normal((runs, 2, d))  # x_f and x_q are the same for every n
+    x_f, x_q = ends[:, 0], ends[:, 1:]
+    alpha = linear.alpha(x_q, x_f, eta, T)
+    errors = []
+    for n in NUM_POINTS:
+        X = np.concatenate([ends, rng.standard_normal((runs, n - 2, d))], axis=1)
+        h_qf, h_ff = linear.leverages(X, x_f, x_q)
+        exact = linear.excess_loss(alpha, h_qf, h_ff, sigma2)
+        errors.append(exact - linear.leading_term(x_q, x_f, eta, T, sigma2))
+    return np.mean(np.abs(errors), axis=(1, 2))
+
+
+def limit_errors(data: Points, lambdas: Array) -> Array:
+    """Return X theta^(lam) minus its limit (0, z_R) in P3, for each lam: (lam, runs, n)."""
+    theta = np.stack([logistic.minimise(data.X, sigma(data.z_limit), lam) for lam in lambdas])
+    return np.matvec(data.X, theta) - data.z_limit
+
+
+def random_labels_end(rng: np.random.Generator, runs: int) -> End:
+    """Run P2 on one data set under assumption A.1; the mean logits should approach 0."""
+    data, x_q = draw_points(rng, 1, 4, 6, 2), rng.standard_normal((10, 6))
+    T, lam = 5_000, 0.1
+    labels = logistic.draw_labels(rng, (T, runs, 2))
+    start = np.repeat(data.theta_full, runs, axis=0)
+    theta = logistic.descend(start, data.X_F, labels, logistic.step_sizes(T, a=30, b=100), lam)
+    return End(np.matvec(x_q, theta[-1]), np.zeros(10), np.matvec(x_q, data.theta_retrain[0]))
+
+
+def retain_finetuning_end(rng: np.random.Generator, runs: int) -> End:
+    """Run P3 on one data set under assumption A.1; the mean should approach theta^(lam)."""
+    data, x_q = draw_points(rng, 1, 4, 6, 2), rng.standard_normal((10, 6))
+    T, lam = 10_000, 0.1
+    y_R = sigma(data.z_R)
+    targets = logistic.draw_targets(rng, T, 2, np.repeat(y_R, runs, axis=0))
+    start = np.repeat(data.theta_full, runs, axis=0)
+    theta = logistic.descend(start, data.X, targets, logistic.step_sizes(T, a=30, b=100), lam)
+    limit = logistic.minimise(data.X, join(np.full(2, 0.5), y_R), lam)[0]
+    return End(
+        np.matvec(x_q, theta[-1]), np.matvec(x_q, limit), np.matvec(x_q, data.theta_retrain[0])
+    )
+
+
+def largest_t(logits: Array, mean: Array) -> float:
+    """Return the largest |t| over queries; the t-test compares the mean logit with `mean`."""
+    standard_error = logits.std(0, ddof=1) / np.sqrt(len(logits))
+    return float(np.max(np.abs((logits.mean(0) - mean) / standard_error)))
+
+
+def critical_t(logits: Array) -> float:
+    """Return the critical value of `largest_t` at a level of 0.001 (Bonferroni)."""
+    runs, queries = logits.shape
+    return float(stats.t.ppf(1 - 0.001 / (2 * queries), runs - 1))

@@ -1,4 +1,4 @@
-"""Figures of the theory, drawn from theory.csv."""
+"""Matplotlib figures of the theory, drawn from theory.csv."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -24,17 +24,17 @@ CLOUD: dict[str, Any] = {
 
 
 class Plot(NamedTuple):
-    """How to draw a figure of two panels, its height in inches, and the caption below it."""
+    """A figure of two panels: its drawing function, height in inches, and caption."""
 
     draw: Callable[[Sequence[Axes], pd.DataFrame], None]
     height: float
     caption: str
 
 
-def render(plot: Plot, points: pd.DataFrame) -> Figure:
-    """Draw one figure."""
+def render(plot: Plot, points: pd.DataFrame, width: float = WIDTH) -> Figure:
+    """Return a figure of this width in inches, drawn from the points of theory.csv."""
     with print_style():
-        fig = Figure(figsize=(WIDTH, plot.height), layout="constrained")
+        fig = Figure(figsize=(width, plot.height), layout="constrained")
         axes = fig.subplots(1, 2)
         for ax in axes:
             ax.grid(True)
@@ -42,8 +42,8 @@ def render(plot: Plot, points: pd.DataFrame) -> Figure:
     return fig
 
 
-def series_of(points: pd.DataFrame, panel: str, series: str) -> pd.DataFrame:
-    """Return the points of one series."""
+def select_series(points: pd.DataFrame, panel: str, series: str) -> pd.DataFrame:
+    """Return the points of one series of a panel."""
     return points[(points["panel"] == panel) & (points["series"] == series)]
 
 
@@ -52,7 +52,8 @@ def draw_synthetic(axes: Sequence[Axes], points: pd.DataFrame) -> None:
     ascent, labels = axes
     _draw_line(ascent, points, "gradient_ascent", "leading term, prop. 3.1")
     _draw_means(ascent, points, "gradient_ascent", BLUE)
-    ascent.set_title("Gradient ascent, linear regression", pad=12)  # room for the power of ten
+    # The padding leaves space for the power of ten above the axis.
+    ascent.set_title("Gradient ascent, linear regression", pad=12)
     ascent.set_ylabel("MSE shift against retraining")
     _draw_line(labels, points, "random_labels", "prop. 3.2, mean over runs")
     _draw_means(labels, points, "random_labels", ORANGE)
@@ -65,14 +66,14 @@ def draw_synthetic(axes: Sequence[Axes], points: pd.DataFrame) -> None:
 
 
 def _draw_line(ax: Axes, points: pd.DataFrame, panel: str, label: str) -> None:
-    reach = 1.06 * series_of(points, panel, "measured")["x"].abs().max()
-    theory = series_of(points, panel, "theory")
+    reach = 1.06 * select_series(points, panel, "measured")["x"].abs().max()
+    theory = select_series(points, panel, "theory")
     line = theory[theory["x"].abs() <= reach]
     ax.plot(line["x"], line["y"], label=label, **LINE)
 
 
 def _draw_means(ax: Axes, points: pd.DataFrame, panel: str, colour: str) -> None:
-    data = series_of(points, panel, "measured")
+    data = select_series(points, panel, "measured")
     spread = np.abs(data[["low", "high"]].to_numpy().T - data["y"].to_numpy())
     look: dict[str, Any] = {
         "fmt": "o",
@@ -85,14 +86,14 @@ def _draw_means(ax: Axes, points: pd.DataFrame, panel: str, colour: str) -> None
 
 
 def draw_retain_residual(axes: Sequence[Axes], points: pd.DataFrame) -> None:
-    """Draw what retain fine-tuning leaves, and how the limit is reached."""
+    """Draw the residual after retain fine-tuning, and the distance to the limit by lambda."""
     _draw_residual(axes[0], points)
     _draw_rate(axes[1], points)
 
 
 def _draw_residual(ax: Axes, points: pd.DataFrame) -> None:
-    queries = series_of(points, "retain_residual", "query in span(X')")
-    retained = series_of(points, "retain_residual", "retained point")
+    queries = select_series(points, "retain_residual", "query in span(X')")
+    retained = select_series(points, "retain_residual", "retained point")
     ends = 1.05 * queries["x"].abs().max() * np.array([-1, 1])
     ax.plot(ends, ends, label="equality", **LINE)
     ax.plot(queries["x"], queries["y"], label=r"queries in span($X^\top$)", **CLOUD, markersize=7)
@@ -108,7 +109,7 @@ def _draw_residual(ax: Axes, points: pd.DataFrame) -> None:
 
 def _draw_rate(ax: Axes, points: pd.DataFrame) -> None:
     for series, colour, marker in (("forget", GREEN, "s"), ("retained", ORANGE, "D")):
-        data = series_of(points, "retain_rate", series)
+        data = select_series(points, "retain_rate", series)
         ax.loglog(data["x"], data["predicted"], **LINE)
         ax.loglog(data["x"], data["y"], marker, color=colour, label=f"{series} points")
     ax.plot([], [], label=r"first order in $\lambda$", **LINE)
@@ -122,13 +123,13 @@ def _draw_rate(ax: Axes, points: pd.DataFrame) -> None:
 
 
 def draw_support(axes: Sequence[Axes], points: pd.DataFrame) -> None:
-    """Draw the deviation under its bound, as a function of the support point's cosine."""
+    """Draw the deviation and its bound as functions of the support point's cosine."""
     panels = {
         "support_with_noise_logits": r"Logits independent of the features, $z\sim N(0, I)$",
         "support_with_linear_logits": r"Logits linear in the features, $z=X\theta_{\mathrm{true}}$",
     }
     for ax, (panel, title) in zip(axes, panels.items(), strict=True):
-        data = series_of(points, panel, "support point")
+        data = select_series(points, panel, "support point")
         bins = pd.cut(data["x"], np.linspace(0, 1, 11))
         means = data.groupby(bins, observed=True)[["x", "y"]].mean()
         cos = np.sin(np.linspace(0, np.pi / 2, 200))
@@ -147,7 +148,7 @@ PLOTS = {
         "Collateral damage grows with the square of a query's alignment to the deleted point, in "
         "both directions. Means over {runs} runs with 95 % Student intervals. Left: n = 5000, "
         "d = 10, noise variance 0.1, retained points as queries, 450 ascent steps of lr / n with "
-        "the paper's lr = 0.05 (docs/theory.md says why); each run is the mean of 30 draws of the "
+        "the paper's lr = 0.05 (docs/paper.md says why); each run is the mean of 30 draws of the "
         "noise on one X, as proposition 3.1 takes the expectation over it. Right: n = 15, d = 20, "
         "500 steps of lr = 0.01, no weight decay, logits N(0, 1), 10000 unit queries a run from "
         "span(X_R'). Within a run the identity is exact; the intervals are the spread between runs "

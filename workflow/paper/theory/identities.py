@@ -1,7 +1,7 @@
-"""Both sides of every identity of P1 to P4: computed on the left, predicted on the right.
+"""Both sides of every identity of P1 to P4: the computed value, and the value by the theory.
 
-docs/theory.md lists them by the same numbers. An inequality u <= b is written as the identity
-max(u, b) = b; the limit lam -> 0+ is taken at lam = TINY.
+docs/paper.md states the propositions. An inequality u <= b is written as the identity
+max(u, b) = b; the limit lam -> 0+ is computed at lam = TINY.
 """
 
 from collections.abc import Callable
@@ -9,12 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paper.theory import draws
-from paper.theory import gradient_ascent as ga
-from paper.theory import random_labels as rl
-from paper.theory import retain_finetuning as ft
-from paper.theory import support_selection as support
-from paper.theory.algebra import Array, coordinates, min_norm, project, sigma, square_norm
+from paper.theory import linear_regression as linear
+from paper.theory import logistic_regression as logistic
+from paper.theory.interpolation import (
+    Array,
+    Points,
+    coordinates,
+    draw_interpolant,
+    draw_points,
+    min_norm,
+    project,
+    sigma,
+    square_norm,
+)
 
 SIGMA2 = 0.1
 TINY = 1e-13
@@ -22,7 +29,7 @@ QUERIES = 20
 
 
 class Size(NamedTuple):
-    """How much to draw: P1 has n = long > d = short, P2 to P4 have n = short <= d = long."""
+    """Sizes of the random data: n = long, d = short for P1; n = short, d = long for P2 to P4."""
 
     runs: int
     short: int
@@ -32,7 +39,7 @@ class Size(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """An identity's two sides and what to divide their difference by: max |right| by default."""
+    """Both sides of an identity, and the scale of the relative error (default: max |right|)."""
 
     left: Array
     right: Array
@@ -40,29 +47,29 @@ class Sides(NamedTuple):
 
 
 def error(sides: Sides) -> float:
-    """Return the largest |left - right| over scale, each maximum taken along the last axis."""
+    """Return the largest relative error: max |left - right| along the last axis over the scale."""
     difference = np.abs(sides.left - sides.right).max(-1)
     scale = np.abs(sides.right).max(-1) if sides.scale is None else sides.scale
     return float(np.max(difference / scale))
 
 
 def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the pathwise identities of P1 and those in expectation over the noise."""
+    """Return the identities of P1: of each trajectory, and in expectation over the noise."""
     X = rng.standard_normal((size.runs, size.long, size.short))
-    y = draws.responses(rng, X, SIGMA2)
+    y = linear.draw_responses(rng, X, SIGMA2)
     eta, T = 10 ** rng.uniform(-4, -2), size.steps
     x_f, x_q = X[:, 0], X[:, 1:]
-    theta = ga.ascend(ga.least_squares(X, y), x_f, y[:, 0], eta, T)
+    theta = linear.ascend(linear.least_squares(X, y), x_f, y[:, 0], eta, T)
     r = np.matvec(X, theta) - y  # (T + 1, runs, n)
     anywhere = rng.standard_normal((size.runs, QUERIES, size.short))
     y_any = rng.standard_normal((size.runs, QUERIES))
     r_any = np.matvec(anywhere, theta) - y_any  # (T + 1, runs, QUERIES)
     e_f, e_q = r[0, :, 0], r[0, :, 1:]
-    r_retrain = np.matvec(x_q, ga.least_squares(x_q, y[:, 1:])) - y[:, 1:]
-    h_qf, h_ff = ga.leverages(X, x_f, x_q)
-    growth = np.stack([ga.amplification(x_f, eta, t) for t in range(T + 1)])
+    r_retrain = np.matvec(x_q, linear.least_squares(x_q, y[:, 1:])) - y[:, 1:]
+    h_qf, h_ff = linear.leverages(X, x_f, x_q)
+    growth = np.stack([linear.amplification(x_f, eta, t) for t in range(T + 1)])
     alpha, alpha_any = (
-        np.stack([ga.alpha(queries, x_f, eta, t) for t in range(T + 1)])
+        np.stack([linear.alpha(queries, x_f, eta, t) for t in range(T + 1)])
         for queries in (x_q, anywhere)
     )
     return {
@@ -71,54 +78,57 @@ def gradient_ascent(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
         ),
         "P1.2 residual of a query": Sides(r[..., 1:], e_q + alpha * e_f[:, None]),
         "P1.2 residual of any query": Sides(r_any, r_any[0] + alpha_any * e_f[:, None]),
-        "P1.3 case deletion": Sides(r_retrain, ga.case_deletion(e_q, e_f, h_qf, h_ff)),
+        "P1.3 case deletion": Sides(r_retrain, linear.case_deletion(e_q, e_f, h_qf, h_ff)),
         **_expectations(X, eta, T),
     }
 
 
 def _expectations(X: Array, eta: float, T: int) -> dict[str, Sides]:
-    # Residuals are linear in xi and do not depend on theta_true, so running every unit vector of
-    # noise as a data set of its own gives E[r^2] = SIGMA2 * sum r^2 without Monte Carlo.
+    # Residuals are linear in the noise xi and do not depend on theta_true. With every unit vector
+    # as the noise of one data set, E[r^2] = SIGMA2 * sum r^2 is exact, without Monte Carlo.
     n = X.shape[-2]
     xi = np.eye(n)[:, None, :]  # (noise, 1, n)
     x_f, x_q = X[:, 0], X[:, 1:]
-    theta_full = ga.least_squares(X, xi)
-    theta_retrain = ga.least_squares(x_q, xi[..., 1:])
-    theta_T = ga.ascend(theta_full, x_f, xi[..., 0], eta, T)[-1]
+    theta_full = linear.least_squares(X, xi)
+    theta_retrain = linear.least_squares(x_q, xi[..., 1:])
+    theta_T = linear.ascend(theta_full, x_f, xi[..., 0], eta, T)[-1]
     e = np.matvec(X, theta_full) - xi  # (noise, runs, n)
     full = SIGMA2 * (e[..., 1:] ** 2).sum(0)
     ascent = SIGMA2 * ((np.matvec(x_q, theta_T) - xi[..., 1:]) ** 2).sum(0)
     retrain = SIGMA2 * ((np.matvec(x_q, theta_retrain) - xi[..., 1:]) ** 2).sum(0)
     H = X @ np.linalg.solve(X.mT @ X, X.mT)
-    alpha, h_qf, h_ff = ga.alpha(x_q, x_f, eta, T), H[:, 1:, 0], H[:, 0, 0]
-    A_n, B_n = ga.ascent_term(alpha, h_qf, h_ff, SIGMA2), ga.retrain_term(h_qf, h_ff, SIGMA2)
+    alpha, h_qf, h_ff = linear.alpha(x_q, x_f, eta, T), H[:, 1:, 0], H[:, 0, 0]
+    A_n, B_n = (
+        linear.ascent_term(alpha, h_qf, h_ff, SIGMA2),
+        linear.retrain_term(h_qf, h_ff, SIGMA2),
+    )
     return {
         "P1.4 covariance of the residuals": Sides(
             SIGMA2 * np.einsum("kri,krj->rij", e, e), SIGMA2 * (np.eye(n) - H)
         ),
-        # A difference of two losses is exact to the rounding of the losses.
+        # The scale is that of the losses, because their difference has their rounding error.
         "P1.5 ascent term A_n": Sides(ascent - full, A_n, ascent.max(-1)),
         "P1.5 retraining term B_n": Sides(full - retrain, B_n, full.max(-1)),
         "P1.6 excess loss is a square": Sides(
-            ascent - retrain, ga.excess_loss(alpha, h_qf, h_ff, SIGMA2), ascent.max(-1)
+            ascent - retrain, linear.excess_loss(alpha, h_qf, h_ff, SIGMA2), ascent.max(-1)
         ),
     }
 
 
 def random_labels(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of P2, at every step and for any interpolants."""
-    data = draws.interpolating(rng, size.runs, size.short, size.long, size.forget)
-    theta_full = draws.another_interpolant(rng, data.theta_full, data.X)
-    theta_retrain = draws.another_interpolant(rng, data.theta_retrain, data.X_R)
+    """Return the identities of P2, at every step and for random interpolants."""
+    data = draw_points(rng, size.runs, size.short, size.long, size.forget)
+    theta_full = draw_interpolant(rng, data.theta_full, data.X)
+    theta_retrain = draw_interpolant(rng, data.theta_retrain, data.X_R)
     anywhere = rng.standard_normal((size.runs, QUERIES, size.long))
     in_span = rng.standard_normal((size.runs, QUERIES, data.X_R.shape[1])) @ data.X_R
     x_q = np.concatenate([in_span, anywhere], axis=1)
     eta, lam = rng.uniform(0.001, 0.02, size.steps), 10 ** rng.uniform(-3, 0)
-    labels = rl.draw_labels(rng, (size.steps, size.runs, size.forget))
-    theta = rl.descend(theta_full, data.X_F, labels, eta, lam)
-    Gamma, z_F = rl.decay(eta, lam), np.matvec(data.X_F, theta)
-    shrunk = rl.shrinkage(np.matvec(x_q, theta_full), Gamma)[1:]  # (T, runs, q)
-    perturbed = rl.perturbation(coordinates(data.X_F, x_q), z_F, Gamma)[1:]
+    labels = logistic.draw_labels(rng, (size.steps, size.runs, size.forget))
+    theta = logistic.descend(theta_full, data.X_F, labels, eta, lam)
+    Gamma, z_F = logistic.decay(eta, lam), np.matvec(data.X_F, theta)
+    shrunk = logistic.shrinkage(np.matvec(x_q, theta_full), Gamma)[1:]  # (T, runs, q)
+    perturbed = logistic.perturbation(coordinates(data.X_F, x_q), z_F, Gamma)[1:]
     change = np.matvec(x_q, theta[1:] - theta_full)
     discrepancy = np.matvec(in_span, theta[1:] - theta_retrain)
     span = np.s_[..., :QUERIES]
@@ -147,12 +157,12 @@ def _at_most(value: Array, limit: Array, scale: Array | None = None) -> Sides:
     return Sides(np.maximum(value, limit), limit, scale)
 
 
-def _variance(rng: np.random.Generator, data: draws.Interpolating, x_q: Array, eta: Array) -> Sides:
+def _variance(rng: np.random.Generator, data: Points, x_q: Array, eta: Array) -> Sides:
     repeats, lam = 25, 0.01
     runs, m = data.z_F.shape
-    labels = rl.draw_labels(rng, (len(eta), repeats, runs, m))
+    labels = logistic.draw_labels(rng, (len(eta), repeats, runs, m))
     start = np.broadcast_to(data.theta_full, (repeats, *data.theta_full.shape))
-    theta_T = rl.descend(start, data.X_F, labels, eta, lam)[-1]  # (repeats, runs, d)
+    theta_T = logistic.descend(start, data.X_F, labels, eta, lam)[-1]  # (repeats, runs, d)
     discrepancy = np.matvec(x_q, theta_T - data.theta_retrain)
     z_F = np.matvec(data.X_F, theta_T)
     centred = z_F - z_F.mean(0)
@@ -161,30 +171,30 @@ def _variance(rng: np.random.Generator, data: draws.Interpolating, x_q: Array, e
     return Sides(discrepancy.var(0, ddof=1), np.vecdot(alpha @ covariance, alpha))
 
 
-def _one_constant(data: draws.Interpolating, labels: Array, x_q: Array, eta: Array) -> Sides:
+def _one_constant(data: Points, labels: Array, x_q: Array, eta: Array) -> Sides:
     x_f = data.X_F[:, :1]
-    theta = rl.descend(data.theta_full, x_f, labels, eta, 0.0)
+    theta = logistic.descend(data.theta_full, x_f, labels, eta, 0.0)
     moved = np.matvec(x_f, theta[-1] - theta[0])  # (runs, 1)
     constant = (moved / square_norm(x_f)) ** 2
     discrepancy = np.matvec(x_q, theta[-1] - data.theta_retrain)
     return Sides(discrepancy**2, constant * np.matvec(x_q, x_f[:, 0]) ** 2)
 
 
-def _outside_the_span(data: draws.Interpolating, labels: Array, eta: Array) -> Sides:
-    theta = rl.descend(data.theta_full, data.X_F, labels, eta, 0.0)
+def _outside_the_span(data: Points, labels: Array, eta: Array) -> Sides:
+    theta = logistic.descend(data.theta_full, data.X_F, labels, eta, 0.0)
     outside = theta - project(data.X_F, theta[..., None, :])[..., 0, :]
     return Sides(outside[1:], np.broadcast_to(outside[0], outside[1:].shape))
 
 
 def _retain_discrepancy(
-    rng: np.random.Generator, data: draws.Interpolating, x_q: Array, eta: Array, lam: float
+    rng: np.random.Generator, data: Points, x_q: Array, eta: Array, lam: float
 ) -> Sides:
-    targets = ft.draw_targets(rng, len(eta), data.z_F.shape[-1], sigma(data.z_R))
-    theta = rl.descend(data.theta_full, data.X, targets, eta, lam)
-    Gamma = rl.decay(eta, lam)
+    targets = logistic.draw_targets(rng, len(eta), data.z_F.shape[-1], sigma(data.z_R))
+    theta = logistic.descend(data.theta_full, data.X, targets, eta, lam)
+    Gamma = logistic.decay(eta, lam)
     predicted = (
-        rl.shrinkage(np.matvec(x_q, data.theta_full), Gamma)
-        + rl.perturbation(coordinates(data.X, x_q), np.matvec(data.X, theta), Gamma)
+        logistic.shrinkage(np.matvec(x_q, data.theta_full), Gamma)
+        + logistic.perturbation(coordinates(data.X, x_q), np.matvec(data.X, theta), Gamma)
         + np.matvec(x_q, data.theta_full - data.theta_retrain)
     )
     return Sides(np.matvec(x_q, theta - data.theta_retrain), predicted)
@@ -196,9 +206,9 @@ def _largest_logit(x_q: Array, theta: Array) -> Array:
 
 def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
     """Return the identities of P3 in the limit lam -> 0+."""
-    data = draws.interpolating(rng, size.runs, size.short, size.long, size.forget)
-    theta_retrain = draws.another_interpolant(rng, data.theta_retrain, data.X_R)
-    theta = ft.minimise(data.X, sigma(data.z_limit), TINY)
+    data = draw_points(rng, size.runs, size.short, size.long, size.forget)
+    theta_retrain = draw_interpolant(rng, data.theta_retrain, data.X_R)
+    theta = logistic.minimise(data.X, sigma(data.z_limit), TINY)
     v = rng.standard_normal((size.runs, QUERIES, size.short))
     x_q, v_F = v @ data.X, v[..., : size.forget]
     return {
@@ -207,7 +217,7 @@ def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
         ),
         "P3.2 residual of a query": Sides(
             np.matvec(x_q, theta - theta_retrain),
-            ft.residual(theta_retrain, data.X_F, v_F),
+            logistic.residual(theta_retrain, data.X_F, v_F),
             _largest_logit(x_q, theta_retrain),
         ),
         "P3.3 min-norm interpolant of (0, z_R)": Sides(theta, min_norm(data.X, data.z_limit)),
@@ -215,18 +225,18 @@ def retain_finetuning(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
 
 
 def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    """Return the identities of P4: every retained point in turn supports one deleted point."""
-    data = draws.interpolating(rng, size.runs, size.short, size.long, 1)
+    """Return the identities of P4, with every retained point once as the support point."""
+    data = draw_points(rng, size.runs, size.short, size.long, 1)
     X_F, X_R, theta_retrain = data.X_F, data.X_R, data.theta_retrain
     x_s = X_R.swapaxes(0, 1)[:, :, None]  # (s, runs, 1, d)
     x_q = np.concatenate([X_R, rng.standard_normal((size.runs, QUERIES, size.long))], axis=1)
-    theta_s = support.helper(x_s, data.theta_full)
-    theta = support.unlearn(X_F, X_R, theta_s, data.z_R)
-    alpha, r_s = support.forget_coordinates(X_F, X_R, x_q), support.support_residual(X_F, x_s)
+    theta_s = logistic.helper(x_s, data.theta_full)
+    theta = logistic.unlearn(X_F, X_R, theta_s, data.z_R)
+    alpha, r_s = logistic.forget_coordinates(X_F, X_R, x_q), logistic.support_residual(X_F, x_s)
     delta = np.abs(np.matvec(x_q, theta - theta_retrain))  # (s, runs, q)
-    limit = support.bound(alpha, r_s, theta_retrain)
-    cos = support.cosine(X_F, x_s)  # (s, runs, 1)
-    targets = sigma(support.transferred_logits(X_F, theta_s, data.z_R))
+    limit = logistic.bound(alpha, r_s, theta_retrain)
+    cos = logistic.cosine(X_F, x_s)  # (s, runs, 1)
+    targets = sigma(logistic.transferred_logits(X_F, theta_s, data.z_R))
     by_cosine = np.argsort(np.abs(cos), axis=0)
     return {
         "P4.1 retraining projects on span(X_R')": Sides(
@@ -234,7 +244,7 @@ def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
         ),
         "P4.2 deviation of any query": Sides(
             delta,
-            support.deviation(alpha, r_s, theta_retrain),
+            logistic.deviation(alpha, r_s, theta_retrain),
             _largest_logit(x_q, theta_retrain),
         ),
         "P4.3 residual by the cosine": Sides(
@@ -246,7 +256,7 @@ def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
             alpha, coordinates(X_F - project(X_R, X_F), x_q), np.abs(alpha).max((-2, -1))[:, None]
         ),
         "P4.5 limit of the pseudo-label objective": Sides(
-            ft.minimise(data.X, targets, TINY), theta
+            logistic.minimise(data.X, targets, TINY), theta
         ),
         "P4.6 mean square deviation of linear logits": _linear_logits(data, x_s[0], x_q),
         "P4.6 the bound falls with |cos|": Sides(
@@ -257,32 +267,32 @@ def support_selection(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
 
 
 def _many_support_points(rng: np.random.Generator, size: Size) -> dict[str, Sides]:
-    data = draws.interpolating(rng, size.runs, size.short, size.long, size.forget)
+    data = draw_points(rng, size.runs, size.short, size.long, size.forget)
     X_S = data.X_R[:, :3]
     x_q = rng.standard_normal((size.runs, QUERIES, size.long))
-    theta_S = support.helper(X_S, data.theta_full)
-    theta = support.unlearn(data.X_F, data.X_R, theta_S, data.z_R)
-    alpha = support.forget_coordinates(data.X_F, data.X_R, x_q)
-    R_S = support.support_residual(data.X_F, X_S)
+    theta_S = logistic.helper(X_S, data.theta_full)
+    theta = logistic.unlearn(data.X_F, data.X_R, theta_S, data.z_R)
+    alpha = logistic.forget_coordinates(data.X_F, data.X_R, x_q)
+    R_S = logistic.support_residual(data.X_F, X_S)
     delta = np.abs(np.matvec(x_q, theta - data.theta_retrain))
-    predicted = support.deviation(alpha, R_S, data.theta_retrain)
-    limit = support.bound(alpha, R_S, data.theta_retrain)
-    logit = _largest_logit(x_q, data.theta_retrain)  # Delta is 0 where S is all of R
+    predicted = logistic.deviation(alpha, R_S, data.theta_retrain)
+    limit = logistic.bound(alpha, R_S, data.theta_retrain)
+    logit = _largest_logit(x_q, data.theta_retrain)  # fixed scale, because Delta is 0 if S is R
     return {
         "P4.2 many deleted, many support points": Sides(delta, predicted, logit),
         "P4.3 many deleted, many support points": _at_most(delta, limit, logit),
     }
 
 
-def _linear_logits(data: draws.Interpolating, x_s: Array, x_q: Array) -> Sides:
-    # Delta is linear in theta_true: each unit vector as a data set of its own gives E Delta^2.
+def _linear_logits(data: Points, x_s: Array, x_q: Array) -> Sides:
+    # Delta is linear in theta_true, so the sum over all unit vectors as theta_true is E Delta^2.
     theta_true = np.eye(x_q.shape[-1])[:, None]  # (unit, 1, d)
     z, z_R = np.matvec(data.X, theta_true), np.matvec(data.X_R, theta_true)
-    theta_s = support.helper(x_s, min_norm(data.X, z))
-    theta = support.unlearn(data.X_F, data.X_R, theta_s, z_R)
+    theta_s = logistic.helper(x_s, min_norm(data.X, z))
+    theta = logistic.unlearn(data.X_F, data.X_R, theta_s, z_R)
     delta = np.matvec(x_q, theta - min_norm(data.X_R, z_R))  # (unit, runs, q)
-    alpha = support.forget_coordinates(data.X_F, data.X_R, x_q)
-    return Sides((delta**2).sum(0), support.mean_square_deviation(alpha, data.X_F, data.X_R, x_s))
+    alpha = logistic.forget_coordinates(data.X_F, data.X_R, x_q)
+    return Sides((delta**2).sum(0), logistic.mean_square_deviation(alpha, data.X_F, data.X_R, x_s))
 
 
 PROPOSITIONS: dict[str, Callable[[np.random.Generator, Size], dict[str, Sides]]] = {

@@ -1,4 +1,4 @@
-"""Ideal: distil Retrain's own predictions on the forget set."""
+"""Ideal soft labels: distil Retrain's predictions on the forget set."""
 
 from torch import Tensor, nn
 
@@ -9,5 +9,5 @@ from collateral.training.run import Run
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run, retrained: Tensor) -> nn.Module:
-    """Return `model`, updated in place; `retrained` are Retrain's soft labels (n_f, C)."""
+    """Return `model`, updated in place; `retrained` has Retrain's soft labels (n_f, C)."""
     return distill(model, task, retrained, params, run)

@@ -1,4 +1,4 @@
-"""Parameters of ideal soft labels: those of LTD's student."""
+"""Parameters of ideal soft labels: the parameters of LTD's student."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from collateral.contract.params import StudentParams
 class Params(StudentParams):
     """Ideal soft labels (the paper, section 4): LTD's objective with Retrain's predictions.
 
-    What LTD could reach with a perfect teacher: an upper bound, and no method.
+    Upper bound of LTD with a perfect teacher; a control, not a method.
 
     Formula: LTD's, with q the probabilities of Retrain.
     """

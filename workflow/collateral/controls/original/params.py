@@ -1,4 +1,4 @@
-"""Original, the base model unchanged, has no parameters."""
+"""Parameters of Original, the unchanged base model; it has no parameters."""
 
 from typing import ClassVar
 

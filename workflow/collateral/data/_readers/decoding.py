@@ -1,4 +1,4 @@
-"""Decode image files of any format in parallel to one size; grey if all of them are grey."""
+"""Decode image files of any format in parallel to one size; grey if all images are grey."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from collateral.contract.work import count_cores
 from collateral.data._readers.walking import SUFFIXES_OF
 
 GREY = ("1", "L", "I", "I;16", "I;16B", "I;16L", "I;16N")
-SECONDS = 5  # between two lines of progress
+SECONDS = 5  # seconds between two lines of progress
 MOST_NAMED = 3
-DARK = 16  # of 255: 12-bit values that are stored in 16 bits stay below it
-CHUNK = 1024  # images that are read at a time
-NUM_HEADERS = 32  # images whose headers are read to see whether a data set is grey
+DARK = 16  # 16-bit images with only smaller high bytes are probably 12-bit images
+CHUNK = 1024  # number of images that are read at a time
+NUM_HEADERS = 32  # number of image headers that decide whether a data set is grey
 
 T = TypeVar("T")
-Source = Path | bytes | Callable[[], Image.Image]  # a file, its bytes, or a function that opens it
+# An image to decode: its file, its bytes, or a function that opens it.
+Source = Path | bytes | Callable[[], Image.Image]
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """Decoded images (N, H, W, C) and the indices of their sources."""
+    """Decoded images (N, H, W, C) and their indices among all images."""
 
     images: NDArray[np.uint8]
-    kept: NDArray[np.int64]  # indices of the sources that could be decoded
+    kept: NDArray[np.int64]  # indices of the images that were decoded
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class _Progress:
         self.total, self.last_printed = total, time.monotonic()
 
     def update(self, done: int) -> None:
-        """Print a line if the last one is old enough."""
+        """Print the number of decoded images if the last line is some seconds old."""
         if time.monotonic() - self.last_printed >= SECONDS:
             self.last_printed = time.monotonic()
             print(f"decoded {done:,} of {self.total:,} images", flush=True)
@@ -64,13 +65,13 @@ class _Progress:
 def decode(
     sources: Iterable[Source], names: Sequence[str], size: int, *, skip_broken: bool
 ) -> Decoded:
-    """Decode all images in order; list broken ones, and refuse them unless `skip_broken`."""
+    """Decode all images in order; raise for broken images, or only list them with `skip_broken`."""
     images = np.empty((len(names), size, size, 3), np.uint8)
-    Image.init()  # once, before threads start
+    Image.init()  # Pillow loads its formats once, before threads start.
     modes, broken, progress = Counter[str](), dict[int, str](), _Progress(len(names))
     with ThreadPoolExecutor(count_cores()) as pool:
         waiting = enumerate(sources)
-        # In chunks, so that not all files are in memory at once.
+        # Files are read in chunks, so that not all of them are in memory at once.
         while chunk := list(islice(waiting, CHUNK)):
             # Pillow releases the GIL while it decodes and resizes.
             found = pool.map(lambda one: _decode_into(images[one[0]], one[1], size), chunk)
@@ -85,7 +86,7 @@ def decode(
 
 
 def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[np.uint8]:
-    """Return images with one channel if all files are grey; print the conversions."""
+    """Reduce the images to one channel if all files are grey; print how many were converted."""
     is_grey = all(mode in GREY for mode in modes)
     changed = {mode: modes[mode] for mode in sorted(modes) if mode != ("L" if is_grey else "RGB")}
     if changed:
@@ -97,7 +98,7 @@ def _unify_channels(images: NDArray[np.uint8], modes: Counter[str]) -> NDArray[n
 
 
 def read_image_headers(sources: Sequence[Source]) -> list[ImageHeader]:
-    """Read the headers of some image files; skip broken ones, which `decode` reports."""
+    """Read the headers of image files; skip broken files, which `decode` reports."""
     return [one for one in map(read_image_header, sources) if isinstance(one, ImageHeader)]
 
 
@@ -117,7 +118,7 @@ def num_channels(sources: Sequence[Source]) -> int:
 
 
 def take_evenly(items: Sequence[T], count: int) -> Sequence[T]:
-    """Return about `count` of the items, at even distances."""
+    """Return about `count` evenly spaced items of a sequence."""
     return items[:: max(1, len(items) // count)]
 
 
@@ -127,7 +128,7 @@ def _decode_into(pixels: NDArray[np.uint8], source: Source, size: int) -> tuple[
         with _open_image(source) as image:
             mode = image.mode
             pixels[:] = np.asarray(_resize_and_crop(_as_rgb(image), size))
-    # The type of the error depends on the format and on the damage.
+    # Pillow raises errors of many types, depending on the format and the damage.
     except Exception as error:
         return "", " ".join(str(error).split()) or type(error).__name__
     return mode, None
@@ -150,7 +151,7 @@ def _as_rgb(image: Image.Image) -> Image.Image:
     if image.mode == "F":
         raise ValueError("pixels are floating-point numbers, whose range nobody knows")
     if image.mode.startswith("I"):
-        # Keep the high byte of 16 bits; Pillow would clip all values above 255.
+        # The high byte of 16 bits is kept; Pillow would clip all values above 255.
         values = np.asarray(image).astype(np.int64)
         image = Image.fromarray((values >> 8).clip(0, 255).astype(np.uint8))
     if image.mode == "P" and "transparency" in image.info:

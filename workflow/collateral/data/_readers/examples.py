@@ -1,13 +1,13 @@
-"""The common way of all readers from a list of examples to arrays: labels, test set, columns."""
+"""From a list of examples to the arrays of a data set; all readers of files use this module."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from collateral.contract.classes import Columns
+from collateral.contract.conventions import Columns
 from collateral.contract.data import DatasetSize
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from collateral.data._readers.decoding import Source
+    from collateral.data._readers.test_set import ImageFileOptions
     from collateral.results.dataset import Dataset, Labels
 
 
@@ -25,8 +26,9 @@ class Examples:
     class_names: tuple[str, ...]
     labels: Sequence[int]
     is_test: Sequence[bool]
-    names: Sequence[str]  # in error messages
-    read_columns: Callable[[list[int]], Columns]  # for rows of the train set, or of the test set
+    names: Sequence[str]  # names of the examples for error messages
+    # Metadata columns of the train rows or the test rows.
+    read_columns: Callable[[list[int]], Columns]
 
     def rows(self, *, test: bool) -> list[int]:
         """Return the rows of the test set, or of the train set."""
@@ -42,31 +44,24 @@ class Examples:
         return tuple(counts[label] for label in range(len(self.class_names)))
 
     def train_columns(self) -> tuple[list[int], Columns]:
-        """Return the labels and the further columns of the train set."""
+        """Return the labels and the metadata columns of the train set."""
         rows = self.rows(test=False)
         return [self.labels[row] for row in rows], self.read_columns(rows)
 
-    def load(
-        self,
-        sources: Iterable[Source],
-        size: int,
-        broken: Literal["refuse", "skip"],
-        padding: int,
-        flip: bool,
-    ) -> Dataset:
-        """Decode all images to `size` pixels; print which ones were left out or converted."""
+    def load(self, sources: Iterable[Source], options: ImageFileOptions) -> Dataset:
+        """Decode all images to one size; print which images were skipped or converted."""
         import numpy as np
 
         from collateral.data._readers.decoding import decode
         from collateral.results.dataset import Dataset
 
-        decoded = decode(sources, self.names, size, skip_broken=broken == "skip")
+        decoded = decode(sources, self.names, options.size, skip_broken=options.broken == "skip")
         labels = self._labels(decoded.kept)
         train, test = split(decoded.images, np.array(self.is_test)[decoded.kept])
-        return Dataset(train, test, labels, *statistics(train), padding, flip)
+        return Dataset(train, test, labels, *statistics(train), options.padding, options.flip)
 
     def _labels(self, kept: NDArray[np.int64]) -> Labels:
-        """Return labels and columns of the rows that were decoded."""
+        """Return the labels and metadata columns of the decoded rows."""
         import numpy as np
 
         from collateral.results.dataset import Labels
@@ -82,7 +77,7 @@ class Examples:
         return Labels(train, test, self.class_names, *columns)
 
     def _check_decoded(self, train: list[int], test: list[int]) -> None:
-        """Refuse a class without a train image, and a test set without an image."""
+        """Raise if a class has no train image, or if the test set is empty."""
         labels = {self.labels[row] for row in train}
         if lost := [name for label, name in enumerate(self.class_names) if label not in labels]:
             raise ValueError(f"data.broken: skip: no image of class {lost[0]!r} can be read")
@@ -101,7 +96,7 @@ def split(
 
 
 def to_uint8(images: NDArray[np.floating]) -> NDArray[np.uint8]:
-    """Return images in [0, 1] as the nearest of 0 to 255."""
+    """Scale images from [0, 1] to the nearest integers from 0 to 255."""
     import numpy as np
 
     return np.rint(images.astype(np.float32) * 255).astype(np.uint8)
@@ -112,10 +107,10 @@ def statistics(images: NDArray[np.uint8]) -> tuple[tuple[float, ...], tuple[floa
     import numpy as np
 
     count = images[..., 0].size
-    # Integer sums are exact, and need no copy of the images in float64.
+    # Integer sums are exact and need no float64 copy of the images.
     total = images.sum(axis=(0, 1, 2), dtype=np.int64)
     squares = np.square(images, dtype=np.uint16).sum(axis=(0, 1, 2), dtype=np.int64)
     mean = total / count
     std = np.sqrt(squares / count - mean**2) / 255
-    # A constant channel has nothing to scale; 1 keeps it finite.
+    # A constant channel gets standard deviation 1 to avoid division by zero.
     return tuple((mean / 255).tolist()), tuple(float(value) or 1.0 for value in std)

@@ -12,7 +12,7 @@ MOST_COMPARED = 20_000
 
 
 def read_file_list(path: Path) -> dict[int, str]:
-    """Return the lines that name a file, by line number."""
+    """Return the paths in the list by line number."""
     if not path.exists():
         raise ValueError(f"path: {str(path)!r}: there is no such file{looked_for(path)}")
     try:
@@ -32,7 +32,7 @@ def read_file_list(path: Path) -> dict[int, str]:
 def find_listed(
     path: Path, files: Sequence[str], tested: Sequence[str] = (), what: str = "train images"
 ) -> list[int]:
-    """Return the sorted indices of the listed files in `files`; refuse a file that is missing."""
+    """Return the sorted indices of the listed files in `files`; raise if `files` lacks one."""
     known = index_paths(files)
     listed = read_file_list(path)
     found = {number: find_path(line, known) for number, line in listed.items()}
@@ -45,13 +45,13 @@ def find_listed(
 
 
 def index_paths(files: Sequence[str]) -> dict[str, int]:
-    """Return the index of every path; accents may be composed or decomposed characters."""
+    """Return the index of every path, with accents as composed and as decomposed characters."""
     composed = {unicodedata.normalize("NFC", file): place for place, file in enumerate(files)}
     return composed | {file: place for place, file in enumerate(files)}
 
 
 def find_path(line: str, known: Mapping[str, int]) -> int | None:
-    """Return the index of the file that a line names, in any of its spellings."""
+    """Return the index of the file that a line of the list names, in any of its spellings."""
     return next((known[name] for name in list_spellings(line) if name in known), None)
 
 

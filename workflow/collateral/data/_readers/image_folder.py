@@ -1,7 +1,8 @@
 """The index of a folder of images: paths, classes and sizes of the files; no image is opened.
 
-`train/` and `test/` (or `val/`) have one folder per class. Or the folder itself has them, and the
-test set is another folder, a list of files, or a share of every class. A table may add columns.
+`train/` and `test/` (or `val/`) have one folder per class. Alternatively the folder itself has one
+folder per class, and the test set is another folder, a list of files, or a share of every class. A
+table may add metadata columns.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.contract.messages import did_you_mean, looked_for, quoted
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.table import read_table
@@ -20,8 +21,8 @@ from collateral.data._readers.test_set import SplitOptions, split_by_list, split
 from collateral.data._readers.walking import ListedFile, Listing, list_class_folders, list_files
 
 TRAIN = "train"
-TESTS = ("test", "val", "valid", "validation")  # the first of them that exists
-# These are never names of classes; "valid" may be one.
+TESTS = ("test", "val", "valid", "validation")  # names of the test folder, in order of preference
+# Folder names that are never class names; "valid" may be the name of a class.
 PARTS = (TRAIN, "test", "val", "validation")
 
 
@@ -33,11 +34,12 @@ class FolderIndex:
     class_names: tuple[str, ...]
     train: tuple[ListedFile, ...]
     test: tuple[ListedFile, ...]
-    left_out: tuple[str, ...]  # files without the suffix of an image, or outside of a class
-    unused: tuple[str, ...] = ()  # folders such as val/, if there is also test/
-    hidden: tuple[str, ...] = ()  # files and folders
-    column_names: tuple[str, ...] = ()  # of the table
-    test_folder: Path | None = None  # the paths of test images start here; None: at `folder`
+    # Ignored files: without the suffix of an image, or outside of a class folder.
+    left_out: tuple[str, ...]
+    unused: tuple[str, ...] = ()  # ignored folders, such as val/ if there is a test/
+    hidden: tuple[str, ...] = ()  # ignored hidden files and folders
+    column_names: tuple[str, ...] = ()  # columns of the table other than `file`
+    test_folder: Path | None = None  # folder of the test images; None if it is `folder`
 
     @property
     def state(self) -> str:
@@ -59,7 +61,7 @@ class FolderIndex:
 
     @property
     def examples(self) -> Examples:
-        """The train files, then the test files, with their labels and columns."""
+        """The examples: the train files, then the test files, with labels and columns."""
         files = (*self.train, *self.test)
         label = {name: index for index, name in enumerate(self.class_names)}
         return Examples(
@@ -71,7 +73,7 @@ class FolderIndex:
         )
 
     def _columns(self, files: Sequence[ListedFile]) -> dict[str, list[str]]:
-        """Return the paths of some files and, if the table has rows for them, its columns."""
+        """Return the paths of some files, and their metadata columns if the table has any."""
         found = {FILE: [file.path for file in files]}
         if all(file.values for file in files):
             further = enumerate(self.column_names)
@@ -118,18 +120,18 @@ def index_folder(source: SplitOptions) -> FolderIndex:
     )
 
 
-known_tree = cache(index_folder)  # for the plan, which needs it often and in one short process
+known_tree = cache(index_folder)  # A cache, because the plan needs the same index several times.
 
 
 def find_class_folders(folder: Path) -> tuple[str, ...] | None:
-    """Return the names of the class folders; None if there are none."""
+    """Return the names of the class folders; None if there is no folder."""
     folder = folder.expanduser()
     top = folder / TRAIN if (folder / TRAIN).is_dir() else folder
     return tuple(sorted(list_class_folders(top))) or None if top.is_dir() else None
 
 
 def _check_parts(folder: Path) -> None:
-    """Refuse Train/ and Test/, and test/ without train/, which would count as classes."""
+    """Raise for Train/, Test/, and test/ without train/: they would count as classes."""
     found = [name for name in sorted(list_class_folders(folder)) if name.lower() in PARTS]
     if meant := [name for name in found if name != TRAIN]:
         no_classes = ", ".join(map(quoted, meant))
@@ -137,7 +139,7 @@ def _check_parts(folder: Path) -> None:
 
 
 def _check_test_options(source: SplitOptions, folder: Path, test: str | None) -> None:
-    """Refuse options of the test set that are missing or contradict each other."""
+    """Raise if options of the test set are missing or contradict each other."""
     given = [key for key in ("test_share", "test_path") if getattr(source, key) is not None]
     if test and given:
         value = getattr(source, given[0])
@@ -160,7 +162,7 @@ def _wrong(folder: Path, problem: str, key: str = "path") -> ValueError:
 
 
 def _class_names(folder: Path, top: str, files: Sequence[ListedFile]) -> tuple[str, ...]:
-    """Return the sorted class names; refuse a class without an image, and fewer than two."""
+    """Return the sorted class names; raise for fewer than two classes and for an empty class."""
     where, names = folder / top, tuple(sorted(list_class_folders(folder / top)))
     if len(names) < 2:
         found = f"one class only, {quoted(names[0])}" if names else "no folder in it"
@@ -187,7 +189,7 @@ def _test_folder(source: SplitOptions, folder: Path) -> Path | None:
 
 
 def _list_test_files(source: SplitOptions, folder: Path, names: tuple[str, ...]) -> Listing:
-    """List the test images; refuse an empty folder, and a class that the train set lacks."""
+    """List the test images; raise for an empty folder and for a class that the train set lacks."""
     key = "path" if source.test_path is None else "test_path"
     found = list_files(folder.parent, folder.name)
     if not found.images:
@@ -212,7 +214,7 @@ def _add_columns(source: SplitOptions, *listings: Listing) -> tuple[str, ...]:
 
 
 def _check_train(source: SplitOptions, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:
-    """Refuse a list of test images that has all images of a class."""
+    """Raise if the list of test images contains all images of a class."""
     there = {file.class_name for file in train}
     if lost := [name for name in names if name not in there]:
         assert source.test_path, "a share leaves images of every class"

@@ -27,24 +27,24 @@ IMAGE_KEYS, LABEL_KEYS = zip(*TRAIN_KEYS, *TEST_KEYS, *OWN_FILE_KEYS, strict=Tru
 class Part:
     """The train or the test set in its file; images are read on demand."""
 
-    key: str  # of the config: data.path or data.test_path
+    key: str  # config key of the file: data.path or data.test_path
     path: Path
     images_key: str
     labels_key: str
     labels: NDArray[np.int64]  # (N,)
 
     def at(self, array: str) -> str:
-        """Return the place of an array for an error message."""
+        """Return the position of an array for an error message: config key, file and array name."""
         return f"{self.key}: {self.path}: {array}"
 
     def shape(self) -> tuple[int, int, int]:
-        """Return (H, W, C) of the images; read the header of the array alone."""
+        """Return (H, W, C) of the images from the header of the array."""
         with _open(self.key, self.path) as file:
             height, width, channels = (*_shape(file.zip, self.images_key)[1:], 1)[:3]
         return height, width, channels
 
     def read_images(self) -> NDArray[np.uint8]:
-        """Return the images (N, H, W, C)."""
+        """Read the images, uint8 (N, H, W, C)."""
         with _open(self.key, self.path) as file:
             array = file[self.images_key]
         images = _images(array, self.at(self.images_key))
@@ -88,7 +88,7 @@ def _find_parts(path: Path, test_path: Path | None) -> tuple[Part, Part]:
 
 
 def _find_part(key: str, path: Path, pairs: list[tuple[str, str]]) -> Part:
-    """Return the first of `pairs` that the file has, with its labels."""
+    """Return the part of a data set whose images and labels have the first matching names."""
     with _open(key, path) as file:
         names = file.files
     images_key, labels_key = _keys(names, f"{key}: {path}", pairs)
@@ -98,7 +98,7 @@ def _find_part(key: str, path: Path, pairs: list[tuple[str, str]]) -> Part:
 
 
 def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
-    """Return the names of the classes; refuse labels without a name."""
+    """Return the names of the classes; raise if a label has no name."""
     with _open(train.key, train.path) as file:
         array = file["class_names"] if "class_names" in file.files else None
     names = _class_names(array, train.at("class_names"), train.labels)
@@ -108,7 +108,7 @@ def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
 
 
 def _read_columns(train: Part) -> dict[str, NDArray[Any]]:
-    """Return the further arrays with one whole number, truth value or text per train image."""
+    """Return the other arrays that have one whole number, truth value or text per train image."""
     known = (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
     with _open(train.key, train.path) as file:
         names = [name for name in file.files if name not in known]
@@ -138,13 +138,13 @@ def _open(key: str, path: Path) -> Iterator[Any]:
     try:
         with np.load(path, allow_pickle=False) as file:
             yield file
-    # The type of the error depends on where the file is damaged.
+    # A damaged file raises errors of many types, depending on the place of the damage.
     except Exception as error:
         raise ValueError(f"{key}: cannot read {path}: {error}") from None
 
 
 def _check_file(key: str, path: Path) -> Path:
-    """Return the path of an .npz file; refuse a missing file and another format."""
+    """Return the path of an .npz file; raise if it is missing or has another format."""
     path = path.expanduser()
     if not path.is_file():
         raise ValueError(f"{key}: there is no file {path}{looked_for(path)}")
@@ -156,7 +156,7 @@ def _check_file(key: str, path: Path) -> Path:
 
 
 def _keys(names: list[str], at: str, pairs: list[tuple[str, str]]) -> tuple[str, str]:
-    """Return the first of `pairs` whose two names the file has."""
+    """Return the first pair of names (images, labels) that the file contains."""
     for pair in pairs:
         if set(pair) <= set(names):
             return pair
@@ -165,7 +165,7 @@ def _keys(names: list[str], at: str, pairs: list[tuple[str, str]]) -> tuple[str,
 
 
 def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
-    """Return `array` as uint8 (N, H, W, C)."""
+    """Convert `array` to images, uint8 (N, H, W, C); raise if that is impossible."""
     images = array[..., None] if array.ndim == 3 else array
     if images.ndim != 4 or images.shape[3] not in (1, 3):
         raise ValueError(f"{at}: shape {array.shape}; expected {IMAGE_SHAPES}")
@@ -184,7 +184,7 @@ def _images(array: NDArray[Any], at: str) -> NDArray[np.uint8]:
 
 
 def _not_finite(images: NDArray[np.floating]) -> str:
-    """Describe the values that are NaN or infinite: how many, in how many images, the first."""
+    """Describe values that are NaN or infinite: their number, images and first position."""
     places = np.argwhere(~np.isfinite(images))
     pixels = "1 value is" if len(places) == 1 else f"{len(places)} values are"
     where = f"in {len(np.unique(places[:, 0]))} of {len(images)} images"
@@ -193,7 +193,7 @@ def _not_finite(images: NDArray[np.floating]) -> str:
 
 
 def _labels(array: NDArray[Any], at: str) -> NDArray[np.int64]:
-    """Return `array` as int64 (N,)."""
+    """Convert `array` to labels, int64 (N,); raise if that is impossible."""
     if array.ndim != 1:
         raise ValueError(f"{at}: shape {array.shape}; expected (N,)")
     if not np.issubdtype(array.dtype, np.integer):
@@ -204,7 +204,7 @@ def _labels(array: NDArray[Any], at: str) -> NDArray[np.int64]:
 def _class_names(
     array: NDArray[Any] | None, at: str, train_labels: NDArray[np.int64]
 ) -> tuple[str, ...]:
-    """Return the names in `array`; without it class_0, class_1, ... for the train labels."""
+    """Return the class names in `array`, or class_0, class_1, ... if it is None."""
     if array is None:
         return tuple(f"class_{index}" for index in range(len(np.unique(train_labels))))
     if array.ndim != 1 or array.dtype.kind != "U":
@@ -226,7 +226,7 @@ def _check_range(labels: NDArray[np.int64], at: str, num_classes: int) -> None:
 
 
 def _check_all_there(train: Part, names: tuple[str, ...]) -> None:
-    """Refuse a single class, and a class without a train example."""
+    """Raise if there is only one class, or if a class has no train example."""
     at = train.at(train.labels_key)
     if len(names) < 2:
         raise ValueError(f"{at}: one class only; expected at least two")

@@ -1,6 +1,6 @@
-"""Parquet files as the Hugging Face hub has them: encoded images, labels, and further columns.
+"""Read parquet files of the Hugging Face hub: encoded images, labels, and metadata columns.
 
-No code of the data set is run; of the metadata only the names of the classes are read.
+No code of the data set is run. The metadata is used for the names of the classes only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from collateral.contract.classes import FILE, Columns
+from collateral.contract.conventions import FILE, Columns
 from collateral.contract.messages import looked_for, printable, unknown_name
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.test_set import SplitOptions, draw_test_set
@@ -23,19 +23,21 @@ if TYPE_CHECKING:
 
 SUFFIX = ".parquet"
 TRAIN = ("train",)
-TESTS = ("test", "validation", "valid", "val", "dev")  # the first of them that exists
-LABELS = ("label", "labels", "fine_label", "class", "target", "y")  # if the metadata names none
-METADATA = b"huggingface"  # key in the schema
+# Names of the test part, in order of preference.
+TESTS = ("test", "validation", "valid", "val", "dev")
+# Usual names of the column of labels, for files without metadata.
+LABELS = ("label", "labels", "fine_label", "class", "target", "y")
+METADATA = b"huggingface"  # key of the metadata in a parquet schema
 BATCH_ROWS = 1024
 
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """The files of the train and the test set, and the options that say how to read them."""
+    """The files of the train and the test set, and the options for reading them."""
 
     folder: Path
     train: tuple[Path, ...]
-    test: tuple[Path, ...]  # none: the test set is drawn from the train files
+    test: tuple[Path, ...]  # test files; empty if the test set is drawn from the train files
     unused: tuple[Path, ...]
     split: SplitOptions
     wanted_image: str | None
@@ -43,12 +45,12 @@ class ParquetFiles:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The columns of the first file."""
+        """Parquet schema of the first file: names and types of its columns."""
         return _read_schema(self.train[0])
 
     @cached_property
     def image(self) -> str:
-        """The column of images: the one in the config, or the only one of bytes."""
+        """Name of the column of images: the config's, or the only column with bytes."""
         found = [field.name for field in self.schema if _holds_bytes(field.type)]
         if self.wanted_image is not None:
             if self.wanted_image not in found:
@@ -64,7 +66,7 @@ class ParquetFiles:
 
     @cached_property
     def label(self) -> str:
-        """The column of labels: the one in the config, in the metadata, or with a usual name."""
+        """Name of the column of labels: the config's, the metadata's, or a usual name."""
         names = self.schema.names
         if self.wanted_label is not None:
             if self.wanted_label not in names:
@@ -83,7 +85,7 @@ class ParquetFiles:
 
     @cached_property
     def examples(self) -> Examples:
-        """All rows of the train files, then of the test files."""
+        """The examples: all rows of the train files, then of the test files."""
         train, test = (_read_column(files, self.label) for files in (self.train, self.test))
         names = _read_class_names(self.schema, self.label)
         labels, names = _number_labels([*train, *test], self.label, names)
@@ -100,14 +102,14 @@ class ParquetFiles:
         return Examples(names, labels, is_test, titles, read_columns)
 
     def read_image_batches(self) -> Iterator[list[bytes]]:
-        """Yield the encoded images, some rows at a time."""
+        """Yield the encoded images in batches of rows."""
         for batch in _read_batches((*self.train, *self.test), self.image):
             values = batch.to_pylist()
             encoded = (one.get("bytes") if isinstance(one, dict) else one for one in values)
             yield [one or b"" for one in encoded]
 
     def _draw_test_set(self, labels: list[int], names: tuple[str, ...]) -> list[bool]:
-        """Draw the test set from the train files; read further columns only if they are used."""
+        """Draw the test set from the train files; read metadata columns only if needed."""
         rows = range(len(labels))
         reads_columns = self.split.test_by is not None or self.split.train_where
         columns = self._read_columns(self.train, rows) if reads_columns else {}
@@ -116,7 +118,7 @@ class ParquetFiles:
         return [row in chosen for row in rows]
 
     def _read_columns(self, files: Sequence[Path], rows: Sequence[int]) -> Columns:
-        """Return the further columns of some rows; the test files may lack some of them.
+        """Return the metadata columns of some rows; test files may lack some columns.
 
         A column with empty values is text, and an empty value is the empty text.
         """
@@ -135,7 +137,7 @@ class ParquetFiles:
 
 
 def list_files(folder: Path) -> list[Path]:
-    """Return the parquet files below a folder, sorted, without hidden ones; or the one file."""
+    """Return the parquet files below a folder, sorted, without hidden files; or the single file."""
     folder = folder.expanduser()
     if folder.is_file():
         return [folder]
@@ -148,7 +150,7 @@ def _is_hidden(path: Path, folder: Path) -> bool:
 
 
 def find_files(split: SplitOptions, image: str | None, label: str | None) -> ParquetFiles:
-    """Sort the files into train and test set; an error is one line."""
+    """Divide the parquet files into train and test files; an error is one line."""
     split.check_test_share("test_by", "train_where")
     folder, test_share = split.path.expanduser(), split.test_share
     files = list_files(folder)
@@ -173,7 +175,7 @@ def find_files(split: SplitOptions, image: str | None, label: str | None) -> Par
 
 
 def _find_part(path: Path, folder: Path, parts: Sequence[str]) -> str | None:
-    """Return the one of `parts` that a folder is called, or that starts the name of the file."""
+    """Return the part (such as `train`) that the folder or the start of a file name names."""
     *folders, name = path.relative_to(folder).parts if path != folder else (path.name,)
     own = name.removesuffix(SUFFIX).lower().replace("_", "-").split("-")[0].split(".")[0]
     return next((part for part in parts if part in (own, *map(str.lower, folders))), None)
@@ -183,7 +185,7 @@ def _read_schema(path: Path) -> pa.Schema:
     pq = _import_parquet()
     try:
         return pq.read_schema(path)
-    # The type of the error depends on where the file is damaged.
+    # A damaged file raises errors of many types, depending on the place of the damage.
     except Exception as error:
         raise _unreadable(path, error) from None
 
@@ -208,7 +210,7 @@ def _read_class_names(schema: pa.Schema, column: str) -> tuple[str, ...] | None:
     try:
         metadata = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
         names = metadata["info"]["features"][column]["names"]
-        # Older metadata has a mapping from the label as text.
+        # Older metadata maps each label (as text) to its class name.
         names = [names[str(i)] for i in range(len(names))] if isinstance(names, dict) else names
     except (KeyError, TypeError, ValueError):
         return None
@@ -237,7 +239,7 @@ def _number_labels(
 
 
 def _holds_bytes(kind: Any) -> bool:
-    """Tell whether a column has bytes, or a struct with a field `bytes`."""
+    """Return whether a column has bytes, or a struct with a field `bytes`."""
     from pyarrow import types
 
     if types.is_struct(kind):
@@ -246,12 +248,12 @@ def _holds_bytes(kind: Any) -> bool:
 
 
 def _list_further_columns(schema: pa.Schema, image: str, label: str) -> list[str]:
-    """Return the columns of whole numbers, truth values, or text."""
+    """Return the names of the columns with whole numbers, truth values, or text."""
     from pyarrow import types
 
     kinds = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
     others = {field.name: field.type for field in schema if field.name not in (image, label)}
-    # A category of pandas counts as the type of its values.
+    # A pandas category counts as the type of its values.
     own = {n: kind.value_type if types.is_dictionary(kind) else kind for n, kind in others.items()}
     return [name for name, kind in own.items() if any(is_kind(kind) for is_kind in kinds)]
 
@@ -262,7 +264,7 @@ def _read_column(files: Sequence[Path], column: str) -> list[Any]:
 
 
 def _read_image_paths(files: Sequence[Path], column: str, rows: Sequence[int]) -> list[str]:
-    """Return the original paths of the images; none unless every image has a different one."""
+    """Return the original paths of the images; an empty result unless all paths are different."""
     kind = _read_schema(files[0]).field(column).type
     if not hasattr(kind, "names") or "path" not in kind.names:
         return []
@@ -273,7 +275,7 @@ def _read_image_paths(files: Sequence[Path], column: str, rows: Sequence[int]) -
 
 
 def _read_batches(files: Sequence[Path], column: str, inner: str = "") -> Iterator[Any]:
-    """Yield a column, or a field of it, some rows at a time; every file must have it."""
+    """Yield a column, or one of its fields, in batches of rows; every file must have the column."""
     pq = _import_parquet()
     for path in files:
         if column not in _read_schema(path).names:

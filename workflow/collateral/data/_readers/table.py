@@ -1,4 +1,4 @@
-"""A table of the images in a folder: a CSV file with a column `file` and further columns.
+"""Read a table of the images in a folder: a CSV file with `file` and metadata columns.
 
 Every image has one row with its path below the folder. Values are text: `017` keeps its zero.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.contract.messages import looked_for, quoted, unknown_name
 from collateral.data._readers.file_list import find_path, index_paths
 
@@ -22,7 +22,7 @@ SUFFIX = ".csv"
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file: names of the columns, and rows by the number of their last line."""
+    """A CSV file: column names, and rows by the number of their last line."""
 
     path: Path
     columns: tuple[str, ...]
@@ -30,11 +30,11 @@ class Table:
 
     @property
     def further(self) -> tuple[str, ...]:
-        """The columns other than `file`."""
+        """Names of all columns except `file`."""
         return tuple(name for name in self.columns if name != FILE)
 
     def match_rows(self, files: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the further values per file; refuse a table without exactly one row for each."""
+        """Return the metadata values per file; raise unless every file has exactly one row."""
         column, known = self.columns.index(FILE), index_paths(files)
         lines: dict[int, int] = {}
         unknown_files: dict[int, str] = {}
@@ -54,7 +54,7 @@ class Table:
     def _check_complete(
         self, files: Sequence[str], lines: Mapping[int, int], unknown_files: Mapping[int, str]
     ) -> None:
-        """Refuse a table that lacks images, or has rows of unknown files; list some of them."""
+        """Raise if the table lacks images or has rows of unknown files; the message lists some."""
         lacking = [quoted(file) for place, file in enumerate(files) if place not in lines]
         others = [f"{quoted(name)} (line {line})" for line, name in unknown_files.items()]
         problems = []
@@ -84,7 +84,7 @@ def read_table(path: Path) -> Table:
 def find_tables(folder: Path, column: str) -> list[Path]:
     """Return the CSV files in a folder and beside it with the columns `file` and `column`.
 
-    If none has that column, return those with a column `file`.
+    If none has `column`, return the files with a column `file`.
     """
     near = [file for place in (folder, folder.parent) for file in sorted(place.iterdir())]
     tables = {file: _header(file) for file in near if file.suffix.lower() == SUFFIX}
@@ -93,7 +93,7 @@ def find_tables(folder: Path, column: str) -> list[Path]:
 
 
 def _header(path: Path) -> list[str]:
-    """Return the names of the columns; nothing if the file cannot be read."""
+    """Return the column names of a CSV file; empty if the file cannot be read."""
     try:
         return _lines(path)[0][1]
     except (ValueError, IndexError, OSError):
@@ -101,7 +101,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not empty, each with the number of its last line."""
+    """Return the non-empty rows, each with the number of its last line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         first = text.partition("\n")[0]

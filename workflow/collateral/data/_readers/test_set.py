@@ -1,4 +1,4 @@
-"""The test set of a data set that has none: the files in a list, or a share of every class."""
+"""Make a test set for a data set without one: the files in a list, or a share of every class."""
 
 from __future__ import annotations
 
@@ -8,20 +8,44 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from collateral.contract.classes import Columns
-from collateral.contract.data import DataOptions
+from collateral.contract.conventions import Columns, derive_seed
+from collateral.contract.data import (
+    Broken,
+    DataOptions,
+    Flip,
+    Padding,
+    Side,
+    TestBy,
+    TestSeed,
+    TestShare,
+)
 from collateral.contract.messages import printable, unknown_name
-from collateral.contract.seeds import derive_seed
+from collateral.contract.params import UserPath
 from collateral.data._readers.file_list import find_listed, list_spellings, read_file_list
 from collateral.data._readers.walking import ListedFile
 from collateral.data.forget import where
 
-Parts = tuple[list[ListedFile], list[ListedFile]]  # the train and the test set
+# Pair of lists: files of the train set, files of the test set.
+Parts = tuple[list[ListedFile], list[ListedFile]]
+
+
+class ImageFileOptions(DataOptions):
+    """Options of data sets that are files of images: their size, test set and augmentation."""
+
+    path: UserPath
+    size: Side = 64
+    test_share: TestShare = None
+    test_seed: TestSeed = 0
+    test_by: TestBy = None
+    train_where: where.TrainWhere = None
+    broken: Broken = "refuse"
+    flip: Flip = False
+    padding: Padding = 0
 
 
 @dataclass(frozen=True)
 class SplitOptions:
-    """The options of a folder or of parquet files that decide which images are the test set."""
+    """The options of a data set that define its test set; hashable."""
 
     path: Path
     table: Path | None = None
@@ -30,24 +54,25 @@ class SplitOptions:
     test_seed: int = 0
     test_by: str | None = None
     train_list: Path | None = None
-    train_where: tuple[tuple[str, tuple[bool | int | str, ...]], ...] = ()  # by column
+    # Column names and values of the examples that stay in the train set.
+    train_where: tuple[tuple[str, tuple[bool | int | str, ...]], ...] = ()
 
     @classmethod
-    def select(cls, options: DataOptions) -> SplitOptions:
-        """Select the options of the split from all options of a data set."""
+    def select(cls, options: ImageFileOptions) -> SplitOptions:
+        """Select the options that define the test set from all options of a data set."""
         names = [field.name for field in fields(cls) if hasattr(options, field.name)]
         given = {name: getattr(options, name) for name in names}
         return cls(**{**given, "train_where": tuple((given["train_where"] or {}).items())})
 
     def check_test_share(self, *keys: str) -> None:
-        """Refuse options that only `test_share` uses if it is not given."""
+        """Raise if an option that needs `test_share` is used without it."""
         for key in keys:
             if getattr(self, key) and self.test_share is None:
                 raise ValueError(f"data.{key}: goes with `test_share`, which is not given")
 
 
 def count_test_examples(total: int, share: float) -> int:
-    """Return the number of test examples of a class: at least one, and not all of them."""
+    """Return the number of test examples of a class: at least one, and at most all but one."""
     return min(max(1, round(share * total)), total - 1)
 
 
@@ -60,7 +85,7 @@ def draw_examples(
 ) -> set[int]:
     """Return a share of the rows of every class, chosen by a hash of their keys.
 
-    The rows in `stay` remain in the train set.
+    The rows in `stay` are not drawn; they remain in the train set.
     """
     chosen = set[int]()
     for own in _rows_by_label(labels).values():
@@ -93,7 +118,7 @@ class GroupDraw:
     """Draw whole groups of examples, so that no group is in both the train and the test set."""
 
     def __init__(self, labels: Sequence[int], groups: Sequence[str], share: float) -> None:
-        """Count the examples of every group and class."""
+        """Count the examples of every group and class, and the wanted numbers of test examples."""
         self.totals = Counter(labels)
         self.wanted = {label: count_test_examples(n, share) for label, n in self.totals.items()}
         self.tested = Counter[int]()
@@ -104,7 +129,7 @@ class GroupDraw:
             self.counts.setdefault(group, Counter())[label] += 1
 
     def draw(self, names: Sequence[str], by: str, seed: int, stay: Container[int]) -> set[int]:
-        """Return about a share of the rows of every class; a hash of its name orders the groups.
+        """Return about a share of the rows of every class; groups are sorted by a hash of the name.
 
         A group is drawn if the numbers of test examples are then nearer to the share. A class
         without a test example afterwards gets the smallest group that has one. A group with an
@@ -127,13 +152,13 @@ class GroupDraw:
         return chosen
 
     def _is_nearer(self, group: str) -> bool:
-        """Tell whether the test set with this group is nearer to the share of every class."""
+        """Return whether the test set with this group is nearer to the wanted numbers per class."""
         missing = {label: self.wanted[label] - self.tested[label] for label in self.counts[group]}
         after = sum(abs(n - self.counts[group][label]) for label, n in missing.items())
         return after < sum(map(abs, missing.values()))
 
     def _leaves_some(self, group: str) -> bool:
-        """Tell whether every class has an example to train on without this group."""
+        """Return whether every class keeps a train example if this group is drawn."""
         own = self.counts[group]
         return all(self.tested[label] + own[label] < self.totals[label] for label in own)
 
@@ -161,7 +186,7 @@ def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
 def split_by_list(
     files: Sequence[ListedFile], _columns: Sequence[str], source: SplitOptions
 ) -> Parts:
-    """Split files into those that `test_path` does not list (train) and those that it lists."""
+    """Split files into a train set, and a test set of the files in the list `test_path`."""
     assert source.test_path is not None
     path = source.test_path.expanduser()
     try:
@@ -193,7 +218,7 @@ def _parts(files: Sequence[ListedFile], tested: set[int]) -> Parts:
 def _check_enough(
     labels: Sequence[int], names: Sequence[str], source: SplitOptions, stay: set[int]
 ) -> None:
-    """Refuse a class with one image, and a class of which too many images stay in the train set."""
+    """Raise if a class has one image, or if too many of its images must stay in the train set."""
     assert source.test_share is not None
     for label, own in _rows_by_label(labels).items():
         name, count = printable(names[label]), count_test_examples(len(own), source.test_share)
@@ -211,7 +236,7 @@ def _check_enough(
 
 
 def _listed_rows(files: Sequence[ListedFile], source: SplitOptions) -> set[int]:
-    """Return the rows of the files in `train_list`, whatever spelling of their paths it has."""
+    """Return the rows of the files in `train_list`; the list may spell paths in several ways."""
     if source.train_list is None:
         return set()
     try:

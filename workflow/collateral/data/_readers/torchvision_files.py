@@ -34,14 +34,27 @@ class Files:
 def read(
     kind: Any, parts: Sequence[Mapping[str, Any]], options: RootOptions, files: Files
 ) -> list[Any]:
-    """Return one torchvision data set of class `kind` per part (arguments: train or test)."""
+    """Return one torchvision data set of class `kind` for each part, train and test."""
+    try:
+        return open_parts(kind, parts, options)
+    except Exception as error:
+        root = options.root.expanduser()
+        raise ValueError(_explain_failure(error, root, options.download, files)) from None
+
+
+def open_parts(kind: Any, parts: Sequence[Mapping[str, Any]], options: RootOptions) -> list[Any]:
+    """Open the parts of a torchvision data set; download them if the files are missing.
+
+    A missing file or a failed download raises errors of many types, depending on the data set.
+    """
     root = options.root.expanduser()
     try:
-        return [kind(root=root, download=options.download, **part) for part in parts]
-    # The type of the error for a missing or damaged file, or a failed download, depends on the
-    # data set: from URLError to AssertionError.
-    except Exception as error:
-        raise ValueError(_explain_failure(error, root, options.download, files)) from None
+        return [kind(root=root, download=False, **part) for part in parts]
+    except Exception:
+        if not options.download:
+            raise
+    root.mkdir(parents=True, exist_ok=True)
+    return [kind(root=root, download=True, **part) for part in parts]
 
 
 def _explain_failure(error: Exception, root: Path, download: bool, files: Files) -> str:

@@ -1,4 +1,4 @@
-"""Metadata of torchvision's classification data sets, so that the plan need not import it."""
+"""Metadata of torchvision's classification data sets, so that the plan imports no torchvision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FASHION = "T-shirt/top,Trouser,Pullover,Dress,Coat,Sandal,Shirt,Sneaker,Bag,Ankl
 KUZUSHIJI = "o ki su tsu na ha ma ya re wo"
 BY_FLAG: tuple[dict[str, Any], ...] = ({"train": True}, {"train": False})
 BY_SPLIT: tuple[dict[str, Any], ...] = ({"split": "train"}, {"split": "test"})
-MERGED = "cijklmopsuvwxyz"  # letters that look alike in both cases; EMNIST merges them
+MERGED = "cijklmopsuvwxyz"  # letters whose upper and lower case are one class in EMNIST
 ALL_LETTERS = sorted(string.digits + string.ascii_letters)
 FEW_LETTERS = [letter for letter in ALL_LETTERS if letter not in MERGED]
 
@@ -27,12 +27,12 @@ FEW_LETTERS = [letter for letter in ALL_LETTERS if letter not in MERGED]
 class SetFacts:
     """Size and classes of a data set, and torchvision's arguments for its train and test part."""
 
-    folder: str  # below `root`; it exists if the files were downloaded
+    folder: str  # folder below `root` that exists if the files were downloaded
     train: int
-    test: int  # 0: the data set has no test part
+    test: int  # number of test examples; 0 if the data set has no test part
     classes: int
-    names: tuple[str, ...] | None = None  # None: they are in the files
-    side: int | None = None  # of an image in pixels; None: images differ in size
+    names: tuple[str, ...] | None = None  # class names; None if only the files contain them
+    side: int | None = None  # height and width of an image in pixels; None if they differ
     channels: int = 3
     parts: tuple[Mapping[str, Any], ...] = BY_SPLIT
     padding: int = 0

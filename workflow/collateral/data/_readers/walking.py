@@ -7,44 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-# Without formats for which Pillow starts another program, and those that it cannot open itself.
+# Formats that Pillow opens itself, without starting another program, each with its suffixes.
+FORMATS = """
+    AVIF avif avifs; BMP bmp; CUR cur; DCX dcx; DDS dds; DIB dib; FLI fli flc; GIF gif; ICNS icns;
+    ICO ico; IM im; JPEG jpg jpeg jpe jfif mpo; JPEG2000 jp2 j2k jpc jpf jpx j2c; MSP msp; PCD
+    pcd; PCX pcx; PIXAR pxr; PNG png apng; PPM pbm pgm ppm pnm pfm; PSD psd; QOI qoi; SGI bw rgb
+    rgba sgi; SUN ras; TGA tga icb vda vst; TIFF tif tiff; WEBP webp; XBM xbm; XPM xpm
+"""
 SUFFIXES_OF = {
     name: tuple(f".{suffix}" for suffix in suffixes)
-    for name, *suffixes in map(
-        str.split,
-        """
-        AVIF avif avifs
-        BMP bmp
-        CUR cur
-        DCX dcx
-        DDS dds
-        DIB dib
-        FLI fli flc
-        GIF gif
-        ICNS icns
-        ICO ico
-        IM im
-        JPEG jpg jpeg jpe jfif mpo
-        JPEG2000 jp2 j2k jpc jpf jpx j2c
-        MSP msp
-        PCD pcd
-        PCX pcx
-        PIXAR pxr
-        PNG png apng
-        PPM pbm pgm ppm pnm pfm
-        PSD psd
-        QOI qoi
-        SGI bw rgb rgba sgi
-        SUN ras
-        TGA tga icb vda vst
-        TIFF tif tiff
-        WEBP webp
-        XBM xbm
-        XPM xpm
-        """.strip().splitlines(),
-    )
+    for name, *suffixes in map(str.split, FORMATS.split(";"))
 }
-# A file without a suffix may be an image, too.
+# A file without a suffix may be an image as well.
 SUFFIXES = frozenset(suffix for suffixes in SUFFIXES_OF.values() for suffix in suffixes) | {""}
 IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 
@@ -53,11 +27,11 @@ IGNORED = ("__MACOSX", "Thumbs.db", "desktop.ini")
 class ListedFile:
     """A file with the suffix of an image in the folder of a class."""
 
-    path: str  # below the folder, with /
+    path: str  # path relative to the folder, separated by /
     class_name: str
     num_bytes: int
-    changed: int  # nanoseconds
-    values: tuple[str, ...] = ()  # its row in the table
+    changed: int  # modification time in nanoseconds
+    values: tuple[str, ...] = ()  # metadata values of the file's row in the table
 
 
 @dataclass(frozen=True)
@@ -65,12 +39,12 @@ class Listing:
     """The files below a folder, sorted by path."""
 
     images: list[ListedFile]
-    left_out: list[str]  # files without the suffix of an image, or outside of a class
-    hidden: list[str]  # hidden files, and hidden folders, which end with /
+    left_out: list[str]  # files without the suffix of an image, or outside of a class folder
+    hidden: list[str]  # hidden files, and hidden folders with / at the end
 
 
 def list_files(folder: Path, top: str) -> Listing:
-    """Return the images of all classes below `folder/top`, and the paths that are left out."""
+    """List the images of all classes below `folder/top`, and the paths that are left out."""
     found = Listing([], [], [])
     for path, entry in _files(folder / top, PurePosixPath(top), found.hidden, is_top=True):
         _check_name(folder, path)
@@ -85,7 +59,7 @@ def list_files(folder: Path, top: str) -> Listing:
 
 
 def list_class_folders(top: Path) -> list[str]:
-    """Return the names of the folders in a folder, without hidden ones."""
+    """Return the names of the class folders in a folder, without hidden folders."""
     with os.scandir(top) as entries:
         return [entry.name for entry in entries if entry.is_dir() and not _is_ignored(entry.name)]
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from collateral.contract.classes import class_index, count_share
+from collateral.contract.conventions import class_index, count_share, derive_seed
 from collateral.contract.params import ClassLabel, Seed, Strict
-from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """The class, the share, and the choice of examples."""
+    """Parameters: the class, the share to forget, and the choice of examples."""
 
     class_: ClassLabel = Field(alias="class", description="The class, by name or index.")
     fraction: float = Field(
@@ -33,7 +32,7 @@ class Params(Strict):
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the names of the classes show."""
+    """Yield (config key, message) for each error that the class names show."""
     try:
         class_index(params.class_, class_names)
     except ValueError as error:
@@ -41,7 +40,7 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the numbers of examples show."""
+    """Yield (config key, message) for each error that the numbers of examples show."""
     found = [*problems(params, size.class_names)]
     yield from found
     if not found and not count(size, params):
@@ -55,7 +54,7 @@ def _no_example(params: Params, members: int, name: str) -> str:
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples to forget, ascending.
+    """Return the indices of the train examples to forget, ascending.
 
     A smaller random share is a subset of a larger one with the same split seed.
     """
@@ -81,7 +80,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return `params` for the record: the class by name, and the seed if it was used."""
+    """Return the parameters for the record: the class by name, and the seed if it was used."""
     content = params.model_dump(by_alias=True)
     content["class"] = labels.class_names[_index(labels, params)]
     if params.order == "first":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from collateral.contract.classes import class_indices, count_share
+from collateral.contract.conventions import class_indices, count_share
 from collateral.contract.params import Seed, Share, Strict
 from collateral.data.forget import class_part
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """The classes, the share of each, and the choice of examples."""
+    """Parameters: the classes, the share of each to forget, and the choice of examples."""
 
     classes: dict[str, Share] = Field(
         min_length=2,
@@ -35,14 +35,14 @@ class Params(Strict):
     @field_validator("classes", mode="before")
     @classmethod
     def _keys_are_text(cls, value: Any) -> Any:
-        """Convert indices to text, because keys are text in JSON."""
+        """Convert class indices to text, because keys are text in JSON."""
         if not isinstance(value, Mapping):
             return value
         return {str(key) if type(key) is int else key: share for key, share in value.items()}
 
 
 def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the names of the classes show."""
+    """Yield (config key, message) for each error that the class names show."""
     try:
         _indices(params, class_names)
     except ValueError as error:
@@ -50,7 +50,7 @@ def problems(params: Params, class_names: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the numbers of examples show."""
+    """Yield (config key, message) for each error that the numbers of examples show."""
     found = [*problems(params, size.class_names)]
     yield from found
     for part in _parts(params, size.class_names) if not found else ():
@@ -58,7 +58,7 @@ def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples to forget, ascending: the selection of `class_part` per class."""
+    """Return the train examples to forget, ascending: those that `class_part` selects per class."""
     import numpy as np
 
     try:
@@ -75,7 +75,7 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(labels: Labels, params: Params) -> dict[str, Any]:
-    """Return `params` for the record: the classes by name, and the seed if it was used."""
+    """Return the parameters for the record: the classes by name, and the seed if it was used."""
     parts = _parts(params, labels.class_names)
     content = params.model_dump() | {"classes": {part.class_: part.fraction for part in parts}}
     if params.order == "first":

@@ -6,13 +6,15 @@ Empty lines and lines that start with # are skipped; write `./#1.png` for a file
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from collateral.contract.classes import FILE
+from collateral.contract.conventions import FILE
 from collateral.contract.params import Strict, UserPath
 from collateral.data._readers.file_list import find_listed
+from collateral.data.forget import where
 from collateral.results.provenance import content_hash
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """The list."""
+    """Parameters: the path of a list of files to forget."""
 
     path: UserPath = Field(
         description="A text file: one path a line, below the folder of the data (train/cat/1.png)."
@@ -32,21 +34,13 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the names of the files show."""
-    if not params.path.expanduser().exists():
-        return
-    try:
-        columns = size.columns()
-    except ValueError:
-        return  # an error of the data, which the job reports
-    try:
-        find_indices(params, columns)
-    except ValueError as error:
-        yield "path", str(error).removeprefix("path: ")
+    """Yield (key, message) for each error that the names of the files show."""
+    if params.path.expanduser().exists():
+        yield from where.find_errors(size, partial(find_indices, params))
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the indices of the listed train examples, ascending; refuse an unknown file."""
+    """Return the indices of the listed train examples, ascending; raise for an unknown file."""
     import numpy as np
 
     columns = {name: column.tolist() for name, column in labels.columns.items()}

@@ -28,7 +28,7 @@ SUFFIXES = (".txt", ".json", ".npy")
 
 
 class Params(Strict):
-    """The file."""
+    """Parameters: the path of a file with the indices to forget."""
 
     path: UserPath = Field(description="The list of indices in the train set: .txt, .json or .npy.")
 
@@ -41,7 +41,7 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the number of examples shows."""
+    """Yield (config key, message) for each error that the number of examples shows."""
     if not params.path.expanduser().exists():
         return
     try:
@@ -51,7 +51,7 @@ def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the listed train examples, ascending; refuse an index twice or out of range."""
+    """Return the listed train examples, ascending; raise for an index twice or out of range."""
     return _check_indices(params, len(labels.train))
 
 
@@ -100,7 +100,7 @@ def _read_text(path: Path) -> list[int]:
         line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()
     ]
     for number, line in enumerate(lines, start=1):
-        # Only ASCII, because "²" is a digit too, but not a number.
+        # Digits must be ASCII: int() does not read "²", although it is a digit.
         if line and not (line.isascii() and line.removeprefix("-").isdecimal()):
             raise ValueError(f"line {number}: '{line}' is not a whole number")
     return [int(line) for line in lines if line]
@@ -111,7 +111,7 @@ def _read_json(path: Path) -> list[int]:
     if not isinstance(content, list):
         raise ValueError(f"a {type(content).__name__}; expected a list of whole numbers")
     for item in content:
-        if type(item) is not int:  # True is an int to isinstance
+        if type(item) is not int:  # bool is a subclass of int, so isinstance would accept True.
             raise ValueError(f"{json.dumps(item)} is not a whole number")
     return content
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from collateral.contract.classes import count_share
+from collateral.contract.conventions import count_share, derive_seed
 from collateral.contract.params import Seed, Strict
-from collateral.contract.seeds import derive_seed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Params(Strict):
-    """The share, and the seed of the choice."""
+    """Parameters: the share of the train set to forget, and the seed of the random choice."""
 
     fraction: float = Field(
         gt=0, lt=1, description="The share of all train examples, rounded down."
@@ -29,7 +28,7 @@ class Params(Strict):
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the number of examples shows."""
+    """Yield (config key, message) for each error that the number of examples shows."""
     if not count(size, params):
         yield "fraction", _no_example(params, size.num_train)
 
@@ -40,7 +39,7 @@ def _no_example(params: Params, total: int) -> str:
 
 
 def select(labels: Labels, params: Params) -> NDArray[np.int64]:
-    """Return the train examples to forget, ascending.
+    """Return the indices of the train examples to forget, ascending.
 
     A smaller share is a subset of a larger one with the same split seed.
     """
@@ -60,5 +59,5 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return `params` for the record."""
+    """Return the parameters that the record of the forget set contains."""
     return params.model_dump()

@@ -1,12 +1,13 @@
-"""All train examples with given values in a further column, such as every picture of a person.
+"""All train examples with given values in a metadata column, such as every image of a person.
 
-Columns are further arrays of an .npz file, further columns of parquet files, or columns of the
+Metadata columns are other arrays of an .npz file, other columns of parquet files, or columns of the
 table of a folder. Values are compared as text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictInt, StrictStr
@@ -43,20 +44,27 @@ KINDS = "only whole numbers, yes and no, and text count"
 
 
 class Params(Strict):
-    """The column, and the values to forget."""
+    """Parameters: the metadata column, and its values to forget."""
 
     column: str = Field(description="The column, by name.")
     is_: Values = Field(alias="is", description="Forget the examples that have one of these.")
 
 
 def unfit(size: DatasetSize, params: Params) -> Iterator[tuple[str, str]]:
-    """Yield errors (key, message) that the columns show."""
+    """Yield (config key, message) for each error that the metadata columns show."""
+    yield from find_errors(size, partial(find_indices, params))
+
+
+def find_errors(
+    size: DatasetSize, find: Callable[[Mapping[str, Sequence[Any]]], object]
+) -> Iterator[tuple[str, str]]:
+    """Yield (key, message) of the error that `find` raises for the metadata columns, if any."""
     try:
         columns = size.columns()
     except ValueError:
-        return  # an error of the data, which the job reports
+        return  # The job that reads the data reports this error.
     try:
-        find_indices(params, columns)
+        find(columns)
     except ValueError as error:
         key, _, problem = str(error).partition(": ")
         yield key, problem
@@ -76,14 +84,14 @@ def count(size: DatasetSize, params: Params) -> int:
 
 
 def chosen(_labels: Labels, params: Params) -> dict[str, Any]:
-    """Return `params` for the record."""
+    """Return the parameters that the record of the forget set contains."""
     return {"column": params.column, "is": list(params.is_)}
 
 
 def find_staying(
     given: Sequence[tuple[str, Any]], columns: Mapping[str, Sequence[Any]]
 ) -> set[int]:
-    """Return the indices of examples with the values in `train_where`."""
+    """Return the indices of examples with values in `train_where`, which stay in the train set."""
     found = set[int]()
     for column, values in given:
         try:
@@ -95,7 +103,7 @@ def find_staying(
 
 
 def find_indices(params: Params, columns: Mapping[str, Sequence[Any]]) -> list[int]:
-    """Return the indices of examples with these values; refuse a value that no example has."""
+    """Return the indices of examples with these values; raise for a value that no example has."""
     if not columns:
         raise ValueError(f"column: none is beside this data set's images and labels; {KINDS}")
     if params.column not in columns:

@@ -1,1 +1,1 @@
-"""What several findings use: statistics, tables and how they are written, the look of figures."""
+"""Code of several findings: captions, comparisons with Retrain, series of plots, table files."""

@@ -1,4 +1,4 @@
-"""Sentences that several captions share."""
+"""Sentences that the captions of several tables and figures share."""
 
 from collections.abc import Iterable
 
@@ -8,19 +8,38 @@ from collateral.results.table import CellTable
 SPREAD = "Mean ± sample standard deviation (ddof=1) over n = {n} seeds."
 ONE_SEED = "One seed: no spread and no noise floor can be given."
 CHANCE = "†: within what 95 % of such deviations stay below (Student t of n seeds); not a finding."
+DIFFERENT_DEVICES = (
+    "These times are of different devices, and must not be compared: {named}. Shares of Retrain's "
+    "time are given on its own device alone."
+)
 
 
 def join_sentences(*sentences: str) -> str:
-    """Return the sentences that there are, one after another."""
+    """Return the sentences as one text, without empty ones."""
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def describe_spread(cell: CellTable) -> str:
-    """Say what stands before and behind ±."""
+    """Return the sentence about mean and standard deviation, or about a single seed."""
     return SPREAD.format(n=len(cell.seeds)) if len(cell.seeds) > 1 else ONE_SEED
 
 
 def describe_metrics(metrics: Iterable[str]) -> str:
-    """Say what each number is."""
+    """Return one sentence per metric: its label and its description."""
     found = [find_metric(name) for name in metrics]
-    return " ".join(f"{metric.label}: {metric.description}." for metric in found)
+    return " ".join(f"{metric.label}: {metric.describe()}." for metric in found)
+
+
+def list_devices(cell: CellTable) -> dict[str, str]:
+    """Return the device on which each run was computed, if it is known."""
+    found = {run: cell.indices(run, "on_device") for run in cell.labels}
+    return {run: " and ".join(names) for run, names in found.items() if names}
+
+
+def different_devices(cell: CellTable) -> str:
+    """Return a warning with the device of each run; empty if all runs have the same device."""
+    runs: dict[str, list[str]] = {}
+    for run, device in list_devices(cell).items():
+        runs.setdefault(device, []).append(cell.labels[run])
+    named = "; ".join(f"{device}: {', '.join(labels)}" for device, labels in runs.items())
+    return DIFFERENT_DEVICES.format(named=named) if len(runs) > 1 else ""

@@ -13,16 +13,16 @@ from collateral.findings._shared.captions import (
     CHANCE,
     describe_metrics,
     describe_spread,
+    different_devices,
     join_sentences,
 )
-from collateral.findings._shared.devices import different_devices
-from collateral.findings._shared.statistics import t_quantile
 from collateral.findings.columns import Column, TableRow, build_grid, rows_by_kind
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import MOST_NAMED, CellTable, mean
+from collateral.metrics.statistics import mean, t_quantile
+from collateral.results.table import MOST_NAMED, CellTable
 
-# The metric of Retrain that a metric of a method is compared with, where Retrain has no such one.
+# Metrics that only methods have, with the metric of Retrain that they are compared with.
 COUNTERPARTS = {"teacher_ua": "ua", "target_ua": "ua"}
 MAIN = (*TERMS["avg_gap"], "avg_gap", "rte")
 AFFECTED = (*TERMS["avg_gap_affected"], "avg_gap_affected")
@@ -47,35 +47,35 @@ UNDEFINED = "–: undefined, or no seed gave a number; it is left out of the gap
 
 
 def noise_floor(cell: CellTable, metric: str) -> float:
-    """Return the bound within which 95 % of the deviations between retrainings lie."""
-    # The floor is a mean absolute deviation; a normal law's standard one is larger by this.
+    """Return the bound that contains 95 % of the differences between retrainings."""
+    # Ratio of standard deviation and mean absolute deviation of a normal distribution.
     standard = math.sqrt(math.pi / 2) * cell.number(cell.reference, "floor", at=metric)
     return t_quantile(len(cell.seeds)) * standard
 
 
-def noise_floor_by_sd(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
-    """Return the same bound for a metric whose standard deviation between retrainings is known."""
-    return t_quantile(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", set, at)
+def noise_floor_by_sd(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
+    """Return the noise floor of a metric whose standard deviation between retrainings is stored."""
+    return t_quantile(len(cell.seeds)) * cell.number(cell.reference, f"{metric}_sd", subset, at)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A table with one row per run; each part is a grid of metrics that fits a page's width."""
+    """A table with one row per run; each part is a grid with some of the metrics."""
 
-    name: str  # of the table's files
-    subject: str
+    name: str  # name of the table's files
+    subject: str  # title of the table
     parts: tuple[tuple[str, ...], ...]
     corner: str = "Method"  # heading of the first column
-    ranked: str = "method"  # what the rows are
-    note: str = ""  # one more sentence of the caption
+    ranked: str = "method"  # name of a row in captions
+    note: str = ""  # additional sentence of the caption
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics of all parts."""
+        """Metrics of all parts of the table."""
         return tuple(metric for part in self.parts for metric in part)
 
     def caption(self, cell: CellTable) -> str:
-        """Return the sentences about this cell's table."""
+        """Return the caption: the sentences about this cell's table."""
         has_diverged = any("diverged" in cell.troubles[run] for run in cell.labels)
         has_seconds = any(find_metric(name).unit == "s" for name in self.metrics)
         return join_sentences(
@@ -90,7 +90,7 @@ class Comparison:
         )
 
     def conventions(self, num_seeds: int) -> str:
-        """Return the sentences about all tables with these columns."""
+        """Return the sentences that apply to all tables with these columns."""
         terms = {term for gap in TERMS.values() for term in gap}
         return join_sentences(
             UA,
@@ -105,11 +105,11 @@ class Comparison:
 class ComparedColumn(Column):
     """A column with each run's deviation from Retrain in parentheses, or with its average gap."""
 
-    nearest: tuple[str, ...] = ()  # the methods nearest to Retrain
+    nearest: tuple[str, ...] = ()  # methods nearest to Retrain in this metric
 
     @property
     def is_gap(self) -> bool:
-        """Whether the metric is an average gap, which itself is a distance from Retrain."""
+        """Whether the metric is an average gap, which is already a distance from Retrain."""
         return self.metric in TERMS
 
     @property
@@ -118,18 +118,18 @@ class ComparedColumn(Column):
         return find_metric(self.metric).ideal == "retrain"
 
     def value(self, row: TableRow) -> float:
-        """Return the mean over seeds or the gap, which is zero for Retrain itself."""
+        """Return the mean over seeds, or the gap, which is zero for Retrain itself."""
         return 0.0 if self.is_gap and row.run == row.cell.reference else super().value(row)
 
     def deviation(self, row: TableRow) -> float:
-        """Return how far the mean is from Retrain's; NaN for Retrain itself."""
+        """Return the mean minus Retrain's mean; NaN for Retrain itself."""
         if row.run == row.cell.reference or not self.is_compared:
             return math.nan
         counterpart = row.cell.values(row.cell.reference, str(self.reference_metric))
         return mean(self.values(row)) - mean(counterpart)
 
     def distance(self, row: TableRow) -> float:
-        """Return how far the run is from Retrain, by which methods are ranked."""
+        """Return the distance from Retrain, by which methods are ranked."""
         return self.value(row) if self.is_gap else abs(self.deviation(row))
 
     def field(self, row: TableRow) -> Field:
@@ -157,23 +157,20 @@ class ComparedColumn(Column):
         }
 
     def floor(self, cell: CellTable) -> float:
-        """Return the noise floor of the metric; NaN where it has none."""
+        """Return the noise floor of the metric; NaN if it has no noise floor."""
         is_known = self.is_gap or self.is_compared
         metric = self.metric if self.is_gap else self.reference_metric
         return cell.number(cell.reference, "floor", at=metric) if is_known else math.nan
 
     def floor_field(self, cell: CellTable) -> Field:
-        """Return the noise floor as a gap or a deviation; it is no number of a run, and not sorted.
-
-        The field is empty where there is no floor.
-        """
+        """Return the field of the noise floor; empty if the metric has no noise floor."""
         if math.isnan(floor := self.floor(cell)):
             return Field("")
         text = find_metric(self.metric).text(floor)
         return Field(text) if self.is_gap else Field("", deviation=f"({text})")
 
     def floor_record(self, cell: CellTable) -> dict[str, Any]:
-        """Return the noise floor unrounded."""
+        """Return the unrounded noise floor for the CSV file."""
         return {
             **FLOOR,
             "metric": self.metric,
@@ -220,12 +217,12 @@ def _compared_column(cell: CellTable, metric: str) -> ComparedColumn:
 
 
 def _find_nearest(cell: CellTable, column: ComparedColumn) -> Iterator[str]:
-    """Yield the methods nearest to Retrain, all of equal ones, none that failed in a seed."""
+    """Yield the methods nearest to Retrain, with ties, among methods without a failed seed."""
     [methods] = rows_by_kind(cell, ("method",))
     distances = {row.run: column.distance(row) for row in methods if not row.note}
     least = min((d for d in distances.values() if not math.isnan(d)), default=math.nan)
     for run, distance in distances.items():
-        # Equal up to the last bits of the subtraction.
+        # Distances that differ by rounding errors only are ties.
         if math.isclose(distance, least, abs_tol=1e-12):
             yield run
 

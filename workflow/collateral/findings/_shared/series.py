@@ -1,4 +1,4 @@
-"""From the long table to series of a plot: means over seeds, 95 % intervals, looks, levels."""
+"""Series of a plot from the long table: means over seeds, 95 % intervals, looks, levels."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from typing import Any
 import numpy as np
 
 from collateral.findings._shared.compare import noise_floor
-from collateral.findings._shared.statistics import Floats, interval_half_width
 from collateral.findings.metric_index import find_metric
+from collateral.findings.verdict import COLLAPSED
+from collateral.metrics.statistics import Floats, interval_half_width, mean
 from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Series
 from collateral.plots.style import GREY, Look, control_look, method_look
-from collateral.results.table import CellTable, mean
+from collateral.results.layout import is_sweep
+from collateral.results.table import CellTable
 
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
-COLLAPSED = 0.0  # the first of the verdicts, as the long table has it
-LEAST_SEEDS = 3  # of an interval that is drawn: one of two values would hide everything else
+LEAST_SEEDS = 3  # least n for drawing an interval; intervals of n = 2 are too wide
+LEAST_JOINED = 3  # least number of values that a line joins
 
 
 def find_looks(cell: CellTable) -> dict[str, Look]:
-    """Return the look of each run to draw: methods, then controls, if one of its seeds is sound."""
+    """Return colours and markers of the drawn runs: methods and controls with one sound seed."""
     methods = {run: find_look(cell, run) for run in cell.runs("method")}
     controls = {run: control_look(place) for place, run in enumerate(cell.runs("control"))}
     return {run: look for run, look in {**methods, **controls}.items() if not cell.has_failed(run)}
 
 
 def find_look(cell: CellTable, method: str) -> Look:
-    """Return the look of a method by its place in the config, the same in every cell."""
-    return method_look([run for run in cell.benchmark.labels if "@" not in run].index(method))
+    """Return colour and marker of a method by its position in the config, equal in all cells."""
+    return method_look([run for run in cell.benchmark.labels if not is_sweep(run)].index(method))
 
 
 def average_seeds(
     cell: CellTable, run: str, x: Sequence[float], values: Iterable[Floats], **more: Any
 ) -> Series:
-    """Return a run's series from its values at each place, (seeds,) each, in the panel's unit."""
+    """Return the series of a run: mean and interval over seeds of the values at each x."""
     values = list(values)
     counts = [int(np.count_nonzero(~np.isnan(v))) for v in values]
     means = [mean(v) for v in values]
@@ -49,6 +51,7 @@ def average_seeds(
         "run": run,
         "n": counts,
         "sets_scale": sets_scale(cell, run),
+        **({} if len(values) >= LEAST_JOINED else {"mark": "point", "areas": [25.0] * len(values)}),
         **more,
     }
     low, high = ([m + sign * h for m, h in zip(means, halves, strict=True)] for sign in (-1, 1))
@@ -56,12 +59,12 @@ def average_seeds(
 
 
 def sets_scale(cell: CellTable, run: str) -> bool:
-    """Tell whether a run is sound; the scale of one that collapsed would squeeze all others."""
-    return not cell.failure_summary(run) and cell.number(run, "verdict") != COLLAPSED
+    """Tell whether the axis limits include a run: not if it failed or collapsed."""
+    return not cell.failure_summary(run) and math.isnan(cell.number(run, "verdict", at=COLLAPSED))
 
 
 def find_level(cell: CellTable, metric: str) -> tuple[float, float]:
-    """Return Retrain's mean and the half-width of the noise floor around it, as displayed."""
+    """Return Retrain's mean, and the half-width of the noise floor around it, in display units."""
     factor = find_metric(metric).factor
     return factor * mean(cell.values(cell.reference, metric)), factor * noise_floor(cell, metric)
 
@@ -72,7 +75,7 @@ def mark_level(cell: CellTable, metric: str) -> tuple[list[Level], list[Band]]:
     lines = [Level(level, dash="dashed", label=cell.labels[cell.reference])]
     if not math.isfinite(level + noise):
         return lines, []
-    # No rate is below 0 or above 100.
+    # The band of a rate ends at 0 and 100 %.
     is_rate = find_metric(metric).unit == "%"
     low, high = max(level - noise, 0.0), level + noise
     return lines, [Band(low=low, high=min(high, 100.0) if is_rate else high, label=NOISE_LABEL)]
@@ -87,21 +90,21 @@ def describe_failures(cell: CellTable) -> Iterator[str]:
 
 
 def describe_seeds(cell: CellTable) -> str:
-    """Return how many seeds the intervals of a plot are over."""
+    """Return the sentence about the seeds of a plot's intervals."""
     return describe_intervals(len(cell.seeds), "seeds") if len(cell.seeds) > 1 else "One seed."
 
 
-def describe_intervals(count: int, what: str) -> str:
-    """Return what the intervals of a plot are over, if there are enough to draw them."""
+def describe_intervals(count: int, unit: str) -> str:
+    """Return the sentence about the seeds or cells of a plot's intervals, if they are drawn."""
     if count < LEAST_SEEDS:
-        return f"Means over {count} {what}; intervals are drawn from {LEAST_SEEDS} {what} on."
-    return f"Intervals: 95 %, over {count} {what}."
+        return f"Means over {count} {unit}; intervals are drawn from {LEAST_SEEDS} {unit} on."
+    return f"Intervals: 95 %, over {count} {unit}."
 
 
 def count_examples(
     centres: Sequence[float], counts: Sequence[float], ends: Limits, least: float, title: str
 ) -> Panel:
-    """Return a low panel: the number of examples in each bin of similarity, as bars."""
+    """Return a low bar panel with the number of examples in each bin of similarity."""
     most = max(counts)
     ticks = {10.0**power: f"{10**power:g}" for power in range(5) if 10**power <= 2 * most}
     y = Axis(title, "log", limits=(least, 2 * most), ticks=ticks)

@@ -1,4 +1,4 @@
-"""A table as files: unrounded CSV, Markdown, and LaTeX with booktabs."""
+"""Write a table to files: unrounded CSV, Markdown, and LaTeX with booktabs."""
 
 import math
 import re
@@ -16,7 +16,8 @@ LATEX = str.maketrans(
         "^": r"\textasciicircum{}",
         "|": r"\textbar{}",
         **{special: "\\" + special for special in "&%$#_{}"},
-        **{mark: f"{{{mark}}}" for mark in "[]*"},  # at the start of a row they are the last one's
+        # Characters that LaTeX would read as options of a line break.
+        **{mark: f"{{{mark}}}" for mark in "[]*"},
         **{relation: f"${relation}$" for relation in "<>"},
         "±": r"$\pm$",
         "−": "$-$",
@@ -27,40 +28,48 @@ LATEX = str.maketrans(
         "”": "''",
     }
 )
-# A class may be called anything: what no line of text has, what would begin a tag or an entity, and
-# what Markdown takes for a mark. An _ between letters is none; ` stays, for captions use it.
+# Marks of Markdown, HTML and control characters are escaped, because class names may contain them.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 TAG = re.compile(r"<(?=[a-zA-Z/!?])")
 ENTITY = re.compile(r"&(?=#?\w+;)")
 MARK = re.compile(r"[\\*|~$]|](?=[\[(:])|(?<![^\W_])_|_(?![^\W_])")
 NO_LABEL = re.compile(r"[^\w.:@=-]", re.ASCII)
+# The space between two sentences, and not the one after an abbreviation.
+SENTENCE_END = re.compile(
+    r"(?<=[.?!])(?<!\bAvg\.)(?<!\bvs\.)(?<!\bSt\.)(?<!\bDr\.)(?<!\bMt\.) (?=\S)"
+)
+PROSE_SHARE = 0.75  # width of all columns of sentences, as a share of the line
+LONGEST_HEADING = 12  # letters; a longer heading of a column of numbers has two lines
+PACKAGES = r"% needs \usepackage{booktabs,graphicx}"
+# A table of numbers that is wider than the line is scaled down to it.
+FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
-def write(table: Table, folder: Path, cell: str = "") -> None:
-    """Write the table's three files into `folder`; `cell` tells LaTeX's labels apart."""
+def write_table(table: Table, folder: Path, cell: str = "") -> None:
+    """Write the table's three files into `folder`; `cell` makes the LaTeX label unique."""
     label = f"{table.name}-{cell}" if cell else table.name
-    texts = {"csv": unrounded(table), "md": markdown(table), "tex": latex(table, label)}
+    texts = {"csv": to_csv(table), "md": to_markdown(table), "tex": to_latex(table, label)}
     for suffix, text in texts.items():
         with atomic(folder / f"{table.name}.{suffix}") as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
-def unrounded(table: Table) -> str:
-    """Return the table's records as CSV."""
+def to_csv(table: Table) -> str:
+    """Return the unrounded numbers of a table as CSV."""
     columns = list(dict.fromkeys(key for record in table.records for key in record))
     exact = ({key: _exact(value) for key, value in record.items()} for record in table.records)
     return csv_text(columns, exact)
 
 
 def _exact(value: Any) -> Any:
-    """Leave an undefined number empty, and write a mark as 0 or 1."""
+    """Return a value of a CSV file: NaN is empty, a boolean is 0 or 1."""
     if isinstance(value, bool):
         return int(value)
     return "" if isinstance(value, float) and math.isnan(value) else value
 
 
-def markdown(table: Table) -> str:
-    """Return the table in Markdown, its grids below each other and the caption below them."""
+def to_markdown(table: Table) -> str:
+    """Return the table in Markdown: all grids, and then the caption."""
     lines = [text for grid in table.grids for text in (*_markdown_grid(grid), "")]
     return "\n".join([*lines, escape_markdown(_caption(table)), ""])
 
@@ -88,65 +97,107 @@ def _label(line: Line) -> str:
 
 def _markdown(field: Field) -> str:
     value, deviation = escape_markdown(field.value), escape_markdown(field.deviation)
-    if field.is_best:  # what made it best: the deviation, or the value itself
+    if field.is_best:  # The deviation is bold; a field without deviation has a bold value.
         value, deviation = (value, f"**{deviation}**") if deviation else (f"**{value}**", "")
     return f"{value} {deviation}".strip() + "†" * field.is_chance
 
 
-def latex(table: Table, label: str) -> str:
-    """Return a `table` environment; it needs the package booktabs and nothing else."""
+def to_latex(table: Table, label: str) -> str:
+    """Return a `table` environment of LaTeX: a caption of one sentence, and notes below.
+
+    The sentences that explain columns for all tables of this kind are comments of the file.
+    """
+    caption, *notes = SENTENCE_END.split(table.caption)
+    comments = SENTENCE_END.split(table.conventions) if table.conventions else []
+    marks = [text for text in comments if text.startswith("†") and _has_dagger(table)]
     lines = [
+        PACKAGES,
+        *(f"% note: {escape_latex(text)}" for text in comments if text not in marks),
         r"\begin{table}[t]",
-        rf"\caption{{{escape(_caption(table))}}}",
+        rf"\caption{{{escape_latex(caption)}}}",
         rf"\label{{tab:{NO_LABEL.sub('-', label)}}}",
         r"\centering",
         r"\footnotesize",
-        r"\setlength{\tabcolsep}{3pt}",
+        r"\setlength{\tabcolsep}{4pt}",
     ]
     for place, grid in enumerate(table.grids):
         lines += [r"\par\medskip"] * bool(place)
         lines += _latex_grid(grid)
+    if below := " ".join([*notes, *marks]):
+        lines += [r"\par\smallskip", rf"\parbox{{\linewidth}}{{\scriptsize {escape_latex(below)}}}"]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
+def _has_dagger(table: Table) -> bool:
+    lines = [line for grid in table.grids for group in grid.groups for line in group]
+    return any(field.is_chance for line in lines for field in line.fields)
+
+
 def _latex_grid(grid: Grid) -> Iterator[str]:
-    wrapped = rf"p{{{0.7 / len(grid.headings):.2f}\linewidth}}"
-    columns = [wrapped if grid.is_prose else "l" if words else "r" for words in grid.are_words]
+    if grid.is_prose:
+        columns = [rf"p{{{share:.2f}\linewidth}}" for share in _prose_shares(grid)]
+        headings = map(escape_latex, grid.headings)
+    else:
+        columns = ["l" if words else "r" for words in grid.are_words]
+        headings = map(_two_lines, grid.headings, columns)
+        yield FIT
     yield rf"\begin{{tabular}}{{l{''.join(columns)}}}"
     yield r"\toprule"
-    yield _latex_line([escape(text) for text in (grid.corner, *grid.headings)])
+    yield _latex_line([escape_latex(grid.corner), *headings])
     for group in grid.groups:
         yield r"\midrule"
         for line in group:
-            yield _latex_line([escape(line.label), *map(_latex, line.fields)])
-            if line.note:  # on a line of its own, or the first column would fill the page
-                note = rf"\quad\emph{{{escape(line.note)}}}"
+            yield _latex_line([escape_latex(line.label), *map(_latex, line.fields)], grid.is_prose)
+            if line.note:  # the note is too wide for the first column
+                note = rf"\quad\emph{{{escape_latex(line.note)}}}"
                 yield rf"\multicolumn{{{len(columns) + 1}}}{{l}}{{{note}}} \\"
     yield r"\bottomrule"
-    yield r"\end{tabular}"
+    yield r"\end{tabular}" + ("" if grid.is_prose else "}")
 
 
-def _latex_line(texts: list[str]) -> str:
-    return " & ".join(texts) + r" \\"
+def _two_lines(heading: str, column: str) -> str:
+    """Return the heading of a column; a long one is broken at the space nearest to its middle."""
+    middle = len(heading) / 2
+    spaces = [place for place, letter in enumerate(heading) if letter == " "]
+    if len(heading) <= LONGEST_HEADING or not spaces:
+        return escape_latex(heading)
+    at = min(spaces, key=lambda place: abs(place - middle))
+    upper, lower = escape_latex(heading[:at]), escape_latex(heading[at + 1 :])
+    return rf"\shortstack[{column}]{{{upper}\\{lower}}}"
+
+
+def _prose_shares(grid: Grid) -> list[float]:
+    """Return the widths of columns of sentences: long texts are wider, and have more lines."""
+    lines = [line for group in grid.groups for line in group]
+    columns = zip(grid.headings, *([f.value for f in line.fields] for line in lines), strict=True)
+    weights = [max(map(len, column)) ** 0.4 for column in columns]
+    return [PROSE_SHARE * weight / sum(weights) for weight in weights]
+
+
+def _latex_line(texts: list[str], is_prose: bool = False) -> str:
+    """Return a row; sentences are aligned left, which changes the meaning of a line break."""
+    between, end = (r" & \raggedright ", r" \tabularnewline") if is_prose else (" & ", r" \\")
+    return between.join(texts) + end
 
 
 def _latex(field: Field) -> str:
     center, plus_minus, spread = field.value.partition(" ± ")
-    # The spread is set smaller, so that six columns fit the width of a page.
-    small = rf"{{\scriptsize\,$\pm$\,{escape(spread)}}}" if plus_minus else ""
-    value, deviation = escape(center) + small, escape(field.deviation)
+    # The spread has a smaller font, so that six columns fit on a page.
+    small = rf"{{\scriptsize\,$\pm$\,{escape_latex(spread)}}}" if plus_minus else ""
+    value, deviation = escape_latex(center) + small, escape_latex(field.deviation)
     if field.is_best:
         bold = rf"\textbf{{{deviation or value}}}"
         value, deviation = (value, bold) if deviation else (bold, "")
-    return f"{value} {deviation}".strip() + escape("†") * field.is_chance
+    # The dagger takes no width, so that numbers with and without it are aligned.
+    return f"{value} {deviation}".strip() + r"\rlap{$^\dagger$}" * field.is_chance
 
 
-def escape(text: str) -> str:
-    """Return `text` with everything special to LaTeX written out."""
+def escape_latex(text: str) -> str:
+    """Return `text` with escaped special characters of LaTeX."""
     return CONTROL.sub(" ", text).translate(LATEX)
 
 
 def escape_markdown(text: str) -> str:
-    """Return `text` so that Markdown shows it as it is: no mark, no cell's end and no HTML."""
+    """Return `text` with escaped marks of Markdown, table separators and HTML."""
     text = MARK.sub(r"\\\g<0>", CONTROL.sub(" ", text))
     return TAG.sub("&lt;", ENTITY.sub("&amp;", text))

@@ -1,10 +1,12 @@
-"""How accurate is each model on what was forgotten, on what was kept, and on new examples?
+"""How accurate is each model on forgotten, retained and test examples?
 
 UA is accuracy on the forget set; some literature prints 100 - UA.
 """
 
 from collateral.contract.metrics import Metric
 
+TITLE = "How accurate is each model?"
+PLACE = "summary"
 ORDER = 40
 METRICS = {
     "ua": Metric("UA", "accuracy on the forget set", "%", "retrain"),

@@ -1,8 +1,10 @@
-"""Who else gets hurt where whole classes are deleted: the other classes, by similarity to them?"""
+"""Which other classes lose accuracy if whole classes are deleted: the similar ones?"""
 
 from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
+TITLE = "Which other classes lose?"
+PLACE = "neighbours"
 ORDER = 30
 
 

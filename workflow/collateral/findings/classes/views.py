@@ -1,17 +1,29 @@
-"""The loss of accuracy on every class that remains where whole classes are deleted."""
+"""Table and plot of the accuracy that other classes lose if whole classes are deleted."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Line, Table
 from collateral.findings._shared.compare import noise_floor_by_sd
-from collateral.findings._shared.statistics import interval_half_width
-from collateral.findings.classes.reading import kept_names, points_of, short_names
+from collateral.findings._shared.series import (
+    NOISE_LABEL,
+    describe_failures,
+    describe_seeds,
+    find_looks,
+)
 from collateral.findings.columns import Column, TableRow, build_grid, number_source
 from collateral.findings.metric_index import find_metric
+from collateral.metrics.statistics import interval_half_width, mean, t_quantile
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_x, fit_y
+from collateral.plots.style import DARK, Look
 from collateral.results.table import CellTable
 
 CAPTION = (
@@ -21,20 +33,74 @@ CAPTION = (
     "95 % of differences between retrainings lie. Slope: of a line through the classes of a seed, "
     "mean over seeds with its 95 % Student-t interval, in points per 0.1 of similarity."
 )
+PLOT_CAPTION = (
+    "The classes that were not deleted: Retrain's accuracy on a class's test examples minus the "
+    "unlearned model's, over the cosine of its mean features in the base model with the deleted "
+    "class's (of several, the most similar). Mean over seeds and its 95 % Student-t interval. "
+    "Dashed: linear fit; its slope is the mean of the seeds' slopes, with a 95 % Student-t "
+    "interval. Grey: where 95 % of differences between retrainings lie. The panels' scales differ."
+)
+MOST_COLUMNS = 4  # panels in a row
+MOST_NAMES = 12  # only the classes with the largest loss or gain are named in a panel
+# Axis limit in points; intervals are cut there, because no difference exceeds 100 points.
+MOST = 105.0
+NOISE_WIDTH = 0.02  # half the width of a class's grey bar, as a share of the axis length
+FIT = Look(DARK, dash="dashed", is_control=True)
+
+
+@dataclass(frozen=True)
+class Points:
+    """The other classes sorted by similarity; means over seeds, in points except similarity."""
+
+    names: list[str]
+    similarity: NDArray[np.float64]
+    drop: NDArray[np.float64]
+    error: NDArray[np.float64]  # half-width of the 95 % interval; NaN with one seed
+    noise: NDArray[np.float64]  # bound on 95 % of differences between retrainings
+
+
+def find_other_classes(cell: CellTable) -> list[str]:
+    """Return the names of the other classes; empty if no whole class is deleted."""
+    return cell.indices(cell.reference, "class_similarity")
+
+
+def find_points(cell: CellTable, run: str) -> Points:
+    """Return the classes whose similarity and drop are defined."""
+    names, factor = find_other_classes(cell), find_metric("class_drop").factor
+    reach = factor * t_quantile(len(cell.seeds))
+    drops = [factor * cell.values(run, "class_drop", at=name) for name in names]
+    columns = np.array(
+        [
+            [mean(cell.values(cell.reference, "class_similarity", at=name)) for name in names],
+            [mean(values) for values in drops],
+            [interval_half_width(values) for values in drops],
+            [reach * cell.number(cell.reference, "class_drop_sd", at=name) for name in names],
+        ]
+    )
+    is_defined = ~np.isnan(columns[:2]).any(axis=0)
+    order = [i for i in np.argsort(columns[0], kind="stable") if is_defined[i]]
+    return Points([names[i] for i in order], *columns[:, order])
+
+
+def shorten_names(names: list[str]) -> list[str]:
+    """Remove the common prefix of all names: digit_3 and digit_8 become 3 and 8."""
+    parts = [name.rpartition("_") for name in names]
+    is_shared = len({head for head, _, _ in parts}) == 1
+    return [tail for _, _, tail in parts] if is_shared else names
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one row per class, runs of sweeps included, if whole classes are deleted.
+    """Yield a table with one row per class, sweeps included, if whole classes are deleted.
 
-    The rows begin with the class that is most similar to a deleted one; the last has the slopes.
+    The rows are sorted from the most similar class on; the last row contains the slopes.
     """
-    if not (names := kept_names(cell)):
+    if not (names := find_other_classes(cell)):
         return
     cell = cell.with_sweeps()
     similarity, *drops, _ = columns = _make_columns(cell)
     rows = [TableRow(cell, cell.reference, name, name) for name in names]
     rows.sort(key=similarity.value, reverse=True)
-    labels = short_names([row.label for row in rows])
+    labels = shorten_names([row.label for row in rows])
     rows = [replace(row, label=label) for row, label in zip(rows, labels, strict=True)]
     slopes = [Field(""), *(_show_slope(cell, column.run) for column in drops), Field("")]
     yield Table(
@@ -67,16 +133,91 @@ def _show_chance(row: TableRow) -> Field:
 
 
 def _show_slope(cell: CellTable, run: str) -> Field:
-    """Return the slope of a run with its interval, which is not sorted among the classes."""
+    """Return the field of a run's slope and interval; it has no number to sort by."""
     field = Column("class_slope", ends="").field(TableRow(cell, run, "Slope"))
     return Field(field.value, source=field.source, also=field.also)
 
 
 def _make_records(cell: CellTable) -> Iterator[dict[str, Any]]:
     for run, label in cell.labels.items():
-        points = points_of(cell, run)
+        points = find_points(cell, run)
         columns = (points.similarity, points.drop, points.error, points.noise)
         for name, *numbers in zip(points.names, *columns, strict=True):
             named = {"run": run, "label": label, "kind": cell.kinds[run], "class": name}
             keys = ("similarity", "drop", "half_width", "chance")
             yield named | dict(zip(keys, map(float, numbers), strict=True))
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield one panel per method and control, if whole classes are deleted."""
+    runs = list(find_looks(cell))
+    if not runs or not find_other_classes(cell):
+        return
+    columns = min(len(runs), MOST_COLUMNS)
+    titles = ["Retrain − unlearned (points)" if not i % columns else "" for i in range(len(runs))]
+    panels = [_panel(cell, run, title) for run, title in zip(runs, titles, strict=True)]
+    one = "the" if len(cell.forgotten) < 2 else "a"
+    reading = f"Above zero: less accurate than Retrain. Right: more like {one} deleted class."
+    notes = [f"{reading} {describe_seeds(cell)}", *describe_failures(cell)]
+    yield Plot("classes", cell.title, PLOT_CAPTION, panels, columns, notes=notes)
+
+
+def _panel(cell: CellTable, run: str, title: str) -> Panel:
+    points, slope = find_points(cell, run), _show_slope(cell, run).value
+    panel = Panel(
+        [*_fit(cell, run, points), _classes(cell, run, points)],
+        cell.labels[run],
+        Axis("Class similarity"),
+        levels=[Level(0.0)],
+        text="" if slope == EMPTY else f"slope {slope}\n{find_metric('class_slope').unit}",
+        value_name="loss",
+        x_name="similarity",
+        number_format="+.1f",
+        unit=" points",
+    )
+    panel = replace(panel, bands=_noise_bars(panel, points))
+    reach = max((noise for noise in points.noise if math.isfinite(noise)), default=0.0)
+    low, high = fit_y(panel)
+    low, high = max(min(low, -reach), -MOST), min(max(high, reach), MOST)
+    high += 0.3 * (high - low) if panel.text else 0.0  # space for the text of the slope
+    return replace(panel, y=Axis(title, limits=(low, high)))
+
+
+def _classes(cell: CellTable, run: str, points: Points) -> Series:
+    """Return one point per class; the classes with the largest changes are named."""
+    named = set(np.argsort(-abs(points.drop), kind="stable")[:MOST_NAMES].tolist())
+    texts = shorten_names(points.names)
+    return Series(
+        cell.labels[run],
+        find_looks(cell)[run],
+        points.similarity.tolist(),
+        points.drop.tolist(),
+        run=run,
+        mark="point",
+        low=(points.drop - points.error).tolist(),
+        high=(points.drop + points.error).tolist(),
+        n=[len(cell.seeds)] * len(texts),
+        noise=points.noise.tolist(),
+        details={"class": points.names},
+        names=[text if place in named else "" for place, text in enumerate(texts)],
+    )
+
+
+def _fit(cell: CellTable, run: str, points: Points) -> Iterator[Series]:
+    """Yield the fitted line through the mean of all classes, if the slope is defined."""
+    slope = find_metric("class_drop").factor * cell.number(run, "class_slope")
+    if math.isfinite(slope):
+        x, y = points.similarity, points.drop
+        line = y.mean() + slope * (x - x.mean())
+        yield Series("Linear fit", FIT, x.tolist(), line.tolist(), run=run)
+
+
+def _noise_bars(panel: Panel, points: Points) -> list[Band]:
+    """Return one grey bar per class: the noise between classes is not defined."""
+    left, right = fit_x(panel)
+    half = NOISE_WIDTH * (right - left)
+    return [
+        Band(x - half, x + half, -noise, noise, NOISE_LABEL)
+        for x, noise in zip(points.similarity, points.noise, strict=True)
+        if math.isfinite(noise)
+    ]

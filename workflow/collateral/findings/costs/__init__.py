@@ -1,10 +1,11 @@
-"""What did each run cost: how many seconds, in all and by phase, and how much memory?"""
+"""What did each run cost: seconds in total and by phase, and memory?"""
 
 from collateral.contract.metrics import Metric
 from collateral.results.record import EPOCH_SECONDS
 
-PLACE = "details"
-ORDER = 10
+TITLE = "What did each run cost?"
+PLACE = "cost"
+ORDER = 35
 
 
 def _cost(label: str, description: str, unit: str) -> Metric:
@@ -14,25 +15,27 @@ def _cost(label: str, description: str, unit: str) -> Metric:
 METRICS = {
     "rte": _cost("RTE", "seconds from the base model and the data to the unlearned model", "s"),
     EPOCH_SECONDS: _cost(
-        "Seconds by epoch", "seconds of the run until the end of an epoch, preparing included", "s"
+        "Seconds by epoch",
+        "seconds from the start of the run to the end of an epoch, preparation included",
+        "s",
     ),
     "seconds": _cost("Seconds", "seconds of one phase of the run", "s"),
-    "tuning_seconds": _cost("Tuning", "seconds of all trials of the tuning", "s"),
+    "tuning_seconds": _cost("Tuning", "seconds of all tuning trials", "s"),
     "support_size_seconds": _cost(
-        "Support sizes", "seconds of the teachers of all support sizes", "s"
+        "Support sizes", "seconds of training the teachers of all support sizes", "s"
     ),
     "peak_rss_mb": _cost("Memory", "largest resident memory of the job", "MB"),
     "peak_device_mb": _cost("GPU memory", "largest memory on the device", "MB"),
     "rte_share": _cost(
-        "of Retrain's RTE", "RTE over Retrain's, of means; undefined on another device", "%"
+        "of Retrain's RTE", "mean RTE over Retrain's mean RTE; undefined on another device", "%"
     ),
     "paying_deletions": _cost(
         "Pays from",
-        "deletions from which tuning once (its teacher's time included) and unlearning takes less "
-        "time than retraining: tuning / (Retrain's RTE - RTE); undefined where it never does, and "
-        "on other devices",
+        "number of deletions from which tuning once (with its teacher) and unlearning each time "
+        "takes less time than retraining each time: tuning / (Retrain's RTE - RTE); undefined if "
+        "it never does, and on other devices",
         "",
     ),
-    "on_device": _cost("Device", "1 on the device that `at` names", ""),
+    "on_device": _cost("Device", "1 for the device that `at` names", ""),
 }
 PREPARATION = _cost("Preparation", "seconds of RTE in phases other than `unlearn`", "s")

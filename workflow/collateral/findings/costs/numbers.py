@@ -1,4 +1,4 @@
-"""Seconds and memory, from the cost files of runs, tunings and support sizes; what pays when."""
+"""Seconds and memory from cost.json of runs, tuning and support sizes, compared with Retrain."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from collateral.contract.rows import Row
-from collateral.findings._shared.statistics import mean_of_defined
-from collateral.results.layout import ORIGINAL, RETRAIN
+from collateral.metrics.statistics import mean_of_defined
+from collateral.results.layout import ORIGINAL
 from collateral.results.record import EPOCH_SECONDS, STATED
 
 if TYPE_CHECKING:
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the costs of every run; the base model, taken as it is, costs nothing."""
+    """Yield the costs of every run; the base model itself (`original`) costs 0 seconds."""
     for result in cell.all_results():
         if result.run == ORIGINAL:
             yield Row(result.run, "rte", 0.0, result.seed)
             continue
-        rows = _of_run(result.run, result.seed, result.cost())
-        # The memory is that of a look at somebody else's weights.
+        rows = _run_rows(result.run, result.seed, result.cost())
+        # The memory of a run with the user's weights is measured during evaluation.
         is_given = "weights" in result.record
         yield from (row for row in rows if not is_given or row.metric in ("rte", "seconds"))
-        if device := device_of(result.cost(), result.record):
+        if device := name_device(result.cost(), result.record):
             yield Row(result.run, "on_device", 1.0, result.seed, at=device)
     for method in cell.tuned:
         seconds = cell.tuning_cost(method)["total_seconds"]
@@ -34,12 +34,12 @@ def numbers(cell: CellResults) -> Iterator[Row]:
         for seed in cell.seeds:
             seconds = cell.support_sizes_cost(seed)["total_seconds"]
             yield Row(run, "support_size_seconds", seconds, seed)
-    if cell.reference == RETRAIN:
-        yield from _ledger(cell)
+    if cell.has_retrain:
+        yield from _compare_with_retrain(cell)
 
 
-def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield what a cost file says; undefined where nothing was measured."""
+def _run_rows(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the numbers of a cost.json; NaN for numbers that were not measured."""
     totals = {
         "rte": "total_seconds",
         "peak_rss_mb": "peak_rss_mb",
@@ -53,44 +53,46 @@ def _of_run(run: str, seed: int, cost: Mapping[str, Any]) -> Iterator[Row]:
         yield Row(run, EPOCH_SECONDS, float(seconds), seed, at=epoch)
 
 
-def device_of(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """Return where a run was computed, a CPU with its threads; empty where nobody knows."""
-    if "weights" in record:  # of somebody else's making
+def name_device(cost: Mapping[str, Any], record: Mapping[str, Any]) -> str:
+    """Return the device of a run, with CPU threads and low precision; empty if it is not known."""
+    if "weights" in record:  # weights from the user have no device
         return "" if cost.get("total_seconds") is None else f"as {STATED}"
     kind = str(cost.get("device", ""))
     name = str(record.get("numerics", {}).get("device", kind))
-    return f"{name}, threads: {cost['threads']}" if kind == "cpu" and "threads" in cost else name
+    threads = f", threads: {cost['threads']}" if kind == "cpu" and "threads" in cost else ""
+    precision = record.get("params", {}).get("precision", "float32")
+    return name + threads + (f", {precision}" if precision != "float32" else "")
 
 
-def _ledger(cell: CellResults) -> Iterator[Row]:
-    """Yield each run's share of Retrain's time, and from how many deletions on it pays."""
+def _compare_with_retrain(cell: CellResults) -> Iterator[Row]:
+    """Yield each run's share of Retrain's time, and the number of deletions until it saves time."""
     by_run: dict[str, list[Result]] = {}
     for result in cell.all_results():
         by_run.setdefault(result.run, []).append(result)
-    retrain = _mean_seconds(by_run[RETRAIN])
+    retrain = _mean_seconds(by_run[cell.reference])
     devices = {run: _devices(results) for run, results in by_run.items()}
     for run in cell.runs:
         own = 0.0 if run == ORIGINAL else _mean_seconds(by_run[run])
-        is_elsewhere = run != ORIGINAL and devices[run] != devices[RETRAIN]
+        is_elsewhere = run != ORIGINAL and devices[run] != devices[cell.reference]
         seconds = math.nan if is_elsewhere else own
         yield Row(run, "rte_share", seconds / retrain if retrain else math.nan)
         if by_run[run][0].kind == "method":
-            method = run.partition("@")[0]  # whose tuning a sweep uses
+            method = run.partition("@")[0]  # a run of a sweep uses the tuning of its method
             tuning = _tuning_seconds(cell, method) if method in cell.tuned else 0.0
             yield Row(run, "paying_deletions", paying_deletions(tuning, seconds, retrain))
 
 
 def _tuning_seconds(cell: CellResults, method: str) -> float:
-    """Return what tuning took, and the teacher that it asks; NaN on another device."""
+    """Return the seconds of tuning and of its teacher; NaN on another device than Retrain's."""
     costs = [cell.tuning_cost(method), *cell.teacher_costs(method)]
-    # Their records do not name a GPU: of one it is only known that it is one.
-    of_retrain = {device_of(result.cost(), {}) for result in cell.retrained()}
-    is_elsewhere = {device_of(cost, {}) for cost in costs} != of_retrain
+    # Tuning records do not name the GPU model, so devices are compared without records.
+    retrain_devices = {name_device(result.cost(), {}) for result in cell.retrained()}
+    is_elsewhere = {name_device(cost, {}) for cost in costs} != retrain_devices
     return math.nan if is_elsewhere else float(sum(cost["total_seconds"] for cost in costs))
 
 
 def paying_deletions(tuning: float, seconds: float, retrain: float) -> float:
-    """Return after how many deletions the time that each saves is that of tuning; NaN: never."""
+    """Return the number of deletions after which the saved time equals tuning's; NaN if never."""
     return tuning / (retrain - seconds) if seconds < retrain else math.nan
 
 
@@ -100,4 +102,4 @@ def _mean_seconds(results: list[Result]) -> float:
 
 
 def _devices(results: list[Result]) -> set[str]:
-    return {device_of(result.cost(), result.record) for result in results}
+    return {name_device(result.cost(), result.record) for result in results}

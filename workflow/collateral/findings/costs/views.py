@@ -1,4 +1,4 @@
-"""Time and memory of every run, and the number of deletions from which a method pays."""
+"""Table of the time and memory of every run, and of the deletions until a method saves time."""
 
 import math
 from collections.abc import Iterator
@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.captions import describe_metrics, describe_spread, join_sentences
-from collateral.findings._shared.devices import different_devices, list_devices
+from collateral.findings._shared.captions import (
+    describe_metrics,
+    describe_spread,
+    different_devices,
+    join_sentences,
+    list_devices,
+)
 from collateral.findings.columns import (
     Column,
     TableRow,
@@ -21,12 +26,13 @@ from collateral.findings.columns import (
 )
 from collateral.findings.costs import PREPARATION
 from collateral.findings.metric_index import find_metric
+from collateral.metrics.statistics import mean, std
 from collateral.results.record import STATED
-from collateral.results.table import CellTable, mean, std
+from collateral.results.table import CellTable
 
 TOTALS = ("rte", "tuning_seconds", "support_size_seconds", "peak_rss_mb", "peak_device_mb")
 LEDGER = [Column("rte_share"), Column("paying_deletions")]
-OWN_PHASES = ("unlearn", "train", STATED)  # all others are preparation
+OWN_PHASES = ("unlearn", "train", STATED)  # phases of a run that are not preparation
 CAPTION = "Costs: {title}. {spread} RTE counts all phases but evaluation. {devices}"
 
 
@@ -62,7 +68,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _own_columns(cell: CellTable) -> Iterator[Column]:
-    """Yield the columns that are computed from several numbers, as far as there are any."""
+    """Yield the columns that combine several metrics, if these metrics are available."""
     if any(not np.isnan(preparation(cell, run)).all() for run in cell.labels):
         yield Column(heading=PREPARATION.heading, show=_show_preparation)
     if cell.has_retrain:
@@ -74,7 +80,7 @@ def _own_columns(cell: CellTable) -> Iterator[Column]:
 
 
 def preparation(cell: CellTable, run: str) -> NDArray[np.float64]:
-    """Return the seconds of all preparing phases by seed; NaN where there are none."""
+    """Return the seconds of all preparation phases by seed; NaN without such phases."""
     found = [cell.values(run, "seconds", at=phase) for phase in _preparing_phases(cell, run)]
     return np.sum(found, axis=0) if found else np.full(len(cell.seeds), np.nan)
 
@@ -99,7 +105,7 @@ def _show_share(row: TableRow) -> Field:
 
 
 def _show_paying(row: TableRow) -> Field:
-    """Return the first deletion at which a method has taken less time than retraining."""
+    """Return the number of deletions after which a method takes less total time than Retrain."""
     share = row.cell.number(row.run, "rte_share")
     if row.cell.kinds[row.run] != "method" or math.isnan(share):
         return Field(EMPTY)
@@ -107,7 +113,7 @@ def _show_paying(row: TableRow) -> Field:
         return Field("never", math.inf, source=number_source(row.run, "rte_share"))
     if math.isnan(deletions := row.cell.number(row.run, "paying_deletions")):
         return Field(EMPTY)
-    # After exactly this number of deletions both have taken equally long.
+    # At exactly `paying_deletions` the total times are equal, so the next integer is shown.
     source = number_source(row.run, "paying_deletions")
     return Field(f"{math.floor(deletions) + 1:,}", deletions, source=source)
 
@@ -117,7 +123,7 @@ def _phase_columns(cell: CellTable, run: str) -> list[Column]:
 
 
 def _phase_grid(phases: list[tuple[TableRow, list[Column]]]) -> list[Grid]:
-    """Return a grid with the seconds of each run's phases in words, if there are any."""
+    """Return a grid with the seconds of each run's phases as text; None if no run has phases."""
     lines = [Line(row.label, [_show_phases(row, columns)]) for row, columns in phases if columns]
     return [Grid("Run", ["Phases (s)"], [lines], is_prose=True)] if lines else []
 

@@ -1,15 +1,16 @@
 """How far are a model's class probabilities from Retrain's, near the forget set and far from it?
 
-Means over examples, seed i against seed i; Retrain's own numbers are of Retrain of the next seed
-against it. Near and far are those of `locality`.
+Means over examples, seed i against seed i; Retrain's own numbers compare Retrain of the next seed
+with it. Near and far are those of `locality`.
 """
 
 from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
 AFTER = ("locality",)
-PLACE = "details"
-ORDER = 8
+TITLE = "How far are predictions from Retrain's?"
+PLACE = "neighbours"
+ORDER = 16
 METRICS = {
     "js_divergence": Metric(
         "JS",

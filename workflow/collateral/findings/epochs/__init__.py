@@ -1,8 +1,9 @@
-"""How do the accuracies of a tracked method go from epoch to epoch?"""
+"""How do the accuracies of a tracked method change from epoch to epoch?"""
 
 from collateral.contract.metrics import epoch_metrics
 from collateral.findings.accuracy import METRICS as ACCURACIES
 
-PLACE = "ablations"
+TITLE = "How do accuracies change by epoch?"
+PLACE = "cost"
 ORDER = 70
 METRICS = epoch_metrics(ACCURACIES)

@@ -1,4 +1,4 @@
-"""What was measured after every epoch of a tracked run."""
+"""Metrics after every epoch of the tracked runs, from history.csv."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of every epoch; 0 is the base model."""
+    """Yield one row per metric and epoch of the tracked runs; epoch 0 is the base model."""
     for result in cell.results():
         if result.run in cell.tracked:
-            for epoch, values in enumerate(tracked(result.history())):
+            for epoch, values in enumerate(read_tracked(result.history())):
                 for metric, value in values.items():
                     yield Row(result.run, metric, value, result.seed, at=epoch)
 
 
-def tracked(history: Iterable[Mapping[str, str]]) -> list[dict[str, float]]:
-    """Return the tracked numbers in the rows of a history.csv that have some."""
+def read_tracked(history: Iterable[Mapping[str, str]]) -> list[dict[str, float]]:
+    """Return the tracked metrics of each row of history.csv, leaving out rows without any."""
     rows = [{n: text for n, text in row.items() if n.startswith(TRACKED)} for row in history]
     return [{n: float(text) for n, text in row.items()} for row in rows if any(row.values())]

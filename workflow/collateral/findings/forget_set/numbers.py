@@ -1,4 +1,4 @@
-"""Sizes of the affected classes, and how much of each is forgotten."""
+"""Numbers of train examples and of forgotten examples of each affected class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield both counts of every affected class."""
+    """Yield the numbers of train and of forgotten examples of every affected class."""
     names, label = cell.labels.class_names, cell.labels.train
     counted = {"train_count": label, "forget_count": label[cell.split.forget]}
     for metric, labels in counted.items():

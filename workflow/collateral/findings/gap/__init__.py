@@ -1,14 +1,17 @@
-"""How far are a run's means from Retrain's, and how far would another retraining's be?"""
+"""How far are the metrics of a run from Retrain's, compared with another retraining?"""
 
 from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
+TITLE = "How far is each run from Retrain?"
+PLACE = "summary"
 ORDER = 20
 TERMS = {
     "avg_gap": ("ua", "ra", "ta", "mia"),
     "avg_gap_affected": ("ra_affected", "ua_affected", "ta_affected"),
 }
+FORGETTING = ("ua", "mia")  # metrics that the forgetting error averages
 METRICS = {
     "avg_gap": Metric(
         "Avg. Gap",

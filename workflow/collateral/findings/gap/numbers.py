@@ -1,4 +1,4 @@
-"""The average gaps of every run, and the noise floor of each metric and gap."""
+"""Average gaps of every run, and the noise floors of all metrics and gaps."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
-from collateral.findings._shared.gaps import BySeed, average_gaps
-from collateral.findings._shared.statistics import floor_of, mean_of_defined
 from collateral.findings.gap import TERMS
-from collateral.results.layout import RETRAIN
+from collateral.metrics.statistics import BySeed, average_gap, expected_deviation, mean_of_defined
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the gaps of every run, and Retrain's floors."""
-    retrained = _by_seed(cell, RETRAIN)
+    """Yield the gaps of every run, and the noise floors of the reference."""
+    reference = _values_by_seed(cell, cell.reference)
     for run in cell.runs:
-        for gap, value in average_gaps(_by_seed(cell, run), retrained).items():
-            yield Row(run, gap, value)
-    for name, value in noise_floors(retrained).items():
-        yield Row(RETRAIN, "floor", value, at=name)
+        values = _values_by_seed(cell, run)
+        for gap, terms in TERMS.items():
+            yield Row(run, gap, average_gap(values, reference, terms))
+    for name, value in noise_floors(reference).items():
+        yield Row(cell.reference, "floor", value, at=name)
 
 
-def _by_seed(cell: CellResults, run: str) -> BySeed:
+def _values_by_seed(cell: CellResults, run: str) -> BySeed:
     return {name: cell.values(run, name) for terms in TERMS.values() for name in terms}
 
 
-def noise_floors(retrained: BySeed) -> dict[str, float]:
-    """Return the floor of each term, and each average gap's own, which is their mean."""
-    floors = {name: floor_of(retrained[name]) for terms in TERMS.values() for name in terms}
+def noise_floors(reference: BySeed) -> dict[str, float]:
+    """Return the noise floor of each metric; the floor of an average gap is their mean."""
+    floors = {
+        name: expected_deviation(reference[name]) for terms in TERMS.values() for name in terms
+    }
     gaps = {gap: mean_of_defined(floors[name] for name in terms) for gap, terms in TERMS.items()}
     return floors | gaps

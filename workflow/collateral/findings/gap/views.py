@@ -1,4 +1,4 @@
-"""Every run compared with Retrain: on all examples, and on those of the affected classes."""
+"""Tables that compare every run with Retrain: on all examples, and on affected classes."""
 
 from collections.abc import Iterator
 

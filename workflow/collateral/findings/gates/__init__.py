@@ -1,6 +1,6 @@
-"""Is what is compared sound: who was trained on what, how well, and is nobody in both sets?
+"""Are the compared models valid: training sets, Retrain's accuracy, copies of images?
 
-The numbers alone; findings/checks.py says which of them are good enough.
+These are the numbers of the sanity checks; findings/checks.py has the checks.
 """
 
 from collateral.contract.metrics import Metric

@@ -1,23 +1,24 @@
-"""Are the laws of an example's margin over seeds the same for unlearned and retrained models?
+"""Do an example's margins vary over seeds as much as Retrain's? (KLOM)
 
-KLOM (Georgiev et al., 2024): Kullback-Leibler divergence of the margins' law over unlearned models
-from that over retrained ones, mean over examples. Both are taken as Gaussian, and what Retrain
-against Retrain gives at the same number of seeds is subtracted: with a handful of seeds that is
-most of it.
+KLOM (Georgiev et al., 2024) is the Kullback-Leibler divergence of an example's margins over
+unlearned models from those over retrained models, averaged over examples. Both distributions are
+taken as Gaussian. KLOM of Retrain against Retrain with as many seeds is subtracted, because with a
+few seeds most of KLOM is chance.
 """
 
 from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
 AFTER = ("locality",)
-PLACE = "details"
+TITLE = "Do margins vary as Retrain's do?"
+PLACE = "attacks"
 ORDER = 9
-_LAWS = "divergence of the law of margins over seeds from Retrain's"
+_KL = "KL divergence of the distribution of margins over seeds from Retrain's"
 METRICS = {
     "klom": Metric(
-        "KLOM", f"{_LAWS}, less Retrain's own at as many seeds", "nats", "low", digits=2
+        "KLOM", f"{_KL}, minus that of Retrain with as many seeds", "nats", "low", digits=2
     ),
     "klom_retrain": Metric(
-        "KLOM of Retrain", f"{_LAWS} of other seeds, by chance alone", "nats", digits=2
+        "KLOM of Retrain", f"{_KL} in other seeds: the part that is chance", "nats", digits=2
     ),
 }

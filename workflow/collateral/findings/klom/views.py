@@ -1,4 +1,4 @@
-"""KLOM of every run: on the forget set, near it and far from it."""
+"""Table of KLOM of every run: on the forget set, near it and far from it."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -11,12 +11,12 @@ from collateral.findings.near import PART_HEADINGS, PARTS
 from collateral.results.table import CellTable
 
 FLOOR = "Retrain vs. Retrain, subtracted"
-CAPTION = "Laws of margins over seeds, against Retrain's: {title}. {seeds}"
-SEEDS = "Over n = {n} seeds, of which {half} for each law."
-ONE_SEED = "One seed has no law, so there is nothing to compare."
+CAPTION = "Distribution of margins over seeds, compared with Retrain's: {title}. {seeds}"
+SEEDS = "Over n = {n} seeds, of which {half} for each distribution."
+ONE_SEED = "One seed has no distribution, so there is nothing to compare."
 CONVENTIONS = (
-    "Both laws are Gaussian, their variances drawn towards the set's mean; what is near zero "
-    "cannot be told from Retrain by these seeds."
+    "Both distributions are taken as Gaussian, with variances shrunk towards the mean over the "
+    "set. A value near zero: these seeds cannot tell the method from Retrain."
 )
 COLUMNS = {
     (name, at): Column("klom", name, at, PART_HEADINGS.get((name, at), ""), "", "klom_retrain")
@@ -26,7 +26,7 @@ COLUMNS = {
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table, if there are numbers."""
+    """Yield the table, if KLOM was computed."""
     groups, n = rows_with_next_seed(cell, FLOOR), len(cell.seeds)
     if not any(groups) or "klom_retrain" not in cell.metrics(cell.reference):
         return
@@ -34,7 +34,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
     columns = [COLUMNS[part] for part in PART_HEADINGS]
     yield Table(
         "margins",
-        "Laws of margins",
+        "Distribution of margins",
         [build_grid(find_metric("klom").heading, columns, groups)],
         CAPTION.format(title=cell.title, seeds=seeds),
         join_sentences(describe_metrics(["klom"]), CONVENTIONS),

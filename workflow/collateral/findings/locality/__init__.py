@@ -1,4 +1,4 @@
-"""Do examples near the forgotten ones lose more than far ones?
+"""Do examples near the forget set lose more accuracy than far examples?
 
 Near are the fewest of ten bins of similarity, from the top, with at least 20 examples and 1 % of
 their set: enough to be a rate, few enough not to dilute one class among a hundred.
@@ -6,18 +6,20 @@ their set: enough to be a rate, few enough not to dilute one class among a hundr
 
 from collateral.contract.metrics import Metric, epoch_metrics
 
+TITLE = "Do neighbours lose more?"
+PLACE = "neighbours"
 ORDER = 10
 _SD = "standard deviation, between independent retrainings, of the mean"
 _LOSSES = {
     "near_loss": Metric(
         "Near",
-        "Retrain's accuracy minus the unlearned model's on the most similar examples",
+        "{reference}'s accuracy minus the unlearned model's on the most similar examples",
         "points",
         "retrain",
     ),
     "far_loss": Metric(
         "Far",
-        "Retrain's accuracy minus the unlearned model's on all other examples",
+        "{reference}'s accuracy minus the unlearned model's on all other examples",
         "points",
         "retrain",
     ),
@@ -29,11 +31,11 @@ METRICS = {
     "bin_high": Metric("Bin to", "largest similarity of a bin", "cosine"),
     "bin_count": Metric("Bin size", "examples in a bin", "examples"),
     "delta_acc": Metric(
-        "Δacc", "Retrain's accuracy minus the unlearned model's in a bin", "points", "retrain"
+        "Δacc", "{reference}'s accuracy minus the unlearned model's in a bin", "points", "retrain"
     ),
     "delta_conf": Metric(
         "Δconf",
-        "Retrain's mean true-class confidence minus the unlearned model's in a bin",
+        "{reference}'s mean true-class confidence minus the unlearned model's in a bin",
         "points",
         "retrain",
     ),
@@ -44,9 +46,11 @@ METRICS = {
     "damage_sd": Metric(
         "Noise of damage", f"{_SD} loss on the most similar examples minus that on others", "points"
     ),
+    "near_accuracy": Metric("Near accuracy", "accuracy on the most similar examples", "%"),
+    "far_accuracy": Metric("Far accuracy", "accuracy on all other examples", "%"),
     "near_count": Metric("Near ones", "most similar examples", "examples"),
     "far_count": Metric("Far ones", "all other examples", "examples"),
     "disagreement": Metric(
-        "Disagreement", "share of a set predicted otherwise than by Retrain", "%", "low"
+        "Disagreement", "share of a set predicted otherwise than by {reference}", "%", "low"
     ),
 }

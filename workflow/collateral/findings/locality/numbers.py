@@ -1,4 +1,4 @@
-"""Where an unlearned model differs from the reference: by bins of similarity, near and far."""
+"""Differences of every run from the reference: in bins of similarity, near and far."""
 
 from __future__ import annotations
 
@@ -12,31 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import TRACKED, Row, without_value
-from collateral.findings._shared.statistics import difference_sd
-from collateral.results.layout import RETRAIN
+from collateral.metrics.accuracy import disagreement
+from collateral.metrics.near import NUM_BINS, BinIndex, assign_bins, bin_count, bin_edges, bin_mean
+from collateral.metrics.statistics import Floats, difference_sd
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
     from collateral.results.epochs import Epoch
 
-NUM_BINS = 10
-BINNED = ("retain", "test")  # the sets whose examples are sorted into bins
-NEAR_SHARE = 0.01
-NEAR_COUNT = 20
-
-Floats = NDArray[np.floating]
-BinIndex = NDArray[np.int64]
+BINNED = ("retain", "test")  # subsets whose examples are assigned to bins
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the bins of both sets, every run's differences in them, and the noise of each."""
+    """Yield the bins of retained and test examples, all differences in them, and their noise."""
     for name in BINNED:
         binned = Binned(cell, name)
-        yield from _bins(binned)
-        if cell.reference == RETRAIN:
-            yield from _noise(binned)
+        yield from _describe_bins(binned)
+        yield from _reference_accuracies(binned)
+        if cell.has_retrain:
+            yield from _measure_noise(binned)
         for result in cell.results():
-            rows = _differences(binned, result)
+            rows = _compare(binned, result)
             is_lost = result.is_diverged or cell.reference_result(result.seed).is_diverged
             yield from map(without_value, rows) if is_lost else rows
             if result.run in cell.tracked:
@@ -47,65 +43,74 @@ def numbers(cell: CellResults) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Binned:
-    """One set of a cell, its examples sorted by similarity into bins, and into near and far."""
+    """One subset of a cell with the bins of its examples and the mask of near ones."""
 
     cell: CellResults
     name: str
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:
-        """Edges of the bins, over all seeds."""
+        """Edges of the bins, pooled over all seeds."""
         return bin_edges(self.cell.similarity[self.name])
 
     @cached_property
     def bins(self) -> list[BinIndex]:
-        """Each example's bin, by seed."""
-        return [bin_of(values, self.edges) for values in self.cell.similarity[self.name]]
-
-    @cached_property
-    def first_near(self) -> int:
-        """The least similar bin that is near."""
-        return first_near(np.mean([bin_count(bins) for bins in self.bins], axis=0))
+        """Bin of each example, one array per seed."""
+        return [assign_bins(values, self.edges) for values in self.cell.similarity[self.name]]
 
     @cached_property
     def is_near(self) -> list[BinIndex]:
-        """1 for each example that is near, 0 for the others, by seed."""
-        return [(bins >= self.first_near).astype(np.int64) for bins in self.bins]
+        """1 for near examples and 0 for far ones, one array per seed."""
+        return [is_near.astype(np.int64) for is_near in self.cell.near[self.name]]
 
-    def right(self, model: Result | Epoch) -> Floats:
-        """Return whether a model is right about each example."""
+    def correctness(self, model: Result | Epoch) -> Floats:
+        """Return whether a model's prediction is correct for each example."""
         predictions = self.cell.sets(model.train.prediction, model.test.prediction)
         labels = self.cell.sets(self.cell.labels.train, self.cell.labels.test)
         is_right: Floats = predictions[self.name] == labels[self.name]
         return is_right
 
     def losses(self, seed: int, models: Iterable[Result | Epoch]) -> list[tuple[float, float]]:
-        """Return the reference's accuracy minus that of each model of a seed: near, and far."""
+        """Return the reference's accuracy minus each model's, for one seed: near, and far."""
         is_near = self.is_near[self.cell.seeds.index(seed)]
-        before = bin_mean(self.right(self.cell.reference_result(seed)), is_near, 2)
-        lost = (before - bin_mean(self.right(model), is_near, 2) for model in models)
+        before = bin_mean(self.correctness(self.cell.reference_result(seed)), is_near, 2)
+        lost = (before - bin_mean(self.correctness(model), is_near, 2) for model in models)
         return [(float(near), float(far)) for far, near in lost]
 
     def measures(self, result: Result) -> dict[str, Floats]:
-        """Return accuracy and confidence of each example."""
+        """Return correctness and true-class confidence of each example."""
         confidences = self.cell.sets(result.train.confidence, result.test.confidence)
-        return {"acc": self.right(result), "conf": confidences[self.name]}
+        return {"acc": self.correctness(result), "conf": confidences[self.name]}
 
 
-def _bins(binned: Binned) -> Iterator[Row]:
+def _describe_bins(binned: Binned) -> Iterator[Row]:
+    """Yield the edges of the bins, and the number of examples in each, near and far."""
+    reference, name = binned.cell.reference, binned.name
     for b, (low, high) in enumerate(zip(binned.edges[:-1], binned.edges[1:], strict=True)):
-        yield Row(binned.cell.reference, "bin_low", float(low), set=binned.name, at=b)
-        yield Row(binned.cell.reference, "bin_high", float(high), set=binned.name, at=b)
+        yield Row(reference, "bin_low", float(low), set=name, at=b)
+        yield Row(reference, "bin_high", float(high), set=name, at=b)
     for seed, bins, is_near in zip(binned.cell.seeds, binned.bins, binned.is_near, strict=True):
         for b, count in enumerate(bin_count(bins)):
-            yield Row(binned.cell.reference, "bin_count", float(count), seed, binned.name, b)
+            yield Row(reference, "bin_count", float(count), seed, name, b)
         far, near = bin_count(is_near, 2)
-        yield Row(binned.cell.reference, "near_count", float(near), seed, binned.name)
-        yield Row(binned.cell.reference, "far_count", float(far), seed, binned.name)
+        yield Row(reference, "near_count", float(near), seed, name)
+        yield Row(reference, "far_count", float(far), seed, name)
 
 
-def _noise(binned: Binned) -> Iterator[Row]:
-    """Yield how far retrainings are apart: each against each other, in the bins of either."""
+def _reference_accuracies(binned: Binned) -> Iterator[Row]:
+    """Yield the accuracy of the reference near the forget set and far from it, by seed."""
+    cell = binned.cell
+    for seed, is_near in zip(cell.seeds, binned.is_near, strict=True):
+        result = cell.reference_result(seed)
+        far, near = bin_mean(binned.correctness(result), is_near, 2)
+        for name, value in (("near_accuracy", near), ("far_accuracy", far)):
+            row = Row(cell.reference, name, float(value), seed, binned.name)
+            yield without_value(row) if result.is_diverged else row
+
+
+def _measure_noise(binned: Binned) -> Iterator[Row]:
+    """Yield the standard deviations of differences between all pairs of retrainings."""
+    reference, name = binned.cell.reference, binned.name
     sound = [result for result in binned.cell.retrained() if not result.is_diverged]
     places = [binned.cell.seeds.index(result.seed) for result in sound]
     measures = [binned.measures(result) for result in sound]
@@ -119,22 +124,20 @@ def _noise(binned: Binned) -> Iterator[Row]:
 
     for measure in ("acc", "conf"):
         for b, value in enumerate(difference_sd(profiles(measure, binned.bins, NUM_BINS))):
-            yield Row(RETRAIN, f"delta_{measure}_sd", float(value), set=binned.name, at=b)
+            yield Row(reference, f"delta_{measure}_sd", float(value), set=name, at=b)
     near_or_far = profiles("acc", binned.is_near, 2)
     far, near = difference_sd(near_or_far)
     damage = difference_sd(np.diff(near_or_far))[0]
-    for name, value in (("near_loss", near), ("far_loss", far), ("damage", damage)):
-        yield Row(RETRAIN, f"{name}_sd", float(value), set=binned.name)
+    for metric, value in (("near_loss", near), ("far_loss", far), ("damage", damage)):
+        yield Row(reference, f"{metric}_sd", float(value), set=name)
 
 
-def _differences(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield the reference's accuracy and confidence minus the run's, by bin, near and far."""
+def _compare(binned: Binned, result: Result) -> Iterator[Row]:
+    """Yield the reference's accuracy and confidence minus those of a run: by bin, near, far."""
     seed, place = result.seed, binned.cell.seeds.index(result.seed)
     bins = binned.bins[place]
-    before, own = (
-        binned.measures(binned.cell.reference_result(result.seed)),
-        binned.measures(result),
-    )
+    before = binned.measures(binned.cell.reference_result(result.seed))
+    own = binned.measures(result)
     for measure in own:
         deltas = bin_mean(before[measure], bins) - bin_mean(own[measure], bins)
         for b, value in enumerate(deltas):
@@ -145,7 +148,7 @@ def _differences(binned: Binned, result: Result) -> Iterator[Row]:
 
 
 def _losses_by_epoch(binned: Binned, result: Result) -> Iterator[Row]:
-    """Yield what each epoch's model loses near and far; undefined where one diverged."""
+    """Yield the losses near and far after each epoch; undefined if a model diverged."""
     is_lost = binned.cell.reference_result(result.seed).is_diverged
     models = result.epochs()
     for epoch, losses in enumerate(binned.losses(result.seed, models)):
@@ -165,41 +168,3 @@ def _disagreements(cell: CellResults, result: Result) -> Iterator[Row]:
     for name in own:
         value = math.nan if is_lost else disagreement(own[name], other[name])
         yield Row(result.run, "disagreement", value, result.seed, name)
-
-
-def bin_edges(values: Floats) -> NDArray[np.float64]:
-    """Return the edges of ten equal widths from the least to the largest of `values`, pooled."""
-    return np.linspace(float(values.min()), float(values.max()), NUM_BINS + 1)
-
-
-def bin_of(values: Floats, edges: NDArray[np.float64]) -> BinIndex:
-    """Return each value's bin: an edge belongs to the bin above it, the largest to the last bin."""
-    # Inner edges only: whatever is beyond them is in the first or the last bin.
-    return np.searchsorted(edges[1:-1], values, side="right").astype(np.int64)
-
-
-def bin_mean(values: Floats, bins: BinIndex, count: int = NUM_BINS) -> NDArray[np.float64]:
-    """Return the mean of `values` in each bin; NaN where a bin is empty."""
-    means = np.full(count, np.nan)
-    counts = bin_count(bins, count)
-    sums = np.bincount(bins, weights=values, minlength=count)
-    np.divide(sums, counts, out=means, where=counts > 0)
-    return means
-
-
-def bin_count(bins: BinIndex, count: int = NUM_BINS) -> NDArray[np.int64]:
-    """Return how many examples are in each bin."""
-    return np.bincount(bins, minlength=count)
-
-
-def first_near(counts: Floats) -> int:
-    """Return the least similar bin that is near, by the examples in each; the first is far."""
-    from_top = counts[::-1].cumsum()
-    wanted = max(NEAR_COUNT, NEAR_SHARE * from_top[-1])
-    num_near = min(int(np.searchsorted(from_top, wanted)) + 1, NUM_BINS - 1)
-    return NUM_BINS - num_near
-
-
-def disagreement(prediction: NDArray[np.int64], retrained: NDArray[np.int64]) -> float:
-    """Return the share of examples of which the two models predict different classes."""
-    return float(np.mean(prediction != retrained)) if len(prediction) else float("nan")

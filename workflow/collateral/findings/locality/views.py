@@ -1,4 +1,4 @@
-"""Each run's loss of accuracy near the forget set and far from it, as a table and in words."""
+"""Loss of accuracy near the forget set and far from it: table, plot by similarity, sentences."""
 
 from __future__ import annotations
 
@@ -6,41 +6,66 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from collateral.contract.metrics import format_percent
 from collateral.contract.tables import Field, Line, Table
 from collateral.findings._shared.captions import CHANCE, describe_spread, join_sentences
 from collateral.findings._shared.compare import noise_floor_by_sd
+from collateral.findings._shared.series import (
+    NOISE_LABEL,
+    average_seeds,
+    count_examples,
+    describe_failures,
+    describe_seeds,
+    find_looks,
+    sets_scale,
+)
 from collateral.findings.columns import Column, TableRow, build_table, number_source, rows_by_kind
-from collateral.findings.locality.numbers import BINNED
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import CellTable, mean
+from collateral.metrics.statistics import mean
+from collateral.plots.plot import Axis, Band, Level, Panel, Plot, fit_differences
+from collateral.results.table import CellTable
 
+RETAIN = "retain"
+SETS = {RETAIN: "retained", "test": "test"}
 COUNTS = {"near_loss": "near_count", "far_loss": "far_count"}
-SETS = {"retain": "retained", "test": "test"}
 CAPTION = (
-    "Retrain's accuracy minus the unlearned model's, in points: {title}. Positive: less accurate "
-    "than Retrain. {spread}"
+    "{reference}'s accuracy minus the unlearned model's, in points: {title}. Positive: less "
+    "accurate than {reference}. {spread}"
 )
 CONVENTIONS = (
     "Near: the fewest of the ten bins of similarity, from the top, with at least 20 examples and "
     "1 % of the set; far: all others. The number of examples is in parentheses."
 )
 LAST_ROW = f"The last row is where 95 % of the differences between retrainings lie. {CHANCE}"
-RETAIN = "retain"
+TITLES = {RETAIN: "Retained examples", "test": "Test examples"}
+MEASURES = {"delta_acc": "Accuracy", "delta_conf": "True-class confidence"}
+FEW = 5  # bins with fewer examples are drawn faint
+PLOT_CAPTION = (
+    "Difference from {reference} by similarity to the forget set (where several classes are "
+    "affected, to the nearest one's forgotten examples), seed i against seed i, in ten bins of "
+    "equal width; an empty bin is a gap. Below: examples per bin, mean over seeds, on a "
+    "logarithmic scale. Bars: 95 % intervals over seeds. On the page, bins of fewer than five "
+    "examples are faint."
+)
+NOISE_CAPTION = (
+    "Grey: where 95 % of differences between retrainings lie; a line inside it is no finding."
+)
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of near and far."""
-    columns = [_column(cell, metric, name) for name in BINNED for metric in COUNTS]
+    """Yield the table of losses near the forget set and far from it."""
+    columns = [_column(cell, metric, name) for name in SETS for metric in COUNTS]
     methods, controls = rows_by_kind(cell, ("method", "control"))
     asides: list[TableRow | Line] = [*controls, *_chance_line(cell, columns)]
+    caption = CAPTION.format(
+        reference=cell.reference_label, title=cell.title, spread=describe_spread(cell)
+    )
+    has_chance = len(cell.seeds) > 1 and cell.has_retrain
+    conventions = join_sentences(CONVENTIONS, LAST_ROW if has_chance else "")
     table = build_table(
-        "near-and-far",
-        "Near and far",
-        columns,
-        [methods, asides],
-        cell.said(CAPTION).format(title=cell.title, spread=describe_spread(cell)),
-        join_sentences(CONVENTIONS, LAST_ROW if len(cell.seeds) > 1 and cell.has_retrain else ""),
+        "near-and-far", "Near and far", columns, [methods, asides], caption, conventions
     )
     records = [
         {**record, "chance": noise_floor_by_sd(cell, record["metric"], record["set"])}
@@ -50,7 +75,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _column(cell: CellTable, metric: str, name: str) -> Column:
-    """Return the column of a loss on a set; the heading has the number of examples."""
+    """Return the column of a loss on a subset; the heading contains the number of examples."""
     count = COUNTS[metric]
     size = find_metric(count).text(mean(cell.values(cell.reference, count, name)))
     heading = f"{find_metric(metric).label}, {SETS[name]} ({size})"
@@ -58,7 +83,7 @@ def _column(cell: CellTable, metric: str, name: str) -> Column:
 
 
 def _chance_line(cell: CellTable, columns: list[Column]) -> list[Line]:
-    """Return the row of the 95 % ranges between retrainings; none with one seed."""
+    """Return the row of the 95 % ranges between retrainings; empty with one seed."""
     limits = [noise_floor_by_sd(cell, column.metric, column.set) for column in columns]
     if all(map(math.isnan, limits)):
         return []
@@ -69,29 +94,107 @@ def _chance_line(cell: CellTable, columns: list[Column]) -> list[Line]:
         )
         for column, limit in zip(columns, limits, strict=True)
     ]
-    return [Line("Retrain vs. Retrain (95 %)", fields, is_aside=True)]
+    return [Line(NOISE_LABEL, fields, is_aside=True)]
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the plot of differences from the reference by similarity, if there are runs."""
+    if not find_looks(cell) or not cell.indices(cell.reference, "bin_low", RETAIN):
+        return
+    reference, panels = cell.reference_label, []
+    for metric, name in MEASURES.items():
+        row = [_difference_panel(cell, metric, subset) for subset in SETS]
+        titles, limits = (f"{name}:\n{reference} − unlearned (points)", ""), fit_differences(row)
+        panels += [
+            replace(panel, y=Axis(title, limits=limits))
+            for panel, title in zip(row, titles, strict=True)
+        ]
+    panels += [_count_panel(cell, RETAIN, "Examples"), _count_panel(cell, "test", "")]
+    caption = PLOT_CAPTION.format(reference=reference)
+    caption = join_sentences(caption, NOISE_CAPTION if cell.has_retrain else "")
+    reading = f"Above zero: less accurate, or less confident, than {reference}."
+    notes = [f"{reading} {describe_seeds(cell)}{_name_collapsed(cell)}", *describe_failures(cell)]
+    yield Plot("similarity", cell.title, caption, panels, columns=2, notes=notes)
+
+
+def _difference_panel(cell: CellTable, metric: str, name: str) -> Panel:
+    bins, factor = cell.indices(cell.reference, "bin_low", name), find_metric(metric).factor
+    lows, highs = _edges(cell, name)
+    noise = [factor * noise_floor_by_sd(cell, metric, name, b) for b in bins]
+    counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
+    series = [
+        average_seeds(
+            cell,
+            run,
+            (lows + highs) / 2,
+            [factor * cell.values(run, metric, name, b) for b in bins],
+            noise=noise,
+            is_faint=[count < FEW for count in counts],
+            details={"examples": [f"{count:.0f}" for count in counts]},
+        )
+        for run in find_looks(cell)
+    ]
+    bands = [
+        Band(low, high, -half, half, NOISE_LABEL)
+        for low, high, half in zip(lows, highs, noise, strict=True)
+        if np.isfinite(half)
+    ]
+    return Panel(
+        series,
+        TITLES[name] if metric == next(iter(MEASURES)) else "",
+        x=Axis(limits=(lows[0], highs[-1])),
+        levels=[Level(0.0)],
+        bands=bands,
+        dodge=float((highs - lows).min()) / 3,
+        value_name="difference",
+        number_format="+.1f",
+        unit=" points",
+    )
+
+
+def _count_panel(cell: CellTable, name: str, title: str) -> Panel:
+    """Return the panel with the number of examples in each bin, on a logarithmic axis."""
+    bins, (lows, highs) = cell.indices(cell.reference, "bin_low", name), _edges(cell, name)
+    counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
+    ends, least = (lows[0], highs[-1]), 0.5 / len(cell.seeds)
+    return count_examples(((lows + highs) / 2).tolist(), counts, ends, least, title)
+
+
+def _edges(cell: CellTable, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and the upper edges of the bins of a subset."""
+    bins = cell.indices(cell.reference, "bin_low", name)
+    lows = [cell.number(cell.reference, "bin_low", name, b) for b in bins]
+    last = cell.number(cell.reference, "bin_high", name, bins[-1])
+    return np.array(lows), np.array([*lows[1:], last])
+
+
+def _name_collapsed(cell: CellTable) -> str:
+    lost = [cell.labels[run] for run in find_looks(cell) if not sets_scale(cell, run)]
+    return f" Collapsed, at the edge where beyond it: {', '.join(lost)}." if lost else ""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A method's loss of accuracy against Retrain on the nearest examples; negative: a gain."""
+    """Loss of accuracy of a method on the nearest examples; negative for a gain."""
 
     run: str
     label: str
     near: float
-    chance: float  # the bound on 95 % of the differences between retrainings
+    low: float  # ends of the interval by which the verdict decides; NaN if it was not tested
+    high: float
 
     @property
     def is_chance(self) -> bool:
-        """Whether two retrainings may well differ as much."""
-        return abs(self.near) <= self.chance
+        """Whether chance explains the loss: its interval does not exclude zero."""
+        return not (self.low > 0 or self.high < 0)
 
 
 def words(cell: CellTable) -> str:
     """Return a few sentences about the method with the largest loss, and about the others."""
-    losses = sorted(_find_losses(cell), key=lambda loss: -loss.near)
+    losses = sorted(_find_losses(cell), key=lambda loss: (loss.is_chance, -loss.near))
     if not losses:
-        return cell.said("No method ended well here, so there is nothing to compare with Retrain.")
+        reference = cell.reference_label
+        return f"No method ended well here, so there is nothing to compare with {reference}."
     worst, *others = losses
     far = mean(cell.values(worst.run, "far_loss", RETAIN))
     if not cell.has_retrain:
@@ -100,34 +203,34 @@ def words(cell: CellTable) -> str:
             f"base on {_describe_nearest(cell)} is {worst.label}'s, {_points(worst.near)}, and "
             f"{_points(far)} on all others."
         )
-    if math.isnan(worst.chance):
+    if len(cell.seeds) == 1:
         return (
             "One seed, so no noise floor and no claim: the largest loss of accuracy against "
             f"Retrain on {_describe_nearest(cell)} is {worst.label}'s, {_points(worst.near)}."
         )
-    if worst.near <= worst.chance:
+    if worst.is_chance or worst.near <= 0:
         return (
             f"No method is less accurate than Retrain on {_describe_nearest(cell)} by more than "
-            f"chance explains (±{_points(worst.chance)}).{_list_by_effect(losses)}"
+            f"chance explains.{_list_by_effect(losses)}"
         )
     gap = cell.number(worst.run, "avg_gap")
     return (
         f"{worst.label}: an average gap of {_points(gap)}, {'but' if worst.near > gap else 'and'} "
-        f"{_points(worst.near)} less accurate than Retrain on {_describe_nearest(cell)}, against "
-        f"{_points(far)} on all others. {_describe_chance(worst.chance)}{_list_by_effect(others)}"
+        f"{_points(worst.near)} [{_number(worst.low)}, {_number(worst.high)}] less accurate than "
+        f"Retrain on {_describe_nearest(cell)}, against {_points(far)} on all others."
+        f"{_list_by_effect(others)}"
     )
 
 
 def _find_losses(cell: CellTable) -> list[Loss]:
     """Return the losses of the methods that ended well in every seed."""
-    chance = noise_floor_by_sd(cell, "near_loss", RETAIN)
     sound = [run for run in cell.runs("method") if not cell.failure_summary(run)]
-    means = {run: mean(cell.values(run, "near_loss", RETAIN)) for run in sound}
-    return [
-        Loss(run, cell.labels[run], near, chance)
-        for run, near in means.items()
-        if not math.isnan(near)
-    ]
+    found = []
+    for run in sound:
+        near = mean(cell.values(run, "near_loss", RETAIN))
+        low, high = (cell.number(run, f"difference_{end}", at="near") for end in ("low", "high"))
+        found += [Loss(run, cell.labels[run], near, low, high)] if not math.isnan(near) else []
+    return found
 
 
 def _describe_nearest(cell: CellTable) -> str:
@@ -139,14 +242,8 @@ def _describe_nearest(cell: CellTable) -> str:
     )
 
 
-def _describe_chance(chance: float) -> str:
-    if not _number(chance).strip("0."):
-        return "Chance explains less than 0.1 points there."
-    return f"Chance explains ±{_points(chance)} there."
-
-
 def _list_by_effect(losses: list[Loss]) -> str:
-    """List the methods that lose accuracy, those that gain, and those within chance."""
+    """Return the lists of methods that lose accuracy, that gain, and that are within chance."""
     groups = {
         "Also less accurate there": [
             loss for loss in losses if not loss.is_chance and loss.near > 0

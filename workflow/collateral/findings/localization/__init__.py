@@ -1,9 +1,9 @@
 """How much does the difference from Retrain grow with similarity to the forget set?
 
 The difference of an example is |Retrain's true-class confidence - the run's|, seed i against seed
-i. Near examples may only be hard ones: `at` hardness compares within tenths of Retrain's margin.
-Retrain's own numbers are of Retrain against Retrain of the next seed; these share retrainings, so
-that there is no interval over seeds.
+i. Near examples may only be hard ones: rows with `at` hardness compare examples within deciles of
+Retrain's margin. Retrain's own numbers compare Retrain with Retrain of the next seed; such pairs
+share retrainings, so that there is no interval over seeds.
 """
 
 from dataclasses import replace
@@ -12,11 +12,13 @@ from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
 AFTER = ("locality",)
+TITLE = "Does the loss grow with similarity?"
+PLACE = "neighbours"
 ORDER = 15
 HARDNESS = "hardness"
 CONTROLS = (None, HARDNESS)
 SETS = {"retain": "retained", "test": "test"}
-# The most similar examples, up to these percent of their set.
+# Shares of the most similar examples of a subset, in percent.
 NEAREST = (1, 2, 5, 10, 20, 50, 100)
 MEASURES = {
     "locality_slope": Metric(

@@ -2,73 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from collateral.contract.conventions import derive_seed
 from collateral.contract.rows import Row
-from collateral.contract.seeds import derive_seed
-from collateral.findings._shared.inference.differences import compare
-from collateral.findings._shared.inference.examples import Resamples, percentiles
 from collateral.findings.localization import CONTROLS, HARDNESS, NEAREST, SETS
-from collateral.findings.localization.association import (
+from collateral.metrics.association import (
     NUM_SUMS,
     STATISTICS,
     Floats,
-    Ground,
-    margins,
-    over_seeds,
-    shown,
-    tenths_of,
+    Neighborhood,
+    Ranked,
+    deciles,
+    logit_margins,
+    undo_log,
 )
-from collateral.findings.near import near_by_seed
-from collateral.results.layout import RETRAIN
+from collateral.metrics.inference.differences import LEAST_SEEDS, compare, interval
+from collateral.metrics.inference.examples import Resamples, percentiles
+from collateral.results.layout import is_sweep
 from collateral.results.table import BenchmarkTable, CellTable
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults, Result
+    from collateral.results.row_cache import Cached
 
-LEAST_PAIRS = 3  # seeds: the two pairs of two retrainings are the same
+LEAST_PAIRS = 3  # smallest number of seeds; two seeds would give only one pair of retrainings
 UNKNOWN = (np.nan, np.nan)
 
+Differences = list[Ranked | None]  # difference of each example, by seed; None if undefined
 
-def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the numbers of every run but sweeps', on retained and on test examples."""
-    runs = [run for run in cell.runs if "@" not in run]
-    kinds = {result.run: result.kind for result in cell.results()}
-    methods = [run for run in runs if kinds[run] == "method"]
+
+def cached_numbers(cell: CellResults, cached: Cached) -> Iterator[Row]:
+    """Yield the numbers of every run that is not in a sweep, on retained and on test examples."""
+    runs = [run for run in cell.runs if not is_sweep(run)]
+    methods = [run for run in runs if cell.kinds[run] == "method"]
     for name in SETS:
-        landscape = Landscape(cell, name)
+        profile = SimilarityProfile(cell, name)
         rows: list[Row] = []
-        for run in (RETRAIN, *runs):
-            pairs = _pairs(cell, run)
-            differences = [landscape.difference(*pair) if pair else None for pair in pairs]
-            yield from landscape.by_share(run, differences)
-            for control in CONTROLS:
-                rows += landscape.strength(run, differences, control)
+        for run in (cell.reference, *runs):
+            used = dict.fromkeys((cell.reference, run))
+            results = [cell.result(one, seed) for one in used for seed in cell.seeds]
+            rows += cached(f"{run}-{name}", results, partial(profile.rows, run))
         yield from rows
         for control in CONTROLS:
-            yield from excesses(rows, methods, name, control)
+            slopes = _slopes_by_run(rows, control)
+            of_methods = {run: slopes[run] for run in methods}
+            yield from compare_slopes(of_methods, slopes[cell.reference], name, control)
 
 
-def excesses(
-    rows: Iterable[Row], methods: Sequence[str], name: str, control: str | None
-) -> Iterator[Row]:
-    """Yield how much steeper each method's slope is than Retrain's, by seed; all are one family."""
+def _slopes_by_run(rows: Iterable[Row], control: str | None) -> dict[str, list[float]]:
+    """Return the slopes of each run, one per seed."""
     slopes: dict[str, list[float]] = {}
     for row in rows:
         if (row.metric, row.at) == ("locality_slope", control):
             slopes.setdefault(row.run, []).append(row.value)
-    beyond = {run: np.subtract(slopes[run], slopes[RETRAIN]) for run in methods}
-    # As a gap, it is undefined for a run that diverged in one seed.
+    return slopes
+
+
+def compare_slopes(
+    slopes: Mapping[str, Sequence[float]], floor: Sequence[float], name: str, control: str | None
+) -> Iterator[Row]:
+    """Yield the slope of each method minus Retrain's, and its lower limit (Holm over methods).
+
+    Slopes are given by seed; `floor` is the slope of Retrain against Retrain of the next seed.
+    """
+    beyond = {run: np.subtract(own, floor) for run, own in slopes.items()}
+    # A method that diverged in one seed has no interval.
     whole = {run: v for run, v in beyond.items() if not np.isnan(v).any()}
-    has_seeds = len(slopes[RETRAIN]) >= LEAST_PAIRS
-    found = compare(whole if has_seeds else {})
+    found = compare(whole if len(floor) >= LEAST_PAIRS else {})
     for run, values in beyond.items():
         low = found[run].low if run in found else np.nan
         yield Row(run, "locality_excess", float(values.mean()), set=name, at=control)
@@ -76,7 +84,7 @@ def excesses(
 
 
 def across(table: BenchmarkTable) -> Iterator[Row]:
-    """Yield in how many cells each method's difference rises more than Retrain's does."""
+    """Yield the number of cells in which each method's slope is above Retrain's."""
     for run in dict.fromkeys(run for cell in table.cells for run in cell.runs("method")):
         for name in SETS:
             for control in CONTROLS:
@@ -86,7 +94,7 @@ def across(table: BenchmarkTable) -> Iterator[Row]:
 
 
 def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) -> Floats:
-    """Return the ends of the intervals that are known, of cells where the run ended well."""
+    """Return the lower limits of the excess slope, for cells in which the run did not fail."""
     cells = sound_cells(table, run)
     lows = np.array([cell.number(run, "locality_excess_low", name, control) for cell in cells])
     known: Floats = lows[~np.isnan(lows)]
@@ -94,20 +102,24 @@ def known_lows(table: BenchmarkTable, run: str, name: str, control: str | None) 
 
 
 def sound_cells(table: BenchmarkTable, run: str) -> list[CellTable]:
-    """Return the cells where no seed of a run diverged or collapsed; of Retrain, all."""
+    """Return the cells in which no seed of a run diverged or collapsed; all for the reference."""
     return [
         cell
         for cell in table.cells
-        if run == RETRAIN or (run in cell.labels and not cell.failure_summary(run))
+        if run == cell.reference or (run in cell.labels and not cell.failure_summary(run))
     ]
 
 
-def _pairs(cell: CellResults, run: str) -> list[tuple[Result, Result] | None]:
-    """Return by seed whom to compare with whom: Retrain with the next seed's; None: undefined."""
+def _pair_results(cell: CellResults, run: str) -> list[tuple[Result, Result] | None]:
+    """Return (Retrain, run) of each seed; Retrain itself is paired with Retrain of the next seed.
+
+    A pair is None if one of the two diverged, or if there is no next seed.
+    """
     retrained = list(cell.retrained())
-    others = [*retrained[1:], retrained[0]] if run == RETRAIN else []
+    is_reference = run == cell.reference
+    others = [*retrained[1:], retrained[0]] if is_reference else []
     others = others or [result for result in cell.results() if result.run == run]
-    is_alone = run == RETRAIN and len(retrained) < 2
+    is_alone = is_reference and len(retrained) < 2
     return [
         None if is_alone or a.is_diverged or b.is_diverged else (a, b)
         for a, b in zip(retrained, others, strict=True)
@@ -115,99 +127,124 @@ def _pairs(cell: CellResults, run: str) -> list[tuple[Result, Result] | None]:
 
 
 @dataclass(frozen=True)
-class Landscape:
-    """A set of a cell: how similar, how near and how hard its examples are, by seed."""
+class SimilarityProfile:
+    """One subset of a cell: similarity, nearness and hardness of its examples by seed."""
 
     cell: CellResults
     name: str
 
     @cached_property
     def resamples(self) -> Resamples:
-        """Resamples of the set, the same for all runs and seeds."""
+        """Bootstrap resamples of the subset, the same for all runs and seeds."""
         rng = np.random.default_rng(derive_seed("localization", self.name, self.num_examples))
-        return Resamples.draw(self.num_examples, rng)
+        drawn = Resamples.draw(self.num_examples, rng)
+        # Resamples of the examples sorted by similarity do not depend on the order on disk.
+        order = np.argsort(self.cell.similarity[self.name][0], kind="stable")
+        return replace(drawn, order=order[drawn.order])
 
     @property
     def num_examples(self) -> int:
-        """The number of examples of the data set."""
+        """Number of examples of the subset."""
         return int(self.cell.similarity[self.name].shape[1])
 
     @cached_property
-    def order(self) -> NDArray[np.int64]:
-        """The examples by similarity, so that no resample depends on their order on disk."""
-        return np.argsort(self.cell.similarity[self.name][0], kind="stable")
+    def nearest_first(self) -> list[NDArray[np.int64]]:
+        """Examples sorted from the most similar one on, for each seed."""
+        similarity = self.cell.similarity[self.name]
+        return [np.argsort(-of_seed, kind="stable") for of_seed in similarity]
 
     @cached_property
-    def grounds(self) -> dict[str | None, list[Ground]]:
-        """What differences are held against, by control and seed."""
-        similarities = self.cell.similarity[self.name].astype(np.float64)
-        near = near_by_seed(self.cell, self.name)
+    def neighborhoods(self) -> dict[str | None, list[Neighborhood]]:
+        """Neighborhoods by control: one per seed, of all examples or within deciles of hardness."""
+        of_seeds = self.cell.similarity[self.name].astype(np.float64)
+        similarities = [Ranked.of(similarity) for similarity in of_seeds]
+        near = self.cell.near[self.name]
         hardness = [self._hardness(result) for result in self.cell.retrained()]
         return {
-            None: [Ground.plain(s, n) for s, n in zip(similarities, near, strict=True)],
+            None: [Neighborhood.whole(s, n) for s, n in zip(similarities, near, strict=True)],
             HARDNESS: [
-                Ground.within(s, n, tenths_of(h))
+                Neighborhood.within(s, n, deciles(h))
                 for s, n, h in zip(similarities, near, hardness, strict=True)
             ],
         }
 
     def _hardness(self, retrained: Result) -> Floats:
-        """Return Retrain's margins; where it diverged they do not count."""
-        labels, split = self.cell.labels, self.cell.split
-        if self.name == "test":
-            return np.nan_to_num(margins(retrained.test.logits, labels.test))
-        kept = retrained.train.logits[split.retain]
-        return np.nan_to_num(margins(kept, labels.train[split.retain]))
+        """Return Retrain's margins, with 0 for undefined ones."""
+        labels, is_test = self.cell.labels, self.name == "test"
+        outputs, label = (
+            (retrained.test, labels.test) if is_test else (retrained.train, labels.train)
+        )
+        margins = np.nan_to_num(logit_margins(outputs.logits, label))
+        return margins if is_test else margins[self.cell.split.retain]
+
+    def rows(self, run: str) -> Iterator[Row]:
+        """Yield all numbers of one run on this subset."""
+        pairs = _pair_results(self.cell, run)
+        differences = [Ranked.of(self.difference(*pair)) if pair else None for pair in pairs]
+        yield from self.average_by_share(run, differences)
+        for control in CONTROLS:
+            yield from self.measure(run, differences, control)
 
     def difference(self, one: Result, other: Result) -> Floats:
-        """Return |confidence - confidence| of each example."""
+        """Return the absolute difference of two runs' true-class confidence of each example."""
         of_one, of_other = (
             self.cell.sets(r.train.confidence, r.test.confidence)[self.name].astype(np.float64)
             for r in (one, other)
         )
         return np.abs(of_one - of_other)
 
-    def strength(
-        self, run: str, differences: list[Floats | None], control: str | None
-    ) -> Iterator[Row]:
-        """Yield the three numbers by seed, and their intervals over seeds and over examples."""
-        columns = [
-            None if difference is None else ground.columns(difference)
-            for ground, difference in zip(self.grounds[control], differences, strict=True)
+    def measure(self, run: str, differences: Differences, control: str | None) -> Iterator[Row]:
+        """Yield the three statistics by seed, and their intervals over seeds and over examples."""
+        summands = [
+            None if difference is None else neighborhood.summands(difference)
+            for neighborhood, difference in zip(
+                self.neighborhoods[control], differences, strict=True
+            )
         ]
-        sums = [np.full(NUM_SUMS, np.nan) if c is None else c.sum(axis=0) for c in columns]
-        whole = [self.resamples.sums(c[self.order]) for c in columns if c is not None]
-        # As a gap, an interval is undefined for a run that diverged in one seed.
-        drawn = whole if len(whole) == len(columns) else [np.full((1, NUM_SUMS), np.nan)]
+        sums = [np.full(NUM_SUMS, np.nan) if s is None else s.sum(axis=0) for s in summands]
+        whole = [self.resamples.sums(s) for s in summands if s is not None]
+        # A run that diverged in one seed has no interval.
+        drawn = whole if len(whole) == len(summands) else [np.full((1, NUM_SUMS), np.nan)]
+        # Pairs of retrainings are not independent, so the reference has no interval over seeds.
+        has_interval = drawn is whole and run != self.cell.reference
         for name, statistic in STATISTICS.items():
             by_seed = statistic(np.array(sums))
             for seed, value in zip(self.cell.seeds, by_seed, strict=True):
-                yield Row(run, name, shown(name, value), seed, self.name, control)
+                yield Row(run, name, undo_log(name, value), seed, self.name, control)
+            resampled = np.mean([statistic(s) for s in drawn], axis=0)
             ends = {
-                # Two pairs of retrainings share one: they are no sample.
-                "": over_seeds(by_seed) if drawn is whole and run != RETRAIN else UNKNOWN,
-                "examples_": percentiles(
-                    np.mean([statistic(s) for s in drawn], axis=0), self.num_examples
-                ),
+                "": interval_over_seeds(by_seed) if has_interval else UNKNOWN,
+                "examples_": percentiles(resampled, self.num_examples),
             }
             for kind, (low, high) in ends.items():
-                yield Row(run, f"{name}_{kind}low", shown(name, low), None, self.name, control)
-                yield Row(run, f"{name}_{kind}high", shown(name, high), None, self.name, control)
+                yield Row(run, f"{name}_{kind}low", undo_log(name, low), None, self.name, control)
+                yield Row(run, f"{name}_{kind}high", undo_log(name, high), None, self.name, control)
 
-    def by_share(self, run: str, differences: list[Floats | None]) -> Iterator[Row]:
-        """Yield the mean difference of the nearest percent, of those up to the second, and on."""
+    def average_by_share(self, run: str, differences: Differences) -> Iterator[Row]:
+        """Yield the mean difference of the nearest 1 %, of the next examples up to 2 %, and so on.
+
+        Every example counts in one of the shares in `NEAREST`.
+        """
         for place, seed in enumerate(self.cell.seeds):
             means = dict.fromkeys(NEAREST, np.nan)
             difference = differences[place]
             if difference is not None:
-                order = np.argsort(-self.cell.similarity[self.name][place], kind="stable")
-                means = nearest_means(difference[order])
+                means = nearest_means(difference.values[self.nearest_first[place]])
             for share, value in means.items():
                 yield Row(run, "nearest_difference", float(value), seed, self.name, share)
 
 
+def interval_over_seeds(statistics: Floats) -> tuple[float, float]:
+    """Return the 95 % interval of the mean over seeds; NaN for fewer than two defined values."""
+    defined = statistics[~np.isnan(statistics)]
+    if len(defined) < LEAST_SEEDS:
+        return UNKNOWN
+    low, high = interval(defined)
+    return float(low), float(high)
+
+
 def nearest_means(nearest_first: Floats) -> dict[int, float]:
-    """Return the mean of each slice, from the nearest on; NaN for an empty one."""
+    """Return the mean over the examples of each share in `NEAREST`; NaN for an empty share."""
     ends = [0, *(len(nearest_first) * share // 100 for share in NEAREST)]
     slices = [nearest_first[start:end] for start, end in pairwise(ends)]
     means = [float(part.mean()) if len(part) else float("nan") for part in slices]

@@ -1,8 +1,8 @@
-"""Slope, rank correlation and near-to-far ratio of every run: in a cell, and over all cells."""
+"""Slope, rank correlation and near-to-far ratio of every run, and the difference by nearness."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,6 +12,12 @@ import numpy as np
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import EVERY, Field, Grid, Line, Table
 from collateral.findings._shared.captions import describe_metrics, join_sentences
+from collateral.findings._shared.series import (
+    average_seeds,
+    describe_intervals,
+    describe_seeds,
+    find_look,
+)
 from collateral.findings.columns import (
     NEXT_SEED,
     Column,
@@ -20,9 +26,13 @@ from collateral.findings.columns import (
     number_source,
     rows_with_next_seed,
 )
-from collateral.findings.localization import CONTROLS, HARDNESS, MEASURES, METRICS, SETS
-from collateral.findings.localization.association import middle
+from collateral.findings.localization import CONTROLS, HARDNESS, MEASURES, METRICS, NEAREST, SETS
 from collateral.findings.localization.numbers import known_lows, sound_cells
+from collateral.findings.metric_index import find_metric
+from collateral.metrics.association import pooled_mean
+from collateral.metrics.statistics import mean
+from collateral.plots.plot import Axis, Panel, Plot, Series, fit_y
+from collateral.plots.style import RETRAIN
 from collateral.results.table import BenchmarkTable, CellTable
 
 CORNERS = {None: "All examples", HARDNESS: "Equally hard ones"}
@@ -43,6 +53,16 @@ CONVENTIONS = join_sentences(
     f"other), so that near is not only hard. “{NEXT_SEED}” is what retraining again gives; "
     "its pairs share retrainings, so it has no interval over seeds.",
 )
+DIFFERENCE = "nearest_difference"
+TITLES = {"retain": "Retained examples", "test": "Test examples"}
+PLOT_CAPTION = (
+    "Mean |difference| of the true-class confidence from Retrain's, by rank of similarity to the "
+    "forget set: left all but the nearer half, right the nearest 1 %. One line per method, the "
+    "mean over cells; bars: 95 % intervals over cells (over seeds, where there is one cell; "
+    "Retrain's pairs share retrainings, and then have none). Dashed: Retrain against Retrain of "
+    "the next seed."
+)
+READING = "A line that rises to the right: what is near the forget set changes more."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -96,17 +116,17 @@ def _has_slope(cell: CellTable, run: str) -> bool:
 
 
 def _make_columns(control: str | None, several: bool = True) -> list[Column]:
-    """Return the columns of all measures; intervals are over seeds, or over examples of one."""
+    """Return the columns of all measures; with one seed, intervals are over examples."""
     return [
         Column(
             name,
-            of,
+            subset,
             control,
-            f"{metric.label}, {SETS[of]}",
+            f"{metric.label}, {SETS[subset]}",
             ends="" if several else "examples_",
-            mean=partial(middle, name),
+            mean=partial(pooled_mean, name),
         )
-        for of in SETS
+        for subset in SETS
         for name, metric in MEASURES.items()
     ]
 
@@ -129,20 +149,20 @@ def _make_record(column: Column, row: TableRow) -> dict[str, Any]:
 
 def _grid_across(table: BenchmarkTable, runs: list[str], control: str | None) -> Grid:
     lines = [Line(table.plan.labels[run], _fields_across(table, run, control)) for run in runs]
-    floor = _fields_across(table, table.plan.reference, control)
+    floor = _fields_across(table, table.reference, control)
     rising = [f"{METRICS['rising_cells'].label}, {text}" for text in SETS.values()]
     headings = [*(column.heading for column in _make_columns(control)), *rising]
     return Grid(CORNERS[control], headings, [lines, [Line(NEXT_SEED, floor, is_aside=True)]])
 
 
 def _fields_across(table: BenchmarkTable, run: str, control: str | None) -> list[Field]:
-    """Return the means over cells, and the number of cells in which the difference rises."""
+    """Return the means over cells, and the number of cells in which the slope is positive."""
     fields = [_mean_field(table, run, column) for column in _make_columns(control)]
     return [*fields, *(_rising_field(table, run, name, control) for name in SETS)]
 
 
 def _mean_field(table: BenchmarkTable, run: str, column: Column) -> Field:
-    """Return the mean of a run's means over seeds, over the cells where it ended well."""
+    """Return the mean of a run over the cells in which it did not fail."""
     rows = [TableRow(cell, run, "") for cell in sound_cells(table, run)]
     value = column.mean(np.array([column.mean(column.values(row)) for row in rows]))
     source = replace(number_source(run, column.metric, column.set, column.at), cell=EVERY)
@@ -155,3 +175,54 @@ def _rising_field(table: BenchmarkTable, run: str, name: str, control: str | Non
     text = METRICS["rising_cells"].text(count)
     source = number_source(run, "rising_cells", name, control)
     return Field(text if text == EMPTY else f"{text} of {known}", count, source=source)
+
+
+def plots_across(table: BenchmarkTable) -> Iterator[Plot]:
+    """Yield the plot over all cells, if there are numbers."""
+    if not any(cell.indices(cell.reference, DIFFERENCE, "retain") for cell in table.cells):
+        return
+    panels = [_panel(table, name) for name in SETS]
+    top = max(fit_y(panel)[1] for panel in panels)
+    titles = ("|Difference| of confidence (points)", "")
+    axes = [Axis(title, limits=(0.0, top)) for title in titles]
+    panels = [replace(panel, y=axis) for panel, axis in zip(panels, axes, strict=True)]
+    several = len(table.cells) > 1
+    title = f"All {len(table.cells)} cells" if several else table.cells[0].title
+    over = (
+        describe_intervals(len(table.cells), "cells") if several else describe_seeds(table.cells[0])
+    )
+    notes = [f"{READING} {over}"]
+    yield Plot("localization", title, PLOT_CAPTION, panels, 2, notes=notes, row_height=2.4)
+
+
+def _panel(table: BenchmarkTable, name: str) -> Panel:
+    runs = dict.fromkeys(run for cell in table.cells for run in cell.runs("method"))
+    series = [
+        _series(cells, run, name, table.plan.labels[run])
+        for run in runs
+        if (cells := sound_cells(table, run))
+    ]
+    series.append(_series(table.cells, table.reference, name, NEXT_SEED))
+    ticks = {float(share): f"{share} %" for share in NEAREST}
+    return Panel(
+        [one for one in series if not np.isnan(one.y).all()],
+        TITLES[name],
+        Axis("Nearest share of the set", "log", ticks=ticks, is_reversed=True),
+        value_name="mean",
+        x_name="nearest, %",
+        unit=" points",
+    )
+
+
+def _series(cells: Sequence[CellTable], run: str, name: str, label: str) -> Series:
+    """Return the series of a run over cells; with a single cell, over its seeds."""
+    factor, shares = find_metric(DIFFERENCE).factor, list(reversed(NEAREST))
+    values = []
+    for share in shares:
+        by_cell = [cell.values(run, DIFFERENCE, name, share) for cell in cells]
+        means = np.array([mean(found) for found in by_cell])
+        values.append(factor * (by_cell[0] if len(cells) == 1 else means))
+    is_floor = run == cells[0].reference
+    look = RETRAIN if is_floor else find_look(cells[0], run)
+    series = average_seeds(cells[0], run, shares, values, label=label, look=look, sets_scale=True)
+    return replace(series, low=(), high=()) if is_floor and len(cells) == 1 else series

@@ -1,16 +1,17 @@
-"""Does the forget set look like training data to somebody who attacks the model?
+"""Can an attacker who sees the model recognise the forget set as training data?
 
-Each score is the share of the forget set that an attack calls non-members; it is read against
-Retrain's score, not against 0 or 1.
+Each score is the share of the forget set that an attack calls non-members; it is compared with
+Retrain's score, not with 0 or 1.
 """
 
 from collateral.contract.metrics import Metric, epoch_metrics
 from collateral.contract.rows import MIA, Attack, score_name
 
-PLACE = "details"
+TITLE = "Do forgotten examples look like members?"
+PLACE = "attacks"
 ORDER = 5
 
-LOOKS_AT: dict[Attack, str] = {
+FEATURES: dict[Attack, str] = {
     "confidence": "the confidence in the true class",
     "correctness": "whether the prediction is right",
     "entropy": "the entropy of the prediction",
@@ -25,5 +26,5 @@ def _metric(attack: Attack, feature: str) -> Metric:
     return Metric(label, text, "%", "retrain")
 
 
-SCORES = {score_name(attack): _metric(attack, feature) for attack, feature in LOOKS_AT.items()}
+SCORES = {score_name(attack): _metric(attack, feature) for attack, feature in FEATURES.items()}
 METRICS = SCORES | epoch_metrics({score_name(MIA): SCORES[score_name(MIA)]})

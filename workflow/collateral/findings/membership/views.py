@@ -1,4 +1,4 @@
-"""The scores of all membership attacks."""
+"""Table of the scores of all membership attacks."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,10 @@
-"""Relearning, residual knowledge under noise, and ZRF, beside Retrain's: a table and sentences."""
+"""Tables, curves and sentences of the probes."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -12,58 +16,161 @@ from collateral.findings._shared.captions import (
     describe_spread,
     join_sentences,
 )
-from collateral.findings._shared.statistics import t_quantile
-from collateral.findings.columns import Column, build_table, rows_by_kind
-from collateral.findings.metric_index import find_metric
-from collateral.findings.probe import METRICS
-from collateral.results.table import CellTable, mean
-
-GAPS = ("relearn_gap", "residual_gap")
-CAPTION = "Models used once more: {title}. {spread}"
-GAP_OF_NEXT_SEED = (
-    "In Retrain's line a gap is that of Retrain of the next seed: what retraining again gives."
+from collateral.findings._shared.series import (
+    average_seeds,
+    describe_failures,
+    describe_seeds,
+    find_looks,
 )
+from collateral.findings.columns import (
+    Column,
+    build_grid,
+    build_records,
+    build_table,
+    rows_by_kind,
+)
+from collateral.findings.metric_index import find_metric
+from collateral.findings.near import PART_HEADINGS
+from collateral.findings.probe import METRICS
+from collateral.metrics.statistics import Floats, mean, t_quantile
+from collateral.plots.plot import Axis, Level, Panel, Plot, fit_rates
+from collateral.plots.style import RETRAIN
+from collateral.results.table import CellTable
+
+GAPS = ("relearn_gap", "residual_gap", "linear_gap", "resurface_gap")
+# Title, metrics and a reading of each table, by name.
+TABLES = {
+    "probe": (
+        "Probes of finished models",
+        (
+            *("relearn_accuracy", "relearn_gap", "relearn_even"),
+            *("residual_accuracy", "residual_gap", "zrf"),
+        ),
+        "",
+    ),
+    "probe-linear": (
+        "Linear probe of the features",
+        ("linear_accuracy", "linear_test_accuracy", "linear_gap"),
+        "A low UA with a high linear probe: the head keeps silent, the features still know. "
+        "Undefined if no example of a forgotten class is retained.",
+    ),
+    "probe-resurface": (
+        "Fine-tuned on retained examples",
+        (
+            *("resurface_accuracy", "resurface_near_accuracy", "resurface_test_accuracy"),
+            "resurface_gap",
+        ),
+        "If the accuracies on near and test examples rise too, the model recovers from damage.",
+    ),
+}
+CAPTION = "Probes of the finished models: {title}. {spread}"
+CKA_HEADINGS = {
+    **{part: text for part, text in PART_HEADINGS.items() if part[0] != "test"},
+    ("test", None): "Test",
+}
+CKA_CAPTION = "Similarity of features: {title}. {spread}"
+CKA_NOTE = (
+    "In Retrain's row, CKA with Retrain is that with Retrain of the next seed: what retraining "
+    "again gives. Near and far are by the features of the first seed's base."
+)
+GAP_OF_NEXT_SEED = "In Retrain's row, the gap is that of Retrain of the next seed: pure chance."
 LARGEST_GAP = {
     "relearn_gap": "Fine-tuned on half of the forget set, most of the other half is known by "
     "{most} ({gap} points against Retrain's curve{floor}).",
     "residual_gap": "Under noise, most of the forget set is left in {most} ({gap} points against "
     "Retrain{floor}).",
+    "linear_gap": "With a new linear head, the forget set is known best by the features of {most} "
+    "({gap} points against Retrain{floor}).",
+    "resurface_gap": "Fine-tuned on retained examples, most of the forget set comes back in {most} "
+    "({gap} points against Retrain{floor}).",
 }
 NO_GAP = {
     "relearn_gap": "Fine-tuned on half of the forget set, no method knows more of the other half "
     "than retraining again gives.",
     "residual_gap": "Under noise, no method has more of the forget set left than retraining again "
     "gives.",
+    "linear_gap": "With a new linear head, no method's features know more of the forget set than "
+    "retraining again gives.",
+    "resurface_gap": "Fine-tuned on retained examples, in no method more of the forget set comes "
+    "back than retraining again gives.",
 }
 FLOOR = "; retraining again differs by {floor}"
 EVEN = "Of those that start below Retrain, {first} comes level first, by step {step} (in {seeds})."
 ZRF = "ZRF: Retrain's is {own}, and {nearest} comes nearest ({value})."
 ONE_SEED = "One seed, so no claim."
+RELEARN_CAPTION = (
+    "Every model is fine-tuned on half of the forget set in the same way: accuracy on the other "
+    "half by step, and the same minus Retrain's of that seed. Above zero, a model relearns more "
+    "than Retrain in as many steps. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % "
+    "intervals over seeds; all seeds split the forget set into the same halves."
+)
+RESURFACE_CAPTION = (
+    "Every model is fine-tuned on retained examples in the same way: accuracy on the forget set by "
+    "step, and the same minus Retrain's of that seed. A rising difference: forgotten examples come "
+    "back. Step 0: before fine-tuning. Dashed: Retrain. Bands: 95 % intervals over seeds."
+)
+# Name, title, caption and reading of the plot of each curve, by metric.
+CURVES = {
+    "relearn_accuracy": (
+        "relearn",
+        "relearning",
+        RELEARN_CAPTION,
+        "Above zero: it relearns more than Retrain in as many steps. Dashed, dark: Retrain.",
+    ),
+    "resurface_accuracy": (
+        "resurface",
+        "resurfacing",
+        RESURFACE_CAPTION,
+        "Rising: forgotten examples come back. Dashed, dark: Retrain.",
+    ),
+}
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one column per metric, if models were probed."""
-    if columns := _find_columns(cell):
-        caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
-        conventions = join_sentences(
-            describe_metrics(column.metric for column in columns),
-            *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
-        )
-        groups = rows_by_kind(cell)
-        yield build_table("probe", "Models used once more", columns, groups, caption, conventions)
+    """Yield the tables of the probes that the config has, with one column per metric."""
+    for name, (title, metrics, reading) in TABLES.items():
+        if columns := _find_columns(cell, metrics):
+            caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
+            conventions = join_sentences(
+                describe_metrics(column.metric for column in columns),
+                reading,
+                *([GAP_OF_NEXT_SEED, CHANCE] if len(cell.seeds) > 1 else []),
+            )
+            if name == "probe-linear":
+                columns.insert(0, Column("ua"))
+            yield build_table(name, title, columns, rows_by_kind(cell), caption, conventions)
+    if "cka_base" in cell.metrics(cell.reference):
+        yield _cka_table(cell)
 
 
-def chance(cell: CellTable, metric: str, set: str = "", at: At = None) -> float:
-    """Return the bound on 95 % of the mean gaps of one more Retrain; NaN with one seed."""
-    own = cell.values(cell.reference, metric, set, at)
+def _cka_table(cell: CellTable) -> Table:
+    """Return a table with one grid for Retrain and one for the base, and one column per part."""
+    columns = {
+        metric: [Column(metric, *part, heading=text) for part, text in CKA_HEADINGS.items()]
+        for metric in ("cka_retrain", "cka_base")
+    }
+    groups = rows_by_kind(cell)
+    return Table(
+        "probe-cka",
+        "Similarity of features",
+        [build_grid(METRICS[metric].heading, of, groups) for metric, of in columns.items()],
+        CKA_CAPTION.format(title=cell.title, spread=describe_spread(cell)),
+        join_sentences(describe_metrics(columns), CKA_NOTE),
+        [record for of in columns.values() for record in build_records(chain(*groups), of)],
+    )
+
+
+def chance(cell: CellTable, metric: str, subset: str = "", at: At = None) -> float:
+    """Return the bound that holds 95 % of the mean gaps of another Retrain; NaN with one seed."""
+    own = cell.values(cell.reference, metric, subset, at)
     own = own[~np.isnan(own)]
     return t_quantile(len(own)) * float(np.sqrt(np.mean(own**2) / len(own))) if len(own) else np.nan
 
 
-def _find_columns(cell: CellTable) -> list[Column]:
-    """Return the columns of all known metrics; of a curve, its last step."""
+def _find_columns(cell: CellTable, metrics: Sequence[str]) -> list[Column]:
+    """Return one column per available metric; for a curve, the column shows its last step."""
     known = cell.metrics(cell.reference)
-    last = {name: cell.indices(cell.reference, name)[-1] for name in METRICS if name in known}
+    last = {name: cell.indices(cell.reference, name)[-1] for name in metrics if name in known}
     return [_column(name, at or None) for name, at in last.items()]
 
 
@@ -74,7 +181,7 @@ def _column(name: str, at: At) -> Column:
 
 
 def words(cell: CellTable) -> str:
-    """Return one sentence per probe on the method with most left; nothing without probes."""
+    """Return one sentence per probe about the method with the largest gap; empty without probes."""
     sentences = [sentence for sentence in _make_sentences(cell) if sentence]
     return join_sentences(*sentences, ONE_SEED if sentences and len(cell.seeds) == 1 else "")
 
@@ -84,6 +191,8 @@ def _make_sentences(cell: CellTable) -> Iterator[str]:
     yield _describe_first_even(cell)
     yield _describe_largest_gap(cell, "residual_gap")
     yield _describe_nearest_zrf(cell)
+    yield _describe_largest_gap(cell, "linear_gap")
+    yield _describe_largest_gap(cell, "resurface_gap")
 
 
 def _describe_largest_gap(cell: CellTable, name: str) -> str:
@@ -107,7 +216,7 @@ def _describe_nearest_zrf(cell: CellTable) -> str:
 
 
 def _describe_first_even(cell: CellTable) -> str:
-    """Name the method that starts below Retrain and is level with it after the fewest steps."""
+    """Return a sentence about the method that starts below Retrain and reaches it first."""
     begin = mean(cell.values(cell.reference, "relearn_accuracy", at=0))
     start = _find_means(cell, "relearn_accuracy", at=0)
     steps = _find_means(cell, "relearn_even")
@@ -122,7 +231,7 @@ def _describe_first_even(cell: CellTable) -> str:
 
 
 def _count_even_seeds(cell: CellTable, run: str) -> tuple[int, int]:
-    """Return the number of seeds in which a method came level with Retrain, and of all seeds."""
+    """Return how many seeds of a method reached Retrain, and the total number of seeds."""
     last = max(int(at) for at in cell.indices(cell.reference, "relearn_accuracy"))
     steps = cell.values(run, "relearn_even")
     return int((steps <= last).sum()), int((~np.isnan(steps)).sum())
@@ -133,12 +242,60 @@ def _list_labels(cell: CellTable, runs: list[str]) -> str:
 
 
 def _find_means(cell: CellTable, metric: str, at: At = None) -> dict[str, float]:
-    """Return the mean over seeds of every method that has this metric."""
+    """Return the mean over seeds of a metric, for every method that has it."""
     found = {run: mean(cell.values(run, metric, at=at)) for run in cell.runs("method")}
     return {run: value for run, value in found.items() if not np.isnan(value)}
 
 
 def _describe_floor(cell: CellTable, metric: str) -> str:
-    """Return how far Retrains of two seeds are apart on average."""
+    """Return the mean difference between Retrains of two seeds as text; empty if unknown."""
     floor = mean(np.abs(cell.values(cell.reference, metric)))
     return "" if np.isnan(floor) else FLOOR.format(floor=find_metric(metric).text(floor))
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the curves of relearning and of resurfacing, if the config has these probes."""
+    for metric in CURVES:
+        if cell.indices(cell.reference, metric):
+            yield _plot_curves(cell, metric)
+
+
+def _plot_curves(cell: CellTable, metric: str) -> Plot:
+    """Return the accuracies by step, and their differences from Retrain's."""
+    name, title, caption, reading = CURVES[metric]
+    runs = [run for run in find_looks(cell) if cell.indices(run, metric)]
+    retrained = find_curve(cell, cell.reference, metric)
+    curves = {run: find_curve(cell, run, metric) for run in runs}
+    gaps = {
+        run: [own - other for own, other in zip(curve, retrained, strict=True)]
+        for run, curve in curves.items()
+    }
+    steps = [int(step) for step in cell.indices(cell.reference, metric)]
+    heading = find_metric(metric).heading
+    accuracy = _panel(cell, steps, {**curves, cell.reference: retrained}, heading)
+    accuracy = replace(accuracy, y=Axis(limits=fit_rates(accuracy)), unit=" %")
+    gap = _panel(cell, steps, gaps, "Minus Retrain's (points)")
+    gap = replace(gap, levels=[Level(0.0)], number_format="+.1f", unit=" points")
+    notes = [f"{reading} {describe_seeds(cell)}", *describe_failures(cell)]
+    title = f"{cell.title}: {title}"
+    return Plot(name, title, caption, [accuracy, gap], columns=2, notes=notes, row_height=2.5)
+
+
+def find_curve(cell: CellTable, run: str, metric: str) -> list[Floats]:
+    """Return a run's accuracies in percent after each step, one value per seed."""
+    factor = find_metric(metric).factor
+    steps = cell.indices(cell.reference, metric)
+    return [factor * cell.values(run, metric, at=step) for step in steps]
+
+
+def _panel(
+    cell: CellTable, steps: Sequence[int], curves: Mapping[str, Sequence[Floats]], title: str
+) -> Panel:
+    looks = {**find_looks(cell), cell.reference: RETRAIN}
+    series = [
+        # A marker at every step would hide the lines.
+        average_seeds(cell, run, steps, values, look=replace(looks[run], marker=""))
+        for run, values in curves.items()
+    ]
+    x = Axis("Step", is_whole=True)
+    return Panel(series, title, x, interval="area", value_name="mean", x_name="step")

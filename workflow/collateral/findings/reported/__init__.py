@@ -1,26 +1,27 @@
-"""What do the methods say of themselves: a teacher's accuracy, the size of a support?"""
+"""What do methods report about themselves, such as their teacher's accuracy?"""
 
 from collateral.contract.metrics import Metric
 
-PLACE = "details"
+TITLE = "What do methods report about themselves?"
+PLACE = "runs"
 ORDER = 30
-# Those that sweeps show; other names are a method's own.
+# Reported metrics that sweeps show; methods may report further metrics.
 METRICS = {
     "teacher_ua": Metric(
         "Teacher UA",
-        "accuracy of LTD's teacher on the forget set, held against Retrain's UA",
+        "accuracy of LTD's teacher on the forget set, compared with Retrain's UA",
         "%",
         "retrain",
     ),
     "target_ua": Metric(
         "Target UA",
-        "share of the forget set whose soft label is largest at the true class, held against "
+        "share of the forget set whose soft label is largest at the true class, compared with "
         "Retrain's UA",
         "%",
         "retrain",
     ),
     "teacher_epochs": Metric(
-        "Teacher's epochs", "epochs until LTD's teacher was done", "epochs", "low"
+        "Teacher's epochs", "epochs that LTD's teacher was trained", "epochs", "low"
     ),
 }
 OTHER_METRICS = Metric("", "a number that a method reports", "")

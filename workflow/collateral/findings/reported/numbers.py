@@ -1,4 +1,4 @@
-"""The numbers that a method's `run.report` has named."""
+"""Numbers that methods report with `run.report`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield what every run has reported; refuse a name that is a metric already."""
+    """Yield the reported numbers of every run; raise if a metric of that name exists already."""
     for result in cell.all_results():
-        if result.run == ORIGINAL:  # its record is the base model's
+        if result.run == ORIGINAL:  # The run `original` has the record of the base model.
             continue
-        said: dict[str, float] = result.record["extra"]
-        if clash := sorted(name for name in said if is_known(name) and name not in METRICS):
+        reported: dict[str, float] = result.record["extra"]
+        if clash := sorted(name for name in reported if is_known(name) and name not in METRICS):
             raise ValueError(f"{result.run}: what it reports as {clash} is a metric; rename it")
-        for name, value in said.items():
+        for name, value in reported.items():
             yield Row(result.run, name, float(value), result.seed)

@@ -1,4 +1,4 @@
-"""Numbers that methods report about themselves."""
+"""Table of the numbers that methods report about themselves."""
 
 from collections.abc import Iterator
 
@@ -7,18 +7,19 @@ from collateral.findings._shared.captions import describe_spread, join_sentences
 from collateral.findings.columns import Column, all_rows
 from collateral.findings.metric_index import find_metric, is_known
 from collateral.findings.reported import METRICS
-from collateral.results.table import CellTable, mean
+from collateral.metrics.statistics import mean
+from collateral.results.table import CellTable
 
 CAPTION = (
     "Numbers that the methods report: {title}. {spread} Shares are in [0, 1] where no unit is "
     "given."
 )
-COMPARED = "A teacher's accuracy on the forget set is to be held against Retrain's UA of {ua} %."
+COMPARED = "Compare a teacher's accuracy on the forget set with Retrain's UA of {ua} %."
 ESTIMATE = "A teacher's accuracy on the forget set is an estimate of Retrain's UA."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one row per run and reported number, if there are any."""
+    """Yield a table with one row per run and reported number, if any run reports one."""
     found = [
         (row, Column(name)) for row in all_rows(cell) for name in _find_reported(cell, row.run)
     ]

@@ -1,28 +1,29 @@
-"""Are the forgotten examples likelier than models that never saw them say?
+"""Can an attacker distinguish forgotten examples from test examples? (RMIA)
 
 RMIA, offline (Zarifzadeh et al., 2024): the score of an example is log p(y|x) minus the logarithm
-of its mean over OUT models. These are the Retrains of all other seeds, for forgotten and for test
-examples alike. The AUC tells forgotten examples from test examples of the affected classes: 0.5 is
-no trace, and it is read against Retrain's.
+of its mean over OUT models. The OUT models are the Retrains of all other seeds, for forgotten and
+for test examples. The AUC separates forgotten examples from test examples of the affected classes:
+0.5 means that no trace is left, and it is compared with Retrain's.
 """
 
 from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
-PLACE = "details"
+TITLE = "Can an attacker tell forgotten from test?"
+PLACE = "attacks"
 ORDER = 6
-_AUC = "AUC of the forgotten examples' score over models that never saw them"
+_AUC = "AUC of the RMIA score, forgotten examples against test examples"
 _ENDS = {
-    "low": ("from", "least of the 95 % interval over seeds"),
-    "high": ("to", "largest of the 95 % interval over seeds"),
-    "examples_low": ("from, examples", "least of the 95 % interval over examples"),
-    "examples_high": ("to, examples", "largest of the 95 % interval over examples"),
+    "low": ("from", "lower end of the 95 % interval over seeds"),
+    "high": ("to", "upper end of the 95 % interval over seeds"),
+    "examples_low": ("from, examples", "lower end of the 95 % interval over examples"),
+    "examples_high": ("to, examples", "upper end of the 95 % interval over examples"),
 }
 METRICS = {
-    "rmia_auc": Metric("RMIA AUC", f"{_AUC}, against test examples", "", "retrain", digits=3),
+    "rmia_auc": Metric("RMIA AUC", _AUC, "", "retrain", digits=3),
     "rmia_tpr": Metric(
         "RMIA TPR",
-        "share of the forget set whose score is above all but 1 % of the test examples'",
+        "share of the forget set with a score above that of 99 % of the test examples",
         "%",
         "retrain",
     ),
@@ -31,6 +32,6 @@ METRICS = {
         for end, (label, text) in _ENDS.items()
     },
     "rmia_non_members": Metric(
-        "Non-members", "test examples of the affected classes, which RMIA compares with", "examples"
+        "Non-members", "test examples of the affected classes, used as non-members", "examples"
     ),
 }

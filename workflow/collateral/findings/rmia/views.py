@@ -1,4 +1,4 @@
-"""AUC of RMIA with its intervals, and TPR where there are enough non-members."""
+"""Table of RMIA: the AUC with two intervals, and the TPR if there are enough non-members."""
 
 import math
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Any
 
 from collateral.contract.tables import Table
 from collateral.findings._shared.captions import describe_metrics, join_sentences
-from collateral.findings._shared.statistics import LEAST_NEGATIVES
 from collateral.findings.columns import Column, TableRow, all_rows, build_grid, rows_by_kind
+from collateral.metrics.statistics import LEAST_NEGATIVES
 from collateral.results.table import CellTable
 
 AUC = [
@@ -18,15 +18,15 @@ TPR = Column("rmia_tpr", spread=lambda values: math.nan)
 CAPTION = "RMIA, offline: {title}. {out} {tpr}"
 OUT = (
     "OUT models: Retrain of the {count} other seed{s}. In brackets: 95 % intervals of the mean "
-    "over n = {n} seeds (Student t), and over examples of these very models (DeLong)."
+    "over n = {n} seeds (Student t), and over the examples with these models fixed (DeLong)."
 )
-NO_OUT = "One seed: no other Retrain is there to be an OUT model, so there is no score."
-NO_TPR = "TPR at 1 % FPR wants 1,000 non-members; here are {count}."
-CONVENTIONS = "An AUC of 0.5 is no trace of the forgotten examples; read it against Retrain's."
+NO_OUT = "One seed: there is no other Retrain to be the OUT model, so there is no score."
+NO_TPR = "The TPR at 1 % FPR needs 1,000 non-members; there are {count}."
+CONVENTIONS = "An AUC of 0.5 means no trace of the forgotten examples; compare it with Retrain's."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table, if there are numbers."""
+    """Yield the table, if RMIA was computed."""
     count = cell.number(cell.reference, "rmia_non_members")
     if math.isnan(count):
         return

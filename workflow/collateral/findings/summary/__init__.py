@@ -4,8 +4,10 @@ from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
 AFTER = ("gap",)
+TITLE = "Which method is nearest over all cells?"
+PLACE = "summary"
 ORDER = 10
-# Each by the average gap that `at` names.
+# These metrics have one number per average gap; `at` names the gap.
 STANDINGS = {
     "ranked_cells": Metric("Ranked in", "cells where no seed diverged or collapsed", "cells"),
     "lowest_cells": Metric("Lowest in", "of these, where no other method's gap is lower", "cells"),
@@ -31,7 +33,7 @@ STANDINGS = {
     ),
     "mean_gap": Metric("Mean gap", "over the cells where it is ranked, in points", "points"),
 }
-# Of Retrain's row: whether ranks differ at all, and by how much two of them must.
+# Numbers of the rank tests over all methods; they are stored in the row of Retrain.
 RANKS = {
     "complete_cells": Metric("Complete in", "cells where every method is ranked", "cells"),
     "friedman_p": Metric("Friedman p", "chance of such ranks if methods are alike", "", digits=3),

@@ -8,36 +8,54 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from collateral.contract.rows import Row
-from collateral.findings._shared.inference.ranks import critical_difference, friedman_p
 from collateral.findings.gap import TERMS
-from collateral.results.table import REFERENCE, BenchmarkTable, CellTable, mean
+from collateral.metrics.inference.ranks import critical_difference, friedman_p
+from collateral.metrics.statistics import mean
+from collateral.results.table import BenchmarkTable, CellTable
 
 
 def across(table: BenchmarkTable) -> Iterator[Row]:
-    """Yield every method's standing by each gap; nothing for a single cell."""
+    """Yield each method's number of wins and its ranks by each gap; no rows for a single cell."""
     if len(table.cells) < 2:
         return
     methods = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
     for gap in TERMS:
-        for run, standing in standings(table.cells, methods, gap).items():
+        gaps = _collect_gaps(table.cells, methods, gap)
+        floors = np.array([cell.number(cell.reference, "floor", at=gap) for cell in table.cells])
+        for run, standing in zip(methods, rank_methods(gaps, floors), strict=True):
             for metric, value in standing.items():
                 yield Row(run, metric, value, at=gap)
-        for metric, value in rank_tests(gaps_of(table.cells, methods, gap)).items():
-            yield Row(REFERENCE, metric, value, at=gap)
+        for metric, value in compare_ranks(gaps).items():
+            yield Row(table.reference, metric, value, at=gap)
 
 
-def standings(
+def _collect_gaps(
     cells: Sequence[CellTable], methods: Sequence[str], gap: str
-) -> dict[str, dict[str, float]]:
-    """Return the numbers of every method by one gap; ties share the mean of their ranks."""
-    gaps = gaps_of(cells, methods, gap)
-    floors = np.array([cell.number(REFERENCE, "floor", at=gap) for cell in cells])
+) -> NDArray[np.float64]:
+    """Return the gap of every method (columns) in every cell (rows); NaN if it is not ranked."""
+    # Gaps are rounded, so that gaps that differ by rounding errors only are equal.
+    return np.array([[_ranked_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
+
+
+def _ranked_gap(cell: CellTable, run: str, gap: str) -> float:
+    """Return a run's gap; NaN if a seed failed, because such a run is not ranked."""
+    is_ranked = run in cell.labels and not cell.failure_summary(run)
+    return cell.number(run, gap) if is_ranked else math.nan
+
+
+def rank_methods(
+    gaps: NDArray[np.float64], floors: NDArray[np.float64]
+) -> Iterator[dict[str, float]]:
+    """Yield each method's wins and ranks, from gaps (cells, methods) and noise floors (cells,).
+
+    Equal gaps share the mean of their ranks.
+    """
     above = np.array([row - (np.nanmin(row) if not np.isnan(row).all() else 0) for row in gaps])
     ranks = np.array([rankdata(row, nan_policy="omit") for row in gaps])
     is_complete = ~np.isnan(gaps).any(axis=1)
     is_tied = above <= floors[:, None]
-    return {
-        run: {
+    for i in range(gaps.shape[1]):
+        yield {
             "ranked_cells": float(np.count_nonzero(~np.isnan(gaps[:, i]))),
             "lowest_cells": float(np.count_nonzero(above[:, i] == 0)),
             "tied_cells": math.nan if np.isnan(floors).any() else float(is_tied[:, i].sum()),
@@ -45,27 +63,13 @@ def standings(
             "complete_rank": mean(ranks[is_complete, i]),
             "mean_gap": mean(gaps[:, i]),
         }
-        for i, run in enumerate(methods)
-    }
 
 
-def gaps_of(cells: Sequence[CellTable], methods: Sequence[str], gap: str) -> NDArray[np.float64]:
-    """Return the gap of every method (columns) in every cell (rows); NaN where it is not ranked."""
-    # Rounded: equal but for the last bits of the subtraction.
-    return np.array([[_gap(cell, run, gap) for run in methods] for cell in cells]).round(12)
-
-
-def rank_tests(gaps: NDArray[np.float64]) -> dict[str, float]:
-    """Return whether the methods rank alike, over the cells where all of them are ranked."""
+def compare_ranks(gaps: NDArray[np.float64]) -> dict[str, float]:
+    """Return the rank tests over the cells in which all methods are ranked."""
     complete = gaps[~np.isnan(gaps).any(axis=1)]
     return {
         "complete_cells": float(len(complete)),
         "friedman_p": friedman_p(complete),
         "critical_difference": critical_difference(gaps.shape[1], len(complete)),
     }
-
-
-def _gap(cell: CellTable, run: str, gap: str) -> float:
-    """Return a run's gap; NaN where it is not ranked."""
-    is_ranked = run in cell.labels and not cell.failure_summary(run)
-    return cell.number(run, gap) if is_ranked else math.nan

@@ -22,7 +22,7 @@ NO_NOISE = "With one seed there is no noise floor: which of these are ties canno
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
-    """Yield the standings by each average gap, if there are several cells."""
+    """Yield the tables of wins and ranks by each average gap, if there are several cells."""
     standings = {gap: _find_methods(table, gap) for gap in TERMS}
     if any(standings.values()):
         yield Table(
@@ -45,7 +45,7 @@ def _build_grid(table: BenchmarkTable, gap: str, methods: list[str]) -> Grid:
 
 
 def _make_fields(table: BenchmarkTable, run: str, gap: str) -> Iterator[Field]:
-    """Yield the number of cells where a method is ranked; then its standings, or dashes."""
+    """Yield the fields of a method: the number of cells in which it is ranked, wins and ranks."""
     ranked = table.number(run, "ranked_cells", at=gap)
     for name, metric in STANDINGS.items():
         value, source = table.number(run, name, at=gap), number_source(run, name, at=gap)
@@ -66,7 +66,7 @@ def _make_caption(table: BenchmarkTable) -> str:
 
 
 def _describe_ranks(table: BenchmarkTable, gap: str) -> str:
-    """Return how far apart two ranks must be, and whether any differ."""
+    """Return the sentence about the critical difference of ranks and Friedman's p-value."""
     found = {name: table.number(table.plan.reference, name, at=gap) for name in RANKS}
     if math.isnan(found["critical_difference"]):
         return ""

@@ -1,4 +1,4 @@
-"""How large LTD's support should be: without Retrain and, apart, compared with it."""
+"""Plots of LTD's teachers by support size, without Retrain and compared with it."""
 
 from __future__ import annotations
 
@@ -19,44 +19,45 @@ from collateral.findings._shared.series import (
     mark_level,
 )
 from collateral.findings.metric_index import find_metric
-from collateral.findings.support_size.reading import Supports, span, supports_of
+from collateral.findings.support_size.views import Supports, find_supports, format_range
+from collateral.metrics.statistics import mean
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, fit_rates, fit_y
 from collateral.plots.style import GREY, Look
-from collateral.results.table import CellTable, mean
+from collateral.results.table import CellTable
 
 SIZE = "Support size k"
-LIGHT = "#bfbfbf"  # of bars behind points
-TINT = 0.1  # opacity of what one seed takes
+LIGHT = "#bfbfbf"  # colour of the bars behind the points of a plot
+TINT = 0.1  # opacity of the band of bins that `k: auto` includes in one seed
 FREE = "support size, without Retrain"
 AFTER_THE_FACT = "support size after the fact: uses Retrain"
 TWO_SEEDS = "Two seeds' teachers of one k"
 SPREAD = "Bands: 95 % intervals over seeds."
 MARKS = (
-    "Vertical lines: the k of the runs, and what k: auto takes (grey: the range of the seeds). "
-    "Above: the least similarity to the forget set in a support of that size, mean over seeds."
+    "Vertical lines: the k of the runs, and the k of k: auto (grey: its range over seeds). Above: "
+    "the smallest similarity to the forget set in a support of that size, mean over seeds."
 )
 CAPTIONS = {
     "support-kl": "Without Retrain: how much the teacher's predictions for the forget set change "
     "from one support size to the next. KL divergence of its histogram of classes (the mean over "
-    "the forget set of the class probabilities that the student is shown) from that of the next "
-    "smaller support's teacher. Grey line: the mean KL between two seeds' teachers of one size; "
-    f"below it a change is no more than another seed makes of it. {SPREAD} {MARKS}",
+    "the forget set of the class probabilities that the student learns) from that of the next "
+    "smaller support's teacher. Grey line: the mean KL between two seeds' teachers of one size; a "
+    f"change below it is no larger than that between seeds. {SPREAD} {MARKS}",
     "support-accuracy": "Without Retrain: the teacher's accuracy on the forget set, and the number "
     f"of classes in its support, by the support's size. {SPREAD} {MARKS}",
     "support-drop": "Without Retrain: accuracy that retained examples lose by one step of gradient "
     "ascent on the forget set, by similarity to it, in ten bins of equal width. Bars: mean over "
-    "seeds with 95 % intervals; points: single seeds, each in its own bins. Tinted: what k: auto "
-    "takes, once for each seed. Below: examples per bin, on a logarithmic scale.",
+    "seeds with 95 % intervals; points: single seeds, each in its own bins. Tinted: the bins that "
+    "k: auto takes, once for each seed. Below: examples per bin, on a logarithmic scale.",
     "support-retrain": "After the fact, because it uses Retrain: KL divergence of the teacher's "
     "histogram of classes on the forget set from Retrain's (left; grey: the mean KL between two "
     "seeds' Retrains), and the teacher's accuracy on the forget set beside Retrain's UA (right; "
-    f"grey: where 95 % of other retrainings' means lie). {SPREAD} Nothing is chosen by it.",
+    f"grey: the range of 95 % of the means of other retrainings). {SPREAD} No choice uses it.",
 }
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
-    """Yield the plots of the teachers, if supports of several sizes were tried."""
-    supports = supports_of(cell)
+    """Yield the plots of the teachers, if support sizes were compared."""
+    supports = find_supports(cell)
     if not supports:
         return
     yield _plot(supports, "support-kl", [_kl_panel(supports)], FREE)
@@ -112,7 +113,7 @@ def _retrain_panels(supports: Supports) -> list[Panel]:
 
 
 def _drop_panels(supports: Supports) -> list[Panel]:
-    """Return the accuracy lost in each bin, and the number of examples there."""
+    """Return the panels of lost accuracy and of the number of examples by bin."""
     low, high = supports.bins("bin_low"), supports.bins("bin_high")  # (bins, seeds)
     drop = find_metric("support_drop").factor * supports.bins("drop")
     counts = supports.bins("bin_count").mean(axis=1)
@@ -148,13 +149,14 @@ def _drop_panels(supports: Supports) -> list[Panel]:
     y = Axis("Accuracy lost by one step\n(points)")
     upper = Panel([bars, single], x=x, y=y, levels=[Level(0.0)], bands=taken, value_name="loss")
     upper = replace(upper, number_format="+.1f", unit=" points")
-    least = 0.5 / len(supports.cell.seeds)  # one example in one seed is a visible bar
+    # Smallest axis, so that one example in one seed is a visible bar.
+    least = 0.5 / len(supports.cell.seeds)
     lower = count_examples(centres.tolist(), counts.tolist(), ends, least, "Examples")
     return [upper, replace(lower, bands=taken)]
 
 
 def _teacher(supports: Supports, name: str) -> Series:
-    """Return a number of the teacher by the size of its support."""
+    """Return the series of a teacher's metric by support size."""
     factor = find_metric(f"support_{name}").factor
     values: NDArray[np.float64] = factor * supports.values(name)
     label, look = f"{supports.label}'s teacher", find_look(supports.cell, supports.run)
@@ -163,11 +165,13 @@ def _teacher(supports: Supports, name: str) -> Series:
 
 
 def _size_panel(supports: Supports, series: Sequence[Series], title: str, unit: str = "") -> Panel:
-    """Return a panel over support sizes, with the k of the runs and the k of `k: auto`."""
+    """Return a panel over support sizes, with lines at the sizes of runs and of `k: auto`."""
     own, auto = supports.own, supports.auto
-    levels = [Level(mean(auto), "x", "dotted", f"k: auto: {span(auto, 'support_auto')}")]
+    levels = [Level(mean(auto), "x", "dotted", f"k: auto: {format_range(auto, 'support_auto')}")]
     if not np.isnan(own).all():
-        levels.append(Level(mean(own), "x", label=f"k of the runs: {span(own, 'support_auto')}"))
+        levels.append(
+            Level(mean(own), "x", label=f"k of the runs: {format_range(own, 'support_auto')}")
+        )
     return Panel(
         series,
         x=Axis(SIZE, limits=(0.0, 1.03 * max(*supports.sizes, mean(auto)))),
@@ -190,7 +194,7 @@ def _logarithmic(panel: Panel) -> Panel:
 
 
 def _with_similarities(supports: Supports, axis: Axis) -> Axis:
-    """Return the axis with, above it, how similar the last example of a support still is."""
+    """Return the axis with a second scale on top: the smallest similarity in each support."""
     least = supports.values("least_similarity").mean(axis=1)
     every = max(1, round(len(least) / 8))
     texts = [find_metric("support_least_similarity").text(value) for value in least]

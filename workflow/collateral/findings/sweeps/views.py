@@ -1,48 +1,115 @@
-"""Ablations: a method with one parameter varied, each value compared with Retrain."""
+"""Tables and plots of ablations: a method with one parameter varied, compared with Retrain."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from collateral.contract.metrics import EMPTY
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.compare import AFFECTED, MAIN, Comparison, compare
+from collateral.findings._shared.compare import AFFECTED, COUNTERPARTS, MAIN, Comparison, compare
+from collateral.findings._shared.series import (
+    average_seeds,
+    describe_failures,
+    describe_seeds,
+    find_level,
+    find_look,
+    mark_level,
+)
 from collateral.findings.columns import number_source
+from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.findings.reported import METRICS as REPORTED
-from collateral.findings.sweeps.noise import NAME, Noise, noises, spread
+from collateral.metrics.statistics import mean, std, within_seed_correlation, within_seed_std
+from collateral.plots.plot import WIDTH, Axis, Panel, Plot, Series, fit_rates, fit_y
+from collateral.plots.style import DARK, Look
 from collateral.results.plan import Sweep
-from collateral.results.table import CellTable, mean, std
+from collateral.results.table import CellTable
 
+TEACHER_NOISE = "teacher-noise"  # base name of the table and of the plot
+TEACHER_SEED = "teacher_seed"
 OWN = "“own” marks the value that the method has in all other tables and figures."
-NOISE = (
+NOISE_TABLE_CAPTION = (
     "Teachers that differ in `teacher_seed` alone, and their students: accuracy on the forget set "
-    "(%), of which Retrain has {ua}. By teacher: standard deviation over the teachers of one base, "
-    "root mean square over {n} seeds. By seed: that of the method's own runs over seeds, in which "
-    "everything is drawn anew. r: correlation of student and teacher within a seed."
+    "(%); Retrain's is {ua}. By teacher: standard deviation over the teachers of one base model, "
+    "root mean square over {n} seeds. By seed: standard deviation of the method's own runs over "
+    "seeds, in which all randomness differs. r: correlation of student and teacher within a seed."
 )
 NOISE_HEADINGS = (
     *("Teachers", "Teacher UA", "by teacher", "UA", "by teacher", "by seed", "r"),
     "Teacher's epochs",
 )
-NOISE_METRICS = ("teacher_ua", "teacher_epochs", "ua")  # that the columns are computed from
+NOISE_METRICS = ("teacher_ua", "teacher_epochs", "ua")  # metrics that the columns of the table need
+# Metrics of each kind of plot. A reported metric that does not change over the sweep is left out.
+KINDS = {
+    "standard": TERMS["avg_gap"],
+    "affected": TERMS["avg_gap_affected"],
+    "teacher_accuracy": tuple(COUNTERPARTS),
+    "teacher_epochs": ("teacher_epochs",),
+}
+RING = "The ring marks the value that the method has everywhere else."
+LEVELS = (
+    "Dashed: Retrain. Bars: 95 % intervals over seeds. Grey: the range of 95 % of the means of "
+    f"other retrainings; a line inside it is no finding. {RING} The panels' scales differ."
+)
+CAPTIONS = {
+    "standard": f"UA, RA, TA and MIA over {{key}} of {{method}}. {LEVELS}",
+    "affected": f"RA, UA and TA of the affected classes over {{key}} of {{method}}. {LEVELS}",
+    "teacher_accuracy": "Accuracy on the forget set of the labels that {method} learns from, over "
+    f"{{key}}, compared with Retrain's UA. {LEVELS}",
+    "teacher_epochs": "Training epochs of {method}'s teacher, over {key}. Bars: 95 % intervals "
+    f"over seeds. {RING}",
+}
+NOISE_CAPTION = (
+    "UA of students over the UA of their teachers, which differ in `teacher_seed` alone; one point "
+    "per teacher and seed. On the dotted line a student has its teacher's UA. Dashed: Retrain; "
+    "grey: the range of 95 % of the means of other retrainings."
+)
+DECADE = 10.0  # ratio of the largest to the smallest value from which the axis is logarithmic
+
+
+@dataclass(frozen=True)
+class TeacherNoise:
+    """UA of teachers that differ only in their seed, and of their students; (teachers, seeds)."""
+
+    sweep: Sweep
+    teacher: NDArray[np.float64]
+    student: NDArray[np.float64]
+    epochs: NDArray[np.float64]
+
+
+def find_teacher_noise(cell: CellTable) -> list[TeacherNoise]:
+    """Return one entry per sweep of teacher seeds with at least two complete teachers."""
+    found = [_read_noise(cell, sweep) for sweep in cell.plan.sweeps if sweep.key == TEACHER_SEED]
+    return [noise for noise in found if len(noise.teacher) > 1]
+
+
+def _read_noise(cell: CellTable, sweep: Sweep) -> TeacherNoise:
+    # The method's own run counts as one more teacher seed.
+    teacher, student, epochs = (
+        np.array([cell.values(run, metric) for run in sweep.values])
+        for metric in ("teacher_ua", "ua", "teacher_epochs")
+    )
+    known = ~np.isnan(teacher + student).any(axis=1)
+    return TeacherNoise(sweep, teacher[known], student[known], epochs[known])
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of every sweep, and one of the differences between teachers' seeds."""
+    """Yield one table per sweep, and a table of the noise between teachers of different seeds."""
     for sweep in cell.plan.sweeps:
         swept = cell.with_labels(sweep.rows)
         yield replace(compare(swept, make_comparison(swept, sweep)), title=sweep.title)
-    if found := noises(cell):
+    if found := find_teacher_noise(cell):
         yield make_noise_table(cell, found)
 
 
 def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
-    """Return both gaps, and the numbers that the varied method reports.
-
-    `cell` has the runs of the sweep.
-    """
+    """Return the columns of a sweep's table: both gaps, and metrics that the method reports."""
     reported = {metric for run in sweep.values for metric in cell.metrics(run)}
     return Comparison(
         f"sweep-{sweep.name}",
@@ -54,34 +121,34 @@ def make_comparison(cell: CellTable, sweep: Sweep) -> Comparison:
     )
 
 
-def make_noise_table(cell: CellTable, found: Sequence[Noise]) -> Table:
-    """Return the spread of teachers and students, one row per method."""
+def make_noise_table(cell: CellTable, found: Sequence[TeacherNoise]) -> Table:
+    """Return a table of the spread of teachers and students, one row per method."""
     records = [_make_noise_record(cell, noise) for noise in found]
     lines = [
         Line(noise.sweep.method, _make_noise_fields(record, noise))
         for record, noise in zip(records, found, strict=True)
     ]
     ua = find_metric("ua").text(mean(cell.values(cell.reference, "ua")))
-    caption = NOISE.format(ua=ua, n=len(cell.seeds))
+    caption = NOISE_TABLE_CAPTION.format(ua=ua, n=len(cell.seeds))
     grid = Grid("Method", [*NOISE_HEADINGS], [lines])
-    return Table(NAME, "The teacher's luck", [grid], caption, records=records)
+    return Table(TEACHER_NOISE, "The teacher's luck", [grid], caption, records=records)
 
 
-def _make_noise_record(cell: CellTable, noise: Noise) -> dict[str, Any]:
+def _make_noise_record(cell: CellTable, noise: TeacherNoise) -> dict[str, Any]:
     return {
         "run": noise.sweep.own,
         "teachers": len(noise.teacher),
         "teacher_ua": mean(noise.teacher),
-        "teacher_ua_by_teacher": spread(noise.teacher),
+        "teacher_ua_by_teacher": within_seed_std(noise.teacher),
         "ua": mean(noise.student),
-        "ua_by_teacher": spread(noise.student),
+        "ua_by_teacher": within_seed_std(noise.student),
         "ua_by_seed": std(cell.values(noise.sweep.own, "ua")),
-        "r": noise.agreement,
+        "r": within_seed_correlation(noise.teacher, noise.student),
         "teacher_epochs": mean(noise.epochs),
     }
 
 
-def _make_noise_fields(record: dict[str, Any], noise: Noise) -> list[Field]:
+def _make_noise_fields(record: dict[str, Any], noise: TeacherNoise) -> list[Field]:
     texts = {name: find_metric("ua").text(value) for name, value in record.items() if "ua" in name}
     texts["teachers"] = str(record["teachers"])
     texts["r"] = EMPTY if math.isnan(record["r"]) else f"{record['r']:.2f}".replace("-", "−")
@@ -90,11 +157,126 @@ def _make_noise_fields(record: dict[str, Any], noise: Noise) -> list[Field]:
     return [Field(texts[name], record[name], **_find_sources(name, noise)) for name in names]
 
 
-def _find_sources(name: str, noise: Noise) -> dict[str, Any]:
-    """Return the numbers of a field: those of all teachers, or of the method's own runs."""
+def _find_sources(name: str, noise: TeacherNoise) -> dict[str, Any]:
+    """Return the sources of a field: the runs of all teachers, or the method's own run."""
     metric = next((known for known in NOISE_METRICS if name.startswith(known)), "")
     runs = [noise.sweep.own] if name.endswith("by_seed") else list(noise.sweep.values)
     if not metric:
         return {}
     first, *others = (number_source(run, metric) for run in runs)
     return {"source": first, "also": tuple(others)}
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield a plot of every sweep over numbers, and a plot of teachers with different seeds."""
+    for sweep in cell.plan.sweeps:
+        # Teacher seeds are not drawn on an axis, because a seed is not a quantity.
+        if sweep.key != TEACHER_SEED:
+            swept = cell.with_labels(sweep.rows)
+            for kind, metrics in _metrics(swept, sweep).items():
+                yield _sweep_plot(swept, sweep, kind, metrics)
+    if found := find_teacher_noise(cell):
+        yield _noise_plot(cell, found)
+
+
+def _sweep_plot(cell: CellTable, sweep: Sweep, kind: str, metrics: Sequence[str]) -> Plot:
+    panels = [_sweep_panel(cell, sweep, metric) for metric in metrics]
+    reading = "Dashed: Retrain." if panels[0].levels else ""
+    return Plot(
+        f"sweep-{sweep.name}-{kind}",
+        f"{cell.title}: {sweep.method}, {sweep.key} varied",
+        CAPTIONS[kind].format(key=sweep.key, method=sweep.method),
+        panels,
+        columns=len(panels),
+        notes=[f"{reading} {describe_seeds(cell)}".strip(), *describe_failures(cell)],
+        width=WIDTH if len(panels) > 1 else 4.7,
+    )
+
+
+def _sweep_panel(cell: CellTable, sweep: Sweep, metric: str) -> Panel:
+    shown, runs = find_metric(metric), _drawn_runs(cell, sweep)
+    x = [sweep.numbers[run] for run in runs]
+    is_log = bool(x) and min(x) > 0 and max(x) >= DECADE * min(x)
+    is_rate, counterpart = shown.unit == "%", COUNTERPARTS.get(metric, metric)
+    levels, bands = mark_level(cell, counterpart) if is_rate else ([], [])
+    noise = [find_level(cell, counterpart)[1]] * len(x) if is_rate else []
+    series = average_seeds(
+        cell,
+        sweep.own,
+        x,
+        [shown.factor * cell.values(run, metric) for run in runs],
+        label=sweep.method,
+        look=find_look(cell, sweep.own),
+        noise=noise,
+        details={"of": [shown.label] * len(x)},
+        ring_at=sweep.numbers.get(sweep.own, np.nan),
+        sets_scale=True,
+    )
+    axis = Axis(sweep.key, "log" if is_log else "linear")
+    panel = Panel([series], shown.heading, axis, levels=levels, bands=bands)
+    panel = replace(panel, value_name="mean", x_name=sweep.key, unit=f" {shown.unit}".rstrip())
+    if is_rate and math.isnan(levels[0].value):
+        panel = replace(panel, message="undefined")
+    limits = fit_rates(panel) if is_rate else (0.0, fit_y(panel)[1])
+    return replace(panel, y=Axis(limits=limits))
+
+
+def _noise_plot(cell: CellTable, found: Sequence[TeacherNoise]) -> Plot:
+    """Return a scatter plot of the students' UA against their teachers' UA."""
+    series = [_noise_series(cell, noise) for noise in found]
+    values = [value for one in series for value in (*one.x, *one.y)]
+    ends = [min(values), max(values)]
+    diagonal = Series("", Look(DARK, dash="dotted"), ends, ends)
+    levels, bands = mark_level(cell, "ua")
+    x, y = (Axis(find_metric(name).heading) for name in ("teacher_ua", "ua"))
+    panel = Panel([diagonal, *series], x=x, y=y, levels=levels, bands=bands)
+    panel = replace(panel, value_name="UA", unit=" %")
+    panel = replace(panel, y=replace(y, limits=fit_rates(panel)))
+    reading = "On the dotted line a student has its teacher's UA. Dashed: Retrain."
+    title = f"{cell.title}: the teacher's luck"
+    notes = [f"{reading} One point per teacher and seed.", *describe_failures(cell)]
+    plot = Plot(TEACHER_NOISE, title, NOISE_CAPTION, [panel], notes=notes)
+    return replace(plot, width=4.7, row_height=3.0)
+
+
+def _noise_series(cell: CellTable, noise: TeacherNoise) -> Series:
+    factor, sweep = find_metric("ua").factor, noise.sweep
+    teacher, student = ((factor * part).ravel().tolist() for part in (noise.teacher, noise.student))
+    seeds = [str(seed) for _ in noise.teacher for seed in cell.seeds]
+    return Series(
+        sweep.method,
+        find_look(cell, sweep.own),
+        teacher,
+        student,
+        run=sweep.own,
+        mark="point",
+        noise=[find_level(cell, "ua")[1]] * len(teacher),
+        details={"seed": seeds},
+    )
+
+
+def _drawn_runs(cell: CellTable, sweep: Sweep) -> list[str]:
+    """Return the runs of a sweep that did not fail in all seeds, sorted by the varied value."""
+    known = [run for run in sweep.numbers if run in cell.kinds and not cell.has_failed(run)]
+    return sorted(known, key=lambda run: sweep.numbers[run])
+
+
+def _metrics(cell: CellTable, sweep: Sweep) -> Mapping[str, list[str]]:
+    """Return the metrics to draw by kind of plot; empty for fewer than two numeric values."""
+    if len(sweep.numbers) < 2:
+        return {}
+    reported = [name for name in REPORTED if len(_known(cell, sweep, name)) > 1]
+    # If no reported metric changes, the parameter does not influence the teacher.
+    if not any(np.ptp(_known(cell, sweep, name), axis=0).any() for name in reported):
+        reported = []
+    kept = {
+        kind: [name for name in names if name not in REPORTED or name in reported]
+        for kind, names in KINDS.items()
+    }
+    return {kind: names for kind, names in kept.items() if names}
+
+
+def _known(cell: CellTable, sweep: Sweep, metric: str) -> NDArray[np.float64]:
+    """Return the values (runs, seeds) of the runs whose values are all defined."""
+    values = [cell.values(run, metric) for run in sweep.numbers]
+    return np.array([of_run for of_run in values if not np.isnan(of_run).any()])

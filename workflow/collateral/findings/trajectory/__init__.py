@@ -1,7 +1,7 @@
-"""Which method is nearest to Retrain within a given cost, and by which way did it come?
+"""Which method comes nearest to Retrain within a given cost, and how does each run approach it?
 
-The way is from the base model towards Retrain, in the plane of what is not yet forgotten and of
-who else gets hurt. Seconds are the method's own, preparing among them.
+The path leads from the base model towards Retrain, in the plane of forgetting error and damage to
+the neighbours. Seconds are the method's own, including preparation.
 """
 
 from dataclasses import replace
@@ -9,27 +9,33 @@ from dataclasses import replace
 from collateral.contract.metrics import Metric, epoch_metrics
 from collateral.findings.gap import METRICS as GAPS
 from collateral.findings.gap import TERMS
-from collateral.findings.verdict import METRICS as OF_RUNS
+from collateral.findings.verdict import METRICS as RUN_METRICS
 
 NEEDS = "retrain"
 AFTER = ("accuracy", "costs", "epochs", "locality", "membership")
+TITLE = "Which method is nearest within a budget?"
+PLACE = "cost"
 ORDER = 30
-SHARES = (1, 2, 5, 10, 20)  # percent of Retrain's cost
-_PLACES = {
+SHARES = (1, 2, 5, 10, 20)  # budgets, in percent of Retrain's cost
+_BY_EPOCH = {
     **{gap: GAPS[gap] for gap in TERMS},
-    **{name: OF_RUNS[name] for name in ("forgetting_error", "damage")},
+    **{name: RUN_METRICS[name] for name in ("forgetting_error", "damage")},
 }
 METRICS = {
-    **epoch_metrics(_PLACES),
-    # Of costs: which model is in time is never the same twice.
+    **epoch_metrics(_BY_EPOCH),
+    # These metrics count as costs, because measured seconds differ each time a run is repeated.
     "budget_gap": replace(
         GAPS["avg_gap"],
         label="Avg. Gap in time",
-        description="average gap of the latest model within a share of Retrain's seconds, which "
-        "`at` names in percent",
+        description="average gap of the latest model within a share of Retrain's seconds; `at` is "
+        "the share in percent",
         is_cost=True,
     ),
     "budget_epoch": Metric(
-        "Epoch in time", "the epoch after which the run has that model", "", digits=0, is_cost=True
+        "Epoch in time",
+        "epoch of the latest model within a share of Retrain's seconds",
+        "",
+        digits=0,
+        is_cost=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""Where a tracked run is after every epoch, and what it has to show within a budget."""
+"""Distance from Retrain after every epoch of the tracked runs, and within each budget of time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import TRACKED, Row
-from collateral.findings._shared.gaps import BySeed, average_gaps, forgetting_error
-from collateral.findings.gap import TERMS
+from collateral.findings.gap import FORGETTING, TERMS
 from collateral.findings.trajectory import SHARES
 from collateral.findings.verdict import DAMAGED
-from collateral.results.layout import RETRAIN
+from collateral.metrics.statistics import BySeed, average_gap
 from collateral.results.record import EPOCH_SECONDS
 
 if TYPE_CHECKING:
@@ -26,82 +25,84 @@ Floats = NDArray[np.float64]
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the course of every tracked run, and what it has within each budget."""
-    retrained = {name: cell.values(RETRAIN, name) for name in RATES}
+    """Yield every tracked run's distances from Retrain by epoch, and its gap in each budget."""
+    retrained = {name: cell.values(cell.reference, name) for name in RATES}
     for run in cell.tracked:
-        course = Course.read(cell, run)
-        places = [place(course.at(epoch), retrained) for epoch in range(course.num_epochs + 1)]
-        for epoch, found in enumerate(places):
-            for name, value in found.items():
+        history = History.read(cell, run)
+        distances = [
+            distance_from_retrain(history.at(epoch), retrained)
+            for epoch in range(history.num_epochs + 1)
+        ]
+        for epoch, by_metric in enumerate(distances):
+            for name, value in by_metric.items():
                 yield Row(run, f"{TRACKED}{name}", value, at=epoch)
-        # Seconds of another device than Retrain's are no share of its own.
+        # If Retrain ran on another device, seconds are not comparable and budgets are undefined.
         is_known = not np.isnan(cell.number(run, "rte_share"))
-        cost = float(cell.values(RETRAIN, "rte").mean())
+        cost = float(cell.values(cell.reference, "rte").mean())
         for share in SHARES:
-            epoch = course.latest(share / 100 * cost) if is_known else 0
-            gap = places[epoch]["avg_gap"] if epoch else np.nan
+            epoch = history.latest_epoch(share / 100 * cost) if is_known else 0
+            gap = distances[epoch]["avg_gap"] if epoch else np.nan
             yield Row(run, "budget_gap", gap, at=share)
             yield Row(run, "budget_epoch", epoch or np.nan, at=share)
 
 
 @dataclass(frozen=True)
-class Course:
-    """What was measured of a run, by epoch and seed; a seed that ended stays where it was."""
+class History:
+    """Seconds and metrics of a run by epoch and seed; a seed that ended keeps its last values."""
 
     seconds: Floats  # (epochs + 1, seeds)
-    values: Mapping[str, Floats]  # likewise
+    values: Mapping[str, Floats]  # shape of each metric: (epochs + 1, seeds)
 
     @staticmethod
-    def read(cell: CellResults, run: str) -> Course:
-        """Read it from the numbers of the findings before."""
-        seconds = _by_epoch(cell, run, EPOCH_SECONDS)
-        ends = np.count_nonzero(~np.isnan(seconds), axis=0) - 1
-        epochs = np.minimum(np.arange(len(seconds))[:, None], ends)  # (epochs + 1, seeds)
-        read = {name: _by_epoch(cell, run, f"{TRACKED}{name}", len(seconds)) for name in RATES}
+    def read(cell: CellResults, run: str) -> History:
+        """Read a run's history from the rows of earlier findings."""
+        seconds = _read_epochs(cell, run, EPOCH_SECONDS)
+        last = np.count_nonzero(~np.isnan(seconds), axis=0) - 1
+        epochs = np.minimum(np.arange(len(seconds))[:, None], last)  # (epochs + 1, seeds)
+        rates = {name: _read_epochs(cell, run, f"{TRACKED}{name}", len(seconds)) for name in RATES}
         near, far = (
-            _by_epoch(cell, run, f"{TRACKED}{name}", len(seconds), DAMAGED)
+            _read_epochs(cell, run, f"{TRACKED}{name}", len(seconds), DAMAGED)
             for name in ("near_loss", "far_loss")
         )
-        every = {**read, "damage": near - far}
         seeds = np.arange(len(cell.seeds))
-        return Course(
-            seconds[epochs, seeds], {name: found[epochs, seeds] for name, found in every.items()}
-        )
+        by_metric = {**rates, "damage": near - far}
+        filled = {name: values[epochs, seeds] for name, values in by_metric.items()}
+        return History(seconds[epochs, seeds], filled)
 
     @property
     def num_epochs(self) -> int:
-        """The number of epochs."""
+        """The number of epochs, without epoch 0."""
         return len(self.seconds) - 1
 
     def at(self, epoch: int) -> BySeed:
-        """Return what was measured after an epoch; 0 is the base model."""
+        """Return all metrics after an epoch, by seed; epoch 0 is the base model."""
         return {name: values[epoch] for name, values in self.values.items()}
 
-    def latest(self, seconds: float) -> int:
-        """Return the last epoch that ended by then, in the mean over seeds; 0: none."""
+    def latest_epoch(self, seconds: float) -> int:
+        """Return the last epoch that ends within a time limit, on average over seeds; or 0."""
         return int(np.count_nonzero(self.seconds[1:].mean(axis=1) <= seconds))
 
 
-def place(run: BySeed, retrained: BySeed) -> dict[str, float]:
-    """Return how far a model is from Retrain; a rate that is undefined in a seed is left out.
+def distance_from_retrain(run: BySeed, retrained: BySeed) -> dict[str, float]:
+    """Return both average gaps, the forgetting error and the damage of one model.
 
-    `run` has the rates of both gaps, and the damage.
+    A metric that is undefined in any seed is left out of the gaps.
     """
     return {
-        **average_gaps(run, retrained),
-        "forgetting_error": forgetting_error(run, retrained),
+        **{gap: average_gap(run, retrained, terms) for gap, terms in TERMS.items()},
+        "forgetting_error": average_gap(run, retrained, FORGETTING),
         "damage": float(run["damage"].mean()),
     }
 
 
-def _by_epoch(
-    cell: CellResults, run: str, metric: str, count: int | None = None, set: str = ""
+def _read_epochs(
+    cell: CellResults, run: str, metric: str, count: int | None = None, subset: str = ""
 ) -> Floats:
-    """Return a number (epochs + 1, seeds): of so many epochs, or until no seed has one."""
-    found: list[Floats] = []
-    while count is None or len(found) < count:
-        values = cell.values(run, metric, set, at=len(found))
+    """Return a metric's values (epochs + 1, seeds), for `count` epochs or until all are NaN."""
+    rows: list[Floats] = []
+    while count is None or len(rows) < count:
+        values = cell.values(run, metric, subset, at=len(rows))
         if count is None and np.isnan(values).all():
             break
-        found.append(values)
-    return np.reshape(found, (len(found), len(cell.seeds)))
+        rows.append(values)
+    return np.reshape(rows, (len(rows), len(cell.seeds)))

@@ -1,15 +1,17 @@
-"""How near is a model to Retrain on the forget, retain and test set at once?
+"""How close is a model to Retrain on the forget, retain and test set at the same time?
 
-The tug of war of Zhao et al. (2024): 1 is Retrain, and one set that is lost cannot be made up for
-by the others. Seed i against seed i; Retrain's own numbers are against Retrain of the next seed.
+The tug of war of Zhao et al. (2024) is 1 for Retrain, and an error on one set cannot be made up for
+by the other sets. Each seed is compared with Retrain of the same seed; Retrain itself, with Retrain
+of the next seed.
 """
 
 from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
 AFTER = ("accuracy", "membership")
-PLACE = "details"
-ORDER = 7
+TITLE = "Tug of war: close on all sets?"
+PLACE = "summary"
+ORDER = 50
 TERMS = {"tow": ("ua", "ra", "ta"), "tow_mia": ("mia", "ra", "ta")}
 METRICS = {
     "tow": Metric(

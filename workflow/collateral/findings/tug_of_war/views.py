@@ -1,4 +1,4 @@
-"""Both products of the tug of war, for every run."""
+"""Table of the tug of war: both products of every run."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ COLUMNS = [Column(name) for name in METRICS]
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield a table with one column per product, if there are numbers."""
+    """Yield a table with one column per product, if they were computed."""
     groups = rows_with_next_seed(cell)
     if any(groups) and "tow" in cell.metrics(cell.reference):
         caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))

@@ -1,4 +1,4 @@
-"""The regret of every tuned method's choice, and of what each rule would have chosen."""
+"""Regret of every tuned method's choice, and of the choice of each selection rule."""
 
 from __future__ import annotations
 
@@ -6,47 +6,52 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from collateral.contract.conventions import TEACHER
 from collateral.contract.rows import Row
-from collateral.contract.selection import TEACHER
-from collateral.findings._shared.statistics import mean_of_defined
 from collateral.findings.gap import TERMS
-from collateral.findings.tuning.selection import admissible, choices
-from collateral.results.layout import RETRAIN
+from collateral.metrics.selection import choose_by_rule, count_admissible
+from collateral.metrics.statistics import mean_of_defined
+from collateral.results.layout import is_sweep
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults
 
-TrialRow = Mapping[str, str]  # a row of trials.csv
+TrialRow = Mapping[str, str]  # one row of trials.csv
 COMPARED = TERMS["avg_gap"]
-UA = "teacher_ua"
-READ = ("ua", "ra", "ra_affected", "num_affected")  # by rules, besides the teacher's UA
+TEACHER_UA = "teacher_ua"
+# Fields of a trial that selection rules use, besides the teacher's UA.
+RULE_FIELDS = ("ua", "ra", "ra_affected", "num_affected")
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:
-    """Yield the gaps of the chosen, the default and the nearest trial, and which these are."""
-    first = {name: float(cell.values(RETRAIN, name)[0]) for name in COMPARED}
-    teacher_ua = local_teacher(cell)
+    """Yield gaps and numbers of the chosen, default and nearest trial, and each rule's regret."""
+    retrained = {name: float(cell.values(cell.reference, name)[0]) for name in COMPARED}
+    teacher_ua = find_teacher_ua(cell)
     for method in cell.tuned:
         trials = cell.trials(method)
-        for metric, value in regret(trials, first).items():
+        for metric, value in regret(trials, retrained).items():
             yield Row(method, metric, value, cell.seeds[0])
-        for rule, found in regret_by_rule(trials, first, teacher_ua).items():
-            for metric, value in found.items():
+        for rule, values in regret_by_rule(trials, retrained, teacher_ua).items():
+            for metric, value in values.items():
                 yield Row(method, metric, value, cell.seeds[0], at=rule)
 
 
-def local_teacher(cell: CellResults) -> float:
-    """Return the UA of LTD's teacher on the first seed; NaN where no run has one."""
+def find_teacher_ua(cell: CellResults) -> float:
+    """Return the UA of LTD's teacher for the first seed, or of another run's teacher; else NaN."""
     runs = [result for result in cell.results() if result.seed == cell.seeds[0]]
-    said = {result.run: result.record.get("extra", {}) for result in runs}
-    known = {run: extra[UA] for run, extra in said.items() if UA in extra and "@" not in run}
+    reported = {result.run: result.record.get("extra", {}) for result in runs}
+    known = {
+        run: extra[TEACHER_UA]
+        for run, extra in reported.items()
+        if TEACHER_UA in extra and not is_sweep(run)
+    }
     return float(known.get(TEACHER, next(iter(known.values()), math.nan)))
 
 
 def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[str, float]:
-    """Compare the trials of one method with Retrain's UA, RA, TA and MIA of the same seed."""
+    """Return gaps and numbers of one method's trials; `retrained` has Retrain's metrics."""
     gaps = [trial_gap(trial, retrained) for trial in trials]
-    candidates = [i for i, trial in enumerate(trials) if _may_win(trial)]
+    candidates = [i for i, trial in enumerate(trials) if _is_candidate(trial)]
     chosen = next(i for i, trial in enumerate(trials) if trial["is_chosen"] == "True")
     defaults = [gaps[i] for i, trial in enumerate(trials) if trial["is_default"] == "True"]
     nearest = min(candidates, key=lambda i: math.inf if math.isnan(gaps[i]) else gaps[i])
@@ -63,38 +68,41 @@ def regret(trials: Sequence[TrialRow], retrained: Mapping[str, float]) -> dict[s
 def regret_by_rule(
     trials: Sequence[TrialRow], retrained: Mapping[str, float], teacher_ua: float
 ) -> dict[str, dict[str, float]]:
-    """Return what each rule chooses among the candidates, and its regret; NaN if it cannot tell.
+    """Return each rule's regret, chosen trial and number of admissible trials.
 
-    Also how many of them it admits. `teacher_ua` stands in for that of trials that have none.
+    `teacher_ua` is used for trials without one of their own. Regret and trial are NaN for a rule
+    that cannot choose.
     """
-    gaps = {i: trial_gap(trial, retrained) for i, trial in enumerate(trials) if _may_win(trial)}
+    gaps = {
+        i: trial_gap(trial, retrained) for i, trial in enumerate(trials) if _is_candidate(trial)
+    }
     nearest = min((gap for gap in gaps.values() if not math.isnan(gap)), default=math.nan)
-    read = [_as_numbers(trials[i], teacher_ua) for i in gaps]
-    chosen, admitted = choices(read), admissible(read)
+    candidates = [_read_trial(trials[i], teacher_ua) for i in gaps]
+    chosen, admissible = choose_by_rule(candidates), count_admissible(candidates)
     places = {rule: [*gaps][index] for rule, index in chosen.items() if index is not None}
     return {
         rule: {
             "rule_regret": gaps[places[rule]] - nearest if rule in places else math.nan,
             "rule_trial": float(places.get(rule, math.nan)),
-            "rule_admissible": float(admitted[rule]),
+            "rule_admissible": float(admissible[rule]),
         }
         for rule in chosen
     }
 
 
-def _may_win(trial: TrialRow) -> bool:
+def _is_candidate(trial: TrialRow) -> bool:
     return trial["is_candidate"] == "True"
 
 
-def _as_numbers(trial: TrialRow, teacher_ua: float) -> dict[str, float]:
-    """Return what rules read of a trial."""
-    # Trials of an older cache do not say how many examples their affected RA is of.
-    read = {name: float(trial.get(name) or math.nan) for name in READ}
-    return {**read, UA: float(trial[UA] or teacher_ua)}
+def _read_trial(trial: TrialRow, teacher_ua: float) -> dict[str, float]:
+    """Return the fields of a trial that selection rules use, as floats."""
+    # Trials of an older cache have no `num_affected`.
+    fields = {name: float(trial.get(name) or math.nan) for name in RULE_FIELDS}
+    return {**fields, TEACHER_UA: float(trial[TEACHER_UA] or teacher_ua)}
 
 
 def trial_gap(trial: TrialRow, retrained: Mapping[str, float]) -> float:
-    """Return the average gap of one trial; NaN for one that diverged."""
+    """Return the average gap of one trial to Retrain; NaN for a trial that diverged."""
     return mean_of_defined(
         abs(float(trial[name]) - retrained[name]) if trial[name] else math.nan for name in COMPARED
     )

@@ -1,4 +1,4 @@
-"""The trials that tuning chose without Retrain, and how much nearer to it others would be."""
+"""Tables of the trials chosen without Retrain, and of the regret of each selection rule."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.contract.selection import PAPER, RULES
+from collateral.contract.conventions import PAPER, RULES
 from collateral.contract.tables import Field, Grid, Line, Table
-from collateral.findings._shared.statistics import interval_half_width
 from collateral.findings.columns import Column, TableRow, build_grid
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import BenchmarkTable, CellTable, mean
+from collateral.metrics.statistics import interval_half_width, mean
+from collateral.results.table import BenchmarkTable, CellTable
 
 TRIALS = {"trial_chosen": "chosen", "trial_nearest": "nearest"}
 METRICS = ("trial_chosen", "gap_chosen", "gap_default", "trial_nearest", "gap_nearest", "regret")
@@ -31,17 +31,17 @@ RULE_TEXTS: dict[str, str] = {
 }
 RULE_COLUMNS = [Column("rule_regret", at=rule, heading=rule) for rule in RULES]
 RULES_CAPTION = (
-    "Regret, in points, of what each rule chooses among the same trials: its gap minus that of "
-    "the candidate nearest to Retrain. {rules}. Here `{rule}` chose."
+    "Regret, in points, of the trial that each rule chooses among the same trials: its gap minus "
+    "that of the candidate nearest to Retrain. {rules}. This benchmark uses `{rule}`."
 )
 MEANS_CAPTION = (
     "Mean over cells and methods ± half of its 95 % interval (Student t, as if they were "
-    "independent), and the same of the difference from the paper's rule."
+    "independent), and the same for the difference from the paper's rule."
 )
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the choices of a cell and the regret of all rules, if a method is tuned."""
+    """Yield tables of a cell's chosen trials and of all rules' regret, if a method is tuned."""
     if rows := _find_rows(cell, "trial_chosen"):
         yield _make_table(build_grid("Method", COLUMNS, [rows]), [cell])
     if rows := _find_rows(cell, "rule_regret"):
@@ -49,7 +49,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def tables_across(table: BenchmarkTable) -> Iterator[Table]:
-    """Yield the choices of all cells and the mean regret of all rules, if a method is tuned."""
+    """Yield tables over all cells: selected trials, and mean regret of the selection rules."""
     if rows := [row for cell in table.cells for row in _find_rows(cell, "trial_chosen")]:
         lines = [Line(row.cell.name, [Field(row.label), *_fields_across(row)]) for row in rows]
         headings = ["Method", *build_grid("", COLUMNS, []).headings]
@@ -67,13 +67,13 @@ def _find_rows(cell: CellTable, metric: str) -> list[TableRow]:
 
 
 def _describe_trial(row: TableRow, column: Column) -> str:
-    """Return the parameters of a trial: "lr 0.001"."""
+    """Return the parameters of a trial as text, such as "lr 0.001"."""
     values = row.cell.plan.trials[row.run][int(column.value(row))]
     return ", ".join(f"{key} {value}" for key, value in values.items())
 
 
 def _make_column(metric: str) -> Column:
-    """Return the column of a number, or of the parameters of a trial."""
+    """Return the column of a metric; for a number of a trial, it shows the trial's parameters."""
     column = Column(metric)
 
     def show_trial(row: TableRow) -> Field:
@@ -86,7 +86,7 @@ COLUMNS = [_make_column(metric) for metric in METRICS]
 
 
 def _fields_across(row: TableRow) -> list[Field]:
-    """Return the fields of a table over cells, whose sources name the cell."""
+    """Return the fields of one row of the table over cells, with the cell in their sources."""
     fields = [column.field(row) for column in COLUMNS]
     return [
         replace(field, source=field.source and replace(field.source, cell=row.cell.name))

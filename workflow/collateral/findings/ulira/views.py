@@ -1,4 +1,6 @@
-"""Exposure to U-LiRA of forgotten examples, and of retained ones near them and far from them."""
+"""Table, plot and sentences of U-LiRA on forgotten, near and far examples."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Iterator
@@ -6,13 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from collateral.contract.rows import At
 from collateral.contract.tables import Field, Line, Table
 from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.series import count_examples, find_look
 from collateral.findings.columns import Column, TableRow, build_grid, run_row
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR
-from collateral.findings.ulira.numbers import NOBODY
+from collateral.metrics.ulira import CHANCE_AUC
+from collateral.plots.plot import Axis, Level, Panel, Plot, Series
 from collateral.results.table import CellTable
 
 PARTS: dict[tuple[str, At], str] = {
@@ -22,22 +28,34 @@ PARTS: dict[tuple[str, At], str] = {
 }
 BEFORE = "Before unlearning"
 BEFORE_METRICS = {"ulira_auc": "lira_auc", "ulira_tpr": "lira_tpr"}
-RATE = "TPR: of seen examples, told as such where 1 % of those not seen are, over all models."
+RATE = "TPR: share of seen examples that are detected at an FPR of 1 %, over all models."
 COVERAGE = (
-    "Models share their laws: made for 95 %, intervals over 16 cover 83 to 91 % in a simulation."
+    "Attacked models share their fitted Gaussians, so 95 % intervals are too narrow: in a "
+    "simulation, intervals over 16 models cover 83 to 91 %."
 )
 CAPTION = (
-    "U-LiRA on shadow models: {title}. AUC by which examples of a model are told into seen and not "
-    "seen, before unlearning in the last row; and of retained examples how it changed. In "
-    "brackets: intervals over {models} shadow models, those of methods by Holm. {coverage}"
+    "U-LiRA on shadow models: {title}. AUC of separating seen from unseen examples of a model, "
+    "with the AUC before unlearning in the last row; for retained examples also its change. In "
+    "brackets: intervals over {models} shadow models, adjusted by Holm for methods. {coverage}"
 )
 CONVENTIONS = (
-    "0.5: nobody can tell. Forgotten examples should come down to it. Above zero, a change "
-    "means that retained examples are more exposed than before; below, less. †: zero is in the "
-    "interval. Near and far are by similarity in the mean over seeds."
+    "An AUC of 0.5 is guessing; for forgotten examples it should fall to 0.5. A change above zero "
+    "means that retained examples are more exposed than before; below zero, less. †: zero is in "
+    "the interval. Near and far are by similarity averaged over seeds."
 )
 CHANGE_NEAR = Column("exposure_change", "retain", NEAR, ends="", sign=True)
 AUC_FORGET = Column("ulira_auc", "forget", ends="")
+PLOT_CAPTION = (
+    "U-LiRA on shadow models. Left: AUC of the attack on retained examples after unlearning minus "
+    "before, by similarity to the forget set, in ten bins of equal width; below, examples per bin. "
+    "Right: AUC of the attack on the forgotten examples after unlearning."
+)
+READING = (
+    "Left, above zero: more exposed than before. Right, 0.5: no better than guessing; "
+    "dashed: before unlearning. Bars: intervals over {models} shadow models, right by Holm. "
+    f"{COVERAGE}"
+)
+MIN_REACH = 0.05  # smallest limit of the axis of AUC changes, so that noise does not fill it
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
@@ -71,7 +89,7 @@ def find_exposed(cell: CellTable) -> list[str]:
 
 
 def find_attacked(cell: CellTable) -> list[str]:
-    """Return the methods with an AUC: with shadow models, and examples of either kind."""
+    """Return the methods whose shadow models have an AUC in at least one part."""
     return [
         run
         for run in find_exposed(cell)
@@ -87,7 +105,7 @@ def count_models(cell: CellTable) -> str:
 
 
 def _make_columns(cell: CellTable) -> Iterator[Column]:
-    """Yield the AUC of each part, and its change or its TPR."""
+    """Yield the AUC of each part, followed by its change or its TPR."""
     for (name, at), part in PARTS.items():
         count = cell.number(cell.reference, "exposure_count", name, at)
         size = find_metric("exposure_count").text(count)
@@ -100,13 +118,13 @@ def _make_columns(cell: CellTable) -> Iterator[Column]:
 
 
 def _show_change(column: Column, row: TableRow) -> Field:
-    """Return the field, marked if zero is in the interval."""
+    """Return the field of a change, marked if its interval contains zero."""
     low, high = column.interval(row)
     return replace(column.field(row), is_chance=low <= 0 <= high)
 
 
 def _show_before(column: Column, reference: TableRow) -> Field:
-    """Return the number before unlearning; of a change there is none."""
+    """Return the value before unlearning; empty in the columns of changes."""
     if column.metric not in BEFORE_METRICS:
         return Field("")
     return replace(column, metric=BEFORE_METRICS[column.metric]).field(reference)
@@ -118,7 +136,7 @@ def _has_rate(cell: CellTable) -> bool:
 
 
 def _make_records(row: TableRow, metrics: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield all numbers, those of bins included."""
+    """Yield one record per metric, set and part, including bins."""
     for metric in metrics:
         for name in ("forget", "retain"):
             for at in row.cell.indices(row.run, metric, name):
@@ -136,7 +154,7 @@ def words(cell: CellTable) -> str:
 
 
 def _describe_neighbours(cell: CellTable, rows: list[TableRow]) -> str:
-    """Name the methods that expose near retained examples more, and those that do so less."""
+    """Return a sentence about methods that expose near retained examples more or less."""
     known = _with_interval(CHANGE_NEAR, rows)
     if not known:
         return ""
@@ -163,11 +181,11 @@ def _describe_neighbours(cell: CellTable, rows: list[TableRow]) -> str:
 
 
 def _describe_forgotten(cell: CellTable, rows: list[TableRow]) -> str:
-    """Name the methods that leave a trace of the forgotten examples."""
+    """Return a sentence about methods whose AUC on forgotten examples exceeds 0.5."""
     before, known = _auc_before(cell, "forget"), _with_interval(AUC_FORGET, rows)
     if not known:
         return ""
-    left = [row for row in known if AUC_FORGET.interval(row)[0] > NOBODY]
+    left = [row for row in known if AUC_FORGET.interval(row)[0] > CHANCE_AUC]
     if not left:
         return (
             f"{count_models(cell)} shadow models can show no trace of the forgotten ones "
@@ -180,7 +198,7 @@ def _describe_forgotten(cell: CellTable, rows: list[TableRow]) -> str:
 
 
 def _with_interval(column: Column, rows: list[TableRow]) -> list[TableRow]:
-    """Return the methods that have an interval: about others nothing can be said."""
+    """Return the rows whose interval is defined."""
     return [row for row in rows if math.isfinite(column.interval(row)[0])]
 
 
@@ -193,3 +211,83 @@ def _list_methods(column: Column, rows: list[TableRow]) -> str:
 
 def _auc_before(cell: CellTable, name: str, at: At = None) -> str:
     return find_metric("lira_auc").text(cell.number(cell.reference, "lira_auc", name, at))
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the plot, if there are shadow models."""
+    runs = find_attacked(cell)
+    if not runs or not cell.indices(cell.reference, "bin_low", "retain"):
+        return
+    panels = [_change_panel(cell, runs), _forgotten_panel(cell, runs), _count_panel(cell)]
+    title = f"{cell.title}: exposure to membership attacks"
+    height = max(2.6, 1.2 + 0.13 * len(runs))
+    notes = [READING.format(models=count_models(cell))]
+    yield Plot("exposure", title, PLOT_CAPTION, panels, 2, notes=notes, row_height=height)
+
+
+def _change_panel(cell: CellTable, runs: list[str]) -> Panel:
+    """Return a panel with the change of AUC by bin of similarity, one line per method."""
+    edges = _edges(cell)
+    centres = (edges[1:] + edges[:-1]) / 2
+    series = []
+    for run in runs:
+        bins = range(len(centres))
+        y, low, high = (
+            [cell.number(run, f"exposure_change{end}", "retain", b) for b in bins]
+            for end in ("", "_low", "_high")
+        )
+        look = find_look(cell, run)
+        series.append(Series(cell.labels[run], look, centres.tolist(), y, run, low=low, high=high))
+    largest = max((abs(v) for one in series for v in one.y if math.isfinite(v)), default=0.0)
+    reach = 1.1 * max(MIN_REACH, 2 * largest)
+    return Panel(
+        series,
+        "Retained examples",
+        Axis("Similarity to the forget set", limits=(edges[0], edges[-1])),
+        Axis("AUC after − before", limits=(-reach, reach)),
+        levels=[Level(0.0)],
+        dodge=float(np.diff(edges).min()) / 3,
+        value_name="AUC after − before",
+        x_name="similarity",
+        number_format="+.3f",
+    )
+
+
+def _forgotten_panel(cell: CellTable, runs: list[str]) -> Panel:
+    """Return a panel with the AUC on forgotten examples, one row per method."""
+    places = {run: float(len(runs) - 1 - place) for place, run in enumerate(runs)}
+    series = []
+    for run, place in places.items():
+        x, low, high = (
+            [cell.number(run, f"ulira_auc{end}", "forget")] for end in ("", "_low", "_high")
+        )
+        one = Series(cell.labels[run], find_look(cell, run), x, [place], run, "point", low, high)
+        series.append(replace(one, is_across=True))
+    before = cell.number(cell.reference, "lira_auc", "forget")
+    ticks = {place: cell.labels[run] for run, place in places.items()}
+    return Panel(
+        series,
+        "Forgotten examples",
+        Axis("AUC"),
+        Axis(ticks=ticks, limits=(-0.6, len(runs) - 0.4)),
+        levels=[Level(0.5, "x"), Level(before, "x", "dashed")],
+        x_name="AUC",
+        value_name="row",
+        number_format=".0f",
+    )
+
+
+def _count_panel(cell: CellTable) -> Panel:
+    """Return a panel with the number of examples in each bin."""
+    edges = _edges(cell)
+    bins = cell.indices(cell.reference, "bin_low", "retain")
+    counts = [cell.number(cell.reference, "exposure_count", "retain", b) for b in bins]
+    centres = ((edges[1:] + edges[:-1]) / 2).tolist()
+    return count_examples(centres, counts, (edges[0], edges[-1]), 0.5, "Examples")
+
+
+def _edges(cell: CellTable) -> np.ndarray:
+    """Return the edges of the bins of similarity."""
+    bins = cell.indices(cell.reference, "bin_low", "retain")
+    lows = [cell.number(cell.reference, "bin_low", "retain", b) for b in bins]
+    return np.array([*lows, cell.number(cell.reference, "bin_high", "retain", bins[-1])])

@@ -7,23 +7,25 @@ from collateral.contract.metrics import Metric
 
 NEEDS = "retrain"
 AFTER = ("accuracy", "epochs", "membership", "locality")
-PLACE = "top"
+TITLE = "What is the verdict on each method?"
+PLACE = "summary"
 ORDER = 5
 DAMAGED = "retain"  # the set on which damage is counted
-# In this order, the first that holds; a number of the long table counts them from 0.
+# The first that holds; the column `at` of the long table has the word.
 VERDICTS = (
     "collapsed",
     "did not forget",
+    "hurt the neighbours and everyone else",
     "hurt the neighbours",
+    "hurt everyone",
     "like Retrain",
-    "unlike Retrain",
-    "not distinguishable",
-    "cannot be said",
+    "differs from Retrain",
+    "cannot tell",
 )
-(COLLAPSED, UNFORGOTTEN, HURT, LIKE, UNLIKE, UNDECIDED, UNKNOWN) = VERDICTS
+(COLLAPSED, UNFORGOTTEN, HURT_ALL, HURT, HURT_FAR, LIKE, UNLIKE, UNDECIDED) = VERDICTS
 _OF = "over seeds, of the measure that `at` names"
 METRICS = {
-    "verdict": Metric("Verdict", f"from 0 on: {', '.join(VERDICTS)}", "", digits=0),
+    "verdict": Metric("Verdict", f"1; `at` is the verdict: {', '.join(VERDICTS)}", "", digits=0),
     "damage": Metric(
         "Damage", "loss near the forget set minus loss far from it, retained examples", "points"
     ),
@@ -34,21 +36,34 @@ METRICS = {
         "low",
     ),
     "difference": Metric("Difference", f"mean difference from Retrain {_OF}", "points"),
-    "difference_low": Metric("From", f"least of the 95 % interval, by Holm, {_OF}", "points"),
-    "difference_high": Metric("To", f"largest of the 95 % interval, by Holm, {_OF}", "points"),
+    "difference_low": Metric("From", f"lower end of the 95 % interval, by Holm, {_OF}", "points"),
+    "difference_high": Metric("To", f"upper end of the 95 % interval, by Holm, {_OF}", "points"),
     "difference_p": Metric("p", f"p-value of the difference, by Holm, {_OF}", "", digits=3),
     "equivalence_low": Metric(
-        "Equivalence from", f"least of the 90 % interval of two one-sided tests {_OF}", "points"
+        "Equivalence from", f"lower end of the 90 % interval of the difference {_OF}", "points"
     ),
     "equivalence_high": Metric(
-        "Equivalence to", f"largest of the 90 % interval of two one-sided tests {_OF}", "points"
+        "Equivalence to", f"upper end of the 90 % interval of the difference {_OF}", "points"
     ),
-    "equivalence_p": Metric("Equivalence p", f"larger of two one-sided tests {_OF}", "", digits=3),
+    "equivalence_p": Metric(
+        "Equivalence p", f"p-value of a difference below the margin {_OF}", "", digits=3
+    ),
     "margin": Metric(
         "Margin",
-        f"what counts as equal: 1.96 √2 standard deviations of Retrain {_OF}, and no less than one "
-        "forgotten, or one near, example",
+        "largest difference that counts as equal: stated in the config, or 1.96 √2 standard "
+        f"deviations of Retrain {_OF}, and at least one example",
         "points",
+    ),
+    "look_level": Metric(
+        "Level of a look", "level of the tests with as many seeds as `at` says", "", digits=3
+    ),
+    "decided_at": Metric("Decided with", "number of seeds of the tests", "", digits=0),
+    "seeds_needed": Metric(
+        "Seeds needed",
+        "number of seeds that would decide in 80 % of cases, if means and spreads stay; empty "
+        "above 100",
+        "",
+        digits=0,
     ),
     "base_ua": Metric("Base UA", "accuracy of the base model on the forget set", "%"),
 }

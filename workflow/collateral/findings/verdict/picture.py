@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from collateral.findings._shared.compare import noise_floor
-from collateral.findings._shared.gaps import FORGETTING
-from collateral.findings._shared.statistics import mean_of_defined, t_quantile
 from collateral.findings.checks import red_gates
+from collateral.findings.gap import FORGETTING
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED, DAMAGED
 from collateral.findings.verdict.sentences import find_verdicts
-from collateral.results.table import REFERENCE, CellTable, mean
+from collateral.metrics.statistics import mean, mean_of_defined, t_quantile
+from collateral.results.table import CellTable
 
 COLUMNS = (
     *("run", "label", "kind", "verdict", "sentence", "n"),
@@ -111,10 +111,10 @@ def _numbers(cell: CellTable, run: str) -> dict[str, Any]:
 def _floors(cell: CellTable) -> dict[str, float]:
     """Return how far retraining again stays from Retrain in error and in damage; the margins."""
     factor = find_metric("difference").factor
-    spread = t_quantile(len(cell.seeds)) * cell.number(REFERENCE, "damage_sd", DAMAGED)
+    spread = t_quantile(len(cell.seeds)) * cell.number(cell.reference, "damage_sd", DAMAGED)
     return {
         "floor_error": factor * mean_of_defined(noise_floor(cell, name) for name in FORGETTING),
         "floor_damage": factor * spread,
-        "margin_ua": factor * cell.number(REFERENCE, "margin", at="ua"),
-        "margin_damage": factor * cell.number(REFERENCE, "margin", at="damage"),
+        "margin_ua": factor * cell.number(cell.reference, "margin", at="ua"),
+        "margin_damage": factor * cell.number(cell.reference, "margin", at="damage"),
     }

@@ -8,14 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from collateral.contract.metrics import format_percent
 from collateral.findings._shared.captions import join_sentences
 from collateral.findings._shared.series import NOISE_LABEL, describe_seeds, find_look
 from collateral.findings.verdict.picture import limits, points
 from collateral.findings.verdict.views import words
 from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series, format_number
 from collateral.plots.style import GREY, Look
-from collateral.results.table import REFERENCE, CellTable
+from collateral.results.table import CellTable
 
 CAPTION = (
     "Across: forgetting error, the mean absolute deviation of UA and MIA from Retrain's. Up: "
@@ -25,9 +24,9 @@ CAPTION = (
     "bounds of UA and MIA); in this corner a run is near what retraining gives. Collapsed runs do "
     "not set the scale: they are drawn at its edge, hollow."
 )
-READING = "Area: time as a share of Retrain's ({shares}). Hollow and grey: controls."
+# Times are in the table of costs alone, so that captions are the same on a rerun.
+READING = "Area: time as a share of Retrain's (table of costs). Hollow and grey: controls."
 CONTROL_MARKERS = "XP*h"
-MOST_PRICED = 10  # methods whose time is written below
 EDGE = 0.03  # of what the plot covers, at either end
 
 
@@ -99,16 +98,11 @@ def _floor(frame: pd.DataFrame) -> Iterator[Band]:
 
 
 def _reading(frame: pd.DataFrame) -> str:
-    priced = frame[frame["price"].notna() & (frame["kind"] == "method")]
-    shares = ", ".join(f"{row.label} {format_percent(row.price)}" for row in priced.itertuples())
-    if len(priced) > MOST_PRICED:
-        shares = "in the table of costs"
-    reading = READING.format(shares=shares or "not known")
     edge = [
         f"{row.label} (error {row.forgetting_error:.0f}, damage {row.damage:.0f})"
         for row in frame[frame["is_edge"]].dropna(subset=["x", "y"]).itertuples()
     ]
-    return reading + (f" Collapsed, at the edge: {', '.join(edge)}." if edge else "")
+    return READING + (f" Collapsed, at the edge: {', '.join(edge)}." if edge else "")
 
 
 def _missing(cell: CellTable, frame: pd.DataFrame) -> Iterator[str]:
@@ -117,7 +111,7 @@ def _missing(cell: CellTable, frame: pd.DataFrame) -> Iterator[str]:
     at_edge = set(drawn.loc[drawn["is_edge"], "run"])
     for run, label in cell.labels.items():
         failure = cell.failure_summary(run)
-        if run in {*drawn["run"], REFERENCE}:
+        if run in {*drawn["run"], cell.reference}:
             yield from [f"{label} {failure}."] if failure and run not in at_edge else []
         else:
             yield f"{label} {failure or 'has no number here'}: not drawn."

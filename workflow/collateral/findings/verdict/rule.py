@@ -1,48 +1,57 @@
-"""The verdict on a method, from what is known of it: the first that holds."""
+"""The verdicts on the methods of a cell: for each method, the first that holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import numpy as np
+from numpy.typing import NDArray
 
-from collateral.findings._shared.inference.differences import ALPHA, Difference
-from collateral.findings.verdict import (
-    COLLAPSED,
-    HURT,
-    LIKE,
-    UNDECIDED,
-    UNFORGOTTEN,
-    UNKNOWN,
-    UNLIKE,
-)
+from collateral.contract.verdicts import ALPHA, MEASURES
+from collateral.findings.verdict import VERDICTS
+from collateral.findings.verdict.evidence import DAMAGE, MIDPOINT, UA, Flags, Samples, Tested
+from collateral.metrics.inference.differences import LAST_BITS
 
-LEAST_SHARE = 0.5  # of Retrain's TA: below is collapsed
+LEAST_SHARE = 0.5  # of Retrain's TA: a method with less has collapsed
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What is known of a method in a cell."""
-
-    is_broken: bool  # a seed diverged or collapsed
-    ta_share: float  # of Retrain's
-    differences: Mapping[str, Difference]  # of ua, damage, midpoint and near loss
-    equivalence: Mapping[str, float]  # p-values, of ua and damage
-    can_be_forgotten: bool  # the base model's UA is further above Retrain's than the margin
-
-
-def decide(evidence: Evidence) -> str:
-    """Return the first verdict that holds."""
-    return next(verdict for verdict, holds in _asked(evidence) if holds)
-
-
-def _asked(known: Evidence) -> Iterator[tuple[str, bool]]:
-    ua, damage, midpoint, near = (
-        known.differences[at] for at in ("ua", "damage", "midpoint", "near")
+def decide(
+    samples: Samples, tested: Tested, is_collapsed: Flags, level: float = ALPHA
+) -> NDArray[np.str_]:
+    """Return the first verdict that holds for each method."""
+    hurts_near = tested.is_above("near") & tested.is_above("damage")
+    hurts_far = find_far_loss(samples, tested)
+    is_found = (tested.low > 0) | (tested.high < 0)
+    holds = (
+        is_collapsed,
+        keeps_memory(samples, tested, level),
+        hurts_near & hurts_far,
+        hurts_near,
+        hurts_far,
+        is_equivalent(tested, level),
+        is_found[..., :MIDPOINT].any(axis=-1),
     )
-    yield COLLAPSED, known.is_broken or known.ta_share < LEAST_SHARE
-    yield UNFORGOTTEN, known.can_be_forgotten and midpoint.p < ALPHA
-    yield HURT, damage.is_above and near.p < ALPHA
-    yield LIKE, all(p < ALPHA for p in known.equivalence.values())
-    yield UNLIKE, ua.is_found or damage.is_found
-    yield UNDECIDED, ua.n > 0 and damage.n > 0
-    yield UNKNOWN, True
+    return np.select(holds, VERDICTS[: len(holds)], default=VERDICTS[-1])
+
+
+def keeps_memory(samples: Samples, tested: Tested, level: float) -> Flags:
+    """Tell which methods did not forget: by UA, or by MIA where UA has no room to fall."""
+    by_ua = tested.p[..., MIDPOINT] < level
+    # Where the base model's UA is unknown, neither is asked.
+    is_without_room = ~samples.is_forgettable & ~np.isnan(samples.room)
+    return by_ua | (is_without_room[..., None] & tested.is_below("mia"))
+
+
+def is_equivalent(tested: Tested, level: float) -> Flags:
+    """Tell which methods are equivalent to Retrain on every measure that is defined."""
+    p = tested.equivalence_p
+    is_tested = ~np.isnan(p[..., (UA, DAMAGE)]).any(axis=-1)
+    return np.asarray(((p < level) | np.isnan(p)).all(axis=-1) & is_tested)
+
+
+def find_far_loss(samples: Samples, tested: Tested) -> Flags:
+    """Tell which methods lose accuracy far from the forget set, beyond chance and the margin."""
+    found = np.zeros(tested.mean.shape[:-1], dtype=bool)
+    for measure in ("far", "far_test"):
+        place = MEASURES.index(measure)
+        is_large = tested.mean[..., place] > samples.margins[..., None, place] * (1 + LAST_BITS)
+        found |= tested.is_above(measure) & is_large
+    return found

@@ -1,4 +1,4 @@
-"""The verdict on each method of a cell, and a sentence with its numbers."""
+"""The verdict on each method of a cell, and a sentence with the numbers that decided."""
 
 from __future__ import annotations
 
@@ -8,23 +8,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from collateral.contract.verdicts import MEASURES
 from collateral.findings.checks import red_gates
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import (
     COLLAPSED,
-    DAMAGED,
     HURT,
+    HURT_ALL,
+    HURT_FAR,
     LIKE,
     UNDECIDED,
     UNFORGOTTEN,
-    UNKNOWN,
     UNLIKE,
     VERDICTS,
 )
-from collateral.results.table import CellTable, mean
+from collateral.metrics.statistics import mean
+from collateral.results.table import CellTable
 
 DIFFERENCE, EQUIVALENCE = "difference", "equivalence"  # the tests, as their metrics begin
 LEAST_P = 0.001
+NAMES = {
+    "ua": "UA",
+    "mia": "MIA",
+    "near": "near loss",
+    "far": "far loss",
+    "far_test": "far loss on test examples",
+    "damage": "damage",
+}
+FAR = ("far", "far_test")
 
 
 @dataclass(frozen=True)
@@ -34,20 +45,67 @@ class MethodVerdict:
     run: str
     label: str
     verdict: str
+    title: str  # the verdict as shown: "cannot tell" with the number of seeds
     sentence: str
 
 
 def find_verdict(cell: CellTable, run: str) -> str:
-    """Return the verdict on a method; empty where it has none, as a control."""
-    number = cell.number(run, "verdict")
-    return "" if math.isnan(number) else VERDICTS[int(number)]
+    """Return the verdict on a method; empty for a run without one, such as a control."""
+    return next((word for word in cell.indices(run, "verdict") if word in VERDICTS), "")
 
 
 def find_verdicts(cell: CellTable) -> Iterator[MethodVerdict]:
     """Yield the verdict on every method, in the order of the config; none with a red check."""
     for run in () if red_gates(cell) else cell.runs("method"):
         if verdict := find_verdict(cell, run):
-            yield MethodVerdict(run, cell.labels[run], verdict, SENTENCES[verdict](cell, run))
+            count = len(cell.seeds)
+            seeds = f" ({count} seed{'s' * (count != 1)})" if verdict == UNDECIDED else ""
+            sentence = _name_look(cell, run) + SENTENCES[verdict](cell, run)
+            yield MethodVerdict(run, cell.labels[run], verdict, f"{verdict}{seeds}", sentence)
+
+
+def _name_look(cell: CellTable, run: str) -> str:
+    """Return the number of seeds of the look that decided, if an earlier look did."""
+    count = cell.number(run, "decided_at")
+    return f"Decided with the first {count:.0f} seeds. " if count < len(cell.seeds) else ""
+
+
+def find_measures(cell: CellTable, run: str, verdict: str) -> list[str]:
+    """Return the measures that decided a verdict, in the order of the tests."""
+    found = [at for at in MEASURES if is_found(cell, run, at)]
+    if verdict == UNFORGOTTEN:
+        return ["midpoint" if _is_above_midpoint(cell, run) else "mia"]
+    if verdict in (HURT, HURT_ALL, HURT_FAR):
+        near = [] if verdict == HURT_FAR else ["near", "damage"]
+        return near + ([] if verdict == HURT else _find_far_losses(cell, run))
+    return found if verdict == UNLIKE else [*MEASURES]
+
+
+def _find_far_losses(cell: CellTable, run: str) -> list[str]:
+    """Return the far losses above zero and the margin; all above zero if an early look decided."""
+    above = [
+        at for at in FAR if is_found(cell, run, at) and cell.number(run, DIFFERENCE, at=at) > 0
+    ]
+    # The long table has the margins of all seeds, which may be wider than those of the early look.
+    return [at for at in above if is_far_loss(cell, run, at)] or above
+
+
+def is_found(cell: CellTable, run: str, at: str) -> bool:
+    """Tell whether the interval of a difference from Retrain excludes zero."""
+    low, high = (cell.number(run, f"{DIFFERENCE}_{end}", at=at) for end in ("low", "high"))
+    return low > 0 or high < 0
+
+
+def is_far_loss(cell: CellTable, run: str, at: str) -> bool:
+    """Tell whether a far loss is above zero beyond chance, and above the margin."""
+    difference = cell.number(run, DIFFERENCE, at=at)
+    margin = cell.number(cell.reference, "margin", at=at)
+    return difference > margin and is_found(cell, run, at)
+
+
+def _is_above_midpoint(cell: CellTable, run: str) -> bool:
+    level = cell.number(cell.reference, "look_level", at=f"{cell.number(run, 'decided_at'):.0f}")
+    return cell.number(run, f"{DIFFERENCE}_p", at="midpoint") < level
 
 
 def _collapsed(cell: CellTable, run: str) -> str:
@@ -59,86 +117,105 @@ def _collapsed(cell: CellTable, run: str) -> str:
 
 
 def _unforgotten(cell: CellTable, run: str) -> str:
-    ends = " and ".join(
-        f"{name}'s {_rate(cell, cell.reference, metric)}"
-        for name, metric in (("the base model", "base_ua"), ("Retrain", "ua"))
+    [at] = find_measures(cell, run, UNFORGOTTEN)
+    p = _p(cell.number(run, f"{DIFFERENCE}_p", at=at))
+    base, retrained = (_rate(cell, cell.reference, name) for name in ("base_ua", "ua"))
+    if at == "midpoint":
+        above = _points(cell.number(run, DIFFERENCE, at=at))
+        return (
+            f"UA is {_rate(cell, run, 'ua')}, {above} above the midpoint of the base model's "
+            f"{base} and Retrain's {retrained} ({p})."
+        )
+    return (
+        f"MIA is {_rate(cell, run, 'mia')}, {_with_interval(cell, run, at)} points from Retrain's "
+        f"({p}): an attacker still takes the forgotten examples for members. UA has no room to "
+        f"fall: the base model's is {base}, Retrain's {retrained}."
     )
-    above = _points(cell.number(run, "difference", at="midpoint"))
-    p = _p(cell.number(run, "difference_p", at="midpoint"))
-    own = _rate(cell, run, "ua")
-    return f"UA is {own}, {above} above the midpoint of {ends} ({p}); {_damage(cell, run)}."
 
 
 def _hurt(cell: CellTable, run: str) -> str:
-    lost = _points(cell.number(run, "difference", at="near"))
-    p = _p(cell.number(run, "difference_p", at="near"))
-    near = f"The nearest retained examples lose {lost} against Retrain, more than the others ({p})"
-    return f"{near}: {_damage(cell, run)}; {_ua(cell, run)}."
+    near, damage = (_with_interval(cell, run, at) for at in ("near", "damage"))
+    p = _p(max(cell.number(run, f"{DIFFERENCE}_p", at=at) for at in ("near", "damage")))
+    return (
+        f"The nearest retained examples lose {near} points against Retrain, which is {damage} "
+        f"points more than all others ({p})."
+    )
+
+
+def _hurt_all(cell: CellTable, run: str) -> str:
+    return f"{_hurt(cell, run)} {_hurt_far(cell, run)}"
+
+
+def _hurt_far(cell: CellTable, run: str) -> str:
+    places = {"far": "retained", "far_test": "test"}
+    parts = [
+        f"{_with_interval(cell, run, at)} points on {places[at]} examples "
+        f"({_p(cell.number(run, f'{DIFFERENCE}_p', at=at))})"
+        for at in _find_far_losses(cell, run)
+    ]
+    return f"Loss against Retrain far from the forget set: {', '.join(parts)}."
 
 
 def _like(cell: CellTable, run: str) -> str:
-    worst = max(cell.number(run, "equivalence_p", at=at) for at in ("ua", "damage"))
-    both = f"{_ua(cell, run, EQUIVALENCE)}; {_damage(cell, run, EQUIVALENCE)}"
-    return f"{_capital(both)}: 90 % intervals within {_margins(cell)} ({_p(worst)})."
+    known = [at for at in MEASURES if not math.isnan(cell.number(run, "equivalence_p", at=at))]
+    parts = [
+        f"{NAMES[at]} {_with_interval(cell, run, at, EQUIVALENCE)} within "
+        f"±{_points(cell.number(cell.reference, 'margin', at=at))}"
+        for at in known
+    ]
+    worst = max(cell.number(run, "equivalence_p", at=at) for at in known)
+    return f"Equivalent to Retrain on every measure: {'; '.join(parts)} ({_p(worst)})."
 
 
 def _unlike(cell: CellTable, run: str) -> str:
-    return f"{_capital(_ua(cell, run))}; {_damage(cell, run)}."
+    parts = [
+        f"{NAMES[at]} is {_with_interval(cell, run, at)} points from Retrain's "
+        f"({_p(cell.number(run, f'{DIFFERENCE}_p', at=at))})"
+        for at in find_measures(cell, run, UNLIKE)
+    ]
+    return f"{_capital('; '.join(parts))}."
 
 
 def _undecided(cell: CellTable, run: str) -> str:
-    both = f"{_ua(cell, run)}; {_damage(cell, run)}"
-    widths = " and ".join(_points(_width(cell, run, at)) for at in ("ua", "damage"))
+    known = [at for at in MEASURES if not math.isnan(cell.number(run, f"{DIFFERENCE}_low", at=at))]
+    if not known:
+        return _unknown(cell, run)
+    parts = [f"{NAMES[at]} {_with_interval(cell, run, at)}" for at in known]
+    needed = cell.number(run, "seeds_needed")
+    more = "more than 100 seeds" if math.isnan(needed) else f"about {needed:.0f} seeds"
     return (
-        f"{_capital(both)}. {len(cell.seeds)} seeds cannot tell: the intervals are {widths} wide, "
-        f"and equal is what is within {_margins(cell)}."
+        f"Neither a difference from Retrain nor equivalence is found: {'; '.join(parts)} points. "
+        f"Probably {more} would decide."
     )
 
 
 def _unknown(cell: CellTable, run: str) -> str:
+    """Return the sentence of a method with fewer than two seeds that can be compared."""
     ua = cell.values(run, "ua") - cell.values(cell.reference, "ua")
-    damage = cell.values(run, "damage", DAMAGED)
+    damage = cell.values(run, "damage", "retain")
     numbers = {"UA is {} points from Retrain's": ua, "damage is {} points": damage}
     known = [text.format(_signed(mean(v))) for text, v in numbers.items() if not np.isnan(v).all()]
     count = np.count_nonzero(~np.isnan(ua) & ~np.isnan(damage))
-    why = "with one seed" if len(cell.seeds) == 1 else f"with both in {count} of {len(ua)} seeds"
-    return f"{_capital('; '.join([*known, f'{why} nobody knows what chance does']))}."
+    why = "One seed" if len(cell.seeds) == 1 else f"Both in {count} of {len(ua)} seeds"
+    return f"{_capital('; '.join(known)) + '. ' if known else ''}{why}: chance is unknown."
 
 
 SENTENCES: dict[str, Callable[[CellTable, str], str]] = {
     COLLAPSED: _collapsed,
     UNFORGOTTEN: _unforgotten,
+    HURT_ALL: _hurt_all,
     HURT: _hurt,
+    HURT_FAR: _hurt_far,
     LIKE: _like,
     UNLIKE: _unlike,
     UNDECIDED: _undecided,
-    UNKNOWN: _unknown,
 }
 
 
-def _ua(cell: CellTable, run: str, test: str = DIFFERENCE) -> str:
-    return f"UA is {_with_interval(cell, run, 'ua', test)} points from Retrain's"
-
-
-def _damage(cell: CellTable, run: str, test: str = DIFFERENCE) -> str:
-    return f"damage is {_with_interval(cell, run, 'damage', test)} points"
-
-
-def _with_interval(cell: CellTable, run: str, at: str, test: str) -> str:
+def _with_interval(cell: CellTable, run: str, at: str, test: str = DIFFERENCE) -> str:
     """Return a difference, and in brackets the interval by which the test decides."""
     low, high = (cell.number(run, f"{test}_{end}", at=at) for end in ("low", "high"))
-    return f"{_signed(cell.number(run, 'difference', at=at))} [{_signed(low)}, {_signed(high)}]"
-
-
-def _width(cell: CellTable, run: str, at: str) -> float:
-    low, high = (cell.number(run, f"difference_{end}", at=at) for end in ("low", "high"))
-    return high - low
-
-
-def _margins(cell: CellTable) -> str:
-    """Return the equivalence margins of UA and damage."""
-    margins = [cell.number(cell.reference, "margin", at=at) for at in ("ua", "damage")]
-    return " and ".join(f"±{_points(margin)}" for margin in margins)
+    return f"{_signed(cell.number(run, DIFFERENCE, at=at))} [{_signed(low)}, {_signed(high)}]"
 
 
 def _rate(cell: CellTable, run: str, metric: str) -> str:
@@ -146,11 +223,11 @@ def _rate(cell: CellTable, run: str, metric: str) -> str:
 
 
 def _points(value: float) -> str:
-    return f"{find_metric('difference').text(value)} points"
+    return f"{find_metric(DIFFERENCE).text(value)} points"
 
 
 def _signed(value: float) -> str:
-    return find_metric("difference").text(value, sign=True)
+    return find_metric(DIFFERENCE).text(value, sign=True)
 
 
 def _p(value: float) -> str:

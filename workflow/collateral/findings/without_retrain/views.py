@@ -1,4 +1,4 @@
-"""What every run forgot and lost against the base model, where there is no Retrain."""
+"""Table of accuracies and losses compared with the base model, for benchmarks without Retrain."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,8 @@ from collateral.findings.columns import (
     rows_by_kind,
 )
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import CellTable, mean
+from collateral.metrics.statistics import mean
+from collateral.results.table import CellTable
 
 COLUMNS = [
     *map(Column, ("ua", "ra", "ta", "mia")),
@@ -26,16 +27,16 @@ COLUMNS = [
 ]
 TEACHER = "Local teacher"
 CAPTION = (
-    "Without Retrain: {title}. {spread} No verdict can be given: only Retrain tells how accurate a "
-    "model that never saw them is on the forgotten examples. Lost: the base's accuracy minus the "
+    "Without Retrain: {title}. {spread} No verdict can be given: only Retrain shows how accurate a "
+    "model without the forgotten examples is on them. Lost: the base model's accuracy minus the "
     "run's, in points, on the retained examples nearest to the forgotten ones, and on all others."
 )
-ESTIMATE = "The local teacher never saw the forget set: its UA is an estimate of Retrain's."
+ESTIMATE = "The local teacher is not trained on the forget set: its UA estimates Retrain's."
 SUMMARY = "No verdict, as there is no Retrain. UA: {runs}; the base's is {base} %."
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the table of all numbers that need no Retrain."""
+    """Yield the table of the metrics that do not need Retrain."""
     teacher = _teacher_line(cell)
     caption = CAPTION.format(title=cell.title, spread=describe_spread(cell))
     caption = join_sentences(caption, ESTIMATE if teacher else "", describe_metrics(["rf_js"]))
@@ -45,7 +46,7 @@ def tables(cell: CellTable) -> Iterator[Table]:
 
 
 def _teacher_line(cell: CellTable) -> list[Line]:
-    """Return the row of the local teacher, which has one number, if there is a teacher."""
+    """Return the row of the local teacher, with its UA alone; no row without a teacher."""
     value, metric = cell.number(cell.reference, "estimated_ua"), find_metric("estimated_ua")
     if math.isnan(value):
         return []

@@ -1,11 +1,11 @@
-"""Random labels, and batches that mix examples with images that a method has made."""
+"""Random labels, and batches that mix clean examples with generated images."""
 
 from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
-from collateral.contract.batches import batch_sizes
+from collateral.contract.conventions import batch_sizes
 from collateral.contract.params import TrainedParams
 from collateral.training.examples import Batch, Examples, Task, move_to
 
@@ -13,7 +13,7 @@ from collateral.training.examples import Batch, Examples, Task, move_to
 def mix_batches(
     clean: Examples, made: Batch, params: TrainedParams, generator: torch.Generator
 ) -> Iterator[Batch]:
-    """Yield shuffled batches of both, each example once; only `clean` is augmented."""
+    """Yield shuffled batches of clean and generated images; only clean images are augmented."""
     images, labels = made
     order = torch.randperm(len(clean) + len(labels), generator=generator)
     for index in order.split(batch_sizes(len(order), params.batch_size)):
@@ -25,7 +25,7 @@ def mix_batches(
 
 
 def draw_labels(task: Task, which: str, generator: torch.Generator) -> Tensor:
-    """Draw labels of the forget set from all classes (`any`) or all but the true one (`wrong`)."""
+    """Draw random labels for the forget set, from all (`any`) or from wrong classes (`wrong`)."""
     count = len(task.forget)
     if which == "any":
         return torch.randint(task.num_classes, (count,), generator=generator)

@@ -1,4 +1,4 @@
-"""Distillation: train on soft labels of the forget set, shuffled among the retained examples."""
+"""Distillation: train on soft labels of the forget set, mixed with the retained examples."""
 
 from collections.abc import Callable
 
@@ -12,8 +12,7 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-# Maps augmented images of forget examples, and their indices in the forget set (b,), to soft
-# labels (b, C).
+# Maps augmented images of forget examples, and their indices (b,), to soft labels (b, C).
 OnlineTargets = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -25,7 +24,7 @@ def distill(
     run: Run,
     online: OnlineTargets | None = None,
 ) -> nn.Module:
-    """Train `model` in place on soft labels of the forget set: `soft` (n_f, C), or `online`.
+    """Train `model` in place on soft labels of the forget set: fixed `soft` (n_f, C), or `online`.
 
     Loss of a step: [sum of CE over retained + beta * sum of soft CE over forgotten] / batch size.
     """
@@ -48,7 +47,7 @@ def distill(
 
 
 def weighted_targets(task: Task, soft: Tensor, params: StudentParams) -> Tensor:
-    """Return the targets (n_f + n_r, C) of the forget examples, then of the retained ones.
+    """Return the soft targets (n_f + n_r, C) of forget examples, followed by retained examples.
 
     Cross-entropy is linear in the target: a soft label times beta gives the example the weight
     beta.
@@ -66,7 +65,7 @@ def keep_top(soft: Tensor, top: int | str) -> Tensor:
 
 
 def top_mass(soft: Tensor, top: int | str) -> float:
-    """Return the sum of the `top` largest entries of a row, averaged over rows."""
+    """Return the sum of the `top` largest entries of each row, averaged over rows."""
     return 1.0 if top == "all" else _largest(soft, int(top))[0].sum(1).mean().item()
 
 

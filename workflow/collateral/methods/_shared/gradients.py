@@ -1,4 +1,4 @@
-"""Gradients of the cross-entropy with respect to all trainable weights, of sums or of examples.
+"""Gradients of the cross-entropy with respect to all trainable weights, in total or per example.
 
 Images are clean and the model is in eval mode: batch norm's statistics are constants, so that no
 example's gradient depends on another example. A gradient is flat, (P,), in the order of the model's
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 
-# torch.func imports the compiler with its first gradient: here no method's clock runs.
+# The first gradient imports torch's compiler; it is imported here, before a method is timed.
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
@@ -21,9 +21,10 @@ from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Examples
 from collateral.training.inference import BATCH_SIZE
 
-CHUNK_SIZE = 32  # examples whose single gradients are computed at once: benchmarks/bench_iu.py
+# Number of per-example gradients computed at once, chosen by benchmarks/bench_iu.py.
+CHUNK_SIZE = 32
 
-# From logits (b, C) and labels (b,) to the mean loss of the examples.
+# A loss maps logits (b, C) and labels (b,) to the mean loss of the examples.
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -33,10 +34,10 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
-    """Split a flat vector into one tensor per trainable parameter, in the parameter's shape."""
+    """Split a flat vector into one tensor per trainable parameter, with the parameter's shape."""
     weights = trainable(model)
     pieces = vector.split([weight.numel() for weight in weights.values()])
-    # Copies, because safetensors refuses tensors that share memory.
+    # The tensors are copied, because safetensors cannot store tensors that share memory.
     return {
         name: piece.clone().view(weight.shape)
         for (name, weight), piece in zip(weights.items(), pieces, strict=True)
@@ -44,7 +45,7 @@ def by_parameter(model: nn.Module, vector: Tensor) -> dict[str, Tensor]:
 
 
 def summed_gradient(model: nn.Module, examples: Examples, factors: Tensor | None = None) -> Tensor:
-    """Return the gradient of the weighted sum of the examples' losses; factors default to 1."""
+    """Return the gradient of a weighted sum of the examples' losses; weights default to 1."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     factors = total.new_ones(len(examples)) if factors is None else factors.to(total)
@@ -62,19 +63,19 @@ def per_sample_gradients(
     model: nn.Module,
     examples: Examples,
     chunk_size: int = CHUNK_SIZE,
-    loss_of: Loss = F.cross_entropy,
+    criterion: Loss = F.cross_entropy,
 ) -> Tensor:
     """Return the gradient of every example's loss, (n, P), computed in chunks."""
-    # Contiguous weights: with channels_last weights, convolutions under vmap are a tenth slower.
+    # Weights are made contiguous: convolutions under vmap are a tenth slower in channels_last.
     weights = {name: weight.detach().contiguous() for name, weight in trainable(model).items()}
 
     def loss(weights: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
-        return loss_of(functional_call(model, weights, (x[None],)), y[None])
+        return criterion(functional_call(model, weights, (x[None],)), y[None])
 
     gradients_of = vmap(grad(loss), in_dims=(None, 0, 0))
     num_weights = sum(weight.numel() for weight in weights.values())
     result = next(iter(weights.values())).new_empty(len(examples), num_weights)
-    # vmap can batch this form of attention only; the others would run once per example.
+    # Vmap can batch only this form of attention; other forms would run once per example.
     with eval_mode(model), sdpa_kernel(SDPBackend.MATH):
         for rows, (x, y) in zip(
             result.split(chunk_size), examples.in_order(chunk_size), strict=True

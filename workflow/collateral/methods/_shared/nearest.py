@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 import torch
 from torch import Tensor
 
-# Similarities in memory at a time: 64 MB of float32, independent of the number of keys.
+# Number of similarities in memory at a time; they take 64 MB as float32.
 CHUNK_ENTRIES = 2**24
 CHUNK_KEYS = 2**18
 
-# Maps m to the indices (q, m) of the m nearest keys of each centre, nearest first, in chunks of
-# centres; -1 where a search has found fewer.
+# Function from m to the indices (q, m) of each centre's m nearest keys, in chunks; -1 means none.
 Search = Callable[[int], Iterable[Tensor]]
 
 
@@ -31,12 +30,12 @@ def similarity_to_nearest(features: Tensor, centres: Tensor) -> Tensor:
 
 
 def select(scores: Tensor, size: int, which: str, generator: torch.Generator) -> Tensor:
-    """Return `size` indices, ascending: the `closest` by score, the `farthest` or `random` ones."""
+    """Return `size` indices, ascending: `closest` or `farthest` by score, or `random` ones."""
     size = min(size, len(scores))
     if which == "random":
         chosen = torch.randperm(len(scores), generator=generator)[:size]
     else:
-        # Without sorting, topk takes linear time.
+        # topk without sorting takes linear time.
         chosen = scores.topk(size, largest=which == "closest", sorted=False).indices
     return chosen.sort().values
 
@@ -83,9 +82,9 @@ def depths(search: Search, shares: Tensor, most: int, num_keys: int) -> Tensor:
 
 
 def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Tensor:
-    """Return depths that are exact for at least `size` keys, if there are so many."""
+    """Return the depths of all keys; they are exact for the `size` keys of smallest depth."""
     largest = shares.max().item()
-    # Start with twice the share of each centre, because centres have neighbours in common.
+    # The search starts with twice the share of each centre, because centres share neighbours.
     most = math.ceil(2 * size * largest)
     while True:
         depth = depths(search, shares, most, num_keys)
@@ -95,7 +94,7 @@ def find_depths(search: Search, shares: Tensor, size: int, num_keys: int) -> Ten
 
 
 def select_shallowest(depth: Tensor, scores: Tensor, size: int) -> Tensor:
-    """Return the `size` indices of smallest depth, ascending; ties go to the larger score."""
+    """Return the `size` indices with the smallest depth, ascending; ties go to the larger score."""
     found = depth.isfinite().nonzero().squeeze(1)
     order = found[scores[found].argsort(descending=True, stable=True)]
     order = order[depth[order].argsort(stable=True)]

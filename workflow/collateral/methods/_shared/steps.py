@@ -1,4 +1,4 @@
-"""The start of training, and steps with modified gradients."""
+"""Functions that start training, and optimiser steps with modified gradients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def start_with_warm_pass(model: nn.Module, task: Task, params: WarmedParams, run: Run) -> Optimizer:
-    """Start training as `start_training` does, after a pass of noise if `warm_pass` is set.
+    """Call `start_training`, after one forward pass of noise if `warm_pass` is set.
 
     The public code of the paper makes this pass to warm a GPU up.
     """
@@ -30,7 +30,7 @@ def start_with_warm_pass(model: nn.Module, task: Task, params: WarmedParams, run
 
 @torch.no_grad()
 def show_noise(model: nn.Module, task: Task, run: Run) -> None:
-    """Run the model on one image that is standard normal after the model's normalisation."""
+    """Run the model once on an image of noise (standard normal after normalisation)."""
     height, width, channels = task.info.shape
     noise = torch.randn(1, channels, height, width, generator=run.generator)
     mean, std = (torch.tensor(values)[:, None, None] for values in (task.info.mean, task.info.std))
@@ -38,7 +38,7 @@ def show_noise(model: nn.Module, task: Task, run: Run) -> None:
 
 
 def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[], None]) -> None:
-    """Take one step down the loss; `hook` may edit the gradients in place before the step."""
+    """Take one optimiser step; `hook` may edit the gradients in place before the step."""
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     hook()
@@ -48,7 +48,7 @@ def step_with_gradient_hook(optimizer: Optimizer, loss: Tensor, hook: Callable[[
 
 @torch.no_grad()
 def clip(gradients: Sequence[Tensor], max_norm: float) -> None:
-    """Scale all gradients in place by one factor so that their joint norm is at most `max_norm`."""
+    """Scale all gradients in place by one factor, so that their norm is at most `max_norm`."""
     length = torch.stack([gradient.norm() for gradient in gradients]).norm()
     factor = (max_norm / length).clamp(max=1)
     for gradient in gradients:

@@ -27,27 +27,27 @@ class Unflipped:
 
     index: Tensor  # (n,), index in the forget set
     clean: Tensor  # (n, C, H, W)
-    images: Tensor  # (n, C, H, W), perturbed so far
-    labels: Tensor  # (n,), true
+    images: Tensor  # (n, C, H, W), images perturbed so far
+    labels: Tensor  # (n,), true labels
     epsilon: Tensor  # (n,), radius; 0 before the first step
-    steps_left: Tensor  # (n,), remaining steps at this radius
-    margin: Tensor  # (n,), before the last step
+    steps_left: Tensor  # (n,), number of remaining steps at this radius
+    margin: Tensor  # (n,), margin before the last step
 
     @classmethod
     def start(cls, examples: Examples) -> Unflipped:
-        """Start at the clean images."""
+        """Return all examples before the first step, at the clean images."""
         pixels, labels = examples.pixels(), examples.labels
         zeros = torch.zeros(len(labels), device=labels.device)
         index = torch.arange(len(labels), device=labels.device)
         return cls(index, pixels, pixels, labels, zeros, torch.zeros_like(labels), zeros)
 
     def where(self, mask: Tensor) -> Unflipped:
-        """Return the rows where the mask is true."""
+        """Return the examples for which a mask is true."""
         return Unflipped(*(getattr(self, field.name)[mask] for field in fields(self)))
 
 
 def attack(model: nn.Module, examples: Examples, params: Prepare) -> dict[str, Tensor]:
-    """Return images, wrong labels, radii and indices of the examples that flip, by index."""
+    """Return perturbed images, wrong labels, radii and indices of the examples that flip."""
     model.eval()
     everyone = Unflipped.start(examples)
     if params.median_after is None:
@@ -67,7 +67,7 @@ def _median_radius(epsilon: Tensor, epsilon0: float) -> float:
 def _attack(
     model: nn.Module, unflipped: Unflipped, start: float, params: Prepare
 ) -> dict[str, Tensor]:
-    """Attack the examples, beginning with the radius `start`; return those that flip."""
+    """Attack the examples, beginning with the radius `start`; return the examples that flip."""
     flips = [_flips(unflipped.where(unflipped.index < 0), unflipped.labels[:0])]
     while len(unflipped.index):
         prediction, margin, gradient = _margin_gradients(model, unflipped)
@@ -114,8 +114,7 @@ def _step(
     direction = gradient / _norm(gradient).clamp_min(torch.finfo(gradient.dtype).tiny)
     delta = unflipped.images + params.step_share * radius * direction - unflipped.clean
     delta *= (radius / _norm(delta)).clamp(max=1)
-    # Clean pixels are in [0, 1], so clamping only moves pixels towards them: delta stays in the
-    # ball.
+    # Clamping moves pixels towards the clean pixels, so the perturbation stays within the radius.
     images = (unflipped.clean + delta).clamp(0, 1)
     return replace(unflipped, images=images, epsilon=epsilon, steps_left=steps_left, margin=margin)
 
@@ -123,7 +122,7 @@ def _step(
 def _flips(flipped: Unflipped, prediction: Tensor) -> dict[str, Tensor]:
     """Return the arrays of flipped examples, after checks of their pixel range and distance."""
     x, distance = flipped.images, _norm(flipped.images - flipped.clean).flatten()
-    # Every pixel is rounded a few times during the attack.
+    # The tolerance covers the rounding of pixels during the attack.
     rounding = 4 * torch.finfo(x.dtype).eps * math.sqrt(math.prod(x.shape[1:]))
     assert ((x >= 0) & (x <= 1)).all(), "an adversarial image is outside [0, 1]"
     assert (distance <= flipped.epsilon + rounding).all(), "an adversarial image is too far away"

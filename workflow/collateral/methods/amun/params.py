@@ -4,8 +4,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
-from collateral.contract.published import PAPER_SGD, Between, Published
+from collateral.contract.params import (
+    PAPER_SGD,
+    Between,
+    Epochs,
+    MethodParams,
+    Published,
+    TrainedParams,
+    Whole,
+)
 from collateral.contract.work import Sizes, Work, training_work
 
 
@@ -13,6 +20,7 @@ class Prepare(MethodParams):
     """Parameters of the attack on the forget images; distances are L2, pixels are in [0, 1]."""
 
     label: ClassVar[str] = "AMUN"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2503.00917"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
     epsilon0: float = Field(
@@ -40,11 +48,11 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Estimate one radius per example, with all its steps."""
+        """Estimate the work of the attack: all steps at one radius per forget example."""
         return training_work(self.steps * sizes.forget)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count the adversarial images."""
+        """Return the number of stored floats: one adversarial image per forget example."""
         return sizes.forget * sizes.pixels
 
 
@@ -102,8 +110,3 @@ class Params(TrainedParams, Prepare):
     lr_decay_epochs: Whole | None = Field(
         None, ge=1, description="Divide the rate by ten every so many epochs; paper states none."
     )
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the adversarial examples and the clean ones."""
-        copies = 2 if self.variant == "standard" else 1
-        return training_work(self.epochs * (sizes.retain + copies * sizes.forget))

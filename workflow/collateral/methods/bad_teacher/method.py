@@ -1,4 +1,4 @@
-"""Bad Teacher: distil an untrained network on the forget set, and the base model elsewhere.
+"""Bad Teacher: distil an untrained network on the forget set, and the base model on other examples.
 
 The loss is the mean over images of KL(teacher, student). Public code also divides it by the number
 of classes. With SGD, this is a smaller learning rate. With Adam, it acts like a larger eps, which
@@ -18,7 +18,7 @@ from collateral.training.examples import Examples, Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
-BARE_STD = 0.02  # for weights outside of layers, such as a ViT's class token: as ViTs do it
+BARE_STD = 0.02  # standard deviation of weights outside of layers, such as a class token
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -31,7 +31,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
             params.batch_size, run.generator, augment=params.augment
         ):
             with torch.no_grad():
-                # Both see all images, because selecting images would make a GPU wait.
+                # Both teachers process all images, because selecting images would make a GPU wait.
                 expected = torch.where(is_forget[:, None], bad(x), good(x))
             loss = divergence(model(x), expected, params.temperature)
             descend(optimizer, loss)
@@ -49,7 +49,7 @@ def select_examples(task: Task, share: float, generator: torch.Generator) -> Exa
 
 def reinitialize(model: nn.Module, run: Run) -> nn.Module:
     """Return a copy on the device with all weights re-initialised by torch's default rules."""
-    # On the CPU, so that every device gets the same weights.
+    # Weights are drawn on the CPU, so that they are the same for every device.
     fresh = copy.deepcopy(model).cpu()
     with run.seeded(), torch.no_grad():
         for module in fresh.modules():

@@ -4,9 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, inference_work, training_work
+from collateral.contract.params import Epochs, Published, TrainedParams
 
 
 class Params(TrainedParams):
@@ -20,6 +18,7 @@ class Params(TrainedParams):
     """
 
     label: ClassVar[str] = "Bad Teacher"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2205.08096"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
     published: ClassVar[Published] = {
         "SSD's code": {
@@ -43,8 +42,3 @@ class Params(TrainedParams):
     optimizer: Literal["sgd", "adam", "adamw"] = Field("adam", description="SSD's code: Adam.")
     weight_decay: float = Field(0.0, ge=0, description="None is stated.")
     augment: bool = Field(False, description="Augment as the data set does; SSD's code: no.")
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the forget set and the share; both teachers see every image."""
-        images = self.epochs * (sizes.forget + int(self.share * sizes.retain))
-        return training_work(images) + inference_work(2 * images)

@@ -4,9 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, inference_work, training_work
+from collateral.contract.params import Epochs, Published, TrainedParams, Whole
 
 CODE = {"epochs": 20, "optimizer": "sgd", "momentum": 0.9, "weight_decay": 0, "augment": True}
 
@@ -23,6 +21,7 @@ class Params(TrainedParams):
     """
 
     label: ClassVar[str] = "DELETE"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2503.23751"
     touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
     published: ClassVar[Published] = {
         "DELETE": {**CODE, "lr": 5e-5, "batch_size": 128},
@@ -34,8 +33,3 @@ class Params(TrainedParams):
     lr: float = Field(5e-5, ge=0, description="Public code, CIFAR-100: 5e-5; CIFAR-10: 1e-4.")
     batch_size: Whole = Field(128, ge=1, description="Forget examples a step; public code: 128.")
     weight_decay: float = Field(0, ge=0, description="Public code: none.")
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the student and the base model."""
-        images = self.epochs * sizes.forget
-        return training_work(images) + inference_work(images)

@@ -4,8 +4,15 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, WarmedParams
-from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
+from collateral.contract.params import (
+    OPTML,
+    PAPER_CODE,
+    PAPER_SGD,
+    Between,
+    Epochs,
+    Published,
+    WarmedParams,
+)
 
 
 class Params(WarmedParams):
@@ -15,6 +22,7 @@ class Params(WarmedParams):
     """
 
     label: ClassVar[str] = "FT"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2108.11577"
     touches: ClassVar[frozenset[str]] = frozenset({"retain"})
     published: ClassVar[Published] = {
         "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},

@@ -4,9 +4,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, WarmedParams, Whole
-from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
-from collateral.contract.work import Sizes, Work, training_work
+from collateral.contract.params import (
+    OPTML,
+    PAPER_CODE,
+    PAPER_SGD,
+    Between,
+    Epochs,
+    Published,
+    WarmedParams,
+    Whole,
+)
 
 
 class Params(WarmedParams):
@@ -20,6 +27,7 @@ class Params(WarmedParams):
     """
 
     label: ClassVar[str] = "GA"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2109.13398"
     touches: ClassVar[frozenset[str]] = frozenset({"forget images", "forget labels"})
     published: ClassVar[Published] = {
         "paper": {"epochs": 5, "lr": Between(1e-6, 1e-2), **PAPER_SGD},
@@ -34,7 +42,3 @@ class Params(WarmedParams):
         None, ge=0, description="Train for so many steps instead of epochs; paper, MNIST: 120."
     )
     lr: float = Field(1e-4, ge=0, description="Paper tunes it in [1e-6, 1e-2].")
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the steps if they are given, else the epochs."""
-        return training_work(self.images_in(sizes.forget, self.epochs, self.steps))

@@ -8,7 +8,7 @@ from collateral.methods.iu.params import Prepare
 from collateral.methods.iu.products import products, supports
 from collateral.training.examples import Examples
 
-# Memory for gradients: 1000 of ResNet-56 take 3.4 GB, and two jobs may run in parallel.
+# Memory limit for gradients: 1000 gradients of ResNet-56 take 3.4 GB.
 MAX_BYTES = 2 * 2**30
 
 
@@ -19,7 +19,7 @@ def solve(model: nn.Module, examples: Examples, v: Tensor, damping: float) -> Te
     gradients. G^T c is the gradient of a weighted sum of losses: it needs no per-example gradients.
     """
     gram, along_v = gram_and_products(model, examples, v)
-    # In float64 on the CPU: the matrix is small, and not every device has float64.
+    # The small system is solved on the CPU, because not every device has float64.
     system = gram.cpu().double()
     system.diagonal().add_(len(examples) * damping)
     factors = torch.linalg.solve(system, along_v.cpu().double())

@@ -1,4 +1,4 @@
-"""IU: one step along F^-1 v: the inverse Fisher matrix times the gradient of removing D_f.
+"""IU: one step along F^-1 v: the inverse Fisher matrix times the gradient of removing data.
 
 v = (n_f / n) (mean gradient of D_f - mean gradient of D_r): ascent on the forget set, descent on
 the retained set. Public code: `Wfisher` in OPTML-Group/Unlearn-Saliency (a6e89fd). Deviations:
@@ -17,10 +17,11 @@ from collateral.methods.iu.params import Params, Prepare
 from collateral.training.examples import Examples, Task
 from collateral.training.run import Run
 
-# n_f / n in the paper if half of the class couch is forgotten (250 of 50,000): unit of `relative`.
+# Unit of `relative`: n_f / n in the paper, for half of the class couch (250 of 50,000 examples).
 PAPER_SHARE = 0.005
 
-View = Callable[[Examples], Examples]  # maps examples to the images whose gradients are taken
+# Function that returns the clean or augmented images of examples.
+View = Callable[[Examples], Examples]
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -33,7 +34,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
     else:
         first = torch.arange(min(params.samples + 2, len(task.retain)))
         direction = run_woodfisher(model, view(task.retain.select(first)), v, params)
-    # The difference between F and lambda I along v: 0 means one plain gradient step.
+    # Relative change of the step by the Fisher matrix; 0 means a plain gradient step.
     plain = v / params.damping
     run.report(curvature_correction=((direction - plain).norm() / plain.norm()).item())
     return by_parameter(model, direction)
@@ -44,19 +45,19 @@ def _keep_clean(examples: Examples) -> Examples:
 
 
 def _augment(run: Run) -> View:
-    """Return a function that augments each example once per pass, as public data loaders do."""
+    """Return a function that augments each example once per pass, as data loaders do."""
     return lambda examples: examples.viewed(run.generator)
 
 
 def removal_gradient(model: nn.Module, task: Task, view: View = _keep_clean) -> Tensor:
-    """Return v, by one pass over all examples."""
+    """Return v, the gradient of removing the forget set, from one pass over all examples."""
     forget_gradient = summed_gradient(model, view(task.forget)) / len(task.forget)
     retain_gradient = summed_gradient(model, view(task.retain)) / len(task.retain)
     return forget_share(task) * (forget_gradient - retain_gradient)
 
 
 def forget_share(task: Task) -> float:
-    """Return n_f / n."""
+    """Return n_f / n, the share of the train set that is forgotten."""
     return len(task.forget) / (len(task.forget) + len(task.retain))
 
 
@@ -64,7 +65,7 @@ def forget_share(task: Task) -> float:
 def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
-    """Return `model`, updated in place; no example is read."""
+    """Return `model`, updated in place; no training example is used."""
     # The direction is linear in v, so the factor n_f / n can be divided out here.
     unit = PAPER_SHARE / forget_share(task) if params.relative else 1.0
     for name, weight in trainable(model).items():

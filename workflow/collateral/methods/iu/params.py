@@ -4,15 +4,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import MethodParams, Whole
-from collateral.contract.published import Between, Published
+from collateral.contract.params import Between, MethodParams, Published, Whole
 from collateral.contract.work import PER_SAMPLE, Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
-    """Parameters of the direction of the step, without its length."""
+    """Parameters of the direction of the step; its length is not included."""
 
     label: ClassVar[str] = "IU"
+    paper: ClassVar[str] = "https://arxiv.org/abs/1703.04730"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
     mode: Literal["public", "exact"] = Field(
@@ -36,7 +36,7 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the gradient of all examples, and the per-example gradients."""
+        """Return the work of one gradient over all examples and of the per-example gradients."""
         single = min(self.samples, sizes.retain)
         return training_work(sizes.examples + PER_SAMPLE * single)
 

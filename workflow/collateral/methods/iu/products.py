@@ -17,9 +17,9 @@ from collateral.methods._shared.gradients import by_parameter
 from collateral.models._eval_mode import eval_mode
 from collateral.training.examples import Batch, Examples
 
-BATCH_SIZE = 64  # benchmarks/bench_iu.py
+BATCH_SIZE = 64  # number of examples per batch, chosen by benchmarks/bench_iu.py
 
-Directions = dict[str, Tensor]  # (K, *shape of the parameter), by the parameter's name
+Directions = dict[str, Tensor]  # directions, (K, *shape), by parameter name
 Hook = Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]
 
 
@@ -32,7 +32,7 @@ def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor
     """Return the inner products (n, K) of every example's gradient with `directions` (K, P)."""
     pieces = [by_parameter(model, direction) for direction in directions]
     by_name = {name: torch.stack([piece[name] for piece in pieces]) for name in pieces[0]}
-    # A frozen parameter has no entries in a direction: fill in zeros.
+    # Directions have no entries for frozen parameters; zeros take their place.
     for name, weight in model.named_parameters():
         by_name.setdefault(name, weight.new_zeros(len(directions), *weight.shape))
     result = directions.new_zeros(len(examples), len(directions))
@@ -45,7 +45,7 @@ def products(model: nn.Module, examples: Examples, directions: Tensor) -> Tensor
 
 
 def _add_products(model: nn.Module, batch: Batch, directions: Directions, total: Tensor) -> None:
-    """Add the part of every layer to `total`, (b, K)."""
+    """Add the inner products of every layer to `total`, (b, K)."""
     handles = []
     for name, layer in model.named_modules():
         if own := _own_names(layer):
@@ -69,14 +69,14 @@ def _make_hook(directions: Directions, total: Tensor) -> Hook:
             assert x._version == version, "the input of a layer was changed in place"
             total.add_(PRODUCTS[type(layer)](layer, x, delta, directions))
 
-        # Registered now, before an in-place ReLU changes the tensor.
+        # The hook is registered now, before an in-place ReLU changes the tensor.
         output.register_hook(add)
 
     return register
 
 
 def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
-    """Run both passes with gradients for the activations but not for the weights."""
+    """Run forward and backward with gradients of activations but not of weights."""
     fixed = {name: weight.detach() for name, weight in model.named_parameters()}
     with torch.enable_grad():
         x = x.requires_grad_()
@@ -85,7 +85,8 @@ def _backward(model: nn.Module, x: Tensor, y: Tensor) -> None:
 
 
 def _conv_products(layer: nn.Conv2d, x: Tensor, delta: Tensor, directions: Directions) -> Tensor:
-    weights = directions["weight"].flatten(0, 1)  # all directions at once, (K C_out, ...)
+    # Weights of all directions as one layer, (K C_out, ...).
+    weights = directions["weight"].flatten(0, 1)
     weights = weights.contiguous(memory_format=torch.channels_last)
     output = F.conv2d(x, weights, None, layer.stride, layer.padding, layer.dilation)
     output = _by_pixel(output).unflatten(2, (-1, delta.shape[1]))  # (b, pixels, K, C_out)
@@ -105,7 +106,7 @@ def _linear_products(layer: nn.Linear, x: Tensor, delta: Tensor, directions: Dir
 def _batch_norm_products(
     layer: nn.BatchNorm2d, x: Tensor, delta: Tensor, directions: Directions
 ) -> Tensor:
-    """Return the products in eval mode, in which the statistics are constants."""
+    """Return the products of a batch norm layer in eval mode, where its statistics are constant."""
     mean, variance = layer.running_mean, layer.running_var
     assert mean is not None and variance is not None, "batch norm without running statistics"
     total = delta.sum((2, 3))

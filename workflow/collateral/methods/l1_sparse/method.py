@@ -27,7 +27,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def penalty(epoch: int, params: Params) -> float:
-    """Return the weight of the penalty in an epoch, counted from 0."""
+    """Return the weight of the l1 penalty in an epoch, counted from 0."""
     penalised = params.epochs - params.plain_epochs
     if epoch >= penalised:
         return 0.0

@@ -4,12 +4,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams
-from collateral.contract.published import OPTML, Published
+from collateral.contract.params import OPTML, Epochs, Published, TrainedParams
 
 
 class Params(TrainedParams):
-    """L1-sparse (Jia et al., NeurIPS 2023): fine-tuning with an l1 penalty that falls to nothing.
+    """L1-sparse (Jia et al., NeurIPS 2023): fine-tuning with an l1 penalty that falls to zero.
 
     The penalty includes the weights of batch norm and the biases. The authors' gamma is not known,
     because the default in their code belongs to another method: it has to be tuned.
@@ -19,6 +18,7 @@ class Params(TrainedParams):
     """
 
     label: ClassVar[str] = "L1-sparse"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2304.04934"
     touches: ClassVar[frozenset[str]] = frozenset({"retain"})
     published: ClassVar[Published] = {
         "Unlearn-Sparse": {**OPTML, "momentum": 0.9, "plain_epochs": 0, "schedule": "linear"},
@@ -46,5 +46,5 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of epochs; with plain epochs it always does."""
+        """Whether an epoch depends on the number of epochs: true with `plain_epochs`."""
         return super().is_paced or self.plain_epochs > 0

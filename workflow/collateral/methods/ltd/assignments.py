@@ -1,4 +1,4 @@
-"""Which teacher labels which forget examples: one for all, one per cluster, or an ensemble."""
+"""Assign teachers to forget examples: one teacher for all, one per cluster, or an ensemble."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ Ensemble = Sequence[nn.Module]
 
 @dataclass(frozen=True)
 class TeacherAssignment:
-    """The support that a teacher is trained on, and the forget examples that it labels."""
+    """The support on which a teacher is trained, and the forget examples that it labels."""
 
     support: Examples
-    index: Tensor  # indices of the labelled examples in the forget set
+    index: Tensor  # indices of the labelled examples within the forget set
     forget: Examples
 
 
 def assign_teachers(
     prepared: Mapping[str, Tensor], task: Task, params: Prepare
 ) -> list[TeacherAssignment]:
-    """Return one assignment per teacher; all teachers of an ensemble have the same one."""
+    """Return one assignment per teacher; all teachers of an ensemble have the same assignment."""
     assignments = _distinct_assignments(prepared, task, params)
     return [assignment for assignment in assignments for _ in range(params.teacher_ensemble)]
 
@@ -40,7 +40,7 @@ def prefix_weights(teacher: nn.Module, number: int, count: int) -> dict[str, Ten
 def online_targets(
     model: nn.Module, task: Task, params: Prepare, run: Run, prepared: Mapping[str, Tensor]
 ) -> OnlineTargets:
-    """Return a function that computes soft labels of augmented images with the saved teachers."""
+    """Return a function that computes soft labels of augmented images with the trained teachers."""
     size = params.teacher_ensemble
     count = size * (len(prepared["parts"]) if _is_per_cluster(params) else 1)
     teachers = []
@@ -59,7 +59,7 @@ def _label_by_cluster(ensembles: Sequence[Ensemble], cluster: Tensor) -> OnlineT
     def soft_labels(x: Tensor, index: Tensor) -> Tensor:
         own = cluster[index]
         labels = [_mean_prediction(ensembles[c], x[own == c]) for c in own.unique().tolist()]
-        # The labels are grouped by cluster: restore the order of the batch.
+        # Soft labels are grouped by cluster; this restores the order of the batch.
         return torch.cat(labels)[own.argsort(stable=True).argsort()]
 
     return soft_labels

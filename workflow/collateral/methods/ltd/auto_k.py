@@ -21,7 +21,7 @@ from collateral.training.inference import infer
 NUM_BINS = 10
 MIN_DROP = 0.05
 HALF = 0.5
-RATES = [1e-6 * 2**i for i in range(31)]  # from the paper's smallest rate for GA to 1,000
+RATES = [1e-6 * 2**i for i in range(31)]  # learning rates to try, each twice the one before
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class AscentStep:
     """The learning rate of the step, and the accuracy lost in every bin of similarity."""
 
     rate: float
-    edges: Tensor  # (NUM_BINS + 1,)
-    counts: Tensor  # (NUM_BINS,), retained examples
-    drop: Tensor  # (NUM_BINS,), NaN in an empty bin
+    edges: Tensor  # (NUM_BINS + 1,), edges of the similarity bins
+    counts: Tensor  # (NUM_BINS,), number of retained examples per bin
+    drop: Tensor  # (NUM_BINS,), accuracy lost per bin; NaN in an empty bin
 
     @property
     def least(self) -> float:
-        """The smallest similarity of the support: the lower edge of its last bin."""
+        """Smallest similarity in the support: the lower edge of its last bin."""
         is_hurt = (self.drop > 0) & (self.drop >= HALF * self.drop.nan_to_num().max())
         in_run = (is_hurt | (self.counts == 0)).flip(0).cumprod(0).flip(0).bool()
         in_run[-1] = True
@@ -45,19 +45,21 @@ class AscentStep:
 def take_ascent_step(
     base: nn.Module, retain: Examples, forget: Examples, similarity: Tensor, was_right: Tensor
 ) -> AscentStep:
-    """Find the rate, and measure the loss of each bin; labels of `forget` are the predictions.
+    """Find the learning rate of the step; measure the accuracy that each bin loses.
 
-    `similarity` and `was_right` (correctly classified by the base model) are per retained example.
+    The labels of `forget` are the base model's predictions. `similarity` and `was_right` (whether
+    the base model is correct) have one value per retained example.
     """
     edges = torch.linspace(similarity.min().item(), similarity.max().item(), NUM_BINS + 1)
-    bins = torch.bucketize(similarity, edges[1:-1], right=True)  # an edge belongs to the bin above
+    # A similarity equal to an edge belongs to the bin above the edge.
+    bins = torch.bucketize(similarity, edges[1:-1], right=True)
     top = (bins == NUM_BINS - 1).nonzero().squeeze(1)
     nearest = retain.select(top.to(retain.rows.device))
     slope = by_parameter(base, summed_gradient(base, forget) / len(forget)).values()
     stepped = copy.deepcopy(base)
     for rate in RATES:
         _step(stepped, base, slope, rate)
-        # Only the most similar bin is evaluated until the rate is found.
+        # Only the most similar bin is evaluated until a learning rate is accepted.
         lost = was_right[top].double() - _is_right(stepped, nearest).double()
         if lost.mean() >= MIN_DROP:
             break
@@ -68,7 +70,7 @@ def take_ascent_step(
 
 
 def _step(model: nn.Module, base: nn.Module, slope: Iterable[Tensor], rate: float) -> None:
-    """Set `model` to `base` plus `rate` times the slope."""
+    """Set the weights of `model` to those of `base` plus `rate` times the gradient."""
     with torch.no_grad():
         for weight, start, g in zip(model.parameters(), base.parameters(), slope, strict=True):
             weight.copy_(start + rate * g)

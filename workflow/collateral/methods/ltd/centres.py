@@ -1,4 +1,4 @@
-"""A support around several centres: the forget examples, or clusters of them."""
+"""Supports around several centres: every forget example, or clusters of forget examples."""
 
 import math
 from collections.abc import Callable
@@ -24,11 +24,11 @@ class Centres:
     """Centres in feature space, and the centre of each forget example."""
 
     directions: Tensor  # (c, D)
-    cluster: Tensor  # (n_f,)
+    cluster: Tensor  # (n_f,), index of the centre of each forget example
 
     @property
     def shares(self) -> Tensor:
-        """The fraction of the forget set that belongs to each centre."""
+        """Fraction of the forget set that belongs to each centre."""
         return self.cluster.bincount().double() / len(self.cluster)
 
 
@@ -38,7 +38,7 @@ def use_every_example(forget: Tensor) -> Centres:
 
 
 def sum_clusters(forget: Tensor, cluster: Tensor) -> Centres:
-    """Return the sum of the features of each cluster as its centre."""
+    """Return one centre per cluster: the sum of its features."""
     groups = [forget[cluster == c] for c in range(int(cluster.max()) + 1)]
     sums = torch.stack([group.sum(0, dtype=torch.float64) for group in groups])
     return Centres(sums.to(forget.dtype), cluster)
@@ -49,26 +49,26 @@ class Support:
     """Indices into the retained examples, ascending, and their similarities."""
 
     support: Tensor
-    similarity: Tensor  # (n,), of all retained examples to their nearest centre; NaN: not computed
-    # Maps a centre to a mask over the support: the centre's own neighbours; None for the mean.
+    similarity: Tensor  # (n,), cosine with the nearest centre; NaN if not computed
+    # Function from a centre to the mask of its neighbours in the support; None for a single centre.
     is_near: Callable[[int], Tensor] | None = None
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The retained examples, searched by their similarity to the centres."""
+    """Retained examples, searchable by their similarity to several centres."""
 
     retain: Tensor  # (n, D)
     centres: Centres
     search: Search
-    scores: Tensor | None  # (n,), similarity to the nearest centre; None: an approximate search
+    scores: Tensor | None  # (n,), cosine with the nearest centre; None if approximate
 
-    def of_size(self, size: int) -> Support:
-        """Return `size` examples: each centre adds its nearest ones, in proportion to its share."""
+    def with_size(self, size: int) -> Support:
+        """Return `size` examples: the nearest of each centre, in proportion to its share."""
         shares, size = self.centres.shares, min(size, len(self.retain))
         return self._first(find_depths(self.search, shares, size, len(self.retain)), size, shares)
 
-    def of_each(self, count: int) -> Support:
+    def per_centre(self, count: int) -> Support:
         """Return the union of the `count` nearest examples of each centre."""
         alike = torch.ones(len(self.centres.directions), dtype=torch.float64)
         depth = depths(self.search, alike, count, len(self.retain))
@@ -85,7 +85,7 @@ class Neighbourhood:
         return Support(support, self.scores, is_near)
 
     def _first(self, depth: Tensor, size: int, shares: Tensor) -> Support:
-        scores = self._scores_of(depth.isfinite()) if self.scores is None else self.scores
+        scores = self._score(depth.isfinite()) if self.scores is None else self.scores
         support = select_shallowest(depth, scores, size)
         limit = depth[support].max().item()
 
@@ -96,7 +96,7 @@ class Neighbourhood:
 
         return Support(support, scores, is_near)
 
-    def _scores_of(self, is_found: Tensor) -> Tensor:
+    def _score(self, is_found: Tensor) -> Tensor:
         scores = torch.full((len(self.retain),), torch.nan)
         scores[is_found] = similarity_to_nearest(self.retain[is_found], self.centres.directions)
         return scores

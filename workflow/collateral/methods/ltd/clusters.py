@@ -7,11 +7,11 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import normalize
 
-# Kaufman and Rousseeuw, Finding Groups in Data (1990): above it, "a reasonable structure".
+# Kaufman and Rousseeuw (1990): a silhouette above this limit means "a reasonable structure".
 LEAST_SILHOUETTE = 0.5
 STARTS = 10
-MOST_CLUSTERS = 10  # largest number that `auto` tries
-SAMPLE = 2000  # examples in a silhouette score, whose time and memory are quadratic in them
+MOST_CLUSTERS = 10  # largest number of clusters that `auto` tries
+SAMPLE = 2000  # largest number of examples for which a silhouette score is computed
 
 
 def find_clusters(features: Tensor, number: int | str, seed: int) -> Tensor:
@@ -21,7 +21,7 @@ def find_clusters(features: Tensor, number: int | str, seed: int) -> Tensor:
     silhouette is above LEAST_SILHOUETTE.
     """
     units = normalize(features.double(), dim=1)
-    # One thread, because the order of a sum decides its bits.
+    # k-means runs in one thread, because the order of summation changes the last bits.
     with threadpool_limits(1):
         found = _best(units, seed) if number == "auto" else _split(units, int(number), seed)
     return _in_order(found)

@@ -10,15 +10,14 @@ from torch.nn.functional import normalize
 
 from collateral.methods._shared.nearest import CHUNK_ENTRIES
 
-LEAST_PER_CELL = 39  # examples; with fewer, faiss prints a warning
-# Rounds and examples per cell of the k-means that makes the cells. The defaults of faiss (25 and
-# 256) find no more neighbours and take twenty times as long (300,000 x 64 features, one core).
+LEAST_PER_CELL = 39  # smallest number of examples per index cell for which faiss prints no warning
+# Rounds, and examples per cell, of faiss's k-means; twenty times as fast as the defaults.
 ROUNDS, PER_CELL = 5, 64
-PROBES = 16  # cells that are searched for each query; see benchmarks/bench_support.py
+PROBES = 16  # number of index cells searched per query; see benchmarks/bench_support.py
 
 
 def build_index(keys: Tensor) -> faiss.IndexIVFFlat:
-    """Return an index by cosine with sqrt(n) cells, built by one thread to be deterministic."""
+    """Return an index by cosine with sqrt(n) cells; one thread makes it deterministic."""
     faiss.omp_set_num_threads(1)
     num_cells = max(1, min(math.isqrt(len(keys)), len(keys) // LEAST_PER_CELL))
     cells = faiss.IndexFlatIP(keys.shape[1])

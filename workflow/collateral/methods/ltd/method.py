@@ -1,11 +1,11 @@
-"""LTD: train a small teacher on neighbours of the forget set; distil its labels."""
+"""LTD: train a small teacher on neighbours of the forget set, and distil its soft labels."""
 
 from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from collateral.contract.seeds import derive_seed
+from collateral.contract.conventions import derive_seed
 from collateral.methods._shared.distillation import distill
 from collateral.methods.ltd.assignments import (
     TeacherAssignment,
@@ -22,7 +22,7 @@ from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return support, similarity and soft labels, and the teachers' weights if they are needed."""
+    """Return support, similarities and soft labels, and the teachers' weights if needed."""
     prepared = choose_support(model, task, params, run)
     if params.teacher_seed is not None:
         run.generator.manual_seed(derive_seed("teacher", params.teacher_seed, run.random_seed()))
@@ -56,7 +56,7 @@ def unlearn(
 def _report_teachers(
     assignments: Sequence[TeacherAssignment], accuracies: Sequence[Tensor], run: Run
 ) -> None:
-    """Report the epochs of all teachers together, and their mean accuracy on the support."""
+    """Report the total number of epochs of all teachers, and their mean accuracy on the support."""
     sizes = [len(assignment.support) for assignment in assignments]
     correct = [size * own[-1].item() for size, own in zip(sizes, accuracies, strict=True)]
     run.report(
@@ -66,7 +66,7 @@ def _report_teachers(
 
 
 def _report(prepared: Mapping[str, Tensor], task: Task, run: Run) -> None:
-    """Report numbers for the tables; only here are the labels of the forget set read."""
+    """Report numbers for the tables; only here, LTD reads the labels of the forget set."""
     support = prepared["support"]
     is_right = prepared["soft_labels"].argmax(1) == task.forget.labels.cpu()
     run.report(

@@ -6,24 +6,26 @@ from pydantic import Field, field_validator, model_validator
 
 from collateral.contract.messages import unknown_name
 from collateral.contract.params import (
+    PAPER_CODE,
+    Between,
     Count,
     Epochs,
     MethodParams,
+    Published,
     Seed,
     StudentParams,
     Whole,
     count_or,
 )
-from collateral.contract.plugins import MODEL
-from collateral.contract.published import PAPER_CODE, Between, Published
 from collateral.contract.work import Sizes, Work, inference_work, training_work
+from collateral.plugins.find import MODEL
 
-# Assumptions for the estimate of work: an unknown size of the support, and `clusters: auto`.
+# Assumed support size and number of clusters for the estimate of work, if they are unknown.
 UNKNOWN_SIZE, UNKNOWN_CLUSTERS = 1000, 10
 
 
 def teachers() -> list[str]:
-    """Return the names of all models that a teacher can be."""
+    """Return the names of all models that can be the teacher."""
     return [*MODEL.names(), "mlp_frozen"]
 
 
@@ -138,15 +140,15 @@ class Prepare(MethodParams):
             raise ValueError(unknown_name("teacher", value, teachers()))
         return value
 
-    def asked_of_retained(self) -> dict[str, int]:
-        """Return k, or k_each if it is given."""
+    def required_retained(self) -> dict[str, int]:
+        """Return the minimum number of retained examples: k, or k_each if it is given."""
         if self.min_similarity is not None:
             return {}
-        asked = {"k": self.k} if self.k_each is None else {"k_each": self.k_each}
-        return {key: count for key, count in asked.items() if isinstance(count, int)}
+        required = {"k": self.k} if self.k_each is None else {"k_each": self.k_each}
+        return {key: count for key, count in required.items() if isinstance(count, int)}
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the embedding of all examples, and all epochs of every teacher."""
+        """Return the work of embedding all examples and of training every teacher."""
         epochs = self.teacher_ensemble * self.teacher_epochs
         lessons = epochs * min(self._size(sizes), sizes.retain)
         work = inference_work(sizes.examples)
@@ -157,11 +159,11 @@ class Prepare(MethodParams):
         return work + training_work(lessons, self.teacher)
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count similarities and soft labels; a stored teacher is small in comparison."""
+        """Return the number of stored floats: similarities and soft labels, without teachers."""
         return sizes.retain + sizes.forget * sizes.classes
 
     def _size(self, sizes: Sizes) -> int:
-        """Return an upper bound of the size of the support, or an assumption."""
+        """Return an upper bound of the size of the support, or an assumed size."""
         if self.k_each is not None:
             clusters = self.clusters if isinstance(self.clusters, int) else UNKNOWN_CLUSTERS
             centres = {"mean": 1, "cluster": clusters, "example": sizes.forget}
@@ -172,7 +174,7 @@ class Prepare(MethodParams):
 
     @property
     def _takes_a_step(self) -> bool:
-        """Whether the size of the support is chosen by `k: auto`."""
+        """Whether `k: auto` chooses the size of the support."""
         return self.k == "auto" and self.k_each is None and self.min_similarity is None
 
 

@@ -22,11 +22,12 @@ from collateral.training.examples import Task
 from collateral.training.inference import infer
 from collateral.training.run import Run
 
-NUM_CHECKED = 100  # forget examples for which the recall of an approximate search is reported
+# Number of forget examples on which the recall of an approximate search is measured.
+NUM_CHECKED = 100
 
 
 def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the indices of the support in the retained set, and the numbers that chose it.
+    """Return the indices of the support in the retained set, with its similarities.
 
     With clusters, also return the `cluster` of each forget example, and the mask `parts`
     (clusters, support): which support examples are neighbours of which cluster.
@@ -41,9 +42,9 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
     if params.min_similarity is not None:
         choose = partial(around.above, params.min_similarity)
     elif params.k_each is not None:
-        choose = partial(around.of_each, params.k_each)
+        choose = partial(around.per_centre, params.k_each)
     elif params.k != "auto":
-        choose = partial(around.of_size, params.k)
+        choose = partial(around.with_size, params.k)
     else:
         assert around.scores is not None, "bins need all similarities"
         with run.phase("ascent"):
@@ -58,23 +59,23 @@ def choose_support(model: nn.Module, task: Task, params: Prepare, run: Run) -> d
 
 @dataclass(frozen=True)
 class AroundMean:
-    """Retained examples ranked by their similarity to the mean of the forget set."""
+    """Retained examples, ranked by their similarity to the mean of the forget set."""
 
     scores: Tensor  # (n,)
     which: str
     generator: torch.Generator
 
-    def of_size(self, size: int) -> Support:
+    def with_size(self, size: int) -> Support:
         """Return the `size` closest, farthest or random examples."""
         return Support(select(self.scores, size, self.which, self.generator), self.scores)
 
     def above(self, least: float) -> Support:
-        """Return as many examples as have at least this similarity to the mean."""
-        return self.of_size(int((self.scores >= least).sum()))
+        """Return a support of as many examples as have at least this similarity."""
+        return self.with_size(int((self.scores >= least).sum()))
 
-    def of_each(self, count: int) -> Support:
+    def per_centre(self, count: int) -> Support:
         """Return the nearest examples of the mean, which is the only centre."""
-        return self.of_size(count)
+        return self.with_size(count)
 
 
 def _make_neighbourhood(
@@ -111,13 +112,13 @@ def _tensors(
 
 def _clusters(forget: Tensor, params: Prepare, run: Run) -> Tensor:
     with run.phase(None):
-        # Imported here, because scikit-learn takes a second and no other support needs it.
+        # Only clusters need scikit-learn, whose import takes a second.
         from collateral.methods.ltd.clusters import find_clusters  # noqa: PLC0415
     return find_clusters(forget, params.clusters, run.random_seed())
 
 
 def _approximate(retain: Tensor, forget: Tensor, params: Prepare, run: Run) -> Search:
-    """Return a search by an index, and report its recall on some forget examples, untimed.
+    """Return a search by an index; report its recall on some forget examples, which is not timed.
 
     Recall is over as many neighbours as one example adds to the support: its share of k, or k_each.
     """

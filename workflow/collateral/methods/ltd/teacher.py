@@ -1,4 +1,4 @@
-"""The teacher: a small model that is trained on the support."""
+"""The teacher: a small model trained on the support."""
 
 import copy
 from typing import cast
@@ -16,8 +16,8 @@ from collateral.training.examples import Examples
 from collateral.training.optimizers import cosine_rate, descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
-HIDDEN_UNITS = 256  # as in the model `mlp`; the paper gives no number
-STEP_FACTOR = 0.1  # public code
+HIDDEN_UNITS = 256  # units of the hidden layer, as in the model `mlp`; the paper does not state it
+STEP_FACTOR = 0.1  # factor by which the learning rate is cut, as in the public code
 
 
 class FrozenBody(nn.Module):
@@ -31,7 +31,7 @@ class FrozenBody(nn.Module):
         self.head = nn.Linear(HIDDEN_UNITS, num_classes)
 
     def train(self, mode: bool = True) -> "FrozenBody":
-        """Set the mode of the perceptron; the frozen model stays in eval mode."""
+        """Set the mode of the perceptron; the frozen base model stays in eval mode."""
         super().train(mode)
         self.base.eval()
         return self
@@ -41,7 +41,7 @@ class FrozenBody(nn.Module):
         return F.relu(self.hidden(self.base.features(x)))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the logits."""
+        """Return the logits, (B, number of classes)."""
         return self.head(self.features(x))
 
 
@@ -70,7 +70,7 @@ def train_teacher(teacher: nn.Module, support: Examples, params: Prepare, run: R
             correct += (logits.argmax(1) == y).sum()
         accuracy = correct.item() / len(support)
         run.log(epoch=epoch, teacher_loss=loss.item(), teacher_accuracy=accuracy)
-        # Reported in every epoch, because a checkpoint stores the numbers reported so far.
+        # Numbers are reported in every epoch, because checkpoints store the reported numbers.
         run.report(teacher_epochs=epoch + 1, teacher_support_accuracy=accuracy)
         if params.threshold is not None and accuracy >= params.threshold:
             run.stop()
@@ -83,7 +83,7 @@ def _accuracies(run: Run) -> list[float]:
 
 
 def _training(params: Prepare) -> TrainedParams:
-    """Return the teacher's parameters under the names that all trained models use."""
+    """Return the teacher's training parameters under their general names."""
     return TrainedParams(
         lr=params.teacher_lr,
         batch_size=params.teacher_batch_size,

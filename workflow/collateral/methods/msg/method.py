@@ -1,4 +1,4 @@
-"""MSG and CT: damage the convolutions by a mask or by a transposition, then fine-tune.
+"""MSG and CT: damage the convolutions by masking or transposing their weights, then fine-tune.
 
 Deviations: public code (DeepUnlearn) sums the gradients of mean losses over batches in train mode,
 and also re-initialises the biases of the convolutions. Here, gradients are of clean images in eval
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.skipping import Skipped
+from collateral.contract.conventions import Skipped
 from collateral.methods._shared.gradients import by_parameter, summed_gradient
 from collateral.methods._shared.steps import step_with_gradient_hook
 from collateral.methods.msg.params import Params
@@ -69,7 +69,7 @@ def masks(model: nn.Module, task: Task, params: Params, run: Run) -> dict[str, T
 
 
 def smallest(scores: Tensor, ratio: float) -> Tensor:
-    """Return a mask of the smallest entries, the fraction `ratio`; ties go to the first ones."""
+    """Return a mask of the fraction `ratio` of smallest entries; ties go to the first ones."""
     order = scores.flatten().argsort(stable=True)
     marks = torch.zeros_like(order, dtype=torch.bool)
     marks[order[: round(ratio * len(order))]] = True
@@ -80,7 +80,7 @@ def smallest(scores: Tensor, ratio: float) -> Tensor:
 def redraw(
     kernels: Mapping[str, Tensor], marked: Mapping[str, Tensor], generator: torch.Generator
 ) -> None:
-    """Re-initialise the marked weights in place."""
+    """Re-initialise the masked weights in place."""
     for name, kernel in kernels.items():
         kernel.copy_(torch.where(marked[name], draw_like(kernel, generator), kernel))
 
@@ -100,7 +100,7 @@ def transpose(kernels: Mapping[str, Tensor]) -> None:
 
 
 def rate_factor(epoch: int, epochs: int, variant: str) -> float:
-    """Return the factor of the learning rate in an epoch: a triangle (`msg`) or a cosine (`ct`)."""
+    """Return the learning-rate factor of an epoch: a triangle (`msg`) or a cosine (`ct`)."""
     if variant == "ct":
         return cosine_rate(epoch, epochs)
     half = (epochs + 1) // 2

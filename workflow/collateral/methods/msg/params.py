@@ -4,9 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, training_work
+from collateral.contract.params import Epochs, Published, TrainedParams, Whole
 
 CODE = {"lr": 1e-3, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 64, "augment": False}
 
@@ -25,6 +23,7 @@ class Params(TrainedParams):
     """
 
     label: ClassVar[str] = "MSG"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2410.01276"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
     published: ClassVar[Published] = {
         "DeepUnlearn": {**CODE, "variant": "msg", "epochs": 5, "ratio": 0.3, "kept_rate": 0.1},
@@ -53,10 +52,5 @@ class Params(TrainedParams):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of epochs: its learning rate does."""
+        """Whether an epoch depends on the number of epochs: true, as the learning rate does."""
         return True
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count training and the gradients of retained and forget examples."""
-        scored = sizes.forget + min(sizes.forget, sizes.retain) if self.variant == "msg" else 0
-        return training_work(self.epochs * sizes.retain + scored)

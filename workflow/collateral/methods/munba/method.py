@@ -22,8 +22,8 @@ from collateral.training.examples import Task
 from collateral.training.optimizers import descend, start_training
 from collateral.training.run import Run
 
-FALLBACK = 0.1  # public code: weight of the forget gradient if there is no bisector
-OPPOSED = 1e-6  # smallest 1 + c with a bisector: below it, float32 has no precision left
+FALLBACK = 0.1  # weight of the forget gradient if there is no bisector, as in the public code
+OPPOSED = 1e-6  # smallest 1 + cosine for which float32 can represent a bisector
 
 
 def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module:
@@ -45,7 +45,7 @@ def unlearn(model: nn.Module, task: Task, params: Params, run: Run) -> nn.Module
 
 
 def forgetting_loss(model: nn.Module, x: Tensor, y: Tensor, params: Params, run: Run) -> Tensor:
-    """Return the loss of forgetting: of random labels, or minus that of the true labels."""
+    """Return the forgetting loss: cross-entropy of random labels, or minus that of true labels."""
     logits = model(x)
     if params.forgetting == "ascent":
         return -F.cross_entropy(logits, y)
@@ -56,12 +56,12 @@ def forgetting_loss(model: nn.Module, x: Tensor, y: Tensor, params: Params, run:
 def step_by_bargain(
     weights: Sequence[Tensor], optimizer: Optimizer, losses: tuple[Tensor, Tensor], most: float
 ) -> None:
-    """Take a step along the bisector of both gradients, of norm at most `most`."""
+    """Take a step along the bisector of both gradients, with norm at most `most`."""
     optimizer.zero_grad(set_to_none=True)
     r, u = (torch.autograd.grad(loss, weights, materialize_grads=True) for loss in losses)
     a_r, a_u = bargaining_weights(r, u)
     for weight, r_part, u_part in zip(weights, r, u, strict=True):
-        # Fused optimisers need the gradient in the memory layout of the weight.
+        # Fused optimisers need gradients in the memory layout of the weights.
         weight.grad = torch.empty_like(weight).copy_(a_r * r_part + a_u * u_part)
     clip([weight.grad for weight in weights if weight.grad is not None], most)
     optimizer.step()
@@ -73,7 +73,7 @@ def bargaining_weights(r: Sequence[Tensor], u: Sequence[Tensor]) -> tuple[Tensor
     rr, uu = (torch.stack([part.square().sum() for part in side]).sum() for side in (r, u))
     ru = torch.stack([(a * b).sum() for a, b in zip(r, u, strict=True)]).sum()
     lengths = rr.sqrt() * uu.sqrt()
-    opening = 1 + ru / lengths  # NaN where one gradient is zero
+    opening = 1 + ru / lengths  # 1 + cosine of both gradients; NaN if one gradient is zero
     is_agreed = opening > OPPOSED
     a_r, a_u = (1 / (squares.sqrt() * opening.sqrt()) for squares in (rr, uu))
     one = torch.ones_like(a_r)

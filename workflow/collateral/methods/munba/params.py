@@ -4,10 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.batches import num_batches
-from collateral.contract.params import Epochs, TrainedParams
-from collateral.contract.published import OPTML, Published
-from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
+from collateral.contract.params import OPTML, Epochs, Published, TrainedParams
 
 
 class Params(TrainedParams):
@@ -24,6 +21,7 @@ class Params(TrainedParams):
     """
 
     label: ClassVar[str] = "MUNBa"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2411.15537"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
     published: ClassVar[Published] = {
         "MUNBa": {**OPTML, "momentum": 0.9, "forgetting": "random", "clip": 1},
@@ -41,9 +39,3 @@ class Params(TrainedParams):
     clip: float = Field(
         1.0, gt=0, description="Longest gradient of a bargain; public code: 1, so that each is it."
     )
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the retained examples, and the forget examples that are paired with them."""
-        batches = num_batches(sizes.retain, self.batch_size)
-        paired = min(sizes.forget, count_cycled_images(batches, sizes.forget, self.batch_size))
-        return training_work(self.epochs * (sizes.retain + paired))

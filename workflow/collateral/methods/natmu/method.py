@@ -1,4 +1,4 @@
-"""NatMU: train on blends of forget images with retained images, labelled like the retained ones."""
+"""NatMU: train on blends of forget and retained images, with the labels of the retained images."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from collateral.contract.batches import num_batches
+from collateral.contract.conventions import num_batches
 from collateral.methods._shared.batches import mix_batches
 from collateral.methods.natmu.params import Params, Prepare
 from collateral.training.examples import Task
@@ -14,7 +14,7 @@ from collateral.training.inference import infer
 from collateral.training.optimizers import cosine_rate, descend, set_learning_rate, start_training
 from collateral.training.run import Run
 
-NONE = -1  # index if no retained image is left
+NONE = -1  # index that means: no retained image
 WHITE = 255
 
 
@@ -52,7 +52,7 @@ def unlearn(
 
 
 def wrong_classes(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return all classes but the true one, (n, C - 1), by decreasing logit."""
+    """Return all classes except the true one, (n, C - 1), sorted by decreasing logit."""
     others = logits.scatter(1, labels[:, None], -torch.inf)
     return others.argsort(dim=1, descending=True, stable=True)[:, :-1]
 

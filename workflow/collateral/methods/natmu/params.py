@@ -4,17 +4,17 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, MethodParams, TrainedParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, inference_work, training_work
+from collateral.contract.params import Epochs, MethodParams, Published, TrainedParams, Whole
+from collateral.contract.work import Sizes
 
 CODE = {"optimizer": "adamw", "epochs": 5, "batch_size": 128, "blends": 4, "augment": True}
 
 
 class Prepare(MethodParams):
-    """How the forget images are blended with retained ones."""
+    """Parameters of the blends of forget images with retained images."""
 
     label: ClassVar[str] = "NatMU"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2405.15495"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
     blends: Whole = Field(
@@ -32,15 +32,11 @@ class Prepare(MethodParams):
     )
 
     def count_blends(self, sizes: Sizes) -> int:
-        """Return the number of blends if no class runs out of images."""
+        """Return the number of blends, assuming that every class has enough images."""
         return min(self.blends, sizes.classes - 1) * sizes.forget
 
-    def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the base model's predictions on the forget set."""
-        return inference_work(sizes.forget)
-
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count the blends; one pixel is one byte, a quarter of a float."""
+        """Return the number of stored floats; one float has the size of four stored pixels."""
         return self.count_blends(sizes) * sizes.pixels // 4
 
 
@@ -76,9 +72,5 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of epochs: its learning rate does."""
+        """Whether an epoch depends on the number of epochs: true, as the learning rate does."""
         return True
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the retained examples and the blends."""
-        return training_work(self.epochs * (sizes.retain + self.count_blends(sizes)))

@@ -1,7 +1,7 @@
 """NegGrad+: each step descends on retained examples and ascends on forget examples.
 
-Deviation: when the batches of the forget set are used up, it is shuffled again; public code repeats
-the same batches.
+Deviation: when the batches of the forget set are used up, the forget set is shuffled again; public
+code repeats the same batches.
 """
 
 import torch

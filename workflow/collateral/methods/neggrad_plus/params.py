@@ -4,10 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.batches import num_batches
-from collateral.contract.params import Epochs, TrainedParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
+from collateral.contract.params import Epochs, Published, TrainedParams, Whole
 
 
 class Params(TrainedParams):
@@ -20,6 +17,7 @@ class Params(TrainedParams):
     """
 
     label: ClassVar[str] = "NegGrad+"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2302.09880"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
     published: ClassVar[Published] = {
         "text": {"proximal": 0},
@@ -68,9 +66,3 @@ class Params(TrainedParams):
     batchnorm: Literal["train", "frozen"] = Field(
         "frozen", description="`frozen` as SCRUB and DeepUnlearn; `train` as RUM."
     )
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count one batch of forget examples per batch of retained examples."""
-        steps = num_batches(sizes.retain, self.batch_size)
-        forget = count_cycled_images(steps, sizes.forget, self.forget_batch_size)
-        return training_work(self.epochs * (sizes.retain + forget))

@@ -14,7 +14,7 @@ from collateral.training.run import Run
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the soft labels."""
+    """Return the soft labels of the forget set."""
     with run.phase("embedding"):
         retain, forget = (infer(model, examples)[0] for examples in (task.retain, task.forget))
     labels = task.retain.labels.cpu()
@@ -25,7 +25,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
             retain, labels = retain[support], labels[support]
         found = nearest(forget, retain, params.k)
         soft = torch.cat([histograms(labels[places], task.num_classes) for places in found])
-    # The labels are read for the tables only, as in LTD.
+    # Labels of the forget set are used only for the tables, as in LTD.
     is_right = soft.argmax(1) == task.forget.labels.cpu()
     run.report(target_ua=is_right.double().mean().item())
     return {"soft_labels": soft}

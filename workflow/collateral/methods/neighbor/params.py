@@ -4,13 +4,21 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from collateral.contract.params import Count, MethodParams, StudentParams, Whole, count_or
-from collateral.contract.published import PAPER_CODE, Between, Published
-from collateral.contract.work import Sizes, Work, inference_work
+from collateral.contract.params import (
+    PAPER_CODE,
+    Between,
+    Count,
+    MethodParams,
+    Published,
+    StudentParams,
+    Whole,
+    count_or,
+)
+from collateral.contract.work import Sizes
 
 
 class Prepare(MethodParams):
-    """Number of neighbours, and the examples among which they are searched."""
+    """Parameters of the neighbours: their number, and the number of candidate examples."""
 
     label: ClassVar[str] = "Neighbor"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
@@ -38,17 +46,13 @@ class Prepare(MethodParams):
             raise ValueError(f"candidates: {self.candidates} is fewer than k: {self.k}")
         return self
 
-    def asked_of_retained(self) -> dict[str, int]:
-        """Return k, and the number of candidates if it is given."""
-        asked = {"k": self.k, "candidates": self.candidates}
-        return {key: count for key, count in asked.items() if count is not None}
-
-    def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the embedding of all examples."""
-        return inference_work(sizes.examples)
+    def required_retained(self) -> dict[str, int]:
+        """Return the minimum numbers of retained examples: k and, if given, the candidates."""
+        required = {"k": self.k, "candidates": self.candidates}
+        return {key: count for key, count in required.items() if count is not None}
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count the soft labels."""
+        """Return the number of stored floats: the soft labels."""
         return sizes.forget * sizes.classes
 
 

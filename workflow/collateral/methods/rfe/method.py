@@ -1,4 +1,4 @@
-"""RFE: constrained ascent on the forget set, then repair of the adjacent retained examples.
+"""RFE: constrained gradient ascent on the forget set, then repair of adjacent retained examples.
 
 It follows the authors' two stages; torchunlearn has another algorithm of that name. Public code
 does not state an augmentation; without it, the losses after stage 1 are computed only once.
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import SGD, Adam
 
-from collateral.contract.skipping import Skipped
+from collateral.contract.conventions import Skipped
 from collateral.methods._shared.gradients import by_parameter, trainable
 from collateral.methods._shared.nearest import select, similarity
 from collateral.methods.rfe.params import Params, Prepare
@@ -22,7 +22,7 @@ from collateral.training.inference import infer
 from collateral.training.optimizers import descend
 from collateral.training.run import Run
 
-RIDGE = 1e-8  # public code: added to the diagonal of the Gram matrix, per weight tensor
+RIDGE = 1e-8  # value added to the diagonal of the Gram matrix, as in the public code
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
@@ -54,7 +54,7 @@ def unlearn(
 
 
 class Stages:
-    """Both stages, with the state that a checkpoint needs besides model and optimiser."""
+    """Both stages of RFE, with the state that checkpoints need besides model and optimiser."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Stages:
         run: Run,
         prepared: Mapping[str, Tensor],
     ) -> None:
-        """Split the retained examples; multiplier and velocity start at zero."""
+        """Split the retained examples; the multiplier and the velocity start at zero."""
         self._model, self._params, self._run = model, params, run
         adjacent = prepared["adjacent"]
         remote = complement(adjacent, len(task.retain))
@@ -74,7 +74,7 @@ class Stages:
         self._bound = prepared["remote_loss"].to(run.device)
         self._weights = list(trainable(model).values())
         self.adam = Adam(self._weights, params.ascent_lr, fused=True)
-        # No momentum in SGD: `repair` keeps its own velocity, because it is projected.
+        # SGD has no momentum, because `repair` projects a velocity of its own.
         self._sgd = SGD(self._weights, params.lr, fused=True)
         size = sum(weight.numel() for weight in self._weights)
         self._state = {
@@ -92,7 +92,7 @@ class Stages:
         self._state = {name: tensor.to(self._run.device) for name, tensor in state.items()}
 
     def climb(self) -> Tensor:
-        """One epoch over the remote examples; each batch is paired with one of forget examples."""
+        """Train one epoch of stage 1 on pairs of batches: remote and forget examples."""
         params = self._params
         forget = self._forget.cycle(params.ascent_batch, self._run.generator, augment=False)
         for x, y in self._batches(self._remote, params.batch_size):
@@ -113,7 +113,7 @@ class Stages:
         self._state["reference"] = losses.to(self._run.device)
 
     def repair(self) -> Tensor:
-        """One epoch on adjacent examples, orthogonal to the forget and the remote gradients."""
+        """Train one epoch of stage 2, orthogonally to the forget and the remote gradient."""
         params = self._params
         for x, y in self._batches(self._adjacent, params.batch_size):
             loss = F.cross_entropy(self._model(x), y)
@@ -164,19 +164,19 @@ class Stages:
 
 
 def complement(places: Tensor, count: int) -> Tensor:
-    """Return the indices below `count` that are not in `places`, ascending."""
+    """Return the indices below `count` that are not in `places`, in ascending order."""
     is_other = torch.ones(count, dtype=torch.bool)
     is_other[places] = False
     return is_other.nonzero().squeeze(1)
 
 
 def lagrangian(climbed: Tensor, excess: Tensor, multiplier: Tensor, penalty: float) -> Tensor:
-    """Return the augmented Lagrangian that stage 1 minimises."""
+    """Return the augmented Lagrangian, the loss of stage 1."""
     return -climbed + multiplier * excess + penalty / 2 * excess.square()
 
 
 def distance(losses: Tensor, reference: Tensor) -> Tensor:
-    """Return the squared Wasserstein-2 distance between two samples of one size."""
+    """Return the squared Wasserstein-2 distance between two samples of equal size."""
     return (losses.sort().values - reference.sort().values).square().mean()
 
 
@@ -186,6 +186,6 @@ def project(vector: Tensor, one: Tensor, other: Tensor, ridge: float) -> Tensor:
     gram = plane @ plane.T + ridge * torch.eye(2, dtype=plane.dtype, device=plane.device)
     (a, b), (_, c) = gram
     left, right = plane @ vector.double()
-    # Solved by hand, because the kernels of a solver differ between devices.
+    # A 2 x 2 system is solved by a formula, because solvers differ between devices.
     shares = torch.stack([c * left - b * right, a * right - b * left]) / (a * c - b * b)
     return (vector - shares @ plane).to(vector.dtype)

@@ -4,16 +4,16 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.batches import num_batches
-from collateral.contract.params import Epochs, MethodParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, count_cycled_images, inference_work, training_work
+from collateral.contract.conventions import num_batches
+from collateral.contract.params import Epochs, MethodParams, Published, Whole
+from collateral.contract.work import Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
-    """Which retained examples are adjacent to the forget set."""
+    """Parameters that define which retained examples are adjacent to the forget set."""
 
     label: ClassVar[str] = "RFE"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2603.26569"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
     adjacent_share: float = Field(
@@ -28,12 +28,8 @@ class Prepare(MethodParams):
         """Return the number of adjacent examples, at least 1 and at most all but 1."""
         return min(max(1, round(self.adjacent_share * retained)), retained - 1)
 
-    def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the embedding of all examples."""
-        return inference_work(sizes.examples)
-
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count the indices."""
+        """Return the number of stored floats: the indices of the adjacent examples."""
         return self.adjacent(sizes.retain)
 
 
@@ -95,17 +91,10 @@ class Params(Prepare):
     remote_batch: Whole = Field(512, ge=1, description="Their remote examples; public code: 512.")
 
     def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count both stages; a step of the second uses batches of all three sets."""
-        adjacent = self.adjacent(sizes.retain)
-        remote = sizes.retain - adjacent
+        """Return the work of both stages; each step of stage 2 also uses two further batches."""
         first = min(self.epochs, self.ascent_epochs)
-        second = self.epochs - first
-        climbed = count_cycled_images(
-            num_batches(remote, self.batch_size), sizes.forget, self.ascent_batch
-        )
-        span = self.span_batches
-        plane = min(sizes.forget, count_cycled_images(span, sizes.forget, self.forget_batch))
-        plane += min(remote, count_cycled_images(span, remote, self.remote_batch))
-        repaired = adjacent + num_batches(adjacent, self.batch_size) * plane
-        work = training_work(first * (remote + climbed) + second * repaired)
-        return work + inference_work(sizes.forget) if second else work
+        plane = min(sizes.forget, self.span_batches * self.forget_batch)
+        plane += min(sizes.retain, self.span_batches * self.remote_batch)
+        adjacent = self.adjacent(sizes.retain)
+        repair = adjacent + num_batches(adjacent, self.batch_size) * plane
+        return training_work(first * sizes.examples + (self.epochs - first) * repair)

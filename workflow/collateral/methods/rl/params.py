@@ -4,9 +4,16 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, WarmedParams, Whole
-from collateral.contract.published import OPTML, PAPER_CODE, PAPER_SGD, Between, Published
-from collateral.contract.work import Sizes, Work, training_work
+from collateral.contract.params import (
+    OPTML,
+    PAPER_CODE,
+    PAPER_SGD,
+    Between,
+    Epochs,
+    Published,
+    WarmedParams,
+    Whole,
+)
 
 
 class Params(WarmedParams):
@@ -20,6 +27,7 @@ class Params(WarmedParams):
     """
 
     label: ClassVar[str] = "RL"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2108.11577"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
     published: ClassVar[Published] = {
         "paper": {"epochs": 20, "lr": Between(1e-3, 0.1), **PAPER_SGD},
@@ -38,8 +46,3 @@ class Params(WarmedParams):
     labels: Literal["any", "wrong"] = Field(
         "any", description="Draw from all classes (public code), or from all but the true one."
     )
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count steps or epochs, over the forget set and, if `retain`, the retained examples."""
-        seen = sizes.forget + (sizes.retain if self.retain else 0)
-        return training_work(self.images_in(seen, self.epochs, self.steps))

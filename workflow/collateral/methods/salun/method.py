@@ -44,8 +44,8 @@ def unlearn(
 
 
 def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -> dict[str, Tensor]:
-    """Return masks of the most salient weights, the fraction `ratio`; ties go to the first ones."""
-    # In the order of the model, because a mapping that was saved has another order.
+    """Return masks of the fraction `ratio` of weights with the largest saliency."""
+    # Weights are read in the order of the model, because a saved mapping has another order.
     flat = torch.cat([scores[name].flatten() for name in trainable(model)])
     order = flat.argsort(descending=True, stable=True)
     is_salient = torch.zeros_like(flat, dtype=torch.bool)
@@ -54,13 +54,13 @@ def most_salient(model: nn.Module, scores: Mapping[str, Tensor], ratio: float) -
 
 
 class FrozenWeights:
-    """Resets weights to their initial values, except those that are free."""
+    """Resets frozen weights to their initial values."""
 
     def __init__(self, model: nn.Module, free: Mapping[str, Tensor]) -> None:
         """Freeze all weights that the masks in `free` do not mark."""
         self._weights = list(trainable(model).values())
         self._starts = [weight.detach().clone() for weight in self._weights]
-        # Masks in the memory layout and on the device of the weights, to avoid copies.
+        # Masks get the memory layout and the device of the weights, so that no copies are made.
         self._free = [
             torch.empty_like(weight, dtype=torch.bool).copy_(free[name])
             for name, weight in trainable(model).items()

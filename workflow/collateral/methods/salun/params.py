@@ -4,20 +4,23 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, MethodParams, TrainedParams
-from collateral.contract.published import OPTML, PAPER_SGD, Between, Published
-from collateral.contract.work import Sizes, Work, training_work
+from collateral.contract.params import (
+    OPTML,
+    PAPER_SGD,
+    Between,
+    Epochs,
+    MethodParams,
+    Published,
+    TrainedParams,
+)
 
 
 class Prepare(MethodParams):
-    """The saliency of the weights has no parameters; all ratios and learning rates share it."""
+    """No parameters, because one saliency serves all ratios and learning rates."""
 
     label: ClassVar[str] = "SalUn"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2310.12508"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
-
-    def prepare_work(self, sizes: Sizes) -> Work:
-        """Count the gradient of the forget set."""
-        return training_work(sizes.forget)
 
 
 class Params(TrainedParams, Prepare):

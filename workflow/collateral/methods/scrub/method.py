@@ -1,4 +1,4 @@
-"""SCRUB: away from the teacher on the forget set in the first epochs, close to it elsewhere.
+"""SCRUB: move away from the teacher on the forget set, and stay close to it on retained examples.
 
 Written from the formulas; one optimiser serves both passes. At the start, student and teacher are
 equal and the divergence has zero gradient. The ascent starts because batch norm is in train mode in

@@ -4,9 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import Epochs, TrainedParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, inference_work, training_work
+from collateral.contract.params import Epochs, Published, TrainedParams, Whole
 
 
 class Params(TrainedParams):
@@ -22,6 +20,7 @@ class Params(TrainedParams):
     """
 
     label: ClassVar[str] = "SCRUB"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2302.09880"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images"})
     published: ClassVar[Published] = {
         "authors' code, small": {
@@ -78,9 +77,3 @@ class Params(TrainedParams):
     temperature: float = Field(2.0, gt=0, description="Of both models' predictions; authors: 2.")
     gamma: float = Field(1.0, ge=0, description="Weight of the retained examples' labels.")
     alpha: float = Field(0.5, ge=0, description="Weight of the teacher on retained examples.")
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count passes over the retained set and the first ones over D_f, twice for the teacher."""
-        first = min(self.max_epochs, self.epochs)
-        images = self.epochs * sizes.retain + first * sizes.forget
-        return training_work(images) + inference_work(images)

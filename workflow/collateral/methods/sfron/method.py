@@ -1,4 +1,4 @@
-"""SFRon: ascend on the forget set in its most important weights; repair on retained examples."""
+"""SFRon: ascent on the forget set in its most important weights; repair on retained examples."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -22,11 +22,11 @@ from collateral.training.optimizers import (
 )
 from collateral.training.run import Run
 
-TINY = 1e-15  # public code; a weight without importance to either set has the ratio 1
+TINY = 1e-15  # value added to both importances of a weight, as in the public code
 
 
 def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str, Tensor]:
-    """Return the importance of each weight for the forget set, divided by that for the rest."""
+    """Return each weight's importance for the forget set, divided by that for the retained set."""
     size = params.importance_batch
     forget, retain = (
         importance(model, part, size, run.generator) for part in (task.forget, task.retain)
@@ -63,7 +63,7 @@ def unlearn(
 def importance(
     model: nn.Module, examples: Examples, size: int, generator: torch.Generator
 ) -> Tensor:
-    """Return the squared gradient of the mean loss of a batch, averaged over batches, (P,)."""
+    """Return the squared gradient of a batch's mean loss, averaged over batches, (P,)."""
     weights = list(trainable(model).values())
     total = weights[0].new_zeros(sum(weight.numel() for weight in weights))
     with eval_mode(model), torch.enable_grad():
@@ -81,7 +81,7 @@ def weighted_mean(losses: Tensor, power: float) -> Tensor:
 
 
 class AscentMask:
-    """Restricts ascent to some weights, and clips its gradient."""
+    """Restricts gradient ascent to important weights, and clips the gradient."""
 
     def __init__(
         self, model: nn.Module, ratios: Mapping[str, Tensor], params: Params, device: torch.device
@@ -92,7 +92,7 @@ class AscentMask:
         self._free = {name: (ratios[name] >= params.threshold).to(device) for name in self._weights}
 
     def apply(self) -> None:
-        """Set the gradients of all other weights to zero, and clip the rest."""
+        """Set the gradients of unimportant weights to zero, and clip the other gradients."""
         gradients = []
         for name, weight in self._weights.items():
             assert weight.grad is not None

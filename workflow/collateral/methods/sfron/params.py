@@ -1,22 +1,19 @@
 """Parameters of SFRon."""
 
-from itertools import pairwise
 from typing import ClassVar
 
 from pydantic import Field
 
-from collateral.contract.batches import num_batches
-from collateral.contract.params import MethodParams, TrainedParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import Sizes, Work, count_cycled_images, training_work
+from collateral.contract.params import MethodParams, Published, TrainedParams, Whole
 
 CODE = {"optimizer": "sgd", "lr": 0.01, "momentum": 0.9, "weight_decay": 5e-4, "batch_size": 128}
 
 
 class Prepare(MethodParams):
-    """How the importance of the weights is measured; the images are clean, in eval mode."""
+    """Parameters of the importance of weights, measured on clean images in eval mode."""
 
     label: ClassVar[str] = "SFRon"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2409.19732"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
     importance_batch: Whole = Field(
@@ -66,18 +63,5 @@ class Params(TrainedParams, Prepare):
 
     @property
     def is_paced(self) -> bool:
-        """Whether an epoch depends on the number of steps: learning rate and ascent do."""
+        """Whether an epoch depends on the number of steps: true, as rates follow cosines."""
         return True
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count the steps on both sets; each pass over the retained set restarts the forget set."""
-        batches = num_batches(sizes.retain, self.batch_size)
-        ends = [*range(batches, self.steps, batches), self.steps]
-        climbs = [-(-end // self.every) for end in (0, *ends)]
-        by_pass = [after - before for before, after in pairwise(climbs)]
-        forgotten = sum(
-            count_cycled_images(count, sizes.forget, self.batch_size) for count in by_pass
-        )
-        return training_work(
-            count_cycled_images(self.steps, sizes.retain, self.batch_size) + forgotten
-        )

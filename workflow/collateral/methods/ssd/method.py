@@ -1,4 +1,4 @@
-"""SSD: dampen the weights that are much more important for the forget set than for all examples.
+"""SSD: dampen weights that are much more important for the forget set than for all examples.
 
 Importances are measured in eval mode on clean images. `gradients: batch` follows the authors' code:
 unshuffled batches of the retained examples, then of the forget set; a smaller last batch has the
@@ -38,7 +38,7 @@ def prepare(model: nn.Module, task: Task, params: Prepare, run: Run) -> dict[str
 def unlearn(
     model: nn.Module, task: Task, params: Params, run: Run, prepared: Mapping[str, Tensor]
 ) -> nn.Module:
-    """Return `model`, updated in place; no example is read."""
+    """Return `model`, updated in place; no training example is used."""
     chosen, weights = 0, trainable(model)
     for name, weight in weights.items():
         forget, everyone = prepared[f"forget.{name}"], prepared[f"all.{name}"]
@@ -50,19 +50,19 @@ def unlearn(
 
 
 def factors(forget: Tensor, everyone: Tensor, params: Params) -> Tensor:
-    """Return the factor of each weight; 1 if the weight is not selected."""
+    """Return the dampening factor of each weight; 1 if the weight is not selected."""
     damped = (params.dampening * everyone / forget).clamp(max=1)
-    # Selected weights have a positive importance, so their division is defined.
+    # The division is defined, because selected weights have a positive importance.
     return torch.where(forget > params.alpha * everyone, damped, torch.ones_like(damped))
 
 
 def importance(model: nn.Module, examples: Examples, params: Prepare) -> Tensor:
-    """Return the mean squared gradient, or for `output_norm` the mean absolute one, (P,)."""
-    loss_of = F.cross_entropy if params.loss == "cross_entropy" else output_norm
+    """Return the mean squared gradient, or the mean absolute gradient for `output_norm`, (P,)."""
+    criterion = F.cross_entropy if params.loss == "cross_entropy" else output_norm
     if params.gradients == "example":
-        rows = example_gradients(model, examples, loss_of)
+        rows = example_gradients(model, examples, criterion)
     else:
-        rows = batch_gradients(model, examples, params.batch_size, loss_of)
+        rows = batch_gradients(model, examples, params.batch_size, criterion)
     total, count = torch.zeros(()), 0
     for some in rows:
         sizes = some.square() if params.loss == "cross_entropy" else some.abs()
@@ -75,18 +75,18 @@ def output_norm(logits: Tensor, labels: Tensor) -> Tensor:
     return logits.square().sum(1).mean()
 
 
-def example_gradients(model: nn.Module, examples: Examples, loss_of: Loss) -> Iterator[Tensor]:
+def example_gradients(model: nn.Module, examples: Examples, criterion: Loss) -> Iterator[Tensor]:
     """Yield the gradients of single examples, (b, P), in chunks."""
     for places in torch.arange(len(examples)).split(CHUNK_SIZE):
-        yield per_sample_gradients(model, examples.select(places), loss_of=loss_of)
+        yield per_sample_gradients(model, examples.select(places), criterion=criterion)
 
 
 def batch_gradients(
-    model: nn.Module, examples: Examples, size: int, loss_of: Loss
+    model: nn.Module, examples: Examples, size: int, criterion: Loss
 ) -> Iterator[Tensor]:
     """Yield the gradient of the mean loss of each batch, (1, P)."""
     weights = list(trainable(model).values())
     for x, y in examples.in_order(size):
         with eval_mode(model), torch.enable_grad():
-            parts = torch.autograd.grad(loss_of(model(x), y), weights, materialize_grads=True)
+            parts = torch.autograd.grad(criterion(model(x), y), weights, materialize_grads=True)
         yield torch.cat([part.flatten() for part in parts])[None]

@@ -4,15 +4,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from collateral.contract.params import MethodParams, Whole
-from collateral.contract.published import Published
-from collateral.contract.work import NO_WORK, PER_SAMPLE, Sizes, Work, training_work
+from collateral.contract.params import MethodParams, Published, Whole
+from collateral.contract.work import PER_SAMPLE, Sizes, Work, training_work
 
 
 class Prepare(MethodParams):
-    """How a weight's importance to the forget set, and to all examples, is measured."""
+    """Parameters of the importance of weights for the forget set and for all examples."""
 
     label: ClassVar[str] = "SSD"
+    paper: ClassVar[str] = "https://arxiv.org/abs/2308.07707"
     touches: ClassVar[frozenset[str]] = frozenset({"retain", "forget images", "forget labels"})
 
     loss: Literal["cross_entropy", "output_norm"] = Field(
@@ -30,12 +30,12 @@ class Prepare(MethodParams):
     )
 
     def prepare_work(self, sizes: Sizes) -> Work:
-        """Count all examples and the forget set, which is counted twice."""
+        """Return the work on all examples; the forget set counts twice."""
         seen = sizes.examples + sizes.forget
         return training_work(seen * (PER_SAMPLE if self.gradients == "example" else 1))
 
     def prepared_numbers(self, sizes: Sizes) -> int:
-        """Count two importances per weight."""
+        """Return the number of stored floats: two importances per weight."""
         return 2 * sizes.weights
 
 
@@ -65,7 +65,3 @@ class Params(Prepare):
         10.0, ge=0, description="How much more important to the forget set; authors: 10."
     )
     dampening: float = Field(1.0, ge=0, description="lambda; authors: 1.")
-
-    def unlearn_work(self, sizes: Sizes) -> Work:
-        """Count nothing: no example is used."""
-        return NO_WORK

@@ -1,4 +1,4 @@
-"""Every kind of job is a file of this folder, which states all that the workflow knows of it.
+"""Kinds of jobs, one file each; a file declares everything that the workflow needs to know.
 
 Missing files, differences from the plan, preflight checks, the estimate and the rules all use this
 one list. Files whose names begin with `_` are helpers.
@@ -18,12 +18,12 @@ from typing import Any
 from collateral.plan.grid import Benchmark, Cell
 from collateral.plan.jobs._job import CellJob, Job
 
-NUMBERS = ("seed", "member")  # the wildcards that are numbers
+NUMBERS = ("seed", "member")  # names of the wildcards that are integers
 
 
 @cache
 def kinds() -> dict[str, type[Job]]:
-    """Return the class of every kind of job by name; a kind comes after those whose files it reads.
+    """Return all job classes by name, sorted so that each comes after those it depends on.
 
     The name of a kind is the name of its file, and of its rule.
     """
@@ -39,7 +39,7 @@ def _job_class(module: ModuleType) -> type[Job]:
 
 
 def list_jobs(benchmark: Benchmark) -> Iterator[Job]:
-    """Yield all jobs of a benchmark, but for those that make tables, figures and pages."""
+    """Yield all jobs of a benchmark except those that make tables, figures and pages."""
     return (job for kind in kinds().values() for job in kind.list_all(benchmark))
 
 
@@ -51,12 +51,12 @@ def list_cell_jobs(benchmark: Benchmark, cell: Cell) -> Iterator[CellJob]:
 
 
 def find_job(kind: str, benchmark: Benchmark, wildcards: Any) -> Job:
-    """Return the job of a rule with these values of Snakemake's wildcards."""
+    """Return the job of a rule for these values of Snakemake's wildcards."""
     names = _wildcard_names(kind)
     return _find_job(kind, benchmark, *(getattr(wildcards, name) for name in names))
 
 
-# Each job once, since Snakemake looks for it again for each of its inputs and parameters.
+# Jobs are cached, because Snakemake asks for each of their inputs and parameters.
 @cache
 def _find_job(kind: str, benchmark: Benchmark, *values: str) -> Job:
     converted: list[Any] = []

@@ -1,4 +1,4 @@
-"""Jobs that run a method."""
+"""Base classes of jobs that run an unlearning method."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from collateral.contract.plugins import MODEL, method_kind, params_class
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import RunSpec
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.preparation import Preparation
+from collateral.plugins.find import MODEL, method_kind, params_class
 from collateral.results import layout
 from collateral.results.files import read_json
 from collateral.results.provenance import INPUTS
@@ -20,7 +20,7 @@ DONE_FILES = (layout.RECORD, layout.COST)
 
 
 class MethodJob(CellJob):
-    """A job that runs a method on the model of a seed."""
+    """A job that runs an unlearning method on the model of one seed."""
 
     needs: ClassVar[tuple[str, ...]] = ("data", "split", "base")
     remedy = "train it"
@@ -29,38 +29,38 @@ class MethodJob(CellJob):
 
         @property
         def seed(self) -> int:
-            """The seed of the model, and of all that is drawn."""
+            """Seed of the model and of all random choices."""
 
     @property
     def spec(self) -> RunSpec:
-        """The method and its values."""
+        """The method and its parameters."""
         raise NotImplementedError
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that tables, figures and pages are made from."""
+        """Names of the output files from which tables, figures and pages are made."""
         return (self.evaluated, *DONE_FILES)
 
     @property
     def base(self) -> str:
-        """The weights that it starts from."""
+        """Path of the base model's weights, from which the method starts."""
         seed = self.benchmark.base_seed(self.seed)
         return self.path(paths.run_files(paths.BASE)["model"], seed=seed)
 
     @property
     def selected(self) -> list[str]:
-        """The file with the values that tuning chose, if some are tuned."""
+        """File with the parameters that tuning selected; empty if nothing is tuned."""
         tuned_by = self.spec.tuned_by
         return [self.path(paths.SELECTED, method=tuned_by)] if tuned_by else []
 
     @property
     def preparation(self) -> Preparation:
-        """The jobs that prepare for this one, and what it has to prepare itself."""
+        """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
         return Preparation()
 
     @property
     def _preparing(self) -> list[str]:
-        """The folders of jobs that prepare for this one."""
+        """Folders of the jobs whose prepared files this job reads."""
         found = self.preparation
         folders = [self.path(paths.TUNE, method=name) for name in found.tunings]
         folders += [self.path(paths.TEACHER)] if found.teacher else []
@@ -68,23 +68,22 @@ class MethodJob(CellJob):
 
     @property
     def prepared(self) -> list[str]:
-        """The folders of prepared files that this job may read."""
+        """Folders of prepared files that this job may read."""
         return [paths.prepared(folder) for folder in self._preparing]
 
     @property
     def prepared_by(self) -> list[str]:
-        """The files that tell that those jobs are done and have written what they prepared."""
-        # Not ancient: after a job that reruns, Snakemake (9.27) compares no value of the jobs that
-        # wait for it, and those that wait for something ancient would keep stale files.
+        """Files that show that the jobs with the prepared files are finished."""
+        # Not `ancient`: Snakemake 9.27 would keep stale files of jobs that wait for ancient inputs.
         return [paths.cost(folder) for folder in self._preparing]
 
     @property
     def code(self) -> str:
-        """The fingerprint of the stage, its method and its models."""
+        """Fingerprint of the stage, the method and the models."""
         return method_code(type(self).__module__.rpartition(".")[2], self.spec, self.model)
 
     def method_record(self, *files: str) -> Record:
-        """Return the fields of a record of all jobs that run a method; `files` are inputs."""
+        """Return the record fields that all jobs with a method share; `files` are inputs."""
         return {
             "model": self.model,
             "code": self.code,
@@ -93,14 +92,17 @@ class MethodJob(CellJob):
         }
 
     def final_params(self, found: Record, folder: Path) -> Record:
-        """Return all values of a run; tuned ones as tuning chose them."""
+        """Return all parameters of a run; tuned parameters have the values that tuning selected."""
         params = params_class(self.spec.method.uses)
-        values = {**self.spec.params.model_dump(mode="json"), **self._chosen(found, folder)}
+        values = {
+            **self.spec.params.model_dump(mode="json"),
+            **self._selected_values(found, folder),
+        }
         known = {key: value for key, value in values.items() if key in params.model_fields}
         return params.model_validate({**known, **self.spec.vary}).model_dump(mode="json")
 
-    def _chosen(self, found: Record, folder: Path) -> Record:
-        """Return the values that tuning chose; if its file is missing, those of the record."""
+    def _selected_values(self, found: Record, folder: Path) -> Record:
+        """Return the values that tuning selected; from the record if tuning's file is missing."""
         if not self.spec.tuned_by:
             return {}
         selected = folder / self.below(self.path(paths.SELECTED, method=self.spec.tuned_by))
@@ -112,24 +114,24 @@ class MethodJob(CellJob):
 
 
 class FirstSeedJob(MethodJob):
-    """A job of a method that runs on the first seed alone."""
+    """A job of a method that runs only for the first seed."""
 
     @property
     def seed(self) -> int:
-        """The first seed."""
+        """First seed of the benchmark."""
         return self.benchmark.seeds[0]
 
 
 def method_options(run: RunSpec) -> list[str]:
-    """Return the options for a method and its parameters."""
+    """Return the command-line options for a method and its parameters."""
     return ["--method", run.method.uses, "--params", run.params.model_dump_json()]
 
 
 @cache
 def method_code(stage: str, run: RunSpec, model: str) -> str:
     """Return the fingerprint of a stage, a method, and the models that it may build by name."""
-    # Tuning tries the defaults too, which may name another teacher.
-    choices = run.tried if stage == "tune" else run.choices
+    # Tuning also runs the default parameters, which may name another teacher model.
+    choices = run.trial_params if stage == "tune" else run.choices
     values = {str(value) for params in choices for value in params.model_dump().values()}
     models = {model, *values.intersection(MODEL.names())}
     uses = run.method.uses

@@ -1,4 +1,4 @@
-"""Jobs that train a model by the recipe of the base, or read it from a file of the user."""
+"""Base class of jobs that train a model with the settings of `base:`, or read a user's weights."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from collateral.config.weights import CELL, SEED
 from collateral.contract.params import TrainingParams
-from collateral.contract.plugins import MODEL
 from collateral.contract.work import Work
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.jobs._disk import run_bytes
-from collateral.plan.jobs._job import Job, Record, as_json, existing
-from collateral.plan.weights_fit import OwnFile
+from collateral.plan.jobs._job import Job, OwnFile, Record, as_json, existing
+from collateral.plugins.find import MODEL
 from collateral.results import layout
 from collateral.results.provenance import INPUTS, content_hash
 
 INIT = "init.weights"  # the config's key
-# The weights are not among them: no number depends on them.
+# Weights are excluded, because no number in tables depends on them.
 RUN_FILES = tuple(name for option, name in layout.RUN_FILES.items() if option != "model")
 
 
@@ -33,23 +31,23 @@ class WeightsJob(Job):
 
         @property
         def seed(self) -> int:
-            """The seed of the model."""
+            """Seed of the model."""
 
     @property
     def own(self) -> OwnFile | None:
-        """The user's own weights, if these replace training."""
+        """User's own weights, if they replace training."""
         return None
 
     @property
     def training(self) -> str:
-        """The hyper-parameters of training, as JSON; none for the user's own weights."""
+        """Hyper-parameters of training as JSON; an empty object for the user's own weights."""
         if self.own:
             return "{}"
         return self.benchmark.config.base.model_dump_json(include={*TrainingParams.model_fields})
 
     @property
     def start(self) -> str:
-        """Options with the weights that it has or starts from; none if it starts from scratch."""
+        """Options with the user's or the initial weights; empty for training from scratch."""
         if self.own:
             return own_options(self.own)
         init = self.benchmark.config.init
@@ -57,12 +55,12 @@ class WeightsJob(Job):
 
     @property
     def weights(self) -> list[str]:
-        """The user's file of weights as an input."""
+        """User's weight file as an input of the rule; empty if it does not exist."""
         return existing(own.file for own in self.own_files)
 
     @property
     def own_files(self) -> list[OwnFile]:
-        """The user's file of weights that it has or starts from."""
+        """User's weight file: the model's own weights, or its initial weights."""
         init = self.benchmark.config.init
         if self.own or init is None:
             return [self.own] if self.own else []
@@ -70,41 +68,41 @@ class WeightsJob(Job):
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code that trains it."""
+        """Fingerprint of the code that trains the model."""
         return stage_code(self.stage, MODEL.module(self.model))
 
     @property
     def num_trained(self) -> int:
-        """The number of examples that it is trained on."""
+        """Number of examples on which the model is trained."""
         return self.workload.size.num_train
 
     @property
     def work(self) -> Work:
-        """Training and one evaluation; for the user's own weights, their accuracy comes first."""
+        """Work of training and one evaluation; the user's own weights are evaluated twice."""
         evaluation = self.workload.evaluation
         if self.own:
-            return (evaluation * 2).of(self.model)
-        return (self.workload.fit(self.num_trained) + evaluation).of(self.model)
+            return (evaluation * 2).for_model(self.model)
+        return (self.workload.fit(self.num_trained) + evaluation).for_model(self.model)
 
     @property
     def bytes(self) -> float:
-        """The disk space of weights and outputs."""
-        return run_bytes(self.workload)
+        """Disk space of weights and outputs, in bytes."""
+        return self.workload.run_bytes
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that tables, figures and pages are made from."""
+        """Names of the output files from which tables, figures and pages are made."""
         return RUN_FILES
 
     def weights_record(self, found: Record) -> Record:
-        """Return the fields of a record that describe the user's file of weights."""
+        """Return the record fields that describe the user's weight file."""
         for own in self.own_files:  # at most one
             key = "init" if own.key == INIT else "weights"
             return {key: file_record(own, found.get(key))}
         return {"init": None, "weights": None}
 
     def training_record(self, found: Record) -> Record:
-        """Return the fields of a record of all models that are trained by the base's recipe."""
+        """Return the record fields that all models trained with the settings of `base:` share."""
         params = TrainingParams.model_validate_json(self.training).model_dump(mode="json")
         return {
             "model": self.model,
@@ -117,7 +115,7 @@ class WeightsJob(Job):
 
 
 def own_file(key: str, pattern: Path, rename: Mapping[str, str], **places: object) -> OwnFile:
-    """Return a user's file of weights of a cell and a seed."""
+    """Return a user's weight file for a cell and a seed; wildcards in its path are replaced."""
     file = str(pattern)
     for wildcard, name in ((CELL, "cell"), (SEED, "seed")):
         file = file.replace(wildcard, str(places.get(name, wildcard)))
@@ -125,19 +123,19 @@ def own_file(key: str, pattern: Path, rename: Mapping[str, str], **places: objec
 
 
 def own_options(own: OwnFile) -> str:
-    """Return options with a user's file, how to read its names, and the seconds that it took."""
+    """Return options with the user's weight file, its renaming, and the stated seconds."""
     stated = [] if own.rte is None else ["--rte", str(own.rte)]
     return " ".join([weights_options("--weights", own.file, own.rename), *stated])
 
 
 def weights_options(option: str, file: Path, rename: Mapping[str, str]) -> str:
-    """Return options of a job: a user's file of weights, and how to read its names."""
+    """Return options with a weight file and the renaming of its parameters."""
     renamed = ["--rename", as_json(rename)] if rename else []
     return shlex.join([option, str(file.expanduser()), *renamed])
 
 
 def file_record(own: OwnFile, found: Record | None) -> Record:
-    """Return the fields of a record about one of the user's files; a deleted one is not read."""
+    """Return name, hash and renaming of a user's file; a deleted file keeps its recorded hash."""
     path = own.file.expanduser()
     digest = content_hash(path) if path.exists() else (found or {}).get("hash")
     return {"name": own.file.name, "hash": digest, "rename": own.rename}

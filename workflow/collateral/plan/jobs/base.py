@@ -1,4 +1,4 @@
-"""The base model: trained on all examples, or the user's own."""
+"""Job of the base model: trained on all examples, or the user's own weights."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Self
 
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs._disk import FLOAT_BYTES
-from collateral.plan.jobs._job import Record
+from collateral.plan.jobs._job import OwnFile, Record
 from collateral.plan.jobs._weights import WeightsJob, own_file
-from collateral.plan.weights_fit import OwnFile
+from collateral.plan.work import FLOAT_BYTES
 
 
 @dataclass(frozen=True)
 class BaseJob(WeightsJob):
-    """The base model of a seed."""
+    """Training of the base model of one seed."""
 
     needs = ("data",)
     folder = paths.BASE
@@ -26,12 +25,12 @@ class BaseJob(WeightsJob):
 
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
-        """Yield a job for each base model that is trained."""
+        """Yield one job per base model."""
         return (cls(benchmark, seed) for seed in benchmark.base_seeds())
 
     @property
     def own(self) -> OwnFile | None:
-        """The user's own weights, if these replace training."""
+        """User's own weights, if they replace training."""
         base = self.benchmark.config.base
         if base.weights is None:
             return None
@@ -39,7 +38,7 @@ class BaseJob(WeightsJob):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Nothing if no cell evaluates the base model: weights alone are needed then."""
+        """Output files that pages are made from; empty if no cell evaluates the base model."""
         is_evaluated = any(map(self.benchmark.evaluates_base, self.benchmark.cells.values()))
         return super().files if is_evaluated else ()
 
@@ -49,6 +48,6 @@ class BaseJob(WeightsJob):
 
     @property
     def bytes(self) -> float:
-        """The disk space, with that of the embeddings."""
+        """Disk space of the output files, including the embeddings."""
         numbers = self.workload.size.num_examples * self.workload.facts.features
         return super().bytes + FLOAT_BYTES * numbers

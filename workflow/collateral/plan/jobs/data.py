@@ -1,4 +1,4 @@
-"""The data set, in a fixed order; the job also checks the forget sets of all cells."""
+"""Job of the data set, which is stored in a fixed order; it also checks all forget sets."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from collateral.contract.plugins import DATA
 from collateral.data._metadata import STATE, find_input_files, hash_user_files
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Cell
-from collateral.plan.jobs._disk import LABEL_BYTES
 from collateral.plan.jobs._job import Job, Record, as_json
 from collateral.plan.requirements import required_retained
-from collateral.plan.work import SizeUnknownError, data_options
+from collateral.plan.work import LABEL_BYTES, SizeUnknownError, data_options
+from collateral.plugins.find import DATA
 from collateral.results import layout
 from collateral.results.files import InvalidResultError, read_json
 
-# Forget sets on a command line are one argument of a shell; Linux allows 131,072 bytes. The others
-# are checked by their own jobs, and no base model depends on them.
+# Limit for the forget sets on a command line; Linux allows arguments of 131,072 bytes.
 MOST_BYTES = 50_000
 
 
 class DataJob(Job):
-    """The data set of a benchmark."""
+    """Reading of the data set of a benchmark."""
 
     folder = paths.BENCHMARK
     record_file = layout.DATA_RECORD
@@ -36,17 +34,17 @@ class DataJob(Job):
 
     @property
     def name(self) -> str:
-        """The name of the data set."""
+        """Name of the data set."""
         return str(self.benchmark.config.data["name"])
 
     @property
     def data_options(self) -> str:
-        """The options of the data set, as JSON."""
+        """Options of the data set as JSON."""
         return as_json(self.benchmark.config.data_options)
 
     @property
     def forget(self) -> str:
-        """The forget sets that the job checks before anything is trained: as many as fit."""
+        """Forget sets that the job checks before any training, as many as fit on a command line."""
         sets = [as_json(self._forget_set(cell)) for cell in self.benchmark.cells.values()]
         lengths = accumulate(map(len, sets))
         fitting = [one for one, length in zip(sets, lengths, strict=True) if length <= MOST_BYTES]
@@ -54,11 +52,11 @@ class DataJob(Job):
 
     @property
     def user_files(self) -> list[str]:
-        """The user's own files; the job reports a missing one."""
+        """User's files of the data set; the job itself reports missing files."""
         return [str(file) for file in find_input_files(self.name, data_options(self.benchmark))]
 
     def _forget_set(self, cell: Cell) -> dict[str, Any]:
-        """Return a forget set, and where only the data tell, how many examples must be retained."""
+        """Return a forget set; add the required number of retained examples if not checked yet."""
         forget = {"cell": cell.name, "kind": cell.forget.kind, "params": cell.forget.params}
         try:
             self.workload.sizes(cell)
@@ -68,13 +66,13 @@ class DataJob(Job):
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code that reads it, and a hash of files that are no inputs."""
+        """Fingerprint of the reader, and a hash of user files that are not inputs of the rule."""
         code = stage_code("data", DATA.module(self.name))
         return " ".join(filter(None, (code, self._state)))
 
     @property
     def _state(self) -> str:
-        """A hash of the user's files; if they were deleted, the hash from when they were read."""
+        """Hash of the user's files; if they were deleted, the hash in the record."""
         state = hash_user_files(self.name, data_options(self.benchmark))
         try:
             return state or str(read_json(Path(self.path(paths.DATA_RECORD))).get(STATE, ""))
@@ -83,7 +81,7 @@ class DataJob(Job):
 
     @property
     def bytes(self) -> float:
-        """The disk space of images and labels."""
+        """Disk space of images and labels, in bytes."""
         size = self.workload.size
         return size.num_examples * (prod(size.shape) + 2 * LABEL_BYTES)
 

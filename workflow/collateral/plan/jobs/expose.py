@@ -1,4 +1,4 @@
-"""A method on every shadow model, with the values of its runs."""
+"""Job that runs a method on every shadow model (U-LiRA), with the parameters of its runs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Self
 from collateral.contract.work import Work, inference_work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._disk import BLOCK, RUN_BLOCKS
 from collateral.plan.jobs._job import Record
 from collateral.plan.jobs._method import FirstSeedJob, method_options
+from collateral.plan.work import BLOCK, RUN_BLOCKS
 from collateral.results import layout
 
-# For each example of a shadow model: whether it was trained on, its margin before and after.
+# Bytes per example and shadow model: one for membership, and two float32 margins.
 EXPOSED_BYTES = 1 + 4 + 4
 
 
 @dataclass(frozen=True)
 class ExposeJob(FirstSeedJob):
-    """A method on the shadow pool; random numbers follow from the first seed."""
+    """A method on all shadow models; random numbers are derived from the first seed."""
 
     needs = ("data", "split", "shadow", "tune")
     folder = paths.EXPOSURE
@@ -33,28 +33,28 @@ class ExposeJob(FirstSeedJob):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each method, if there are shadow models."""
+        """Yield one job per method, if the benchmark has shadow models."""
         return (cls(benchmark, cell, run.name) for run in cell.exposed)
 
     @property
     def spec(self) -> RunSpec:
-        """The method and its values."""
+        """The method and its parameters."""
         return self.cell.runs[self.run]
 
     @property
     def options(self) -> str:
-        """The run, its method and its values as far as the config has them."""
+        """Options with the run, its method and its parameters in the config."""
         return shlex.join(["--run", self.run, *method_options(self.spec)])
 
     @property
     def shadows(self) -> list[str]:
-        """The weights of all shadow models, member by member."""
+        """Weight files of all shadow models, in order."""
         pattern = paths.shadow_files(paths.SHADOW)["model"]
         return [self.path(pattern, member=n) for n in range(self.benchmark.pool.count)]
 
     @property
     def work(self) -> Work:
-        """Unlearning from all shadow models, each of its share; the mean over all choices."""
+        """Work of unlearning from all shadow models, averaged over the parameters in the grid."""
         whole, pool, workload = self.workload.sizes(self.cell), self.benchmark.pool, self.workload
         shares = {key: round(pool.share * getattr(whole, key)) for key in ("retain", "forget")}
         sizes, choices = replace(whole, **shares), self.spec.choices
@@ -62,11 +62,11 @@ class ExposeJob(FirstSeedJob):
         work += workload.sum_work("unlearn_work", choices, sizes)
         if self.spec.preparations:
             work += workload.sum_work("prepare_work", choices, sizes)
-        return (work * (pool.count / len(choices))).of(self.model)
+        return (work * (pool.count / len(choices))).for_model(self.model)
 
     @property
     def bytes(self) -> float:
-        """The disk space of the margins of all shadow models."""
+        """Disk space of the margins of all shadow models, in bytes."""
         margins = EXPOSED_BYTES * self.benchmark.pool.count * self.workload.size.num_train
         return margins + RUN_BLOCKS * BLOCK
 

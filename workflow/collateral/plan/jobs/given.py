@@ -1,4 +1,4 @@
-"""Weights that another program unlearned: they are evaluated and not trained."""
+"""Job that evaluates weights that another program unlearned; nothing is trained."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from typing import Self
 from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs._job import CellJob, Record
+from collateral.plan.jobs._job import CellJob, OwnFile, Record
 from collateral.plan.jobs._weights import WeightsJob, own_file, own_options
-from collateral.plan.weights_fit import OwnFile
 from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)
 class GivenJob(WeightsJob, CellJob):
-    """The evaluation of a file of unlearned weights."""
+    """Evaluation of a file of unlearned weights."""
 
     needs = ("data", "split")
     folder = paths.RUN
@@ -30,25 +29,25 @@ class GivenJob(WeightsJob, CellJob):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each seed and each entry of `given`."""
+        """Yield one job per seed and entry of `given`."""
         return (cls(benchmark, cell, seed, run) for seed in benchmark.seeds for run in cell.given)
 
     @property
     def own(self) -> OwnFile:
-        """The user's file of the cell and the seed."""
+        """User's weight file for the cell and the seed."""
         given, places = self.cell.given[self.run], {"cell": self.cell.name, "seed": self.seed}
         found = own_file(f"given.{self.run}.weights", given.weights, given.rename, **places)
         return replace(found, rte=given.rte)
 
     @property
     def options(self) -> str:
-        """The run's name, its file, and the seconds that unlearning took."""
+        """Options with the run's name, its weight file, and the seconds that unlearning took."""
         return f"{shlex.join(['--run', self.run])} {own_options(self.own)}"
 
     @property
     def work(self) -> Work:
-        """One evaluation."""
-        return self.workload.evaluation.of(self.model)
+        """Work of one evaluation."""
+        return self.workload.evaluation.for_model(self.model)
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""

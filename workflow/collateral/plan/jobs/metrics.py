@@ -1,4 +1,4 @@
-"""All numbers of a cell, from the files of all other jobs."""
+"""Job that computes all numbers of a cell from the files of all other jobs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from collateral.contract.rows import MIA
 from collateral.plan import paths
 from collateral.plan.jobs import list_cell_jobs
 from collateral.plan.jobs._job import CellJob
-from collateral.plan.work import num_tracked
 from collateral.results import layout
 
-# CPU seconds: to start, and for every example of every run, most of them for membership attacks.
-START_SECONDS, EXAMPLE_SECONDS = 5.0, 8e-5
-EXPOSED_SECONDS = 2e-7  # and for every margin, as often as there are models to fit a law to
-TRACKED_SECONDS = 0.1  # and for every epoch of a tracked run, whatever its size
-CELL_BYTES = 1_000_000  # metrics, tables and figures
+# CPU seconds to start, and CPU seconds per example and run, mostly for membership attacks.
+START_SECONDS, EXAMPLE_SECONDS = 1.0, 2e-5
+EXPOSED_SECONDS = 2e-7  # CPU seconds per margin and shadow model, to fit distributions (U-LiRA)
+TRACKED_SECONDS = 0.1  # CPU seconds per epoch of a tracked run
+CELL_BYTES = 1_000_000  # bytes of the metrics, tables and figures of a cell
 
 
 class MetricsJob(CellJob):
-    """The evaluation of a cell."""
+    """Evaluation of a cell."""
 
     folder = paths.CELL
     record_file = ""
@@ -28,8 +27,8 @@ class MetricsJob(CellJob):
 
     @property
     def results(self) -> list[str]:
-        """A file of each job whose results are evaluated; it stands for all files of the job."""
-        # A third of the files: finding the job behind each is what makes a large plan slow.
+        """One result file per evaluated job, which represents all files of the job."""
+        # One file per job and not all three, because Snakemake looks up the job of every input.
         jobs = list_cell_jobs(self.benchmark, self.cell)
         results = [f"{job.out}/{job.evaluated}" for job in jobs if job.evaluated]
         if self.benchmark.evaluates_base(self.cell):
@@ -39,14 +38,14 @@ class MetricsJob(CellJob):
 
     @property
     def options(self) -> str:
-        """The cell, its seeds and its runs."""
+        """Options with the cell, its seeds and its runs."""
         seeds, cell, config = self.benchmark.seeds, self.cell, self.benchmark.config
         lists: dict[str, Iterable[object]] = {
             "--cell": [cell.name],
             "--seeds": seeds,
             "--base-seeds": map(self.benchmark.base_seed, seeds),
-            "--methods": cell.of_kind("method"),
-            "--controls": cell.of_kind("control"),
+            "--methods": cell.names_by_kind("method"),
+            "--controls": cell.names_by_kind("control"),
             "--tuned": cell.tuned,
             "--tracked": cell.tracked,
             "--support-sized": [cell.support_sized.name] if cell.support_sized else [],
@@ -54,23 +53,27 @@ class MetricsJob(CellJob):
             "--attacks": dict.fromkeys([MIA, *config.attacks]),
             "--probed": config.probe.names if config.probe else [],
         }
+        if config.margin:
+            lists["--margins"] = [f"{key}={value:g}" for key, value in config.margin.items()]
+        if config.looks:
+            lists["--looks"] = config.looks
         if self.benchmark.reference != layout.RETRAIN:
             lists["--reference"] = [self.benchmark.reference]
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
 
     @property
     def seconds(self) -> float:
-        """CPU seconds, by the numbers of examples, runs, epochs and shadow models."""
+        """CPU seconds, estimated from the numbers of examples, runs, epochs and shadow models."""
         cell, workload, num_seeds = self.cell, self.workload, len(self.benchmark.seeds)
         num_runs = num_seeds * (len(cell.runs) + len(cell.given) + 1)
-        sizes = workload.sizes(cell)
-        epochs = num_seeds * sum(num_tracked(cell.runs[name], sizes) for name in cell.tracked)
+        tracked = [workload.num_tracked(cell, cell.runs[name]) for name in cell.tracked]
+        epochs = num_seeds * sum(tracked)
         attacks = EXAMPLE_SECONDS * num_runs * workload.size.num_examples + TRACKED_SECONDS * epochs
         return START_SECONDS + attacks + self._exposure_seconds
 
     @property
     def _exposure_seconds(self) -> float:
-        """Seconds to fit laws: one for each margin of a method, by all models of the pool."""
+        """CPU seconds for U-LiRA: one distribution is fitted per margin, with all shadow models."""
         shadows = self.benchmark.config.shadows
         fits = shadows.count**2 * self.workload.size.num_train if shadows else 0
         return EXPOSED_SECONDS * len(self.cell.exposed) * fits

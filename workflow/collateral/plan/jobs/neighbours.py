@@ -1,4 +1,4 @@
-"""The similarity of every example to the forget set."""
+"""Job that computes the similarity of every example to the forget set."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
-from collateral.plan.jobs._disk import FLOAT_BYTES
 from collateral.plan.jobs._job import CellJob, Record
+from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
 
 class NeighboursJob(CellJob):
-    """Similarities, from the data set and the base models' embeddings."""
+    """Computation of similarities from the data set and the embeddings of the base models."""
 
     needs = ("data", "split", "base")
     folder = paths.CELL
@@ -24,28 +24,28 @@ class NeighboursJob(CellJob):
 
     @property
     def embeddings(self) -> list[str]:
-        """The embeddings of the base model of each seed."""
+        """Files with the embeddings of the base model, one per seed."""
         seeds = map(self.benchmark.base_seed, self.seeds)
         return [self.path(paths.EMBEDDINGS, seed=seed) for seed in seeds]
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of the benchmark."""
+        """Seeds of the benchmark."""
         return self.benchmark.seeds
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """All files that it is made from."""
+        """Input files of the job."""
         return (self.path(paths.DATA), self.split, *self.embeddings)
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code that computes them."""
+        """Fingerprint of the code that computes similarities."""
         return stage_code("neighbours")
 
     @property
     def bytes(self) -> float:
-        """The disk space of a similarity for each seed and example."""
+        """Disk space of one similarity per seed and example, in bytes."""
         return FLOAT_BYTES * len(self.seeds) * self.workload.size.num_examples
 
     def record(self, found: Record, folder: object) -> Record:

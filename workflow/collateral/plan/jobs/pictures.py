@@ -1,24 +1,23 @@
-"""The images of a cell that its page may show."""
+"""Job that saves the images of a cell that its page may show."""
 
 from __future__ import annotations
 
 from math import prod
 from pathlib import Path
 
-from collateral.contract.showing import ALL_PICTURES, Showing
+from collateral.contract.conventions import ALL_PICTURES, Showing
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
-# Images in pictures.npz, at most: near ones, with the forgotten one nearest to each, and the
-# forgotten ones that are most similar, as the stage `neighbours` counts them.
+# Maximum number of images in pictures.npz: 96 near images, each with a forgotten one, and 12 more.
 NUM_IMAGES = 2 * (48 + 48) + 12
 
 
 class PicturesJob(CellJob):
-    """Images of the examples that are nearest to the forget set."""
+    """Saves images of the examples that are nearest to the forget set."""
 
     needs = ("data", "split", "neighbours")
     folder = paths.CELL
@@ -29,29 +28,29 @@ class PicturesJob(CellJob):
 
     @property
     def keep(self) -> Showing:
-        """The images that results may contain."""
+        """Which images the results may contain."""
         return self.cell.pictures
 
     @property
     def withheld(self) -> list[str]:
-        """The forget sets, also of other cells, whose examples no page may show."""
+        """Files of all forget sets, also of other cells, whose examples no page may show."""
         cells = self.benchmark.cells.values()
         names = [cell.name for cell in cells if cell.pictures != ALL_PICTURES]
         return [self.path(paths.SPLIT, cell=name) for name in names]
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """All files that it is made from."""
+        """Input files of the job."""
         return (self.path(paths.DATA), self.path(paths.NEIGHBOURS), *self.withheld)
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code that takes them from the data set."""
+        """Fingerprint of the code that selects the images."""
         return stage_code("pictures")
 
     @property
     def bytes(self) -> float:
-        """The disk space of the images."""
+        """Disk space of the images, in bytes."""
         return NUM_IMAGES * prod(self.workload.size.shape)
 
     def record(self, found: Record, folder: object) -> Record:

@@ -1,4 +1,4 @@
-"""Further use of the models of a cell and seed, where the config has `probe`."""
+"""Job that probes the models of a cell and seed, if the config has the key `probe`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from collateral.contract.plugins import MODEL
 from collateral.contract.probes import Probes
 from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs._disk import BLOCK, FLOAT_BYTES
 from collateral.plan.jobs._job import CellJob, Record, as_json
+from collateral.plan.work import BLOCK, FLOAT_BYTES
+from collateral.plugins.find import MODEL
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)
 class ProbeJob(CellJob):
-    """Probes of all runs of a seed but those of sweeps, of Retrain and of the base model."""
+    """Probes of Retrain, the base model and all runs of a seed except those of sweeps."""
 
     needs = ("data", "split", "base", "retrain", "given", "unlearn")
     folder = paths.PROBE
@@ -33,19 +33,25 @@ class ProbeJob(CellJob):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each seed, if the config asks for probes."""
+        """Yield one job per seed, if the config has probes."""
         return (cls(benchmark, cell, seed) for seed in (benchmark.seeds if cell.probed else ()))
 
     @property
     def probes(self) -> Probes:
-        """The probes that the config asks for."""
+        """Parameters of the probes in the config."""
         assert self.benchmark.config.probe is not None
         return self.benchmark.config.probe
 
     @property
     def models(self) -> list[str]:
-        """The weights of each run."""
+        """Weight file of each run."""
         return [self._weights(run) for run in self.cell.probed]
+
+    @property
+    def embeddings(self) -> list[str]:
+        """The features of the first seed's base, if a probe must know which examples are near."""
+        first = self.benchmark.base_seed(self.benchmark.seeds[0])
+        return [self.path(paths.EMBEDDINGS, seed=first)] if self.probes.needs_near else []
 
     def _weights(self, run: str) -> str:
         if run == layout.ORIGINAL:
@@ -55,24 +61,24 @@ class ProbeJob(CellJob):
 
     @property
     def options(self) -> str:
-        """The probes, and the names of the runs."""
+        """Options with the probes and the names of the runs."""
         probes = as_json(self.probes.asked())
         return shlex.join(["--probes", probes, "--runs", *self.cell.probed])
 
     @property
     def code(self) -> str:
-        """The fingerprint of the stage and its model."""
+        """Fingerprint of the stage and the model."""
         return stage_code("probe", MODEL.module(self.model))
 
     @property
     def work(self) -> Work:
-        """The work of all probes on all runs."""
+        """Work of all probes on all runs."""
         sizes = self.workload.sizes(self.cell)
-        return self.probes.work(sizes, len(self.cell.probed)).of(self.model)
+        return self.probes.work(sizes, len(self.cell.probed)).for_model(self.model)
 
     @property
     def bytes(self) -> float:
-        """A share for each run and example, an untrained net's logits; record, cost and log."""
+        """Disk space of probe results: shares by run and example, logits of an untrained net."""
         sizes = self.workload.sizes(self.cell)
         numbers = sizes.forget * (len(self.cell.probed) + sizes.classes)
         return FLOAT_BYTES * numbers + 3 * BLOCK
@@ -85,5 +91,5 @@ class ProbeJob(CellJob):
             "seed": self.seed,
             "params": self.probes.asked(),
             "runs": self.cell.probed,
-            INPUTS: self.record_inputs(self.split, *self.models),
+            INPUTS: self.record_inputs(self.split, *self.models, *self.embeddings),
         }

@@ -1,4 +1,4 @@
-"""The reference: a model trained without the forget set, or the user's own."""
+"""Job of the reference Retrain: a model trained without the forget set, or the user's weights."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Self
 
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell
-from collateral.plan.jobs._job import CellJob, Record
+from collateral.plan.jobs._job import CellJob, OwnFile, Record
 from collateral.plan.jobs._weights import WeightsJob, own_file
-from collateral.plan.weights_fit import OwnFile
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
 
 
 @dataclass(frozen=True)
 class RetrainJob(WeightsJob, CellJob):
-    """The retrained model of a seed."""
+    """Training of the retrained model of one seed."""
 
     needs = ("data", "split")
     folder = paths.RETRAIN
@@ -27,13 +26,13 @@ class RetrainJob(WeightsJob, CellJob):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each seed; none with `retrain: none`."""
+        """Yield a job for each seed; none without a retrained model."""
         seeds = benchmark.seeds if benchmark.reference == layout.RETRAIN else ()
         return (cls(benchmark, cell, seed) for seed in seeds)
 
     @property
     def own(self) -> OwnFile | None:
-        """The user's own weights, if these replace training."""
+        """User's own weights, if they replace training."""
         retrain = self.benchmark.config.retrain
         if retrain is None or retrain.weights is None:
             return None
@@ -43,7 +42,7 @@ class RetrainJob(WeightsJob, CellJob):
 
     @property
     def num_trained(self) -> int:
-        """The number of retained examples."""
+        """Number of retained examples."""
         return self.workload.sizes(self.cell).retain
 
     def record(self, found: Record, folder: object) -> Record:

@@ -1,4 +1,4 @@
-"""A shadow model: trained on a random share of the train set, by the base's recipe."""
+"""Job of a shadow model: trained like the base, on a random share of the train set."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Self
 from collateral.contract.work import Work, inference_work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark
-from collateral.plan.jobs._disk import BLOCK, RUN_BLOCKS
 from collateral.plan.jobs._job import Record
 from collateral.plan.jobs._weights import WeightsJob
+from collateral.plan.work import BLOCK, RUN_BLOCKS
 from collateral.results import layout
 
-MARGIN_BYTES = 1 + 4  # for each example: whether it was trained on, and its margin
+MARGIN_BYTES = 1 + 4  # bytes per example: one for membership, four for the margin
 
 
 @dataclass(frozen=True)
 class ShadowJob(WeightsJob):
-    """A member of the shadow pool."""
+    """Training of one model of the shadow pool."""
 
     needs = ("data",)
     folder = paths.SHADOW
@@ -32,29 +32,29 @@ class ShadowJob(WeightsJob):
 
     @classmethod
     def list_all(cls, benchmark: Benchmark) -> Iterator[Self]:
-        """Yield a job for each member; none without `shadows`."""
+        """Yield one job per shadow model; no job without `shadows`."""
         members = range(benchmark.pool.count) if benchmark.config.shadows else ()
         return (cls(benchmark, member) for member in members)
 
     @property
     def seed(self) -> int:
-        """The seed of the model."""
+        """Seed of the shadow model."""
         return self.member
 
     @property
     def options(self) -> str:
-        """The size of the pool, and the share of its members that see an example."""
+        """Options with the size of the pool, and the share of models trained on an example."""
         pool = self.benchmark.pool
         return shlex.join(["--count", str(pool.count), "--share", str(pool.share)])
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Nothing: tables, figures and pages need no shadow model."""
+        """No files, because tables, figures and pages do not need shadow models."""
         return ()
 
     @property
     def will_run(self) -> bool:
-        """Tell whether its margins are missing, and a method that is evaluated on it."""
+        """Tell whether the job will run: margins are missing, and a method needs the model."""
         exposures = (
             self.path(paths.EXPOSED, cell=cell.name, run=run.name)
             for cell in self.benchmark.cells.values()
@@ -64,14 +64,14 @@ class ShadowJob(WeightsJob):
 
     @property
     def work(self) -> Work:
-        """Training on its share; its margins are of the train set alone."""
+        """Work of training on a share of the examples, and of margins on the train set."""
         num_train = self.workload.size.num_train
         share = round(self.benchmark.pool.share * num_train)
-        return (self.workload.fit(share) + inference_work(num_train)).of(self.model)
+        return (self.workload.fit(share) + inference_work(num_train)).for_model(self.model)
 
     @property
     def bytes(self) -> float:
-        """The disk space of weights, margins and small files."""
+        """Disk space of weights, margins and small files, in bytes."""
         size = self.workload.size
         weights = self.workload.facts.bytes(size.num_classes)
         return weights + MARGIN_BYTES * size.num_train + RUN_BLOCKS * BLOCK

@@ -1,4 +1,4 @@
-"""The forget set of a cell."""
+"""Job that selects the forget set of a cell."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from pathlib import Path
 
 from collateral.config.errors import ConfigError
 from collateral.contract.messages import looked_for
-from collateral.contract.plugins import FORGET
 from collateral.plan import paths
 from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record, as_json
+from collateral.plugins.find import FORGET
 from collateral.results import layout
 from collateral.results.provenance import content_hash
 
 SPLIT_FILE = Path(layout.SPLIT).name
-LIST_HASH = "sha256"  # in the record of a forget set from a list: the hash of the list
+LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to forget
 
 
 class SplitJob(CellJob):
-    """The choice of the examples that are forgotten."""
+    """Selection of the examples to forget."""
 
     needs = ("data",)
     folder = paths.CELL
@@ -29,17 +29,17 @@ class SplitJob(CellJob):
 
     @property
     def kind(self) -> str:
-        """The kind of forget set."""
+        """Kind of the forget set."""
         return self.cell.forget.kind
 
     @property
     def forget(self) -> str:
-        """Its parameters, as JSON."""
+        """Parameters of the forget set as JSON."""
         return as_json(self.cell.forget.params)
 
     @property
     def user_files(self) -> list[str]:
-        """The user's own file; a missing one is reported before any job."""
+        """User's list of examples to forget; a missing file is reported before any job."""
         path = self.cell.forget.params.get("path")
         if path is None:
             return []
@@ -47,11 +47,11 @@ class SplitJob(CellJob):
         if not file.exists() and not Path(self.split).exists():
             key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
             raise ConfigError([f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"])
-        return [str(file)] if file.exists() else []  # results in the cache do not need it
+        return [str(file)] if file.exists() else []  # cached results do not need the list
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code that chooses it."""
+        """Fingerprint of the code that selects the forget set."""
         return stage_code("split", FORGET.module(self.kind))
 
     def record(self, found: Record, folder: object) -> Record:
@@ -62,7 +62,7 @@ class SplitJob(CellJob):
         chosen, params = found["chosen"], self.cell.forget.params
         same = {key: value for key, value in params.items() if type(value) is type(chosen.get(key))}
         planned = {**chosen, "kind": self.kind, **same}
-        # A deleted list is not compared: figures are made from the cache without it.
+        # A deleted list is not compared; cached results do not need it.
         if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
             planned[LIST_HASH] = content_hash(file)
         return {"code": self.code, "chosen": planned}

@@ -1,4 +1,4 @@
-"""LTD's teachers on supports of every size, where the config has `support_size`."""
+"""Job that trains LTD's teachers on supports of several sizes, for the key `support_size`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from pathlib import Path
 from typing import Any, Self
 
 from collateral.config.schema import SupportSizeConfig
-from collateral.contract.plugins import prepare_values
 from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 from collateral.plan.jobs._job import Record, as_json
 from collateral.plan.jobs._method import MethodJob
+from collateral.plugins.find import prepare_values
 from collateral.results import layout
 from collateral.results.files import read_json
 
-SUPPORT = ("k", "k_each", "min_similarity")  # parameters that supports of every size replace
+SUPPORT = ("k", "k_each", "min_similarity")  # parameters of the support, which the sizes replace
 
 
 @dataclass(frozen=True)
 class SupportSizeJob(MethodJob):
-    """The teachers of a seed."""
+    """Training of the teachers of one seed, one per support size."""
 
     needs = (*MethodJob.needs, "tune")
     folder = paths.SUPPORT_SIZE
@@ -33,50 +33,50 @@ class SupportSizeJob(MethodJob):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each seed, if the config asks for them in this cell."""
+        """Yield one job per seed, if `support_size` applies to this cell."""
         seeds = benchmark.seeds if cell.support_sized else ()
         return (cls(benchmark, cell, seed) for seed in seeds)
 
     @property
     def spec(self) -> RunSpec:
-        """LTD and its values."""
+        """LTD and its parameters."""
         assert self.cell.support_sized is not None
         return self.cell.support_sized
 
     @property
     def sizes(self) -> SupportSizeConfig:
-        """The part of the config that asks for them."""
+        """Value of the config key `support_size`."""
         assert self.benchmark.config.support_size is not None
         return self.benchmark.config.support_size
 
     @property
     def _values(self) -> dict[str, Any]:
-        """The values that its teachers are trained with, whatever k runs have."""
+        """Parameters of the teachers, without the size of the support."""
         values = prepare_values(self.spec.method.uses, self.spec.params)
         return {key: value for key, value in values.items() if key not in SUPPORT}
 
     @property
     def options(self) -> str:
-        """The method, the values of its teachers, and the sizes of supports."""
+        """Options with the method, the parameters of its teachers, and the support sizes."""
         method = ["--method", self.spec.method.uses, "--params", as_json(self._values)]
         top = str(self.spec.params.model_dump()["top"])
         return shlex.join([*method, "--sizes", *map(str, self.sizes.k), "--top", top])
 
     @property
     def selected(self) -> list[str]:
-        """The file with the values that tuning chose, if the training of teachers uses some."""
+        """File with the parameters that tuning selected, if the teachers depend on them."""
         return super().selected if len(self.spec.preparations) > 1 else []
 
     @property
     def work(self) -> Work:
-        """The training of a teacher for each size."""
+        """Work of training one teacher per support size."""
         by_k = {"k_each": None, "min_similarity": None}  # either would replace k
         params = self.spec.params
         choices = [params.model_copy(update={"k": size, **by_k}) for size in self.sizes.k]
-        return self.workload.prepare(self.cell, choices).of(self.model)
+        return self.workload.prepare(self.cell, choices).for_model(self.model)
 
     def record(self, found: Record, folder: Path) -> Record:
-        """Return the record that the job would write now, tuned values as it was."""
+        """Return the record that the job would write now; tuned values are copied from `found`."""
         split = read_json(folder / self.below(self.split))
         within = [size for size in self.sizes.k if size <= split["num_train"] - split["num_forget"]]
         skipped = {"search", *self.spec.method.grid}

@@ -1,4 +1,4 @@
-"""LTD's teacher on the first seed, where the rule of tuning uses it."""
+"""Job that trains LTD's teacher for the first seed, if the selection rule of tuning uses it."""
 
 from __future__ import annotations
 
@@ -6,47 +6,47 @@ import shlex
 from collections.abc import Iterator
 from typing import Self
 
-from collateral.contract.plugins import prepare_values
 from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._disk import FLOAT_BYTES
 from collateral.plan.jobs._job import Record, as_json
 from collateral.plan.jobs._method import FirstSeedJob
+from collateral.plan.work import FLOAT_BYTES
+from collateral.plugins.find import prepare_values
 
 
 class TeacherJob(FirstSeedJob):
-    """The local teacher of a cell."""
+    """Training of the local teacher of a cell."""
 
     folder = paths.TEACHER
     files = ()
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield the teacher of the cell, if its tunings use one."""
+        """Yield one job if the selection rule of the cell uses a teacher."""
         if cell.teacher:
             yield cls(benchmark, cell)
 
     @property
     def spec(self) -> RunSpec:
-        """LTD with the values of its teacher."""
+        """LTD with the parameters of its teacher."""
         assert self.cell.teacher is not None
         return self.cell.teacher
 
     @property
     def options(self) -> str:
-        """The method, and the values that its teacher is trained with."""
+        """Options with the method and the parameters of its teacher."""
         values = as_json(prepare_values(self.spec.method.uses, self.spec.params))
         return shlex.join(["--method", self.spec.method.uses, "--params", values])
 
     @property
     def work(self) -> Work:
-        """The training of the teacher."""
-        return self.workload.prepare(self.cell, [self.spec.params]).of(self.model)
+        """Work of training the teacher."""
+        return self.workload.prepare(self.cell, [self.spec.params]).for_model(self.model)
 
     @property
     def bytes(self) -> float:
-        """The disk space of the prepared numbers."""
+        """Disk space of the prepared files, in bytes."""
         return FLOAT_BYTES * self.spec.params.prepared_numbers(self.workload.sizes(self.cell))
 
     def record(self, found: Record, folder: object) -> Record:

@@ -1,4 +1,4 @@
-"""All trials of a method on the first seed, and the choice of its values."""
+"""Job that runs all trials of a method for the first seed, and selects its parameters."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Self
 from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._disk import FLOAT_BYTES
 from collateral.plan.jobs._job import Record, as_json
 from collateral.plan.jobs._method import DONE_FILES, FirstSeedJob, method_options
-from collateral.plan.preparation import Preparation, preparations_of
+from collateral.plan.preparation import Preparation, find_preparations
+from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 
 
 @dataclass(frozen=True)
 class TuneJob(FirstSeedJob):
-    """The tuning of a method."""
+    """Tuning of one method."""
 
     needs = (*FirstSeedJob.needs, "teacher")
     folder = paths.TUNE
@@ -31,17 +31,17 @@ class TuneJob(FirstSeedJob):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each method with something to tune."""
+        """Yield one job per method with parameters to tune."""
         return (cls(benchmark, cell, method) for method in cell.tuned)
 
     @property
     def spec(self) -> RunSpec:
-        """The method and its values."""
+        """The method and its parameters."""
         return self.cell.runs[self.method]
 
     @property
     def options(self) -> str:
-        """The method, its values, its trials and the rule that chooses."""
+        """Options with the method, its parameters, its trials and the selection rule."""
         method, rule = self.spec.method, self.benchmark.config.select
         trials, default = as_json(method.trials()), as_json(method.default_trial())
         tuning = ["--trials", trials, "--default", default, "--select", rule]
@@ -49,24 +49,24 @@ class TuneJob(FirstSeedJob):
 
     @property
     def teacher(self) -> list[str]:
-        """The teacher's outputs on the forget set, if the rule uses them."""
+        """File of the teacher's outputs on the forget set, if the selection rule uses them."""
         return [self.path(paths.TEACHER_SAYS)] if self.cell.teacher else []
 
     @property
     def preparation(self) -> Preparation:
-        """The jobs that prepare for this one, and what it has to prepare itself."""
-        return preparations_of(self.cell).of_tuning(self.spec)
+        """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
+        return find_preparations(self.cell).for_tuning(self.spec)
 
     @property
     def work(self) -> Work:
-        """All trials, each with an evaluation."""
-        tried, workload = self.spec.tried, self.workload
-        trials = workload.unlearn(self.cell, tried) + workload.evaluation * len(tried)
-        return (trials + workload.prepare(self.cell, self.preparation.made)).of(self.model)
+        """Work of all trials, each with one evaluation."""
+        params, workload = self.spec.trial_params, self.workload
+        trials = workload.unlearn(self.cell, params) + workload.evaluation * len(params)
+        return (trials + workload.prepare(self.cell, self.preparation.made)).for_model(self.model)
 
     @property
     def bytes(self) -> float:
-        """The disk space of the prepared numbers."""
+        """Disk space of the prepared files, in bytes."""
         sizes = self.workload.sizes(self.cell)
         return FLOAT_BYTES * sum(p.prepared_numbers(sizes) for p in self.preparation.made)
 

@@ -1,4 +1,4 @@
-"""One run of a method or a control; a tracked run is evaluated after every epoch."""
+"""Job of one run of a method or control; a tracked run is evaluated after every epoch."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from typing import Self
 from collateral.contract.work import Work
 from collateral.plan import paths
 from collateral.plan.grid import Benchmark, Cell, RunSpec
-from collateral.plan.jobs._disk import FLOAT_BYTES, run_bytes, tracked_bytes
 from collateral.plan.jobs._job import Record, as_json
 from collateral.plan.jobs._method import MethodJob, method_options
 from collateral.plan.jobs._weights import RUN_FILES
-from collateral.plan.preparation import Preparation, preparations_of
-from collateral.plan.work import num_tracked
+from collateral.plan.preparation import Preparation, find_preparations
+from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
 
 
 @dataclass(frozen=True)
 class UnlearnJob(MethodJob):
-    """The run of a seed."""
+    """One run of a method or control, for one seed."""
 
     needs = (*MethodJob.needs, "retrain", "teacher", "tune")
     folder = paths.RUN
@@ -34,59 +33,59 @@ class UnlearnJob(MethodJob):
 
     @classmethod
     def list_in_cell(cls, benchmark: Benchmark, cell: Cell) -> Iterator[Self]:
-        """Yield a job for each seed and run."""
+        """Yield one job per seed and run."""
         names = [run.name for run in cell.unlearned]
         return (cls(benchmark, cell, seed, run) for seed in benchmark.seeds for run in names)
 
     @property
     def spec(self) -> RunSpec:
-        """The method and its values."""
+        """The method and its parameters."""
         return self.cell.runs[self.run]
 
     @property
     def rule(self) -> str:
-        """The rule that runs it: a tracked run writes one more file."""
+        """Name of the Snakemake rule; the rule of tracked runs has one more output file."""
         return self.spec.rule
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that tables, figures and pages are made from."""
+        """Names of the output files from which tables, figures and pages are made."""
         return (*RUN_FILES, layout.EPOCHS) if self.spec.tracked else RUN_FILES
 
     @property
     def options(self) -> str:
-        """The run, its method and its values as far as the config has them."""
+        """Options with the run, its method and its parameters in the config."""
         return run_options(self.spec)
 
     @property
     def preparation(self) -> Preparation:
-        """The jobs that prepare for this one, and what it has to prepare itself."""
-        found = preparations_of(self.cell)
-        return found.of_run(self.spec, is_first_seed=self.seed == self.benchmark.seeds[0])
+        """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
+        found = find_preparations(self.cell)
+        return found.for_run(self.spec, is_first_seed=self.seed == self.benchmark.seeds[0])
 
     @property
     def retrained(self) -> list[str]:
-        """Retrain's outputs for a control that needs them; for a method, nothing."""
+        """Retrain's outputs for a control that needs them; empty for a method."""
         if not self.spec.needs_retrain:
             return []
         return [self.path(paths.run_files(paths.RETRAIN)["outputs"])]
 
     @property
     def work(self) -> Work:
-        """The work of a run; where tuning chooses, the mean over its choices."""
-        # Equal for all seeds but the first, for which tuning may have prepared.
+        """Work of the run; with tuning, the mean over all parameters that it may select."""
+        # The work differs only for the first seed, for which tuning may have prepared files.
         first, *others = self.benchmark.seeds
         seed = self.seed if self.seed == first else others[0]
         return run_work(UnlearnJob(self.benchmark, self.cell, seed, self.run))
 
     @property
     def bytes(self) -> float:
-        """The disk space of the run's files, and of what it prepares for the one choice it gets."""
+        """Disk space of the run's files, and of the prepared files for one choice of parameters."""
         run, sizes = self.spec, self.workload.sizes(self.cell)
-        tracked = tracked_bytes(self.workload, self.cell, run) if run.tracked else 0
+        tracked = self.workload.tracked_bytes(self.cell, run) if run.tracked else 0
         numbers = sum(params.prepared_numbers(sizes) for params in self.preparation.made)
         prepared = FLOAT_BYTES * numbers / max(1, len(run.preparations))
-        return run_bytes(self.workload) + tracked + prepared
+        return self.workload.run_bytes + tracked + prepared
 
     def record(self, found: Record, folder: Path) -> Record:
         """Return the record that the job would write now."""
@@ -97,19 +96,19 @@ class UnlearnJob(MethodJob):
 
 @cache
 def run_work(job: UnlearnJob) -> Work:
-    """Return the work of a run."""
+    """Return the work of a run; results are cached."""
     run, workload = job.spec, job.workload
     work = workload.unlearn(job.cell, run.choices) * (1 / len(run.choices)) + workload.evaluation
     if run.tracked:
-        work += workload.evaluation * num_tracked(run, workload.sizes(job.cell))
+        work += workload.evaluation * workload.num_tracked(job.cell, run)
     prepared = workload.prepare(job.cell, job.preparation.made)
-    return (work + prepared * (1 / max(1, len(run.preparations)))).of(job.model)
+    return (work + prepared * (1 / max(1, len(run.preparations)))).for_model(job.model)
 
 
-# One text for all seeds, since Snakemake reads each value many times.
+# Cached, so that all seeds share one text, because Snakemake reads each value many times.
 @cache
 def run_options(run: RunSpec) -> str:
-    """Return the options of a run."""
+    """Return the command-line options of a run."""
     track = ["--track"] if run.tracked else []
     vary = ["--vary", as_json(run.vary)]
     return shlex.join(["--run", run.name, *method_options(run), *vary, *track])

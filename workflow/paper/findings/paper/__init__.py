@@ -1,8 +1,9 @@
-"""Where a run has a setting of the paper: are its numbers the paper's?
+"""Are our numbers the same as the paper's, in the paper's settings?
 
-printed.csv has all 819 cells of the paper's tables, as printed, by our names of runs and metrics.
+printed.csv has all 819 entries of the paper's tables, with our names of runs and metrics.
 """
 
 NEEDS = "retrain"
-PLACE = "details"
+TITLE = "Are our numbers those of the paper?"
+PLACE = "runs"
 ORDER = 60

@@ -1,4 +1,4 @@
-"""Our numbers beside the paper's, in the settings that the paper has."""
+"""Table of our numbers beside the paper's, in the settings of the paper."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,20 +10,21 @@ from collateral.contract.tables import Field, Grid, Line, Table
 from collateral.findings._shared.captions import describe_spread
 from collateral.findings.columns import Column, number_source, run_row
 from collateral.findings.metric_index import find_metric
-from collateral.results.table import CellTable, standard_error
+from collateral.metrics.statistics import standard_error
+from collateral.results.table import CellTable
 from paper.printed import Printed, cell_setting, in_standard_errors, printed
 
 ERRORS = Metric("Standard errors", "", "", digits=1)
 CAPTION = (
-    "Ours beside the paper's: {title}. {spread} The paper's ± is over its own runs (ddof=0). "
+    "Our numbers beside the paper's: {title}. {spread} The paper's ± is over its own runs, ddof=0. "
     "Standard errors: the difference over the root of the sum of both squared standard errors. "
-    "RTE is of other machines here and there, and no measure of either."
+    "RTE was measured on different machines and cannot be compared."
 )
 HEADINGS = ["Number", "Here", "Paper", "Difference", ERRORS.label, "Paper's table"]
 
 
 def tables(cell: CellTable) -> Iterator[Table]:
-    """Yield the numbers of a cell that the paper prints; nothing in other settings."""
+    """Yield a table of the numbers that the paper also reports; no table in other settings."""
     cell = cell.with_sweeps()
     setting = cell_setting(cell.benchmark.data, cell.benchmark.model, cell.forgotten)
     found = printed(setting) if setting else []

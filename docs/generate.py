@@ -1,0 +1,95 @@
+"""Write every file that is made from the code: pages of docs/, the JSON schema, the rule graph.
+
+    python docs/generate.py               # write the stale files and print their names
+    python docs/generate.py methods.md    # only files whose path contains one of these texts
+    python docs/generate.py --check       # print the stale files, write nothing, exit with 1
+
+tests/unit/test_generated_files.py makes the same check.
+"""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from generators import config, defaults, findings, plugins, rule_graph
+from generators.tables import fill_marks
+from generators.troubleshooting import fill_messages
+
+from collateral.config.json_schema import SCHEMA_FILE, json_schema
+from paper.claims.evaluate import TABLE, fill_page
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+# Contents between the marks of each page.
+MARKED: dict[str, Callable[[], dict[str, str]]] = {
+    "config": config.config_tables,
+    "data-sets": lambda: {
+        "contents": plugins.table_of_data(),
+        "shared": plugins.shared_options(),
+        "data": plugins.data_sets(),
+    },
+    "defaults": defaults.default_tables,
+    "findings": lambda: {
+        "contents": plugins.contents(findings.in_order()),
+        "findings": findings.findings(),
+    },
+    "methods": lambda: {
+        "contents": plugins.table_of_methods(),
+        "shared": plugins.shared_keys(),
+        "methods": plugins.methods(),
+    },
+    "models": lambda: {"sizes": plugins.sizes_of_models(), "models": plugins.models()},
+}
+
+
+def schema_text() -> str:
+    """Return the JSON schema that editors use for configs."""
+    return json.dumps(json_schema(), indent=2, sort_keys=True) + "\n"
+
+
+def marked_page(name: str) -> str:
+    """Return a page with new contents between its marks."""
+    return fill_marks(DOCS / f"{name}.md", MARKED[name]())
+
+
+def claims_page(page: Path) -> str:
+    """Return a page with new tables of the paper's claims, from the results in docs/data."""
+    return fill_page(page.read_text(encoding="utf-8"), DOCS / "data")
+
+
+def pages_with_claims() -> list[Path]:
+    """Return the pages of docs/ with a table of the paper's claims."""
+    return [p for p in sorted(DOCS.glob("*.md")) if TABLE.search(p.read_text(encoding="utf-8"))]
+
+
+# Function that returns the current text of each generated file, by path in the repository.
+FILES: dict[str, Callable[[], str]] = {
+    str(SCHEMA_FILE.relative_to(ROOT)): schema_text,
+    **{f"docs/{name}.md": partial(marked_page, name) for name in MARKED},
+    "docs/troubleshooting.md": partial(fill_messages, DOCS / "troubleshooting.md"),
+    "docs/images/workflow.svg": rule_graph.rule_graph,
+    **{f"docs/{page.name}": partial(claims_page, page) for page in pages_with_claims()},
+}
+
+
+def main() -> None:
+    """Write or check the files that the command line names; all by default."""
+    parser = ArgumentParser(description="Write the files that are made from the code.")
+    parser.add_argument("names", nargs="*", default=[""])
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    args = parser.parse_args()
+    names = [file for file in FILES if any(name in file for name in args.names)]
+    texts = {file: FILES[file]() for file in names}
+    stale = [file for file in names if (ROOT / file).read_text(encoding="utf-8") != texts[file]]
+    for file in stale:
+        print(f"{file}: stale" if args.check else f"{file}: written")
+        if not args.check:
+            (ROOT / file).write_text(texts[file], encoding="utf-8")
+    print(f"{len(names) - len(stale)} of {len(names)} files were up to date")
+    raise SystemExit(1 if stale and args.check else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Text of the files that docs/generate.py writes, made from the code."""

@@ -1,0 +1,98 @@
+"""Sections of docs/findings.md, made from METRICS; repeated beginnings and ends become dots."""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+
+from collateral.contract.metrics import Metric
+from collateral.plugins.find import FINDING
+from generators.plugins import page, paragraphs
+
+DOTS = "..."  # Replaces words that a line shares with the one above.
+REPEATED = 4  # Fewest shared words that dots replace.
+LEAST_LEFT = 3  # Fewest words that remain beside dots.
+
+
+def findings() -> str:
+    """Return the sections of all findings."""
+    return page(in_order(), _finding)
+
+
+def in_order() -> list[str]:
+    """Return the names of the findings in the order of the report page."""
+    return sorted(FINDING.names(), key=lambda name: (order_of(name), name))
+
+
+def order_of(name: str) -> int:
+    """Return the sort key of a finding; findings without ORDER come last."""
+    return int(getattr(FINDING.load(name), "ORDER", 1000))
+
+
+def _finding(name: str) -> Iterator[str]:
+    module = FINDING.load(name)
+    question, *more = paragraphs(module.__doc__)
+    yield f"**{question}**"
+    yield from more
+    if getattr(module, "NEEDS", "") == "retrain":
+        yield "Needs Retrain."
+    metrics = getattr(module, "METRICS", {})
+    told = {key: m for key, m in metrics.items() if not (_is_by_epoch(m) or _interval_of(m))}
+    yield "\n".join(_lines_of_metrics(told))
+    if by_epoch := [f"`{key}`" for key, metric in metrics.items() if _is_by_epoch(metric)]:
+        yield f"By epoch: {', '.join(by_epoch)}."
+    yield " ".join(_intervals(metrics))
+
+
+def _is_by_epoch(metric: Metric) -> bool:
+    """Return True if the metric is another metric after each epoch."""
+    return metric.description.endswith("after an epoch; 0 is the base model")
+
+
+def _interval_of(metric: Metric) -> str:
+    """Return the kind of interval of which this metric is the lower or upper end, or ''."""
+    found = re.match(
+        r"(?:least|largest|lower end|upper end) of the (.*interval.*?): ", metric.description
+    )
+    return found[1] if found else ""
+
+
+def _intervals(metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Yield one sentence per kind of interval with the metrics that have it."""
+    found: dict[str, dict[str, None]] = {}
+    for key, metric in metrics.items():
+        if kind := _interval_of(metric):
+            of = max((k for k in metrics if key.startswith(f"{k}_") and k != key), key=len)
+            found.setdefault(kind, {})[of] = None
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for kind, names in found.items():
+        whose = "_examples" if kind.endswith("examples") else ""
+        ends = f"the {kind} (`{whose}_low`, `{whose}_high`)"
+        kinds.setdefault(tuple(f"`{name}`" for name in names), []).append(ends)
+    for of, ends_of in kinds.items():
+        yield f"Of {', '.join(of)} there are the ends of {' and '.join(ends_of)}."
+
+
+def _lines_of_metrics(metrics: Mapping[str, Metric]) -> Iterator[str]:
+    """Yield one line per metric: key, label, unit, ideal value, description."""
+    whole = [""]
+    for key, metric in metrics.items():
+        said = metric.describe().split()
+        short = _beyond(whole, said)
+        about = "; ".join(filter(None, (metric.label, metric.unit, metric.ideal)))
+        yield f"- `{key}` ({about}): {short}"
+        whole = whole if DOTS in short else said
+
+
+def _beyond(whole: list[str], said: list[str]) -> str:
+    """Return a description with dots for the words that it shares with the last full one."""
+    first, last = _alike(whole, said), _alike(whole[::-1], said[::-1])
+    if max(first, last) < REPEATED or len(said) - max(first, last) < LEAST_LEFT:
+        return " ".join(said)
+    kept = [DOTS, *said[first:]] if first >= last else [*said[: len(said) - last], DOTS]
+    return " ".join(kept)
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """Return the number of leading words that two texts share."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

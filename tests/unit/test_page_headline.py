@@ -1,0 +1,195 @@
+"""The sentences at the top of the page follow from the decision table, for every verdict."""
+
+import re
+
+import pytest
+
+from collateral.findings.verdict import (
+    COLLAPSED,
+    HURT,
+    HURT_ALL,
+    HURT_FAR,
+    LIKE,
+    UNDECIDED,
+    UNFORGOTTEN,
+    UNLIKE,
+    VERDICTS,
+)
+from collateral.report import glossary
+from collateral.report.decision import CHIPS, CellColumn, Decision, MethodRow, Score
+from collateral.report.headline import describe_setting, explanation, find_best, headline
+from collateral.report.page import template
+from collateral.results.plan import About
+
+NOTHING = "No method was found to hurt anyone."
+
+
+def score(verdict: str, gap: float = 0.01, damage: float = 0.0) -> Score:
+    return Score(verdict, verdict, "", damage, damage - 0.01, damage + 0.01, gap, 0.5)
+
+
+def cell(place: int = 0, *, red: tuple[str, ...] = (), nothing: float = 0.2) -> CellColumn:
+    return CellColumn(f"c{place}", f"Cell {place}", 10, 5, 0.02, nothing, 0.005, [*red])
+
+
+def decide(*, cells=None, has_retrain: bool = True, **methods) -> Decision:
+    """Return the table of these methods, each with one verdict or score per cell."""
+    rows = {
+        label: [one if isinstance(one, Score | None) else score(one) for one in scores]
+        for label, scores in methods.items()
+    }
+    count = max((len(scores) for scores in rows.values()), default=1)
+    found = [MethodRow(label.lower(), label, About(), scores) for label, scores in rows.items()]
+    columns = cells or [cell(place) for place in range(count)]
+    ordered = sorted(found, key=lambda row: row.order)
+    return Decision("digits", "digits", "resnet8", "1", has_retrain, columns, ordered)
+
+
+SENTENCES = {
+    "like Retrain, one cell": (decide(A=[LIKE]), f"A is like Retrain in this test. {NOTHING}"),
+    "like Retrain, two cells": (
+        decide(A=[LIKE, LIKE], B=[UNLIKE, LIKE]),
+        f"A is like Retrain in both tests. {NOTHING}",
+    ),
+    "nearest": (
+        decide(A=[UNDECIDED, LIKE], B=[score(UNDECIDED, 0.05), LIKE]),
+        f"A comes nearest to retraining in both tests, with no failure found. {NOTHING}",
+    ),
+    "nearest, but perhaps harmful": (
+        decide(A=[score(UNDECIDED, damage=0.11)], B=[UNLIKE]),
+        f"A comes nearest to retraining in this test, but may hurt the neighbours. {NOTHING}",
+    ),
+    "nobody": (
+        decide(A=[UNLIKE, LIKE], B=[UNFORGOTTEN, UNFORGOTTEN]),
+        f"No method can be recommended: each of them fails in at least one test. {NOTHING}",
+    ),
+    "nobody, one cell": (
+        decide(A=[UNLIKE], B=[UNFORGOTTEN]),
+        f"No method can be recommended: each of them fails in this test. {NOTHING}",
+    ),
+    "no better than doing nothing": (
+        decide(A=[score(UNDECIDED, 0.3)], B=[UNLIKE]),
+        "No method can be recommended: those without a failure are no nearer to Retrain than "
+        f"doing nothing. {NOTHING}",
+    ),
+    "hurt in some": (
+        decide(A=[LIKE, LIKE, LIKE], B=[HURT, LIKE, UNLIKE], C=[HURT, HURT, UNLIKE]),
+        "A is like Retrain in all 3 tests. C hurts the neighbours in two of three; B in one of "
+        "three.",
+    ),
+    "several hurt in the same tests": (
+        decide(A=[LIKE, LIKE], B=[HURT, LIKE], C=[UNLIKE, HURT_ALL]),
+        "A is like Retrain in both tests. B and C hurt the neighbours in one of two.",
+    ),
+    "hurt everyone": (
+        decide(A=[LIKE], B=[HURT_FAR]),
+        "A is like Retrain in this test. B hurts everyone in this test.",
+    ),
+    "collapsed": (
+        decide(A=[LIKE], B=[COLLAPSED]),
+        "A is like Retrain in this test. B collapses in this test.",
+    ),
+    "all harms": (
+        decide(A=[LIKE] * 2, B=[HURT] * 2, C=[HURT_FAR, LIKE], D=[COLLAPSED, LIKE]),
+        "A is like Retrain in both tests. B hurts the neighbours in both tests; C hurts everyone "
+        "in one of two; D collapses in one of two.",
+    ),
+    "many harmful methods": (
+        decide(A=[LIKE], **{name: [HURT] for name in "BCDE"}),
+        "A is like Retrain in this test. Four methods hurt the neighbours in this test.",
+    ),
+    "many cells": (
+        decide(A=[LIKE] * 200, B=[HURT] * 20 + [LIKE] * 180),
+        "A is like Retrain in all 200 tests. B hurts the neighbours in 20 of 200.",
+    ),
+    "a method that did not run everywhere": (
+        decide(A=[LIKE, None], B=[LIKE, LIKE]),
+        f"B is like Retrain in both tests. {NOTHING}",
+    ),
+    "a red check": (
+        decide(A=[""], cells=[cell(red=("Retrain learned: 50 %",))]),
+        "No verdict: a check failed, so that the comparison with Retrain means nothing.",
+    ),
+    "no Retrain": (
+        decide(A=[""], has_retrain=False),
+        "No verdict without Retrain: runs are compared with the model before unlearning.",
+    ),
+    "nothing to test": (
+        decide(A=[""]),
+        "No verdict: no method has numbers that can be tested.",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SENTENCES)
+def test_the_headline_follows_from_the_table(case):
+    decision, sentence = SENTENCES[case]
+    assert headline(decision) == sentence
+
+
+@pytest.mark.parametrize("verdict", [v for v in VERDICTS if v not in (LIKE, UNDECIDED)])
+def test_a_method_with_any_failure_is_never_recommended(verdict):
+    decision = decide(A=[LIKE, score(verdict, 0.0)], B=[score(UNDECIDED, 0.1), UNDECIDED])
+    assert find_best(decision).label == "B"
+    assert find_best(decide(A=[LIKE, verdict])) is None
+
+
+def test_like_retrain_comes_before_a_smaller_gap():
+    decision = decide(A=[score(UNDECIDED, 0.001)], B=[score(LIKE, 0.01)])
+    assert find_best(decision).label == "B"
+
+
+def test_rows_are_sorted_by_harm_then_failure_then_gap():
+    decision = decide(
+        A=[HURT], B=[UNFORGOTTEN], C=[score(UNDECIDED, 0.05)], D=[score(LIKE, 0.01)], E=[COLLAPSED]
+    )
+    assert [row.label for row in decision.methods][:3] == ["D", "C", "B"]
+
+
+def test_the_explanation_has_the_numbers_of_the_table():
+    decision = decide(A=[score(UNDECIDED, 0.013), score(UNDECIDED, 0.066)], B=[UNLIKE, UNLIKE])
+    assert explanation(decision) == (
+        "A is 1.3 and 6.6 points from Retrain, averaged over UA, RA, TA and MIA (another "
+        "retraining: 0.5 and 0.5; doing nothing: 20.0 and 20.0), and takes 50 % of its time. Five "
+        "seeds are too few to prove that it equals retraining."
+    )
+
+
+def test_of_many_cells_the_mean_is_told():
+    assert "A is on average 1.0 points from Retrain" in explanation(decide(A=[LIKE] * 9))
+
+
+def test_who_did_not_forget_is_named_where_nobody_can_be_recommended():
+    assert explanation(decide(A=[UNFORGOTTEN], B=[UNLIKE])) == "Did not forget: A."
+
+
+def test_without_verdicts_there_is_nothing_to_explain():
+    assert explanation(decide(A=[""])) == ""
+
+
+def test_the_setting_names_data_model_seeds_and_reference():
+    found = describe_setting(decide(A=[LIKE]))
+    assert found.startswith("digits, resnet8, 5 seeds. Reference: Retrain, ")
+    assert "Original" in describe_setting(decide(A=[""], has_retrain=False))
+
+
+def test_the_table_survives_the_file_that_the_index_reads():
+    decision = decide(A=[LIKE, None], B=[HURT, UNLIKE])
+    assert Decision.from_json(decision.as_json()) == decision
+
+
+def test_every_verdict_has_a_chip_and_a_meaning():
+    assert {*CHIPS} == {*VERDICTS}
+    assert tuple(glossary.VERDICTS) == VERDICTS
+
+
+def test_terms_are_explained_once_and_nothing_else_changes():
+    text = "UA & MIA: Retrain's UA, RMIA, <cell> ta"
+    shown = template("gloss.html.j2").module.gloss(text)
+    assert shown.unescape() != text
+    assert shown.count("<abbr") == 4
+    assert f'<abbr title="{glossary.TERMS["UA"]}">UA</abbr> &amp; ' in shown
+    assert (
+        re.sub(r"</?abbr[^>]*>", "", shown)
+        == "UA &amp; MIA: Retrain&#39;s UA, RMIA, &lt;cell&gt; ta"
+    )

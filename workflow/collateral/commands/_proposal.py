@@ -1,0 +1,249 @@
+"""Propose a config for a folder of images: as many seeds, epochs and pixels as the time allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from collateral.config.load import load
+from collateral.config.names import slug
+from collateral.data._readers.decoding import read_image_header, read_image_headers, take_evenly
+from collateral.data._readers.image_folder import TESTS, TRAIN, FolderIndex, index_folder
+from collateral.data._readers.test_set import SplitOptions
+from collateral.data.forget import files, where
+from collateral.plan.estimate import Rates, estimate
+
+# From best to worst: first enough seeds to distinguish a difference from chance, then epochs.
+SEEDS_AND_EPOCHS = ((5, 30), (5, 20), (3, 30), (3, 20), (3, 12), (2, 10), (1, 10))
+SIZES = (224, 160, 128, 96, 64, 48, 32)  # pixels
+FAIR_SIZE, FEW_SEEDS = 64, 3
+TEST_SHARE = 0.2
+FRACTION = 0.5  # share of the first class to forget, if the user names no forget set
+NUM_HEADERS = 64  # number of image files whose headers are read
+SUPPORT_SHARE = 0.1  # size of LTD's support, as a share of the retained examples
+BATCH_SIZES = (64, 60, 56, 48)
+# Options of the command line, by the config key that an error message names.
+OPTIONS = {
+    "data.path": "folder",
+    "data.table": "--table",
+    "data.test_path": "--test",
+    "data.test_share": "--test-share",
+    "data.train_list": "--forget",
+    "data.train_where": "--forget-where",
+}
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A trained model of the user, with mean and standard deviation of its training images."""
+
+    weights: str
+    mean: list[float]
+    std: list[float]
+
+
+@dataclass(frozen=True)
+class InitRequest:
+    """The user's request: data, model, forget set and time limit."""
+
+    folder: Path
+    model: str
+    forget: Path | None  # a list of files
+    trained: TrainedModel | None
+    size: int | None  # side of an image in pixels; None: chosen by this module
+    minutes: float
+    rates: Rates
+    cores: int  # number of processor cores that work in parallel; 1 for a GPU
+    plugins: tuple[str, ...] = ()
+    name: str = ""  # of the benchmark
+    table: Path | None = None  # CSV file with metadata of the images
+    # Metadata column and its values that select the images to forget.
+    forget_where: where.Params | None = None
+    test: Path | None = None  # folder of the test images, or a list of their files
+    test_share: float | None = None
+
+    @property
+    def has_own_test(self) -> bool:
+        """Whether the folder contains train/ and either test/ or val/."""
+        parts = [(self.folder / name).is_dir() for name in TESTS]
+        return (self.folder / TRAIN).is_dir() and any(parts)
+
+    @property
+    def source(self) -> SplitOptions:
+        """Options of the image folder; images to forget are never drawn into the test set."""
+        if self.has_own_test or self.test:
+            return SplitOptions(self.folder, self.table, self.test, self.test_share)
+        stay = self.forget_where
+        return SplitOptions(
+            self.folder,
+            self.table,
+            test_share=self.test_share or TEST_SHARE,
+            test_by=stay.column if stay else None,
+            train_list=self.forget,
+            train_where=((stay.column, stay.is_),) if stay else (),
+        )
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposed config, and its estimated time."""
+
+    request: InitRequest
+    tree: FolderIndex
+    num_forget: int
+    size: int
+    seeds: int
+    epochs: int
+    minutes: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name of the benchmark; by default the name of the folder."""
+        return self.request.name or slug(self.request.folder.resolve().name)
+
+    @property
+    def batch_size(self) -> int:
+        """Batch size for which the last batch has more than one example, as batch norm requires."""
+        num_train = len(self.tree.train)
+        parts = (num_train, num_train - self.num_forget, self.num_forget)
+        return min(BATCH_SIZES, key=lambda size: sum(part % size == 1 for part in parts))
+
+    @property
+    def k(self) -> int:
+        """Number of retained neighbours on which LTD's teacher is trained."""
+        num_retain = len(self.tree.train) - self.num_forget
+        return min(num_retain, max(50, int(SUPPORT_SHARE * num_retain)))
+
+    def config(self) -> dict[str, Any]:
+        """Return the proposed config as a dictionary."""
+        request, training = self.request, {"batch_size": self.batch_size, "augment": False}
+        shared = {**training, "epochs": 5}
+        data = {"name": "folder", "path": str(request.folder), "size": self.size, **self._options()}
+        weights = {}
+        if request.trained:
+            weights = {"weights": request.trained.weights}
+            statistics = {"mean": request.trained.mean, "std": request.trained.std}
+            data |= {key: values for key, values in statistics.items() if values}
+        benchmark = {
+            "data": data,
+            "model": request.model,
+            "base": {**weights, **training, "epochs": self.epochs, "lr": 0.05},
+            "seeds": [*range(self.seeds)],
+            **self.forget_config(),
+            "methods": {
+                "ft": {**shared, "lr": [0.01, 0.05]},
+                "ga": {**shared, "lr": [1e-4, 1e-3]},
+                "salun": {**shared, "lr": [0.003, 0.01]},
+                "ltd": {**shared, "lr": [3e-4, 1e-3], "k": self.k, "teacher_augment": False},
+            },
+            "controls": ["original", "ideal"],
+            "track": "all",
+        }
+        plugins = {"plugins": [*request.plugins]} if request.plugins else {}
+        return {**plugins, "benchmarks": {self.name: benchmark}}
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the data set for its table of metadata and its test set."""
+        source = self.request.source
+        named = {key: getattr(source, key) for key in ("table", "test_path", "train_list")}
+        options: dict[str, Any] = {key: str(path) for key, path in named.items() if path}
+        options |= {"test_share": source.test_share} if source.test_share else {}
+        options |= {"test_by": source.test_by} if source.test_by else {}
+        stay = {column: [*values] for column, values in source.train_where}
+        return options | ({"train_where": stay} if stay else {})
+
+    def forget_config(self) -> dict[str, Any]:
+        """Return the forget set's config: listed files, values in the table, or part of a class."""
+        request, forget = self.request, dict[str, Any]()
+        if request.forget:
+            forget = {"kind": "files", "path": str(request.forget)}
+        if request.forget_where:
+            forget = {
+                "kind": "where",
+                **request.forget_where.model_dump(mode="json", by_alias=True),
+            }
+        if forget:
+            return {"cells": {"withdrawn": {"forget": forget}}}
+        return {"classes": [self.tree.class_names[0]], "fractions": [FRACTION]}
+
+
+def propose(request: InitRequest) -> Proposal:
+    """Return the best config within the time limit; the smallest config if no config fits."""
+    tree = _index_folder(request)
+    last = None
+    for size, seeds, epochs in _candidates(request, tree):
+        last = _add_time(Proposal(request, tree, _num_forget(request, tree), size, seeds, epochs))
+        if last.minutes <= request.minutes:
+            return last
+    assert last, "there is always a candidate"
+    return last
+
+
+def find_typical_size(tree: FolderIndex) -> tuple[int, int]:
+    """Return the median width and height of a sample of the image files."""
+    headers = read_image_headers(
+        [tree.folder / file.path for file in take_evenly(tree.train, NUM_HEADERS)]
+    )
+    if not headers:
+        raise ValueError(f"{str(tree.folder)!r}: none of its files can be read as an image")
+    return int(median(one.width for one in headers)), int(median(one.height for one in headers))
+
+
+def _index_folder(request: InitRequest) -> FolderIndex:
+    """Index the image folder; error messages name options of the command line, not config keys."""
+    try:
+        return index_folder(request.source)
+    except ValueError as error:
+        key, _, problem = str(error).partition(": ")
+        raise ValueError(f"{OPTIONS.get(key, key)}: {problem}") from None
+
+
+def find_unreadable(tree: FolderIndex) -> dict[str, str]:
+    """Return the files of a sample that cannot be read, each with the reason."""
+    some = take_evenly([*zip(tree.train, tree.locations, strict=False)], NUM_HEADERS)
+    found = {file.path: read_image_header(path) for file, path in some}
+    return {path: problem for path, problem in found.items() if isinstance(problem, str)}
+
+
+def _num_forget(request: InitRequest, tree: FolderIndex) -> int:
+    """Return the number of train images to forget; raise if it is zero or all of them."""
+    labels, columns = tree.examples.train_columns()
+    count, option = int(FRACTION * labels.count(0)), "--forget"
+    try:
+        if request.forget:
+            tested = [file.path for file in tree.test]
+            count = len(files.find_indices(files.Params(path=request.forget), columns, tested))
+        if request.forget_where:
+            option = "--forget-where"
+            count = len(where.find_indices(request.forget_where, columns))
+    except ValueError as error:
+        raise ValueError(f"{option}: {str(error).partition(': ')[2]}") from None
+    if not count:
+        name = tree.class_names[0]
+        raise ValueError(f"class {name!r} has one image; say with --forget what to forget")
+    if count == len(tree.train):
+        raise ValueError(f"{option}: all {count} train images, none is retained")
+    return count
+
+
+def _candidates(request: InitRequest, tree: FolderIndex) -> Iterator[tuple[int, int, int]]:
+    """Yield sizes, seeds and epochs from best to worst; small images are preferred to few seeds."""
+    short_side = min(find_typical_size(tree))
+    sizes = [size for size in SIZES if size <= short_side] or [max(short_side, 4)]
+    if request.size is not None:
+        sizes = [request.size]
+    fair = [size for size in sizes if size >= FAIR_SIZE] or sizes[:1]
+    enough = [plan for plan in SEEDS_AND_EPOCHS if plan[0] >= FEW_SEEDS]
+    yield from ((size, *plan) for size in fair for plan in enough)
+    yield from ((size, *plan) for size in sizes for plan in enough if size not in fair)
+    yield from ((sizes[-1], *plan) for plan in SEEDS_AND_EPOCHS if plan not in enough)
+
+
+def _add_time(proposal: Proposal) -> Proposal:
+    request = proposal.request
+    total = estimate(load(proposal.config()), request.rates, request.cores).total
+    seconds = total.gpu_seconds if request.rates.is_gpu else total.cpu_seconds / request.cores
+    return replace(proposal, minutes=seconds / 60)

@@ -1,0 +1,91 @@
+"""Conventions that determine numbers: seeds, batches, classes, shares, selection rules."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal, get_args
+
+from collateral.contract.messages import unknown_name
+
+Columns = Mapping[str, Sequence[Any]]  # metadata columns by name, with one value per train example
+FILE = "file"  # name of the column that contains the file paths of examples
+
+# Smallest batch: a training step on two examples has poor batch statistics and can ruin a model.
+LEAST_BATCH = 8
+
+# Rules by which tuning selects a trial without using Retrain.
+Rule = Literal["paper", "interval", "teacher"]
+RULES: tuple[Rule, ...] = get_args(Rule)
+PAPER: Rule = "paper"
+TEACHER = "ltd"  # method whose teacher the selection rule `teacher` uses
+
+# Which images of examples the results of a benchmark may contain.
+Showing = Literal["none", "retained", "all"]
+SHOWINGS: tuple[Showing, ...] = get_args(Showing)
+NO_PICTURES, RETAINED, ALL_PICTURES = SHOWINGS
+WITHDRAWN = ("files", "where")  # kinds of forget sets whose examples somebody asked to delete
+
+FIGURE_WIDTH = 5.5  # default width of a full-width printed figure, in inches: the text of a paper
+
+SKIPPED = "skipped"  # status of a run whose method cannot work on this data; its row has no numbers
+
+
+class Skipped(Exception):
+    """Raised by `unlearn` before its first epoch if the method cannot work, with the reason."""
+
+
+def derive_seed(*names: str | int) -> int:
+    """Return a 63-bit seed, the hash of `names` in their order; all seeds are derived here."""
+    text = "\0".join(str(name) for name in names)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def batch_sizes(examples: int, size: int) -> list[int]:
+    """Return the sizes of the batches of an epoch, in order.
+
+    A last batch of fewer than LEAST_BATCH examples joins the batch before it, if there is one.
+    """
+    full, rest = divmod(examples, size)
+    if full and 0 < rest < LEAST_BATCH:
+        return [size] * (full - 1) + [size + rest]
+    return [size] * full + [rest] * (rest > 0)
+
+
+def num_batches(examples: int, size: int) -> int:
+    """Return the number of batches per epoch."""
+    return len(batch_sizes(examples, size))
+
+
+def class_index(wanted: str | int, names: Sequence[str]) -> int:
+    """Return the index of the class `wanted`, which is a name or an index."""
+    if isinstance(wanted, str):
+        if wanted not in names:
+            raise ValueError(unknown_name("class", wanted, names))
+        return names.index(wanted)
+    if not 0 <= wanted < len(names):
+        raise ValueError(f"no class {wanted}; there are {len(names)}, 0 to {len(names) - 1}")
+    return wanted
+
+
+def class_indices(wanted: Sequence[str | int], names: Sequence[str]) -> list[int]:
+    """Return the indices of the classes `wanted` in this order; raise if one is listed twice."""
+    indices = [class_index(item, names) for item in wanted]
+    for place, index in enumerate(indices):
+        if index in indices[:place]:
+            raise ValueError(f"class '{names[index]}' is listed twice")
+    return indices
+
+
+def count_share(count: int, fraction: float) -> int:
+    """Return floor(count * fraction), computed in decimal arithmetic.
+
+    In binary arithmetic, 0.29 * 100 is just below 29 and would lose an example.
+    """
+    return int(count * Decimal(str(fraction)))
+
+
+def default_showing(kind: str) -> Showing:
+    """Return which images may be shown for a kind of forget set, if the config does not say."""
+    return RETAINED if kind in WITHDRAWN else ALL_PICTURES

@@ -1,0 +1,46 @@
+"""A long-tailed share of the train set: most forgotten examples are of a few classes.
+
+The classes are ranked at random; an example of the class of rank r has the weight 1 / r^exponent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from collateral.contract.conventions import derive_seed
+from collateral.data.forget import random_part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from collateral.results.dataset import Labels
+
+
+class Params(random_part.Params):
+    """The share of the train set, the exponent of the weights, and the seed."""
+
+    exponent: float = Field(
+        1.0, ge=0, description="Exponent of the weights of the classes; 0: all are alike."
+    )
+
+
+unfit, count, chosen = random_part.unfit, random_part.count, random_part.chosen
+
+
+def select(labels: Labels, params: Params) -> NDArray[np.int64]:
+    """Return the train examples to forget, ascending.
+
+    A smaller share is a subset of a larger one with the same split seed and exponent.
+    """
+    import numpy as np
+
+    count = len(random_part.select(labels, params))  # It refuses a share without an example.
+    rng = np.random.default_rng(derive_seed("zipf", params.split_seed))
+    rank = 1 + rng.permutation(len(labels.class_names))
+    weight = rank[labels.train] ** -params.exponent
+    # The smallest of exponential numbers divided by weights are a weighted draw.
+    order = np.argsort(rng.exponential(size=len(weight)) / weight)
+    return np.sort(order[:count])

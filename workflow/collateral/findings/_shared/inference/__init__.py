@@ -1,1 +1,0 @@
-"""What a few seeds can tell: differences, equivalence, ranks, and what examples alone explain."""

@@ -1,0 +1,73 @@
+"""Plot of the accuracies after every epoch of the tracked runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from collateral.contract.rows import TRACKED
+from collateral.findings._shared.captions import join_sentences
+from collateral.findings._shared.series import (
+    average_seeds,
+    describe_failures,
+    describe_seeds,
+    find_level,
+    find_looks,
+    mark_level,
+)
+from collateral.findings.gap import TERMS
+from collateral.findings.metric_index import find_metric
+from collateral.plots.plot import Axis, Panel, Plot, fit_rates
+from collateral.results.table import CellTable
+
+METRICS = ("ra", "ua", "ta", *TERMS["avg_gap_affected"])
+CAPTION = (
+    "Accuracy after every epoch of a method's own training: on all examples above, on the affected "
+    "classes below. Epoch 0: the base model. Dashed: {reference}. Bands: 95 % intervals over "
+    "seeds. The panels' scales differ."
+)
+NOISE_CAPTION = "Grey: the range of 95 % of the means of other retrainings."
+
+
+def plots(cell: CellTable) -> Iterator[Plot]:
+    """Yield the plot of accuracies by epoch, if runs are tracked."""
+    runs = [run for run in find_looks(cell) if cell.indices(run, f"{TRACKED}ua")]
+    if not runs:
+        return
+    panels = [_panel(cell, runs, metric) for metric in METRICS]
+    reference = cell.reference_label
+    reading = f"Epoch 0: the base model. Dashed: {reference}. {describe_seeds(cell)}"
+    caption = CAPTION.format(reference=reference)
+    yield Plot(
+        "epochs",
+        f"{cell.title}: by epoch",
+        join_sentences(caption, NOISE_CAPTION if cell.has_retrain else ""),
+        [replace(panel, y=Axis(limits=fit_rates(panel))) for panel in panels],
+        columns=3,
+        notes=[reading, *describe_failures(cell)],
+        row_height=1.7,
+    )
+
+
+def _panel(cell: CellTable, runs: list[str], metric: str) -> Panel:
+    shown, tracked = find_metric(metric), f"{TRACKED}{metric}"
+    _, noise = find_level(cell, metric)
+    series = []
+    for run in runs:
+        epochs = cell.indices(run, tracked)
+        values = [shown.factor * cell.values(run, tracked, at=epoch) for epoch in epochs]
+        more = {"noise": [noise] * len(epochs), "details": {"of": [shown.label] * len(epochs)}}
+        series.append(average_seeds(cell, run, [int(e) for e in epochs], values, **more))
+    levels, bands = mark_level(cell, metric)
+    return Panel(
+        series,
+        shown.heading,
+        x=Axis("Epoch", is_whole=True),
+        levels=levels,
+        bands=bands,
+        interval="area",
+        value_name="mean",
+        x_name="epoch",
+        unit=" %",
+        message="" if levels[0].value == levels[0].value else "undefined",
+    )

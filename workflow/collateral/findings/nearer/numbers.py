@@ -1,0 +1,75 @@
+"""Relative MMD of every run by seed, and its interval over seeds; sweeps are left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from collateral.contract.rows import Row
+from collateral.metrics.relative_mmd import (
+    Floats,
+    choose_examples,
+    relative_mmd,
+    squared_bandwidth,
+)
+from collateral.metrics.statistics import interval_half_width, mean
+from collateral.results.layout import ORIGINAL
+
+if TYPE_CHECKING:
+    from collateral.results.cell import CellResults, Result
+
+
+def numbers(cell: CellResults) -> Iterator[Row]:
+    """Yield the numbers of every run, if the control `original` gives the base's outputs."""
+    if ORIGINAL not in cell.runs:
+        return
+    yield Row(cell.reference, "nearer_examples", float(len(_compared_examples(cell))))
+    by_run: dict[str, list[float]] = {}
+    for row in _numbers_by_seed(cell):
+        yield row
+        if row.metric == "nearer":
+            by_run.setdefault(row.run, []).append(row.value)
+    for run, values in by_run.items():
+        average, half_width = mean(np.array(values)), interval_half_width(np.array(values))
+        yield Row(run, "nearer_low", average - half_width)
+        yield Row(run, "nearer_high", average + half_width)
+
+
+def _numbers_by_seed(cell: CellResults) -> Iterator[Row]:
+    """Yield relative MMD of every run, and the bandwidth; the run of Retrain is the next seed's."""
+    for retrained, following in zip(cell.retrained(), _shift(cell.retrained()), strict=True):
+        seed = retrained.seed
+        reference, base = (
+            _read_probabilities(cell, one) for one in (retrained, cell.result(ORIGINAL, seed))
+        )
+        scale = squared_bandwidth(reference, base)
+        yield Row(cell.reference, "nearer_bandwidth", math.sqrt(scale), seed)
+        runs = [one for one in cell.results() if one.seed == seed and not one.is_sweep]
+        for one in (following, *runs):
+            own = _read_probabilities(cell, one)
+            value = math.nan if one is retrained else relative_mmd(own, reference, base, scale)
+            yield Row(one.run, "nearer", value, seed)
+
+
+def _shift(retrained: list[Result]) -> list[Result]:
+    """Return at each seed the Retrain of the next seed."""
+    return [*retrained[1:], retrained[0]]
+
+
+def _read_probabilities(cell: CellResults, result: Result) -> Floats:
+    """Return class probabilities on the compared examples, (n, C); NaN if the run diverged."""
+    rows = _compared_examples(cell)
+    if result.is_diverged:
+        return np.full((len(rows), len(cell.labels.class_names)), np.nan)
+    probabilities: Floats = softmax(result.train.logits[rows].astype(np.float64), axis=1)
+    return probabilities
+
+
+def _compared_examples(cell: CellResults) -> NDArray[np.int64]:
+    forget: NDArray[np.int64] = cell.split.forget
+    return forget[choose_examples(len(forget))]

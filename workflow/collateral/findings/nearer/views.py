@@ -1,0 +1,87 @@
+"""Table and sentence: which methods' outputs on the forget set are nearer to Retrain's."""
+
+import math
+from collections.abc import Iterator
+
+from collateral.contract.tables import Table
+from collateral.findings._shared.captions import describe_metrics, join_sentences
+from collateral.findings.columns import (
+    NEXT_SEED_NOTE,
+    Column,
+    build_table,
+    rows_with_next_seed,
+)
+from collateral.findings.metric_index import find_metric
+from collateral.metrics.relative_mmd import LEAST_EXAMPLES
+from collateral.metrics.statistics import mean
+from collateral.results.table import CellTable
+
+COLUMN = Column("nearer", ends="", sign=True)
+CAPTION = (
+    "Outputs on the forget set, nearer to Retrain's or to the base's: {title}. In brackets: 95 % "
+    "intervals of the mean over n = {n} seeds (Student t). {count} examples are compared; the "
+    "kernel has a bandwidth of {bandwidth}."
+)
+CONVENTIONS = (
+    "A copy of the base has minus its own MMD² from Retrain, a copy of Retrain plus the same. A "
+    "method starts from the base and Retrain does not, which alone may make a value negative."
+)
+FEW = "Nearer to Retrain or to the base: {count} forgotten examples are too few to tell ({least})."
+ONE_SEED = "Nearer to Retrain or to the base: one seed has no interval, so no claim."
+NOTHING = (
+    "On the forget set, even another Retrain's outputs are not clearly nearer to Retrain's than to "
+    "the base's: there is nothing to tell apart."
+)
+SIDES = {
+    "retrain": "nearer to Retrain's than to the base's: {runs}",
+    "base": "nearer to the base's: {runs}",
+    "unknown": "cannot tell: {runs}",
+}
+SENTENCE = "Outputs on the forget set: {sides} (95 % intervals over {n} seeds)."
+
+
+def tables(cell: CellTable) -> Iterator[Table]:
+    """Yield the table, if the numbers were computed."""
+    count = cell.number(cell.reference, "nearer_examples")
+    if math.isnan(count):
+        return
+    bandwidth = mean(cell.values(cell.reference, "nearer_bandwidth"))
+    caption = CAPTION.format(
+        title=cell.title,
+        n=len(cell.seeds),
+        count=f"{count:.0f}",
+        bandwidth=find_metric("nearer_bandwidth").text(bandwidth),
+    )
+    conventions = join_sentences(describe_metrics(["nearer"]), CONVENTIONS, NEXT_SEED_NOTE)
+    groups = rows_with_next_seed(cell)
+    yield build_table(
+        "nearer", "Nearer to Retrain or to the base", [COLUMN], groups, caption, conventions
+    )
+
+
+def words(cell: CellTable) -> str:
+    """Return a sentence with the methods on each side; empty without numbers."""
+    count = cell.number(cell.reference, "nearer_examples")
+    if math.isnan(count):
+        return ""
+    if count < LEAST_EXAMPLES:
+        return FEW.format(count=f"{count:.0f}", least=f"at least {LEAST_EXAMPLES}")
+    if len(cell.seeds) < 2:
+        return ONE_SEED
+    if not cell.number(cell.reference, "nearer_low") > 0:
+        return NOTHING
+    runs = [run for run in cell.runs("method") if not math.isnan(_low(cell, run))]
+    sides = {side: [cell.labels[run] for run in runs if _side(cell, run) == side] for side in SIDES}
+    listed = [SIDES[side].format(runs=", ".join(names)) for side, names in sides.items() if names]
+    return SENTENCE.format(sides="; ".join(listed), n=len(cell.seeds)) if listed else ""
+
+
+def _low(cell: CellTable, run: str) -> float:
+    return cell.number(run, "nearer_low")
+
+
+def _side(cell: CellTable, run: str) -> str:
+    """Return the model whose outputs are nearer, if the interval excludes zero."""
+    if _low(cell, run) > 0:
+        return "retrain"
+    return "base" if cell.number(run, "nearer_high") < 0 else "unknown"

@@ -1,0 +1,1 @@
+"""Plain functions of arrays: the arithmetic of every number in the results."""

@@ -1,0 +1,47 @@
+"""Accuracy on the forget, retained and test examples, by class, and disagreement of models."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+# Subset of the examples, by name of the accuracy.
+SUBSETS = {"ua": "forget", "ra": "retain", "ta": "test"}
+
+
+def accuracies(
+    prediction: Mapping[str, Ints], label: Mapping[str, Ints], affected: Sequence[int]
+) -> dict[str, float]:
+    """Return UA, RA and TA, and each of them on the affected classes only.
+
+    Predictions and labels are given by subset: forget, retain and test.
+    """
+    values = {}
+    for name, subset in SUBSETS.items():
+        is_affected = np.isin(label[subset], affected)
+        values[name] = accuracy(prediction[subset], label[subset])
+        values[f"{name}_affected"] = accuracy(
+            prediction[subset][is_affected], label[subset][is_affected]
+        )
+    return values
+
+
+def accuracy(prediction: Ints, label: Ints) -> float:
+    """Return the share of correct predictions in [0, 1]; NaN without examples."""
+    return float(np.mean(prediction == label)) if len(label) else float("nan")
+
+
+def disagreement(prediction: Ints, other: Ints) -> float:
+    """Return the share of examples for which two models predict different classes."""
+    return float(np.mean(prediction != other)) if len(prediction) else float("nan")
+
+
+def class_accuracy(prediction: Ints, label: Ints, num_classes: int) -> NDArray[np.float64]:
+    """Return the accuracy on each class's examples; NaN for a class without examples."""
+    rates = np.full(num_classes, np.nan)
+    counts = np.bincount(label, minlength=num_classes)
+    right = np.bincount(label[prediction == label], minlength=num_classes)
+    np.divide(right, counts, out=rates, where=counts > 0)
+    return rates

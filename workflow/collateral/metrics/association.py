@@ -1,0 +1,197 @@
+"""Association of a difference with similarity: slope, rank correlation, near-to-far ratio.
+
+All three are functions of weighted sums over examples, so that a bootstrap resample costs one
+matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+Floats = NDArray[np.float64]
+Mean = Callable[[Floats], Floats]
+NUM_DECILES = 10
+AT_ONCE = 512  # examples whose logits are converted at a time
+NUM_SUMS = 10  # number of columns of `Neighborhood.summands`
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Values of examples, sorted once for their ranks and for sums over larger values."""
+
+    values: Floats
+    ranks: Floats  # rank of each value, scaled to -1/2 ... 1/2; ties share their mean rank
+    order: NDArray[np.int64]  # examples sorted by value
+    firsts: NDArray[np.int64]  # for each example, the first position in `order` with its value
+
+    @staticmethod
+    def of(values: Floats) -> Ranked:
+        """Sort the values; all ranks are NaN if one value is NaN."""
+        count, order = len(values), np.argsort(values, kind="stable")
+        in_order = values[order]
+        is_first = np.append(True, in_order[1:] != in_order[:-1])[:count]
+        starts, group = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+        mean_ranks = (starts + 1 + np.append(starts[1:], count)) / 2
+        ranks, firsts = np.full(count, np.nan), np.empty(count, np.int64)
+        firsts[order] = starts[group]
+        if not np.isnan(in_order[-1:]).any():
+            ranks[order] = mean_ranks[group]
+        return Ranked(values, ranks / count - 0.5, order, firsts)
+
+    def mean_above(self, others: Floats) -> Floats:
+        """Return, for each example, the sum of `others` over values at least as large, over N."""
+        sums = np.cumsum(others[self.order][::-1])[::-1] / len(others)
+        found: Floats = sums[self.firsts]
+        return found
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """Similarity, ranks and near-far weights of the examples of one subset and seed."""
+
+    similarity: Floats  # similarity of each example minus the mean of its group
+    ranks: Floats  # rank of each similarity minus the mean rank of its group
+    mean_above: Mean  # function that sums values of examples that are at least as similar
+    near: Floats  # weight of each example in the mean over near examples
+    far: Floats  # weight of each example in the mean over far examples
+    groups: NDArray[np.int64]  # group of each example; all 0 if all examples are compared
+
+    @staticmethod
+    def whole(similarity: Ranked, is_near: NDArray[np.bool_]) -> Neighborhood:
+        """Return the neighborhood in which all examples are compared with one another."""
+        return Neighborhood.within(similarity, is_near, np.zeros(len(is_near), dtype=np.int64))
+
+    @staticmethod
+    def within(
+        similarity: Ranked, is_near: NDArray[np.bool_], groups: NDArray[np.int64]
+    ) -> Neighborhood:
+        """Return the neighborhood in which examples are compared within their group only."""
+        near = is_near.astype(np.float64)
+        # The weights of far examples give each group the share that it has among near examples.
+        num_near, num_far = (np.bincount(groups, weights=w, minlength=1) for w in (near, 1 - near))
+        weights = np.divide(num_near, num_far, out=np.zeros_like(num_near), where=num_far > 0)
+        near = near * (num_far > 0)[groups]  # a group without far examples does not count
+        return Neighborhood(
+            subtract_group_means(similarity.values, groups),
+            subtract_group_means(similarity.ranks, groups),
+            similarity.mean_above,
+            near,
+            np.where(is_near, 0.0, weights[groups]),
+            groups,
+        )
+
+    def summands(self, difference: Ranked) -> Floats:
+        """Return the columns (N, 10) whose sums over examples determine the three statistics."""
+        x, y = self.similarity, subtract_group_means(difference.values, self.groups)
+        ranks = subtract_group_means(difference.ranks, self.groups)
+        moments = [np.ones_like(x), x, y, x * x, x * y]
+        near, far = (weights * difference.values for weights in (self.near, self.far))
+        parts = [self.near, near, self.far, far]
+        terms = correlation_terms(self.ranks, ranks, self.mean_above, difference.mean_above)
+        return np.column_stack([*moments, terms, *parts])
+
+
+def slope(sums: Floats) -> Floats:
+    """Return the slope of the difference over similarity, from sums (..., 10)."""
+    n, x, y, xx, xy = np.moveaxis(sums[..., :5], -1, 0)
+    # Both terms are multiplied by n instead of divided, because n of a resample may be 0.
+    return _ratio(n * xy - x * y, n * xx - x * x)
+
+
+def rank_correlation(sums: Floats) -> Floats:
+    """Return Spearman's rank correlation, within groups the partial one, from sums (..., 10)."""
+    return _ratio(sums[..., 5], sums[..., 0])
+
+
+def log_near_far(sums: Floats) -> Floats:
+    """Return log(near mean / far mean) from sums (..., 10); NaN if one of the means is zero."""
+    num_near, near, num_far, far = np.moveaxis(sums[..., 6:], -1, 0)
+    ratio = _ratio(_ratio(near, num_near), _ratio(far, num_far))
+    return np.log(np.where(ratio > 0, ratio, np.nan))
+
+
+RATIO = "near_far_ratio"
+STATISTICS: dict[str, Callable[[Floats], Floats]] = {
+    "locality_slope": slope,
+    "locality_rank": rank_correlation,
+    RATIO: log_near_far,
+}
+
+
+def undo_log(name: str, value: float) -> float:
+    """Return the reported value of a statistic: the exponential of a log ratio, else the value."""
+    return float(np.exp(value)) if name == RATIO else float(value)
+
+
+def pooled_mean(name: str, values: Floats) -> float:
+    """Return the mean of the defined values, over seeds or cells; the geometric mean of ratios."""
+    defined = values[~np.isnan(values)]
+    if not defined.size:
+        return float("nan")
+    return undo_log(name, np.log(defined).mean() if name == RATIO else defined.mean())
+
+
+def correlation_terms(x: Floats, y: Floats, above_x: Mean, above_y: Mean) -> Floats:
+    """Return one number per example whose mean is the correlation of two columns of ranks.
+
+    Each number is the correlation plus the influence of the example on it, both directly and by
+    the ranks of all other examples: the mean of a resample varies like the correlation itself.
+    """
+    variance_x, variance_y = (x * x).mean(), (y * y).mean()
+    scale = np.sqrt(variance_x * variance_y)
+    if scale == 0:
+        return np.full(len(x), np.nan)
+    correlation = (x * y).mean() / scale
+    moved = (x * y + above_x(y) + above_y(x)) / scale
+    spread_x, spread_y = x * x + 2 * above_x(x), y * y + 2 * above_y(y)
+    moved -= correlation * (spread_x / variance_x + spread_y / variance_y) / 2
+    terms: Floats = correlation + moved - moved.mean()
+    return terms
+
+
+def subtract_group_means(values: NDArray[np.floating], groups: NDArray[np.int64]) -> Floats:
+    """Return the values minus the mean of their group."""
+    counts = np.bincount(groups)
+    sums = np.bincount(groups, weights=values)
+    means = np.divide(sums, counts, out=np.zeros(len(counts)), where=counts > 0)
+    return values.astype(np.float64) - means[groups]
+
+
+def deciles(values: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Return the decile of each value by rank, from 0 to 9; equal values share a decile."""
+    place = (rankdata(values) - 0.5) / len(values)
+    found: NDArray[np.int64] = np.minimum(NUM_DECILES * place, NUM_DECILES - 1).astype(np.int64)
+    return found
+
+
+def logit_margins(logits: NDArray[np.float16], label: NDArray[np.int64]) -> Floats:
+    """Return the logit of the true class minus the largest other logit."""
+    margin = np.empty(len(label))
+    # Parts of the examples stay in the processor's cache.
+    for start in range(0, len(label), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        others = logits[part].astype(np.float32)
+        true = (np.arange(len(others)), label[part])
+        margin[part] = others[true]
+        others[true] = -np.inf
+        margin[part] -= others.max(axis=1)
+    return margin
+
+
+def fitted_slope(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float:
+    """Return the slope of the least-squares line through the defined points; NaN if undefined."""
+    points = np.array([x, y], dtype=np.float64)
+    points = points[:, ~np.isnan(points).any(axis=0)]
+    if points.shape[1] < 2 or np.ptp(points[0]) == 0:
+        return float("nan")
+    return float(np.polyfit(points[0], points[1], 1)[0])
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.abs(below) > 1e-12, above / below, np.nan)

@@ -1,0 +1,87 @@
+"""Exact and near-duplicate copies of forgotten images among the retained images."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST_SIDE = 32  # smallest image side in pixels; hashes of smaller images are too similar
+MOST_BITS = 4  # largest number of differing bits (of 63) between hashes of near copies
+FREQUENCIES = 8  # number of frequencies of the cosine transform along each side of an image
+EXACT = -1  # number of differing bits that represents an exact copy
+CHUNK = 2048  # number of images that are hashed at a time
+
+Images = NDArray[np.uint8]  # (N, H, W, C)
+Index = NDArray[np.int64]
+
+
+def find_copies(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
+    """Return rows (forgotten image, retained image, differing bits of their hashes).
+
+    There is one row for every exact copy; a forgotten image without an exact copy has one row for
+    its nearest near copy, or no row.
+    """
+    exact = _find_exact(images, forget, retain)
+    others = np.setdiff1d(forget, exact[:, 0])
+    if not len(retain) or min(images.shape[1:3]) < LEAST_SIDE:
+        return exact
+    near = _find_near(perceptual_hashes(images), others, retain)
+    return np.concatenate([exact, near])
+
+
+def are_copies(images: Images, originals: Images) -> NDArray[np.bool_]:
+    """Return which images are an exact or a near copy of one of the originals."""
+    known = {original.tobytes() for original in originals}
+    is_equal = np.array([image.tobytes() in known for image in images], dtype=bool)
+    if not len(images) or min(images.shape[1:3]) < LEAST_SIDE:
+        return is_equal
+    bits = np.bitwise_count(perceptual_hashes(images)[:, None] ^ perceptual_hashes(originals))
+    is_like: NDArray[np.bool_] = bits.min(axis=1) <= MOST_BITS
+    return is_equal | is_like
+
+
+def _find_exact(images: Images, forget: Index, retain: Index) -> NDArray[np.int64]:
+    """Find the retained images that are equal to a forgotten image, byte by byte."""
+    places: dict[bytes, list[int]] = {}
+    for j in retain.tolist():
+        places.setdefault(images[j].tobytes(), []).append(j)
+    rows = []
+    for i in forget.tolist():
+        same = places.get(images[i].tobytes(), [])
+        rows += [(i, j, EXACT) for j in same]
+        # Equal forgotten images list one copy each; many black images would give millions of pairs.
+        del same[1:]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def _find_near(hashes: NDArray[np.uint64], forget: Index, retain: Index) -> NDArray[np.int64]:
+    """Find for each forgotten image the retained image with the nearest hash, if it is near."""
+    rows, retained = [], hashes[retain]
+    for i in forget.tolist():
+        bits = np.bitwise_count(retained ^ hashes[i])
+        j = int(bits.argmin())
+        if bits[j] <= MOST_BITS:
+            rows.append((i, int(retain[j]), int(bits[j])))
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def perceptual_hashes(images: Images) -> NDArray[np.uint64]:
+    """Return 63 bits per image: which low frequencies of its grey values exceed their median."""
+    parts = [images[i : i + CHUNK] for i in range(0, len(images), CHUNK)]
+    return np.concatenate([_hash_images(part) for part in parts])
+
+
+def _hash_images(images: Images) -> NDArray[np.uint64]:
+    grey = images.mean(axis=3, dtype=np.float32)
+    rows, columns = (_cosine_waves(side) for side in grey.shape[1:])
+    waves = (rows @ grey @ columns.T).reshape(len(images), -1)[:, 1:]  # without the mean
+    is_above = waves > np.median(waves, axis=1, keepdims=True)
+    powers = np.uint64(1) << np.arange(is_above.shape[1], dtype=np.uint64)
+    hashes: NDArray[np.uint64] = (is_above * powers).sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
+def _cosine_waves(side: int) -> NDArray[np.float32]:
+    """Return the cosine waves of the lowest frequencies, (FREQUENCIES, side)."""
+    place = (np.arange(side) + 0.5) / side
+    return np.cos(np.pi * np.outer(np.arange(FREQUENCIES), place)).astype(np.float32)

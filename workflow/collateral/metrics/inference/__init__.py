@@ -1,0 +1,1 @@
+"""Statistical inference over few seeds: differences, equivalence, ranks, bootstrap of examples."""

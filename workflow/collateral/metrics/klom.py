@@ -1,0 +1,80 @@
+"""KLOM (Georgiev et al., 2024): KL divergence between margins that are treated as Gaussian.
+
+A margin is log p - log(1 - p) of the true class. One half of the seeds gives the distribution for
+the unlearned model, the other half that for Retrain, so that Retrain against Retrain is the same
+statistic at the same number of seeds.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+MIN_SEEDS = 2
+PRIOR_SEEDS = 4  # weight, in seeds, of the mean variance of all examples
+ROUNDING = 1e-20  # variances below this share of the mean squared margin count as rounding
+
+Floats = NDArray[np.float64]
+
+
+def margins(logits: NDArray[np.floating], label: NDArray[np.int64]) -> Floats:
+    """Return log p - log(1 - p) of the true class: its logit minus log-sum-exp of other logits.
+
+    Stored probabilities of the true class would not do: above 17, float32 rounds them to 1.
+    """
+    others = logits.astype(np.float32)
+    true = np.take_along_axis(others, label[:, None], axis=1)[:, 0]
+    np.put_along_axis(others, label[:, None], -np.inf, axis=1)
+    margin: Floats = true.astype(np.float64) - logsumexp(others, axis=1)
+    return margin
+
+
+def klom(own: Floats, retrained: Floats) -> Floats:
+    """Return KLOM of each example from margins (seeds, examples), averaged over seed halves."""
+    num_seeds, num_examples = own.shape
+    if num_seeds < MIN_SEEDS or not num_examples:
+        return np.full(num_examples, np.nan)
+    variances = mean_variance(own), mean_variance(retrained)
+    found = [
+        gaussian_kl(
+            *fit_gaussians(own[half], variances[0]), *fit_gaussians(retrained[other], variances[1])
+        )
+        for half, other in seed_halves(num_seeds)
+    ]
+    return np.asarray(np.mean(found, axis=0))
+
+
+def mean_variance(margins: Floats) -> float:
+    """Return the variance over seeds, averaged over examples; 0 if it is rounding error."""
+    variance = float(margins.var(axis=0, ddof=1).mean())
+    return variance if variance > ROUNDING * float((margins**2).mean()) else 0.0
+
+
+def fit_gaussians(margins: Floats, prior_variance: float) -> tuple[Floats, Floats]:
+    """Return each example's mean and variance over seeds, the variance shrunk to the prior."""
+    mean = margins.mean(axis=0)
+    squares = ((margins - mean) ** 2).sum(axis=0)
+    return mean, (squares + PRIOR_SEEDS * prior_variance) / (len(margins) - 1 + PRIOR_SEEDS)
+
+
+def seed_halves(num_seeds: int) -> list[tuple[list[int], list[int]]]:
+    """Return pairs of disjoint halves of the seeds, one pair beginning at each seed."""
+    half = num_seeds // 2
+    order = [[(start + i) % num_seeds for i in range(2 * half)] for start in range(num_seeds)]
+    return [(both[:half], both[half:]) for both in order]
+
+
+def gaussian_kl(
+    mean: Floats, variance: Floats, other_mean: Floats, other_variance: Floats
+) -> Floats:
+    """Return the KL divergence in nats of the first Gaussian from the second."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = variance / other_variance
+        distance = (mean - other_mean) ** 2 / other_variance
+        kl: Floats = (ratio - 1 - np.log(ratio) + distance) / 2
+    return kl
+
+
+def mean_klom(by_example: Floats, members: NDArray[np.bool_]) -> float:
+    """Return the mean KLOM over the examples of a mask; NaN if it is empty or not finite."""
+    mean = float(by_example[members].mean()) if members.any() else np.nan
+    return mean if np.isfinite(mean) else float("nan")

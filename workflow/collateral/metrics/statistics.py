@@ -1,0 +1,110 @@
+"""Statistics of repeated values: means, intervals, and the noise between retrainings."""
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+Floats = NDArray[np.floating]
+BySeed = Mapping[str, NDArray[np.float64]]  # values of a metric, one per seed, by metric
+# Smallest number of negatives for a true positive rate at 1 % false positives.
+LEAST_NEGATIVES = 1000
+ROUNDING = 1e-12  # a smaller product of norms counts as rounding error
+
+
+def mean(values: NDArray[np.floating]) -> float:
+    """Return the mean of the defined values; NaN if there is none."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else np.nan
+
+
+def std(values: NDArray[np.floating]) -> float:
+    """Return the sample standard deviation (ddof=1) of defined values; NaN for fewer than two."""
+    defined = values[~np.isnan(values)]
+    return float(defined.std(ddof=1)) if defined.size > 1 else np.nan
+
+
+def standard_error(values: NDArray[np.floating]) -> float:
+    """Return the standard error of `mean(values)`; NaN for fewer than two defined values."""
+    return std(values) / float(np.sqrt(np.count_nonzero(~np.isnan(values)) or np.nan))
+
+
+def mean_of_defined(values: Iterable[float]) -> float:
+    """Return the mean of the values that are not NaN; NaN if all values are NaN."""
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else float("nan")
+
+
+def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
+    """Return the true positive rate at a false positive rate of at most 1 %."""
+    total = len(negatives)
+    if total < LEAST_NEGATIVES or not len(positives):
+        return float("nan")
+    place = total - 1 - total // 100
+    return float(np.mean(positives > np.partition(negatives, place)[place]))
+
+
+def t_quantile(n: int) -> float:
+    """Return the 97.5 % quantile of Student's t for n values; NaN for n < 2."""
+    return float(stdtrit(n - 1, 0.975)) if n >= 2 else float("nan")
+
+
+def interval_half_width(values: Floats) -> float:
+    """Return half the 95 % Student-t interval of the mean of defined values; NaN for n < 2."""
+    defined = values[~np.isnan(values)]
+    if len(defined) < 2:
+        return float("nan")
+    return t_quantile(len(defined)) * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
+
+
+def average_gap(run: BySeed, reference: BySeed, metrics: Iterable[str]) -> float:
+    """Return the mean over metrics of |run's mean over seeds - reference's mean over seeds|.
+
+    A metric that is undefined for either of them in any seed is left out; NaN if none is left.
+    """
+    return mean_of_defined(abs(run[name].mean() - reference[name].mean()) for name in metrics)
+
+
+def expected_deviation(values: Floats) -> float:
+    """Return the expected |difference| between the means of two independent groups of n values.
+
+    For normal values it is E|r_i - r_j| / sqrt(n); the expectation is the mean over pairs i < j.
+    """
+    n = len(values)
+    if n < 2:
+        return float("nan")
+    return float(np.mean([abs(a - b) for a, b in combinations(values, 2)]) / np.sqrt(n))
+
+
+def difference_sd(profiles: Floats) -> NDArray[np.float64]:
+    """Return the standard deviation of each bin's mean difference between independent retrainings.
+
+    `profiles` (S, S, bins) contains the accuracy or confidence of seed j's Retrain in seed i's
+    bins. The difference of i and j is measured in the bins of i, like a method's from Retrain. The
+    variance of its mean over n seeds, those whose bin is not empty, is its mean square over n. NaN
+    for n < 2.
+    """
+    seeds = np.arange(len(profiles))
+    own = profiles[seeds, seeds]  # (S, bins)
+    squares = (own[:, None] - profiles) ** 2
+    found = []
+    for b in range(profiles.shape[2]):
+        has_bin = ~np.isnan(own[:, b])
+        n = np.count_nonzero(has_bin)
+        pairs = n * (len(profiles) - 1)  # the difference of a seed with itself is excluded
+        found.append(np.sqrt(squares[has_bin, :, b].sum() / pairs / n) if n >= 2 else np.nan)
+    return np.array(found)
+
+
+def within_seed_std(values: NDArray[np.float64]) -> float:
+    """Return the standard deviation over teachers from values (teachers, seeds), within seeds."""
+    return float(np.sqrt(values.var(axis=0, ddof=1).mean()))
+
+
+def within_seed_correlation(values: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """Return the correlation of two arrays (teachers, seeds) within seeds; NaN if undefined."""
+    one, other = (both - both.mean(axis=0) for both in (values, others))
+    norm = np.sqrt((one**2).sum() * (other**2).sum())
+    return float((one * other).sum() / norm) if norm > ROUNDING else float("nan")

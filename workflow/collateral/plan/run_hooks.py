@@ -1,0 +1,124 @@
+"""Code that runs before and after a Snakemake run: its lock, its server of jobs, its last lines.
+
+Snakemake's own lock names files and no process, so it outlives a run that was killed. The kernel
+releases its lock on a file as soon as the process ends: that tells whether a run is alive.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from collateral.plan import paths
+from collateral.results.files import InvalidResultError, read_json
+from collateral.results.gates import count_amber_gates, describe_red_gates
+from collateral.warm import ADDRESS, OFF
+
+FOLDER = Path(".snakemake")
+LOCKS = "locks/*.lock"  # lock files of Snakemake 9.27
+OWN_LOCK = "collateral.lock"
+REMEDY = "if no snakemake works in this folder, `snakemake --unlock`"
+SERVER = (sys.executable, "-m", "collateral.warm.server")
+# Thread limits as Snakemake sets them for one thread; libraries read them during import.
+ONE_THREAD = dict.fromkeys(
+    (
+        *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"),
+        *("GOTO_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    ),
+    "1",
+)
+_locks: list[TextIO] = []  # open lock files; closing a file would release its lock
+# Running servers; a server ends when its standard input is closed.
+_servers: list[subprocess.Popen[str]] = []
+
+
+def hold_lock(folder: Path = FOLDER) -> None:
+    """Lock the folder until this process ends; several runs may do so at the same time."""
+    try:
+        folder.mkdir(exist_ok=True)
+        file = (folder / OWN_LOCK).open("a+", encoding="utf-8")
+        fcntl.flock(file, fcntl.LOCK_SH)
+    except OSError:  # the folder is not writable, or the file system has no locks
+        return
+    file.truncate(0)
+    print(platform.node(), end="", file=file, flush=True)
+    _locks.append(file)
+
+
+def unlock(folder: Path = FOLDER) -> str:
+    """Remove Snakemake's locks if no run uses the folder; return a sentence about the result."""
+    if not any(folder.glob(LOCKS)):
+        return ""
+    try:
+        with (folder / OWN_LOCK).open("r+", encoding="utf-8") as file:
+            host = file.read()
+            if host != platform.node():  # on some file systems, only one machine can see a lock
+                return f"locked by a run on {host}, which may be going on: wait for it; {REMEDY}"
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for path in folder.glob(LOCKS):
+                path.unlink(missing_ok=True)
+    except BlockingIOError:
+        return f"locked by a run that is going on: wait for it; {REMEDY}"
+    except OSError as error:
+        return f"locked, and whether by a run that is going on is unknown ({error}): {REMEDY}"
+    return "the lock of a run that was killed is removed"
+
+
+def keep_warm() -> None:
+    """Start a server from which the jobs of this process are forked; it ends with this process."""
+    if os.environ.get(ADDRESS) == OFF:
+        return
+    folder = tempfile.mkdtemp(prefix="collateral-")
+    if server := start_server(folder):
+        _servers.append(server)
+        os.environ[ADDRESS] = folder
+
+
+def start_server(folder: str, command: Sequence[str] = SERVER) -> subprocess.Popen[str] | None:
+    """Start a server in a private folder; return None if the system forbids it."""
+    server = subprocess.Popen(
+        [*command, folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **ONE_THREAD},
+    )
+    assert server.stdout
+    return server if server.stdout.readline() else None
+
+
+def result_lines(benchmarks: Iterable[str]) -> list[str]:
+    """Return the finding of each benchmark, its number of warnings, and the address of its page."""
+    lines = []
+    for name in benchmarks:
+        try:
+            headline = read_json(Path(paths.GLANCE.format(benchmark=name))).get("headline", "")
+            warnings = count_amber_gates(Path(paths.GATES.format(benchmark=name)))
+        except InvalidResultError:  # `last_lines` names a damaged file of gates
+            continue
+        lines += [f"{name}: {headline}"] if headline else []
+        page = Path(paths.REPORT.format(benchmark=name)).absolute().as_uri()
+        lines.append(f"{name}: {warnings} warning{'s' * (warnings != 1)}. {page}")
+    return lines
+
+
+def last_lines(benchmarks: Iterable[str]) -> list[str]:
+    """Return one line per red gate of these benchmarks, and an explanation of red gates.
+
+    If the file of gates is damaged, its error takes their place: the run itself was good.
+    """
+    found, damaged = [], []
+    for name in benchmarks:
+        try:
+            found += describe_red_gates(Path(paths.GATES.format(benchmark=name)))
+        except InvalidResultError as error:
+            damaged.append(str(error))
+    meaning = ["Numbers of these cells do not mean what they say."] if found else []
+    return [*damaged, *found, *meaning]

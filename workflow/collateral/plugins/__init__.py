@@ -1,0 +1,1 @@
+"""Find and check plug-ins: methods, models, data sets, forget sets, findings, commands."""

@@ -1,0 +1,217 @@
+"""Checks of plug-ins before any job: members that the Snakefile needs, syntax and imports.
+
+Methods and models import torch, so their code is read and not run.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from collateral.contract.messages import did_you_mean, quoted
+from collateral.contract.metrics import Metric
+from collateral.contract.params import TOUCHABLE
+from collateral.plugins.find import (
+    DATA,
+    FINDING,
+    FORGET,
+    METHOD,
+    PARTS,
+    Kind,
+    PluginError,
+    describe_error,
+)
+from collateral.plugins.modules import PACKAGE, find_module, is_shipped
+
+# Required members of the file that the Snakefile imports; for a method, this is params.py.
+MEMBERS = {
+    METHOD: ("Params",),
+    DATA: ("INFO", "Options", "load"),
+    FORGET: ("Params", "select", "count", "chosen"),
+    FINDING: (),
+}
+METHOD_MEMBERS = ("label", "touches")
+# Exceptions that catch a failed import.
+FORGIVING = {"Exception", "ImportError", "ModuleNotFoundError"}
+
+
+def plugin_errors(used: Iterable[tuple[Kind, str]]) -> Iterator[str]:
+    """Yield the errors of the plug-ins that the config uses, and of all plugged-in findings."""
+    for kind, name in dict.fromkeys([*used, *((FINDING, name) for name in FINDING.names())]):
+        if kind.is_plugged_in(name):
+            yield from _member_errors(kind, name)
+    if any(map(FINDING.is_plugged_in, FINDING.names())):
+        yield from _clashes()
+
+
+def _member_errors(kind: Kind, name: str) -> Iterator[str]:
+    try:
+        module = kind.load(name, "params" if kind is METHOD else "")
+    except PluginError as error:
+        yield str(error)
+        return
+    missing = [*_missing_members(kind, module)]
+    for member in missing:
+        yield f"plugins: '{_path(module)}': has no {member}, which every {kind.what} has"
+    if kind is METHOD and not missing:
+        for wrong in _touches_errors(module.Params.touches):
+            yield f"plugins: '{_path(module)}': Params.touches: {wrong}"
+    if kind is FINDING and not _are_metrics(getattr(module, "METRICS", {})):
+        yield f"plugins: '{_path(module)}': METRICS: should be a dictionary of Metric by name"
+
+
+def _clashes() -> Iterator[str]:
+    """Yield an error for each metric of a plugged-in finding whose name is used already."""
+    known: dict[str, str] = {}
+    for finding in FINDING.names():
+        for metric in _metrics(finding):
+            if other := known.get(metric):
+                where = f"'{_path(FINDING.load(finding))}': METRICS: {quoted(metric)}"
+                yield f"plugins: {where}: the finding {other} has a metric of this name; rename it"
+            known.setdefault(metric, finding)
+
+
+def _metrics(finding: str) -> list[str]:
+    """Return the metric names of a finding; empty if the finding has another error."""
+    try:
+        metrics = getattr(FINDING.load(finding), "METRICS", {})
+    except PluginError:
+        return []
+    return list(metrics) if _are_metrics(metrics) else []
+
+
+def _are_metrics(value: Any) -> bool:
+    """Tell whether a value is a dictionary from names to Metric objects."""
+    is_dictionary = isinstance(value, dict)
+    return is_dictionary and all(isinstance(one, Metric) for one in value.values())
+
+
+def _missing_members(kind: Kind, module: ModuleType) -> Iterator[str]:
+    missing = [member for member in MEMBERS[kind] if not hasattr(module, member)]
+    yield from missing
+    if kind is METHOD and not missing:
+        yield from (f"Params.{name}" for name in METHOD_MEMBERS if not hasattr(module.Params, name))
+
+
+def _touches_errors(touches: Any) -> Iterator[str]:
+    """Yield the errors of `Params.touches`."""
+    allowed = f"allowed: {', '.join(TOUCHABLE)}"
+    if not isinstance(touches, frozenset | set):
+        yield f"{quoted(touches)}: should be a frozenset of names; {allowed}"
+        return
+    for name in sorted(touches - {*TOUCHABLE}, key=str):
+        yield f"{quoted(name)} is not allowed; {allowed}{did_you_mean(name, TOUCHABLE)}"
+
+
+def _path(module: Any) -> Path:
+    return Path(module.__file__)
+
+
+def finding_errors() -> Iterator[str]:
+    """Yield an error for each plugged-in finding with a syntax error or a missing import."""
+    modules = [module for part in PARTS for module in FINDING.parts(part)]
+    for module in modules:
+        yield from _broken(module, {module}, with_packages=False)
+
+
+def code_errors(module: str, function: str, *, will_run: bool) -> Iterator[str]:
+    """Yield why a module cannot provide a function; missing packages count if a job will run."""
+    file = find_file(module)
+    if file is None:
+        yield f"'{_folder(module)}': has no {module.rpartition('.')[2]}.py"
+    elif broken := list(_broken(module, {module}, with_packages=will_run)):
+        yield from broken
+    elif function not in _names(_parsed(file)):
+        yield f"'{file}': has no function {function}"
+
+
+def _broken(module: str, seen: set[str], *, with_packages: bool) -> Iterator[str]:
+    """Yield the syntax errors and missing imports of a module and of the modules it imports."""
+    file = find_file(module)
+    if file is None or is_shipped(file):
+        return
+    try:
+        tree = _parsed(file)
+    except (SyntaxError, ValueError) as error:
+        yield describe_error(error, [str(file)])
+        return
+    for line, name in _imports(tree.body, module):
+        if problem := _missing(name, with_packages):
+            yield f"'{file}', line {line}: {problem}"
+        elif name.startswith(f"{PACKAGE}.") and name not in seen:
+            seen.add(name)
+            yield from _broken(name, seen, with_packages=with_packages)
+
+
+def _missing(name: str, with_packages: bool) -> str:
+    """Return a message if a module of Collateral or a package does not exist, else no text."""
+    root = name.split(".")[0]
+    if root == PACKAGE:
+        return "" if find_module(name) else f"there is no module {name}"
+    # Without torch, no training runs on this machine, and missing packages are no error.
+    if not with_packages or find_spec(root) or not find_spec("torch"):
+        return ""
+    return f"the package {root} is not installed"
+
+
+def _imports(body: list[ast.stmt], module: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and name of each import that runs when the module is imported."""
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, _absolute(node, module)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.dump(node.test):
+            yield from _imports([*node.body, *node.orelse], module)
+        elif isinstance(node, ast.Try) and not _is_forgiving(node):
+            yield from _imports(node.body, module)
+
+
+def _absolute(node: ast.ImportFrom, module: str) -> str:
+    above = module.rsplit(".", node.level)[0] if node.level else ""
+    return ".".join(filter(None, (above, node.module)))
+
+
+def _is_forgiving(node: ast.Try) -> bool:
+    """Tell whether the code catches a failed import."""
+    caught = {name for handler in node.handlers for name in _ids(handler.type)}
+    return bool(caught & FORGIVING) or any(handler.type is None for handler in node.handlers)
+
+
+def _ids(node: ast.expr | None) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} if node else set()
+
+
+def _names(tree: ast.Module) -> set[str]:
+    """Return the names that a module defines, assigns or imports."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        else:
+            found |= {
+                part.id
+                for part in ast.walk(node)
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+            }
+    return found
+
+
+def find_file(module: str) -> Path | None:
+    """Return the file of a module, or None."""
+    spec = find_module(module)
+    return Path(spec.origin) if spec and spec.origin else None
+
+
+def _folder(module: str) -> str:
+    """Return the folder in which a missing module should be."""
+    above = find_module(module.rpartition(".")[0])
+    return next(iter(above.submodule_search_locations or ())) if above else module
+
+
+def _parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_bytes(), str(file))

@@ -1,0 +1,52 @@
+"""Find modules of the package and of plug-ins without importing them."""
+
+import sys
+from functools import cache
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
+from pathlib import Path
+
+import collateral
+
+PACKAGE = "collateral"
+# Name of the plug-in that ships with Collateral, also the import name of its modules.
+SHIPPED = "paper"
+FOLDER = Path(collateral.__file__).parent
+
+
+@cache
+def shipped_folder() -> Path | None:
+    """Return the folder of the shipped plug-in, and make its modules importable."""
+    # In the wheel, this folder is beside the rules; in a checkout, beside the package.
+    for folder in (FOLDER / "_workflow/workflow", FOLDER.parent):
+        if (folder / SHIPPED / "__init__.py").is_file():
+            if str(folder) not in sys.path:
+                sys.path.insert(0, str(folder))
+            return folder / SHIPPED
+    return None
+
+
+def is_shipped(file: Path) -> bool:
+    """Tell whether a file belongs to the package or to the shipped plug-in."""
+    return any(file.is_relative_to(folder) for folder in (FOLDER, shipped_folder()) if folder)
+
+
+@cache
+def find_module(module: str) -> ModuleSpec | None:
+    """Find a module by its import name, without importing its parent packages."""
+    if module == PACKAGE:
+        return collateral.__spec__
+    if module == SHIPPED:
+        folder = shipped_folder()
+        return _finder(str(folder.parent)).find_spec(module) if folder else None
+    above, _, _ = module.rpartition(".")
+    spec = find_module(above)
+    # Folders of plug-ins are on the path of a package only after it is imported.
+    path = getattr(sys.modules.get(above), "__path__", spec and spec.submodule_search_locations)
+    found = (_finder(folder).find_spec(module) for folder in path or ())
+    return next(filter(None, found), None)
+
+
+@cache
+def _finder(folder: str) -> FileFinder:
+    # PathFinder cannot find a folder without __init__.py in a package that is not imported.
+    return FileFinder(folder, (SourceFileLoader, SOURCE_SUFFIXES))

@@ -1,0 +1,290 @@
+"""The decision table at the top of a page: every method in every cell, the best methods first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from collateral.contract.metrics import EMPTY
+from collateral.contract.tables import Source
+from collateral.findings._shared.compare import noise_floor_by_sd
+from collateral.findings.checks import red_gates
+from collateral.findings.metric_index import find_metric
+from collateral.findings.verdict import (
+    COLLAPSED,
+    DAMAGED,
+    HURT,
+    HURT_ALL,
+    HURT_FAR,
+    LIKE,
+    UNDECIDED,
+    UNFORGOTTEN,
+    UNLIKE,
+)
+from collateral.findings.verdict.sentences import MethodVerdict, find_verdicts
+from collateral.results.layout import ORIGINAL
+from collateral.results.plan import About
+from collateral.results.table import BenchmarkTable, CellTable
+
+# Verdicts in the order of preference, each with the symbol and the colour of its chip.
+CHIPS = {
+    LIKE: ("●", "green"),
+    UNDECIDED: ("○", "soft"),
+    UNLIKE: ("△", "amber"),
+    UNFORGOTTEN: ("◐", "amber"),
+    HURT_FAR: ("▼", "red"),
+    HURT: ("▼", "red"),
+    HURT_ALL: ("▼", "red"),
+    COLLAPSED: ("✕", "red"),
+}
+HARMFUL = (HURT_FAR, HURT, HURT_ALL, COLLAPSED)
+USABLE = (LIKE, UNDECIDED)
+DAMAGE = ("difference", "difference_low", "difference_high")  # metrics of the damage
+DOT_WIDTH = 76.0  # pixels of the drawing of one damage
+EDGE = 6.0  # pixels that the drawing leaves free at each end
+LEAST_RANGE = 0.05  # the drawing covers at least five points on each side of zero
+MOST_COLUMNS = 4  # cells that are shown side by side; more of them become a matrix
+
+
+@dataclass(frozen=True)
+class Score:
+    """One method in one cell: its verdict, its damage with the 95 % interval, its gap and time."""
+
+    verdict: str
+    title: str  # the verdict as shown: "cannot tell" with the number of seeds
+    sentence: str  # the verdict in numbers
+    damage: float | None
+    low: float | None
+    high: float | None
+    gap: float | None  # average gap to Retrain
+    share: float | None  # time as a share of Retrain's
+
+    @property
+    def is_hurt(self) -> bool:
+        """Whether the verdict is that the neighbours are hurt."""
+        return self.verdict in (HURT, HURT_ALL)
+
+    @property
+    def chip(self) -> tuple[str, str]:
+        """Symbol and colour of the verdict."""
+        return CHIPS.get(self.verdict, ("", "soft"))
+
+
+@dataclass(frozen=True)
+class CellColumn:
+    """A cell as a column group of the table."""
+
+    name: str
+    title: str
+    count: int  # forgotten examples
+    seeds: int
+    noise: float | None  # damage within this bound is what retraining again gives
+    nothing: float | None  # average gap of the model before unlearning
+    retraining: float | None  # average gap of another retraining
+    red: list[str]  # failed checks, which forbid verdicts
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """A method as a row of the table, with one score per cell; None where it did not run."""
+
+    run: str
+    label: str
+    about: About
+    scores: list[Score | None]
+
+    def count(self, *verdicts: str) -> int:
+        """Return the number of cells with one of these verdicts."""
+        return sum(score is not None and score.verdict in verdicts for score in self.scores)
+
+    @property
+    def mean_gap(self) -> float:
+        """Mean of the gap over the cells; infinite if a gap is undefined."""
+        gaps = [math.inf if s is None or s.gap is None else s.gap for s in self.scores]
+        return sum(gaps) / len(gaps)
+
+    @property
+    def order(self) -> tuple[float, ...]:
+        """Sort key: harmful cells, then cells with another failure, then the gap."""
+        return self.count(*HARMFUL), len(self.scores) - self.count(*USABLE), self.mean_gap
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision table of a benchmark."""
+
+    benchmark: str
+    data: str
+    model: str
+    version: str  # fingerprint or version of the code
+    has_retrain: bool
+    cells: list[CellColumn]
+    methods: list[MethodRow]
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether there are too many cells to show their numbers side by side."""
+        return len(self.cells) > MOST_COLUMNS
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether any method has a verdict in any cell."""
+        return any(score and score.verdict for row in self.methods for score in row.scores)
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The common scale of all drawings of damage."""
+        scores = [score for row in self.methods for score in row.scores if score]
+        return Scale.fit([score.damage for score in scores], [s.low for s in scores])
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The verdicts that occur, in the order of preference."""
+        return [verdict for verdict in CHIPS if any(row.count(verdict) for row in self.methods)]
+
+    @property
+    def worst_cell(self) -> str:
+        """The cell in which most methods hurt somebody, of which a printed brief has a chart."""
+        scores = zip(*(row.scores for row in self.methods), strict=True)
+        harmed = [sum(bool(s and s.verdict in HARMFUL) for s in of_cell) for of_cell in scores]
+        return self.cells[harmed.index(max(harmed)) if harmed else 0].name
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many cells have each verdict, by method."""
+        return {row.run: {v: n for v in CHIPS if (n := row.count(v))} for row in self.methods}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the table for the index."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Decision:
+        """Read what `as_json` returned."""
+        cells = [CellColumn(**cell) for cell in content["cells"]]
+        methods = [
+            MethodRow(
+                row["run"],
+                row["label"],
+                About(**row["about"]),
+                [Score(**score) if score else None for score in row["scores"]],
+            )
+            for row in content["methods"]
+        ]
+        return Decision(**{**content, "cells": cells, "methods": methods})
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Positions in the drawing of a damage, in pixels."""
+
+    low: float
+    high: float
+
+    @staticmethod
+    def fit(means: Sequence[float | None], ends: Sequence[float | None]) -> Scale:
+        """Return the scale that holds all means; intervals beyond it are cut."""
+        known = [value for value in means if value is not None]
+        lows = [value for value in (*known, *(e for e in ends if e is not None))]
+        high = max([LEAST_RANGE, *known]) * 1.3
+        return Scale(max(min([-LEAST_RANGE, *lows]), -high), high)
+
+    def at(self, value: float) -> float:
+        """Return the position of a value, cut at the ends."""
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+        return round(EDGE + share * (DOT_WIDTH - 2 * EDGE), 1)
+
+    def is_cut(self, value: float) -> bool:
+        """Tell whether a value is beyond the ends."""
+        return not self.low <= value <= self.high
+
+
+def build_decision(name: str, table: BenchmarkTable, version: str) -> Decision:
+    """Collect the verdicts, damages, gaps and times of all methods."""
+    plan = table.plan
+    runs = list(dict.fromkeys(run for cell in table.cells for run in cell.runs("method")))
+    verdicts = {cell.name: {one.run: one for one in find_verdicts(cell)} for cell in table.cells}
+    rows = [
+        MethodRow(
+            run,
+            plan.labels[run],
+            plan.about.get(run, About()),
+            [_score(cell, run, verdicts[cell.name]) for cell in table.cells],
+        )
+        for run in runs
+    ]
+    return Decision(
+        name,
+        str(plan.data.get("name", "")),
+        plan.model,
+        version,
+        table.cells[0].has_retrain,
+        [_column(cell) for cell in table.cells],
+        sorted(rows, key=lambda row: row.order),
+    )
+
+
+def _score(cell: CellTable, run: str, verdicts: Mapping[str, MethodVerdict]) -> Score | None:
+    if run not in cell.labels:
+        return None
+    found = verdicts.get(run)
+    damage, low, high = (_known(cell.number(run, name, at="damage")) for name in DAMAGE)
+    return Score(
+        found.verdict if found else "",
+        found.title if found else "",
+        found.sentence if found else "",
+        damage,
+        low,
+        high,
+        _known(cell.number(run, "avg_gap")),
+        _known(cell.number(run, "rte_share")),
+    )
+
+
+def _column(cell: CellTable) -> CellColumn:
+    return CellColumn(
+        cell.name,
+        cell.title,
+        sum(count for count, _ in cell.forgotten.values()),
+        len(cell.seeds),
+        _known(noise_floor_by_sd(cell, "damage", DAMAGED)),
+        _known(cell.number(ORIGINAL, "avg_gap")),
+        _known(cell.number(cell.reference, "floor", at="avg_gap")),
+        [f"{gate.name}: {gate.text}" for gate in red_gates(cell)],
+    )
+
+
+def decision_sources(cell: CellTable) -> list[Source]:
+    """Return the sources of the numbers that the table shows for a cell."""
+    found = [
+        source
+        for run in cell.runs("method")
+        for source in (
+            *(Source(run, name, at="damage") for name in DAMAGE),
+            Source(run, "avg_gap"),
+            Source(run, "rte_share"),
+        )
+    ]
+    nothing = [Source(ORIGINAL, "avg_gap")]
+    return [*found, *nothing, Source(cell.reference, "floor", at="avg_gap")]
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def chip_colour(verdict: str) -> str:
+    """Return the colour of a verdict's chip."""
+    return CHIPS[verdict][1]
+
+
+def format_points(value: float | None, *, sign: bool = False) -> str:
+    """Return a rate as points with one digit, a dash if it is undefined."""
+    return EMPTY if value is None else find_metric("difference").text(value, sign=sign)
+
+
+def format_share(value: float | None) -> str:
+    """Return a share of time in whole percent."""
+    return EMPTY if value is None else f"{100 * value:.0f} %"

@@ -1,0 +1,63 @@
+"""Definitions of terms and verdicts, which the page shows on hover and in its last section."""
+
+from __future__ import annotations
+
+import re
+
+from collateral.findings.verdict import (
+    COLLAPSED,
+    HURT,
+    HURT_ALL,
+    HURT_FAR,
+    LIKE,
+    UNDECIDED,
+    UNFORGOTTEN,
+    UNLIKE,
+)
+
+TERMS = {
+    "UA": "Unlearning accuracy: accuracy on the forget set; some literature prints 100 − UA",
+    "RA": "Retain accuracy: accuracy on the retained train examples",
+    "TA": "Test accuracy: accuracy on the test set",
+    "MIA": "Membership inference attack: share of the forget set that it calls non-members",
+    "RTE": "Run-time efficiency: seconds from the base model to the unlearned model",
+    "Retrain": "A model trained from the start without the forgotten examples",
+    "cell": "One forget set of the benchmark, with all runs on it",
+    "damage": "Near loss minus far loss: what the neighbours lose beyond all others",
+    "near loss": "Accuracy lost against Retrain on the retained examples nearest to the forget set",
+    "far loss": "Accuracy lost against Retrain on all other examples",
+    "margin": "Largest difference from Retrain that counts as equal",
+}
+# Meaning of each verdict, in the order in which they are tried.
+VERDICTS = {
+    COLLAPSED: "A seed diverged or collapsed, or TA is below half of Retrain's.",
+    UNFORGOTTEN: "UA is above the midpoint of the base model's and Retrain's. Where these two are "
+    "within the margin: MIA is below Retrain's.",
+    HURT_ALL: "Near loss and damage are above zero; far loss is above zero and above the margin.",
+    HURT: "Near loss and damage are above zero.",
+    HURT_FAR: "Far loss is above zero and above the margin.",
+    LIKE: "Equivalent to Retrain on UA, MIA, near loss, far loss and damage.",
+    UNLIKE: "UA, MIA, a loss or damage differs from Retrain's.",
+    UNDECIDED: "Neither a difference from Retrain nor equivalence is found: more seeds may decide.",
+}
+_FOUND = re.compile(rf"\b({'|'.join(sorted(TERMS, key=len, reverse=True))})\b", re.IGNORECASE)
+_BY_LOWER = {term.lower(): text for term, text in TERMS.items()}
+_ACRONYMS = {term for term in TERMS if term.isupper()}
+
+
+def split_terms(text: str) -> list[tuple[str, str]]:
+    """Return the parts of a text, each with its definition where a term first occurs, else empty.
+
+    The templates write the tags (macro `gloss`), so that no text is exempt from escaping.
+    """
+    seen: set[str] = set()
+    parts = []
+    for place, word in enumerate(_FOUND.split(text)):
+        is_term = place % 2 == 1 and word not in seen
+        is_other_word = word.upper() in _ACRONYMS and not word.isupper()
+        if is_term and not is_other_word:
+            seen.add(word)
+            parts.append((word, _BY_LOWER[word.lower()]))
+        else:
+            parts.append((word, ""))
+    return parts

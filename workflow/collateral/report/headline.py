@@ -1,0 +1,189 @@
+"""The sentences at the top of a page, which follow from the decision table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collateral.contract.metrics import format_percent
+from collateral.findings.verdict import (
+    COLLAPSED,
+    HURT,
+    HURT_ALL,
+    HURT_FAR,
+    LIKE,
+    UNFORGOTTEN,
+)
+from collateral.report.decision import USABLE, Decision, MethodRow, format_points
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+HARMS = {
+    "hurts the neighbours": (HURT, HURT_ALL),
+    "hurts everyone": (HURT_FAR,),
+    "collapses": (COLLAPSED,),
+}
+MOST_NAMED = 3  # methods that a sentence names; of more it gives the number
+MOST_LISTED = 3  # cells whose gaps are listed one by one; of more the mean is given
+
+
+def find_best(decision: Decision) -> MethodRow | None:
+    """Return the method to use: no failure in any cell, and nearer to Retrain than doing nothing.
+
+    Methods that are like Retrain in all cells come first, then the one with the smallest gap.
+    """
+    num_cells = len(decision.cells)
+    usable = [row for row in decision.methods if row.count(*USABLE) == num_cells]
+    better = [row for row in usable if _beats_nothing(row, decision)]
+    return min(better, key=lambda row: (row.count(LIKE) < num_cells, row.mean_gap), default=None)
+
+
+def _beats_nothing(row: MethodRow, decision: Decision) -> bool:
+    """Tell whether the gap is below that of doing nothing in every cell where both are known."""
+    pairs = zip(row.scores, decision.cells, strict=True)
+    known = [
+        (score.gap, cell.nothing)
+        for score, cell in pairs
+        if score and score.gap is not None and cell.nothing is not None
+    ]
+    return all(gap < nothing for gap, nothing in known)
+
+
+def headline(decision: Decision) -> str:
+    """Return which method to use and which methods hurt somebody, in two sentences."""
+    if not decision.has_verdicts:
+        return _no_verdict(decision)
+    return f"{_recommendation(decision)} {_harm(decision)}"
+
+
+def _no_verdict(decision: Decision) -> str:
+    if not decision.has_retrain:
+        return "No verdict without Retrain: runs are compared with the model before unlearning."
+    red = [check for cell in decision.cells for check in cell.red]
+    if red:
+        return "No verdict: a check failed, so that the comparison with Retrain means nothing."
+    return "No verdict: no method has numbers that can be tested."
+
+
+def _recommendation(decision: Decision) -> str:
+    best, where = find_best(decision), _in_tests(len(decision.cells), len(decision.cells))
+    if best is None:
+        return f"No method can be recommended: {_why_none(decision)}."
+    if best.count(LIKE) == len(decision.cells):
+        return f"{best.label} is like Retrain {where}."
+    return f"{best.label} comes nearest to retraining {where}, {_caveat(best, decision)}."
+
+
+def _caveat(best: MethodRow, decision: Decision) -> str:
+    """Say whether the damage of the best method is larger than between two retrained models."""
+    pairs = zip(best.scores, decision.cells, strict=True)
+    may_hurt = any(
+        score.damage > cell.noise
+        for score, cell in pairs
+        if score and score.damage is not None and cell.noise is not None
+    )
+    return "but may hurt the neighbours" if may_hurt else "with no failure found"
+
+
+def _why_none(decision: Decision) -> str:
+    """Say whether all methods fail somewhere, or some are no better than doing nothing."""
+    num_cells = len(decision.cells)
+    if any(row.count(*USABLE) == num_cells for row in decision.methods):
+        return "those without a failure are no nearer to Retrain than doing nothing"
+    test = "this test" if num_cells == 1 else "at least one test"
+    return f"each of them fails in {test}"
+
+
+def _harm(decision: Decision) -> str:
+    """Name the methods that hurt somebody, those that hurt in most cells first."""
+    parts = []
+    for verb, verdicts in HARMS.items():
+        for place, (names, where) in enumerate(_by_count(decision, verdicts)):
+            action = f" {verb if len(names) == 1 else _plural(verb)}" if place == 0 else ""
+            parts.append(f"{_join(names)}{action} {where}")
+    return f"{'; '.join(parts)}." if parts else "No method was found to hurt anyone."
+
+
+def _by_count(decision: Decision, verdicts: Sequence[str]) -> list[tuple[list[str], str]]:
+    """Return the labels of the methods with these verdicts and the tests, most tests first."""
+    num_cells = len(decision.cells)
+    counts = {row.label: row.count(*verdicts) for row in decision.methods}
+    return [
+        ([label for label, n in counts.items() if n == count], _in_tests(count, num_cells))
+        for count in sorted({n for n in counts.values() if n}, reverse=True)
+    ]
+
+
+def _plural(verb: str) -> str:
+    first, _, rest = verb.partition(" ")
+    return f"{first.removesuffix('s')} {rest}".strip()
+
+
+def _in_tests(count: int, total: int) -> str:
+    if total == 1:
+        return "in this test"
+    if count == total:
+        return "in both tests" if total == 2 else f"in all {total} tests"
+    return f"in {_number(count)} of {_number(total)}"
+
+
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
+def _join(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{_number(len(names)).capitalize()} methods"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def describe_setting(decision: Decision) -> str:
+    """Return data, model, seeds and reference in one sentence."""
+    seeds = sorted({cell.seeds for cell in decision.cells})
+    count = f"{' or '.join(map(str, seeds))} seed{'' if seeds == [1] else 's'}"
+    reference = "Retrain, a model trained without the forgotten images from the start"
+    if not decision.has_retrain:
+        reference = "Original, the model before unlearning, because there is no Retrain"
+    setting = ", ".join(part for part in (decision.data, decision.model, count) if part)
+    return f"{setting}. Reference: {reference}."
+
+
+def explanation(decision: Decision) -> str:
+    """Return the numbers behind the headline."""
+    if not decision.has_verdicts:
+        return ""
+    best = find_best(decision)
+    parts = [_distances(best, decision) if best else "", _certainty(best, decision)]
+    return " ".join(part for part in parts if part)
+
+
+def _distances(best: MethodRow, decision: Decision) -> str:
+    gaps = _list_points([score.gap if score else None for score in best.scores])
+    others = {
+        "another retraining": [cell.retraining for cell in decision.cells],
+        "doing nothing": [cell.nothing for cell in decision.cells],
+    }
+    known = {name: values for name, values in others.items() if any(v is not None for v in values)}
+    compared = "; ".join(f"{name}: {_list_points(values)}" for name, values in known.items())
+    shares = [s.share for s in best.scores if s and s.share is not None]
+    time = f", and takes {format_percent(sum(shares) / len(shares))} of its time" if shares else ""
+    return (
+        f"{best.label} is {gaps} points from Retrain, averaged over UA, RA, TA and MIA"
+        f"{f' ({compared})' if compared else ''}{time}."
+    )
+
+
+def _list_points(values: Sequence[float | None]) -> str:
+    texts = [format_points(value) for value in values]
+    if len(texts) <= MOST_LISTED:
+        return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
+    known = [value for value in values if value is not None]
+    return f"on average {format_points(sum(known) / len(known) if known else None)}"
+
+
+def _certainty(best: MethodRow | None, decision: Decision) -> str:
+    """Say what the seeds cannot show."""
+    seeds = min(cell.seeds for cell in decision.cells)
+    if best and best.count(LIKE) < len(decision.cells):
+        count = "One seed is" if seeds == 1 else f"{_number(seeds).capitalize()} seeds are"
+        return f"{count} too few to prove that it equals retraining."
+    unforgotten = [row.label for row in decision.methods if row.count(UNFORGOTTEN)]
+    return f"Did not forget: {', '.join(unforgotten)}." if unforgotten and not best else ""

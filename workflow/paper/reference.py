@@ -1,0 +1,36 @@
+"""Retrain's printed means as a reference, in benchmarks with `retrain: {printed: paper}`."""
+
+import math
+
+from collateral.findings.gap import TERMS
+from collateral.metrics.statistics import mean, mean_of_defined
+from collateral.results.layout import RETRAIN
+from collateral.results.table import CellTable
+from paper.printed import Printed, cell_setting, printed
+
+NAME = "paper"  # value of the key `printed` in the config
+
+
+def printed_cell(cell: CellTable) -> dict[tuple[str, str], Printed]:
+    """Return the paper's numbers of a cell by run and metric; empty if they are no reference.
+
+    Times are left out, because they were measured on different machines.
+    """
+    if cell.benchmark.printed != NAME:
+        return {}
+    setting = cell_setting(cell.benchmark.data, cell.benchmark.model, cell.forgotten)
+    found = printed(setting) if setting else []
+    return {(one.run, one.metric): one for one in found if one.metric != "rte"}
+
+
+def printed_number(cell: CellTable, run: str, metric: str) -> float:
+    """Return Retrain's printed mean, or a run's average gap to the printed means; else NaN."""
+    theirs = printed_cell(cell)
+    if run == RETRAIN:
+        return theirs[run, metric].mean if (run, metric) in theirs else math.nan
+    return mean_of_defined(abs(deviation(cell, run, term)) for term in TERMS.get(metric, ()))
+
+
+def deviation(cell: CellTable, run: str, metric: str) -> float:
+    """Return a run's mean minus Retrain's printed mean; NaN if one of them is undefined."""
+    return mean(cell.values(run, metric)) - printed_number(cell, RETRAIN, metric)

@@ -1,0 +1,174 @@
+"""P2 to P4: unlearning in interpolating logistic regression, in closed form and step by step.
+
+**P2 (proposition 3.2): random labels on the forget set F.** theta_0 = theta_full, and with labels
+ytilde_t iid Bernoulli(1/2),
+
+    theta_{t+1} = (1 - eta_t lam) theta_t - eta_t X_F'(sigma(X_F theta_t) - ytilde_t).
+
+With z_t^(q) = <theta_t, x_q>, z_t^(F) = X_F theta_t, alpha_q = (X_F X_F')^-1 X_F x_q and
+Gamma_{0:T} = prod_t (1 - eta_t lam), every retained x_q satisfies
+
+    <theta_T, x_q> - <theta_retrain, x_q>
+        = (Gamma_{0:T} - 1) z_0^(q) + alpha_q'(z_T^(F) - Gamma_{0:T} z_0^(F)),
+
+exactly, for every draw of the labels, and also with F replaced by A = F u R (appendix A.3).
+
+**P3 (proposition 3.3): random labels on F and fine-tuning on all retained points R.** The mean of
+the trajectory (`descend` on [X_F; X_R] with `draw_targets`) tends to
+theta^(lam) = argmin sum_R l(theta; x, sigma(z)) + sum_F l(theta; x, 1/2) + lam/2 |theta|^2.
+As lam -> 0+, <theta^(lam), x_q> -> <theta_retrain, x_q> on every retained x_q, but on
+x_q = X_R'v_R + X_F'v_F a residual remains:
+
+    <theta^(lam), x_q> - <theta_retrain, x_q> -> -<theta_retrain, X_F'v_F>.
+
+**P4 (proposition A.2, corollary A.3): labels from support points.** A helper model is fitted to the
+logits of a support S within R. Its logits on X_F and the true logits on R are interpolated:
+theta_unlearn = pinv(X)[X_F theta_S; z_R]. For any query,
+
+    Delta = |<theta_unlearn - theta_retrain, x_q>| = |alpha_{q,F}' R_S theta_retrain|
+          <= |alpha_{q,F}| |R_S| |theta_retrain|,        R_S = X_F (I - P_S).
+
+The paper has one deleted point x_f and one support point x_s, where R_S is r_s = x_f - P_s x_f and
+|r_s|^2 = |x_f|^2 (1 - cos^2(x_f, x_s)). Its proof holds for several of both: here X_F has m rows,
+X_S any number, and |R_S| is the spectral norm. theta_full and theta_retrain have minimal norm.
+
+Shapes: trajectories (T + 1, ..., d), eta (T,), labels (T, ..., |A|), queries x_q (..., q, d).
+"""
+
+import numpy as np
+
+from paper.theory.interpolation import (
+    Array,
+    at_step,
+    coordinates,
+    join,
+    min_norm,
+    project,
+    sigma,
+    solve,
+    square_norm,
+)
+
+
+def draw_labels(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Draw random labels, Bernoulli(1/2)."""
+    return rng.integers(0, 2, shape).astype(np.float64)
+
+
+def descend(theta_0: Array, X_A: Array, labels: Array, eta: Array, lam: float) -> Array:
+    """Return theta_0, ..., theta_T of gradient descent on X_A, with new labels at each step."""
+    theta = [theta_0]
+    for eta_t, y_t in zip(eta, labels, strict=True):
+        gradient = np.vecmat(sigma(np.matvec(X_A, theta[-1])) - y_t, X_A)
+        theta.append((1 - eta_t * lam) * theta[-1] - eta_t * gradient)
+    return np.stack(theta)
+
+
+def decay(eta: Array, lam: float) -> Array:
+    """Return Gamma_{0:T} for T = 0, ..., len(eta)."""
+    return np.concatenate([[1.0], np.cumprod(1 - eta * lam)])
+
+
+def shrinkage(z_0_q: Array, Gamma: Array) -> Array:
+    """Return (Gamma_{0:T} - 1) z_0^(q) for every T, the first term of P2."""
+    return at_step(Gamma - 1, z_0_q[None]) * z_0_q
+
+
+def perturbation(alpha_q: Array, z_A: Array, Gamma: Array) -> Array:
+    """Return alpha_q'(z_T^(A) - Gamma_{0:T} z_0^(A)) for every T, the second term of P2."""
+    return np.matvec(alpha_q, z_A - at_step(Gamma, z_A) * z_A[0])
+
+
+def minimise(X_A: Array, y_A: Array, lam: float) -> Array:
+    """Return argmin sum_A l(theta; x, y) + lam/2 |theta|^2 by Newton's method.
+
+    The minimiser lies in span(X_A'). With theta = X_A'u the gradient is zero where
+    lam u + sigma(Gu) - y = 0; unlike the primal problem, this stays well conditioned as lam -> 0.
+    """
+    G = X_A @ X_A.mT
+    u = np.zeros_like(y_A)
+    for _ in range(100):
+        p = sigma(np.matvec(G, u))
+        jacobian = lam * np.eye(G.shape[-1]) + (p * (1 - p))[..., None] * G
+        step = solve(jacobian, lam * u + p - y_A)
+        u = u - step
+        # Convergence is quadratic: after a relative step of 1e-9 only rounding error is left.
+        if np.all(np.abs(step).max(-1) <= 1e-9 * np.abs(u).max(-1)):
+            return np.vecmat(u, X_A)
+    raise ValueError(f"Newton's method did not converge in 100 steps at lam={lam:g}")
+
+
+def rate(X_A: Array, z_A: Array) -> Array:
+    """Return d/dlam (X_A theta^(lam)) at lam = 0, where X_A theta^(0) = z_A.
+
+    It follows from lam G^-1 w + sigma(w) = sigma(z_A) for the logits w; it is not in the paper.
+    """
+    p = sigma(z_A)
+    return -solve(X_A @ X_A.mT, z_A) / (p * (1 - p))
+
+
+def residual(theta_retrain: Array, X_F: Array, v_F: Array) -> Array:
+    """Return the residual of P3, -<theta_retrain, X_F'v_F>, for every query's v_F (..., q, |F|)."""
+    return -np.matvec(v_F, np.matvec(X_F, theta_retrain))
+
+
+def draw_targets(rng: np.random.Generator, T: int, m: int, y_R: Array) -> Array:
+    """Draw labels of T steps for [X_F; X_R]: random ones on F, the true soft targets on R."""
+    return join(draw_labels(rng, (T, *y_R.shape[:-1], m)), y_R)
+
+
+def step_sizes(T: int, a: float, b: float) -> Array:
+    """Return eta_t = a / (t + b), which satisfies assumption A.1."""
+    return a / (np.arange(T) + b)
+
+
+def helper(X_S: Array, theta_full: Array) -> Array:
+    """Return theta_S, the min-norm interpolant of theta_full's logits on the support."""
+    return min_norm(X_S, np.matvec(X_S, theta_full))
+
+
+def transferred_logits(X_F: Array, theta_S: Array, z_R: Array) -> Array:
+    """Return the target logits of P4: the helper's logits on F, the true logits on R."""
+    return join(np.matvec(X_F, theta_S), z_R)
+
+
+def unlearn(X_F: Array, X_R: Array, theta_S: Array, z_R: Array) -> Array:
+    """Return theta_unlearn, the min-norm interpolant of the transferred logits."""
+    X = np.concatenate([X_F, X_R], axis=-2)
+    return min_norm(X, transferred_logits(X_F, theta_S, z_R))
+
+
+def forget_coordinates(X_F: Array, X_R: Array, x_q: Array) -> Array:
+    """Return alpha_{q,F}: the forget coordinates of x_q in the rows of [X_F; X_R]."""
+    return coordinates(np.concatenate([X_F, X_R], axis=-2), x_q)[..., : X_F.shape[-2]]
+
+
+def support_residual(X_F: Array, X_S: Array) -> Array:
+    """Return R_S = X_F - X_F P_S, one row r_s per deleted point."""
+    return X_F - project(X_S, X_F)
+
+
+def deviation(alpha_F: Array, R_S: Array, theta_retrain: Array) -> Array:
+    """Return Delta, the deviation from Retrain in P4, for every query."""
+    return np.abs(np.matvec(alpha_F, np.matvec(R_S, theta_retrain)))
+
+
+def bound(alpha_F: Array, R_S: Array, theta_retrain: Array) -> Array:
+    """Return the bound of P4, |alpha_{q,F}| |R_S| |theta_retrain|, for every query."""
+    spectral = np.linalg.norm(R_S, ord=2, axis=(-2, -1))
+    scale = spectral * np.linalg.norm(theta_retrain, axis=-1)
+    return np.linalg.norm(alpha_F, axis=-1) * scale[..., None]
+
+
+def mean_square_deviation(alpha_F: Array, X_F: Array, X_R: Array, X_S: Array) -> Array:
+    """Return E Delta^2 over logits z = X theta_true with theta_true ~ N(0, I); not in the paper.
+
+    Then theta_retrain = P_R theta_true, so E Delta^2 = |alpha_{q,F}' X_F (P_R - P_S)|^2. With one
+    x_f and one x_s it is alpha_{q,F}^2 (|P_R x_f|^2 - |x_f|^2 cos^2(x_f, x_s)), falling with |cos|.
+    """
+    return square_norm(alpha_F @ (project(X_R, X_F) - project(X_S, X_F)))
+
+
+def cosine(x_f: Array, x_s: Array) -> Array:
+    """Return cos(x_f, x_s) along the last axis."""
+    return np.vecdot(x_f, x_s) / np.linalg.norm(x_f, axis=-1) / np.linalg.norm(x_s, axis=-1)

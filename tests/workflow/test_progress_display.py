@@ -108,7 +108,7 @@ def test_a_dry_run_looks_as_without_the_display(folder):
 
 
 def test_missing_metadata_is_told_as_snakemake_tells_it(folder):
-    """In dry runs alone; of a run, Collateral's Snakefile says it (test_unwatched.py)."""
+    """In dry runs alone; of a run, Collateral's Snakefile says it (test_changed_since.py)."""
     snakemake(folder, PAUSE="0")
     shutil.rmtree(folder / ".snakemake")
     told = "3 jobs have missing provenance/metadata"

@@ -398,7 +398,7 @@ def _drop_panels(supports: Supports) -> list[Panel]:
     upper = replace(upper, number_format="+.1f", unit=" points")
     # Smallest axis, so that one example in one seed is a visible bar.
     least = 0.5 / len(supports.cell.seeds)
-    lower = count_examples(edges, counts.tolist(), least, "Examples")
+    lower = count_examples(edges, counts.tolist(), least, "Examples", centres)
     return [upper, replace(lower, bands=taken)]
 
 

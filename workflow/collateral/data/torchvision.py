@@ -6,7 +6,7 @@ size. Train and test part are those of the data set; if it has no test part, a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from collateral.contract.data import DatasetInfo, DatasetSize, TestSeed
 from collateral.contract.messages import unknown_name
 from collateral.data._readers.examples import split
 from collateral.data._readers.test_set import draw_examples
-from collateral.data._readers.torchvision_files import RootOptions, open_parts
+from collateral.data._readers.torchvision_files import RootOptions, read_parts
 from collateral.data._readers.torchvision_sets import EMNIST, SETS, SetFacts
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def load(options: Options) -> Dataset:
     from collateral.results.dataset import Dataset, Labels
 
     facts = _facts(options)
-    parts = _read(options, facts)
+    parts = read_parts(options.dataset, facts, options)
     num_train, total = len(parts[0]), sum(map(len, parts))
     labels = np.full(total, -1, np.int64)
     names = [f"{options.dataset} {place}" for place in range(total)]
@@ -161,24 +161,3 @@ def _own_names(part: Any, facts: SetFacts) -> tuple[str, ...]:
     )
     is_good = len(found) == facts.classes == len({*found})
     return found if is_good else tuple(f"class_{index}" for index in range(facts.classes))
-
-
-def _read(options: Options, facts: SetFacts) -> list[Any]:
-    from torchvision import datasets
-
-    parts: tuple[Mapping[str, Any], ...] = facts.parts if facts.test else ({},)
-    try:
-        return open_parts(getattr(datasets, options.dataset), parts, options)
-    except Exception as error:
-        raise ValueError(_explain_failure(error, options, facts)) from None
-
-
-def _explain_failure(error: Exception, options: Options, facts: SetFacts) -> str:
-    root = options.root.expanduser()
-    cause = " ".join(f"{type(error).__name__}: {error}".split())
-    if (root / facts.folder).exists():
-        found = f"{facts.folder} is there but not whole ({cause}); delete it to download it again"
-    else:
-        tried = f"the download failed ({cause})" if options.download else "`download` is false"
-        found = f"{facts.folder} not found, and {tried}; put it there, or set `root:`"
-    return f"data.root: cannot read {options.dataset} from {str(root)!r}: {found}"

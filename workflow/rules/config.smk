@@ -6,7 +6,7 @@ from snakemake.common.configfile import load_configfile
 
 from collateral.config.errors import ConfigError
 from collateral.config.load import load
-from collateral.config.reread import reread
+from collateral.config.yaml import reread
 from collateral.config.yaml import read_file
 from collateral.plan import paths
 from collateral.plan.grid import build_grid

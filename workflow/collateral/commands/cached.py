@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated
 
 from collateral.config.load import read
-from collateral.plan.grid import build_grid
-from collateral.plan.missing_inputs import (
+from collateral.plan.diff import (
     describe_missing,
     describe_stale,
     find_missing,
     find_stale,
 )
+from collateral.plan.grid import build_grid
 
 
 def cached(*, config: Annotated[Path, "a config, as config.yaml"]) -> None:

@@ -17,7 +17,7 @@ from collateral.commands._proposal import (
 from collateral.config.names import slug
 from collateral.config.weights import SEED
 from collateral.contract.messages import looked_for
-from collateral.data._readers.table import find_tables
+from collateral.data._readers.file_list import find_tables
 from collateral.plan import paths
 from collateral.plan.estimate import duration
 from collateral.results.files import atomic

@@ -30,7 +30,7 @@ from collateral.results.experiments import ShadowMargins
 from collateral.results.provenance import INPUTS, hash_files, verify, write_record
 from collateral.results.split import Split, ids_hash
 from collateral.stages._options import Job, MethodName, MethodValues, RunName, Selected, SplitFile
-from collateral.training import exposure
+from collateral.training import shadows as exposure
 from collateral.training.checkpoints import open_checkpoints
 from collateral.training.examples import Task
 from collateral.training.job_io import Session, open_session, write_cost

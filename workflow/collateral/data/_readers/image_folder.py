@@ -16,9 +16,14 @@ from pathlib import Path
 from collateral.contract.conventions import FILE
 from collateral.contract.messages import did_you_mean, looked_for, quoted
 from collateral.data._readers.examples import Examples
-from collateral.data._readers.table import read_table
+from collateral.data._readers.file_list import (
+    ListedFile,
+    Listing,
+    list_class_folders,
+    list_files,
+    read_table,
+)
 from collateral.data._readers.test_set import SplitOptions, split_by_list, split_by_share
-from collateral.data._readers.walking import ListedFile, Listing, list_class_folders, list_files
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # names of the test folder, in order of preference

@@ -21,8 +21,12 @@ from collateral.contract.data import (
 )
 from collateral.contract.messages import printable, unknown_name
 from collateral.contract.params import UserPath
-from collateral.data._readers.file_list import find_listed, list_spellings, read_file_list
-from collateral.data._readers.walking import ListedFile
+from collateral.data._readers.file_list import (
+    ListedFile,
+    find_listed,
+    list_spellings,
+    read_file_list,
+)
 from collateral.data.forget import where
 
 # Pair of lists: files of the train set, files of the test set.

@@ -15,18 +15,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from collateral.contract.params import Between
-from collateral.plugins.find import (
-    CONTROL,
-    DATA,
-    FINDING,
-    FORGET,
-    METHOD,
-    MODEL,
-    PARTS,
-    Kind,
-    params_class,
-    prepare_class,
-)
+from collateral.plugins import find as plugins
+from collateral.plugins.find import CONTROL, DATA, FINDING, FORGET, METHOD, MODEL, Kind
 from collateral.plugins.modules import is_shipped
 
 FILE = Path(__file__).with_name("tuning.csv")  # file written by docs/make_tuning.py
@@ -102,7 +92,7 @@ def _file(kind: Kind, name: str) -> Path:
 
 
 def _method(name: str) -> Iterator[str]:
-    params, prepare = params_class(name), prepare_class(name)
+    params, prepare = plugins.params_class(name), plugins.prepare_class(name)
     yield f"{params.label}; touches: {', '.join(sorted(params.touches)) or 'nothing'}"
     yield from (inspect.getdoc(params) or "").splitlines()
     for source, values in params.published.items():
@@ -150,7 +140,7 @@ def _model(name: str) -> Iterator[str]:
 def _finding(name: str) -> Iterator[str]:
     module = FINDING.load(name)
     yield from (inspect.getdoc(module) or "").splitlines()
-    parts = [part for part in PARTS if FINDING.module(name, part) in FINDING.parts(part)]
+    parts = [part for part in plugins.PARTS if FINDING.module(name, part) in FINDING.parts(part)]
     yield f"has: {', '.join(parts)}"
     for key, metric in getattr(module, "METRICS", {}).items():
         unit = f" ({metric.unit})" if metric.unit else ""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from collateral.contract.data import DatasetInfo, DatasetSize, TestSeed
+from collateral.contract.data import DatasetInfo, DatasetSize
 from collateral.contract.messages import unknown_name
+from collateral.contract.params import Seed
 from collateral.data._readers.examples import split
 from collateral.data._readers.test_set import draw_examples
 from collateral.data._readers.torchvision_files import RootOptions, read_parts
@@ -43,7 +44,7 @@ class Options(RootOptions):
     test_share: float = Field(
         0.2, gt=0, lt=1, description="Share of every class to test on, in sets without a test part."
     )
-    test_seed: TestSeed = 0
+    test_seed: Seed = Field(0, description="Seed of the choice of test examples.")
     flip: bool | None = Field(None, description="Train with flips; unless told, as is customary.")
     padding: int | None = Field(
         None, ge=0, le=256, description="Train with random crops after padding by so much."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from collateral.contract.data import DataOptions
+from collateral.contract.messages import error_in_one_line
 from collateral.contract.params import UserPath
 from collateral.data._readers.torchvision_sets import Parts, SetFacts
 
@@ -48,7 +49,7 @@ def load_set(
     except Exception as error:
         root = options.root.expanduser()
         missing = [path for path in files.paths if not (root / path).is_file()]
-        problem = f"the files are there but damaged, delete them ({describe(error)})"
+        problem = f"the files are there but damaged, delete them ({error_in_one_line(error)})"
         if missing:
             problem = f"{', '.join(missing)} not found, and {_explain(error, options)}"
         raise ValueError(
@@ -93,16 +94,11 @@ def read_parts(kind: str, facts: SetFacts, options: RootOptions) -> list[Any]:
             f"{folder} not found, and {_explain(error, options)}; put it there, or set `root:`"
         )
         if (root / folder).exists():
-            whole = f"{folder} is there but not whole ({describe(error)})"
+            whole = f"{folder} is there but not whole ({error_in_one_line(error)})"
             problem = f"{whole}; delete it to download it again"
         raise ValueError(f"data.root: cannot read {kind} from {str(root)!r}: {problem}") from None
 
 
 def _explain(error: Exception, options: RootOptions) -> str:
-    failed = f"the download failed ({describe(error)})"
+    failed = f"the download failed ({error_in_one_line(error)})"
     return failed if options.download else "`download` is false"
-
-
-def describe(error: Exception) -> str:
-    """Return the type and the message of an error in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())

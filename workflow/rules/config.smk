@@ -10,7 +10,7 @@ from collateral.config.yaml import reread
 from collateral.config.yaml import read_file
 from collateral.plan import paths
 from collateral.plan.grid import build_grid
-from collateral.plan.install_paths import default_config
+from collateral.plan.paths import default_config
 from collateral.plan.preflight import check_plan
 
 # A prefix is refused, because folders on command lines would not get it.

@@ -27,7 +27,7 @@ from collateral.contract.work import count_cores
 from collateral.plan import paths, slurm
 from collateral.plan.estimate import SHIPPED, bytes_in_words, estimate
 from collateral.plan.grid import Benchmark, build_grid
-from collateral.plan.install_paths import default_config
+from collateral.plan.paths import default_config
 from collateral.plan.preflight import check_plan
 from collateral.plan.work import SizeUnknownError, data_options
 from collateral.plugins.find import DATA

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from collateral.contract.data import ImageInfo
-from collateral.models._classifier import Classifier
-from collateral.models._eval_mode import eval_mode
+from collateral.models._classifier import Classifier, eval_mode
 from collateral.plugins.find import MODEL, PluginError
 
 BODY = "body.inner."

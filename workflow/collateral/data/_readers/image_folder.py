@@ -95,10 +95,9 @@ def index_folder(source: SplitOptions) -> FolderIndex:
     found = file_list.list_files(folder, top)
     names = _class_names(folder, top, found.images)
     test_folder = folder / test if test else _test_folder(source, folder)
-    test_files = (
-        _list_test_files(source, test_folder, names) if test_folder else Listing([], [], [])
-    )
-    columns = _add_columns(source, found, test_files if test else Listing([], [], []))
+    nothing = Listing([], [], [])
+    test_files = _list_test_files(source, test_folder, names) if test_folder else nothing
+    columns = _add_columns(source, found, test_files if test else nothing)
     if test_folder is None:
         choose = split_by_share if source.test_path is None else split_by_list
         parts = choose(found.images, columns, source)

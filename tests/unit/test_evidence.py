@@ -7,10 +7,12 @@ import shutil
 import subprocess
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 import pytest
-from made_benchmark import MIXED, PART, SEEDS, WHOLE, Behaviour, Made, compute
+from made_benchmark import MIXED, PART, RUNS, SEEDS, WHOLE, Behaviour, Made, compute
 
 from collateral.cli import main
 from collateral.commands.evidence import NAMESPACE
@@ -320,6 +322,46 @@ def test_without_retrain_and_for_another_tool_it_says_what_is_missing(without_re
     assert all(name in missing for name in ("There is no Retrain", "verdict", *NEED_RETRAIN))
     assert "unlearned by another tool: theirs.safetensors" in page
     main(["verify", str(folder / "evidence.json")])
+
+
+# Groups.
+
+
+@dataclass(frozen=True)
+class Grouped(Made):
+    """A benchmark whose examples have the columns sex and site."""
+
+    tracked = tuned = exposed = support_sized = property(lambda self: [])
+
+    @cached_property
+    def labels(self):
+        plain = super().labels
+        columns = [
+            {
+                "sex": np.array(["f", "m"])[of % 2],
+                "site": np.array(["a", "b"])[np.arange(len(of)) % 2],
+            }
+            for of in (plain.train, plain.test)
+        ]
+        return replace(plain, columns=columns[0], test_columns=columns[1])
+
+
+def test_groups_that_differ_come_first(tmp_path, monkeypatch):
+    runs = {run: RUNS[run] for run in ("retrain", "original", "ga")}
+    made = Grouped(cells=(PART,), runs=runs)
+    root = made.write(tmp_path / "results")
+    compute(made, root, more=["--groups", "sex", "site"], probes=())
+    monkeypatch.chdir(tmp_path)
+    folder, rows = write(PART, "ga"), long_table(root, PART)
+    record, page = read(folder), (folder / "evidence.html").read_text()
+    gaps = {key: of[""] for key, of in rows.items() if key[0] == "ga" and key[1].endswith("_gap")}
+    gaps = {key: value for key, value in gaps.items() if key[1].startswith("group_")}
+    shown = {tuple(one["source"].split("|")): one for one in numbers_in(record["groups"])}
+    assert len(shown) > 8 and {key: one["value"] for key, one in shown.items()} == gaps
+    is_found = [one["low"] > 0 or one["high"] < 0 for one in shown.values() if "low" in one]
+    assert is_found == sorted(is_found, reverse=True) and any(is_found)
+    assert next(iter(shown.values()))["text"] in page
+    assert f"The 8 largest of {len(shown)} differences" in page
 
 
 # Archives and printers.

@@ -38,7 +38,7 @@ def verify(
     config: Annotated[Path | None, "also compare with the plan of this config"] = None,
 ) -> None:
     """Print one line per fault, and a summary at the end."""
-    if results.is_file():
+    if results.is_file() and results.suffix == ".json":
         # Imported by name, because most checks need no pandas.
         import_module("collateral.commands.evidence").verify_evidence(results)
         return

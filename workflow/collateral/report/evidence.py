@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from collateral.contract.tables import Source
 from collateral.contract.verdicts import MEASURES
@@ -75,8 +73,8 @@ OTHER_TOOL = (
     "parameters, data, random seed and time, and the model that it started from, are not recorded."
 )
 LIMITS = (
-    "Whether a law or a duty is met. No authority has published a threshold for these numbers, and "
-    "this record sets none.",
+    "Whether a law or a duty is met. We know of no authority that has published a threshold for "
+    "these numbers, and this record sets none.",
     "That nothing about the forgotten images is left in the weights. Only the attacks above were "
     "run; another or a stronger attack may succeed.",
     "That the list is complete, or that it is the list of the person who made the request. It was "
@@ -109,7 +107,7 @@ def gather(found: FoundRun, cell: CellTable) -> Content:
         "accuracies": _rows(found, cell, columns, ACCURACIES),
         "attacks": [*_rows(found, cell, columns, ATTACKS), *_shadow_rows(found, cell)],
         "losses": list(_loss_rows(found, cell, columns)),
-        "groups": sorted(_group_rows(found, cell), key=lambda row: -abs(row["number"]["value"])),
+        "groups": sorted(_group_rows(found, cell), key=_group_order),
         "checks": [{"colour": g.colour, "name": g.name, "text": g.text} for g in _checks(cell)],
         "missing": list(_missing(found, cell)),
         "limits": [*LIMITS, _limit_of_seeds(cell)],
@@ -315,6 +313,13 @@ def _group_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
                     yield {"label": label, "about": about, "number": number}
 
 
+def _group_order(row: Content) -> tuple[bool, float]:
+    """Return the sort key of a group: intervals without zero first, then large differences."""
+    number = row["number"]
+    is_found = number.get("low", 0) > 0 or number.get("high", 0) < 0
+    return not is_found, -abs(number["value"])
+
+
 def _checks(cell: CellTable) -> list[Gate]:
     """Return all checks of the cell, red and amber ones first."""
     gates, _ = run_checks(BenchmarkTable(cell.benchmark, (cell,)))
@@ -370,13 +375,8 @@ def render(content: Content, gallery: Gallery | None = None) -> str:
     environment = Environment(
         loader=PackageLoader("collateral.report", "."), autoescape=True, undefined=StrictUndefined
     )
-    environment.filters |= {"points": partial(format_points, sign=True), "code": _mark_code}
+    environment.filters["points"] = partial(format_points, sign=True)
     return environment.get_template("evidence.html.j2").render(**content, gallery=gallery)
-
-
-def _mark_code(text: str) -> Markup:
-    """Return a text as HTML, with words between backticks as code."""
-    return Markup(re.sub(r"`(.*?)`", r"<code>\1</code>", str(escape(text))))
 
 
 def differences(old: Any, new: Any, place: str = "") -> Iterator[str]:

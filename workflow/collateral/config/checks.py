@@ -14,7 +14,7 @@ from collateral.config.names import LONGEST, is_slug, name_errors
 from collateral.config.schema import ALL, BenchmarkConfig
 from collateral.config.sweep_checks import support_size_errors, sweep_errors
 from collateral.config.weights import CELL, NONE, SEED, GivenParams, RetrainParams
-from collateral.contract.conventions import PAPER
+from collateral.contract.conventions import PAPER, class_index
 from collateral.contract.messages import did_you_mean, quoted, unknown_name
 from collateral.data._metadata import find_class_names
 from collateral.plugins.find import (
@@ -43,6 +43,7 @@ def benchmark_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     yield from messages
     if classes is not None:
         yield from _class_errors(benchmark, classes, (*where, "classes"))
+        yield from _positive_errors(benchmark, classes, (*where, "positive"))
     yield from _method_errors(benchmark, where)
     yield from _given_errors(benchmark, where)
     if benchmark.printed:
@@ -95,6 +96,9 @@ def _effect_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     if "validation_share" in given and base.checkpoint != "best_validation":
         place = format_key((*where, "base", "validation_share"))
         yield _without_effect(place, "checkpoint: best_validation", base.checkpoint)
+    if benchmark.positive is not None and not benchmark.groups:
+        place = format_key((*where, "positive"))
+        yield f"{place}: without effect: no `groups` to compare; give some, or leave it out"
     if benchmark.select != PAPER and not _is_tuned(benchmark):
         yield (
             f"{format_key((*where, 'select'))}: {quoted(benchmark.select)}: without effect: no "
@@ -149,7 +153,7 @@ def _further_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
     """Check keys that need Retrain, and that shadow models can be trained as the base is."""
     if not benchmark.has_retrain:
         says = f"the config says {_retrain_text(benchmark)}; leave one of them out"
-        for key in ("probe", "sweeps", "support_size"):
+        for key in ("probe", "sweeps", "support_size", "groups"):
             if getattr(benchmark, key):
                 yield f"{format_key((*where, key))}: held against Retrain, and {says}"
     if not benchmark.shadows:
@@ -205,6 +209,16 @@ def _data_errors(
         return [], find_class_names(name, options)
     except ValueError as error:
         return [f"{format_key((*where, 'classes'))}: {error}"], None
+
+
+def _positive_errors(
+    benchmark: BenchmarkConfig, classes: tuple[str, ...], where: Place
+) -> Iterator[str]:
+    if benchmark.positive is not None:
+        try:
+            class_index(benchmark.positive, classes)
+        except ValueError as error:
+            yield f"{format_key(where)}: {error}"
 
 
 def _class_errors(

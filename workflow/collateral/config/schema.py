@@ -213,6 +213,16 @@ class BenchmarkConfig(Strict):
         description="Numbers of seeds, increasing, at which verdicts are looked at: declared "
         "before the first look, with `seeds` as many as one of them. Left out: one look.",
     )
+    groups: tuple[str, ...] = Field(
+        (),
+        description="Metadata columns, such as `sex` and `site`: which of their groups lose "
+        "accuracy against Retrain, near the forget set and far from it?",
+    )
+    positive: ClassLabel | None = Field(
+        None,
+        description="A class, such as a disease, by name or index: its false negatives and false "
+        "positives are compared by group.",
+    )
     pictures: Showing | None = Field(
         None,
         description="Pictures of examples in results, page and bundle. none: no picture. retained: "
@@ -242,7 +252,7 @@ class BenchmarkConfig(Strict):
             return {name: {} if params is None else params for name, params in value.items()}
         return value
 
-    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks")
+    @field_validator("seeds", "classes", "fractions", "controls", "track", "attacks", "groups")
     @classmethod
     def _check_unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) < len(value):

@@ -108,6 +108,8 @@ class CellResults:
     probed: tuple[str, ...] = ()  # names of the probes of the config
     margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
     looks: tuple[int, ...] = ()  # numbers of seeds at which the config declares looks at verdicts
+    groups: tuple[str, ...] = ()  # metadata columns whose values are groups of examples
+    positive: tuple[str, ...] = ()  # class whose false negatives are counted, by name or index
     reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original
     _known: dict[tuple[Any, ...], dict[int | None, float]] = field(
         default_factory=lambda: defaultdict(dict)

@@ -19,6 +19,7 @@ from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
 LISTS = (
     *("seeds", "base_seeds"),
     *("tuned", "tracked", "support_sized", "exposed", "attacks", "probed", "margins", "looks"),
+    *("groups", "positive"),
 )
 
 
@@ -38,6 +39,8 @@ def metrics(
     probed: Annotated[Sequence[str], "probes of the models"] = (),
     margins: Annotated[Sequence[str], "stated margins in points, as ua=5"] = (),
     looks: Annotated[Sequence[int], "numbers of seeds at which verdicts are looked at"] = (),
+    groups: Annotated[Sequence[str], "columns whose values are groups of examples"] = (),
+    positive: Annotated[Sequence[str], "class whose false negatives are counted"] = (),
     reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN,
     fresh: Annotated[bool, "compute every number again"] = False,
     out: Annotated[Path, "metrics.csv"],
@@ -59,6 +62,8 @@ def metrics(
         probed=tuple(probed),
         margins=tuple(margins),
         looks=tuple(looks),
+        groups=tuple(groups),
+        positive=tuple(positive),
         reference=reference,
     )
     results.check()

@@ -63,7 +63,8 @@ def read(path: Path, test_path: Path | None) -> tuple[NDArray[np.uint8], NDArray
         raise ValueError(f"{test.at(test.images_key)}: images have shape (H, W, C) = {shapes}")
     names = _check_labels(train, test)
     _check_all_there(train, names)
-    labels = Labels(train.labels, test.labels, names, _read_columns(train))
+    columns = _read_columns(train, "train_"), _read_columns(test, "test_")
+    labels = Labels(train.labels, test.labels, names, *columns)
     return train_images, test_images, labels
 
 
@@ -74,7 +75,7 @@ def read_examples(path: Path, test_path: Path | None) -> tuple[Examples, tuple[i
     is_test = [row >= len(train.labels) for row in range(len(labels))]
 
     def read_columns(_rows: list[int]) -> dict[str, list[Any]]:
-        return {name: column.tolist() for name, column in _read_columns(train).items()}
+        return {name: column.tolist() for name, column in _read_columns(train, "train_").items()}
 
     return Examples(names, labels, is_test, [], read_columns), train.shape()
 
@@ -107,16 +108,23 @@ def _check_labels(train: Part, test: Part) -> tuple[str, ...]:
     return names
 
 
-def _read_columns(train: Part) -> dict[str, NDArray[Any]]:
-    """Return the other arrays that have one whole number, truth value or text per train image."""
-    known = (*IMAGE_KEYS, *LABEL_KEYS, "class_names")
-    with _open(train.key, train.path) as file:
+def _read_columns(part: Part, prefix: str) -> dict[str, NDArray[Any]]:
+    """Return the other arrays that have one whole number, truth value or text per image.
+
+    Arrays of the other set are left out; in a file of both sets, those of the test set have names
+    that begin with test_.
+    """
+    known, other = (*IMAGE_KEYS, *LABEL_KEYS, "class_names"), {"train_": "test_", "test_": "train_"}
+    needs_prefix = part.images_key == "test_images"
+    with _open(part.key, part.path) as file:
         names = [name for name in file.files if name not in known]
-        arrays = {name: file[name] for name in names if not name.startswith("test_")}
+        names = [name for name in names if not name.startswith(other[prefix])]
+        names = [name for name in names if name.startswith(prefix) or not needs_prefix]
+        arrays = {name.removeprefix(prefix): file[name] for name in names}
     return {
-        name.removeprefix("train_"): array
+        name: array
         for name, array in arrays.items()
-        if array.shape == train.labels.shape and array.dtype.kind in "iubU"
+        if array.shape == part.labels.shape and array.dtype.kind in "iubU"
     }
 
 

@@ -20,8 +20,7 @@ from torch import Tensor, nn
 from collateral.contract.conventions import derive_seed
 from collateral.contract.probes import PARTS, Probes
 from collateral.metrics.features import Floats, cka_by_part, draw_by_class
-from collateral.metrics.near import Mask, near_masks
-from collateral.metrics.similarity import similarity_by_class
+from collateral.metrics.similarity import Mask, near_masks, similarity_by_class
 from collateral.results import layout
 from collateral.results.experiments import Probe
 from collateral.results.outputs import Embeddings

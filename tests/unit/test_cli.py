@@ -68,7 +68,8 @@ def test_help_names_the_stages(capsys):
 def test_help_is_in_the_order_of_use_and_has_an_example(capsys):
     leave("--help")
     said = capsys.readouterr().out
-    order = ["init", "estimate", "doctor", "list", "verify", "export", "Stages, which", "Example:"]
+    order = ["init", "estimate", "doctor", "list", "verify", "export", "evidence"]
+    order += ["Stages, which", "Example:"]
     places = [said.index(f"\n  {word}" if word.islower() else word) for word in order]
     assert places == sorted(places)
     assert "collateral estimate config.yaml" in said

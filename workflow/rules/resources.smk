@@ -25,6 +25,9 @@ localrules:
     check,
 
 
+# Slots that a job takes of a GPU: base, retrain, shadow and expose take one of them.
+WHOLE_GPU = resources.share_gpus(workflow)
+
 # A benchmark with fewer cells has one process for its figures, which need not wait for cores.
 CELLS_PER_THREAD = 5
 

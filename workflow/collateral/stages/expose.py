@@ -52,7 +52,7 @@ def expose(
 ) -> None:
     """Unlearn from every shadow model, skipping finished ones, and save all margins."""
     values = read_chosen_params(params_class(method), params, selected, job.data.parent)
-    session = open_session(job.data, job.threads)
+    session = open_session(job.data, job.threads, shares_gpu=True)
     parts = Split.load(split, session.folder)
     record = {"run": run, "method": method, **job.record(values, split, *selected)}
     places = [path.parent / layout.MARGINS for path in shadows]

@@ -38,7 +38,7 @@ def shadow(
     The seed is the number of the model in its pool.
     """
     values = TrainingParams.model_validate_json(params)
-    session = open_session(job.data, job.threads)
+    session = open_session(job.data, job.threads, shares_gpu=True)
     is_in = draw_membership(len(session.train), count, share)[job.seed]
     examples = session.train.select(torch.from_numpy(is_in.nonzero()[0]).to(session.device))
     record = {

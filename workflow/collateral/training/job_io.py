@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from collateral.results.epochs import Epochs
 from collateral.results.files import InvalidResultError, atomic, write_rows
 from collateral.results.outputs import ModelOutputs
 from collateral.results.provenance import verify, write_record
-from collateral.results.record import EPOCH_SECONDS, measure_cost
+from collateral.results.record import EPOCH_SECONDS, GPU_SLOTS, measure_cost
 from collateral.results.split import Split
 from collateral.training.devices import choose_device
 from collateral.training.examples import Examples, Task, test_examples, train_examples
@@ -62,8 +63,10 @@ class Session:
         return model.to(self.device).to(memory_format=torch.channels_last)
 
 
-def open_session(data: Path, threads: int) -> Session:
+def open_session(data: Path, threads: int, *, shares_gpu: bool = False) -> Session:
     """Make torch deterministic, choose the device and load the data set."""
+    if not shares_gpu:
+        os.environ.pop(GPU_SLOTS, None)
     torch.set_num_threads(threads)
     make_deterministic()
     device = choose_device()

@@ -21,7 +21,7 @@ class GivenJob(WeightsJob, CellJob):
     needs = ("data", "split")
     folder = paths.RUN
     remedy = "look at its weights"
-    stage = ""
+    stage = "given"
 
     seed: int
     run: str

@@ -26,7 +26,7 @@ class ShadowJob(WeightsJob):
     needs = ("data",)
     folder = paths.SHADOW
     evaluated = ""
-    stage = ""
+    stage = "shadow"
 
     member: int
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from collateral.metrics.near import bin_count, bin_mean
+from collateral.metrics.similarity import bin_count, bin_mean
 
 NUM_BINS = 15
 LEAST_EXAMPLES = 500  # with fewer, even a calibrated model has a binned error of several points

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import At, Row
-from collateral.metrics.near import Mask, near_masks
+from collateral.metrics.similarity import Mask, near_masks
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs

@@ -14,8 +14,7 @@ from collateral.contract.rows import Row
 from collateral.findings.groups import LEAST_EXAMPLES, MEASURES
 from collateral.findings.near import FAR, NEAR, near_in_the_mean
 from collateral.metrics import calibration
-from collateral.metrics.inference.contrasts import Contrast, moments
-from collateral.metrics.inference.differences import holm_levels
+from collateral.metrics.differences import Contrast, holm_levels, moments
 from collateral.metrics.statistics import mean_of_defined
 
 if TYPE_CHECKING:

@@ -86,11 +86,8 @@ class ShadowJob(WeightsJob):
 
     def record(self, found: Record, folder: object) -> Record:
         """Return the record that the job would write now."""
-        pool = self.benchmark.pool
-        return {
-            **self.training_record(found),
-            "pool": {"count": pool.count, "share": pool.share},
-        }
+        pool = {"count": self.benchmark.pool.count, "share": self.benchmark.pool.share}
+        return {**self.training_record(found), "pool": pool}
 
 
 def _exists(file: str) -> bool:

@@ -122,16 +122,12 @@ def bin_edges(cell: CellTable, subset: str) -> Floats:
 
 
 def count_examples(
-    edges: Floats, counts: Sequence[float], least: float, title: str, centres: Floats | None = None
+    centres: Floats, counts: Sequence[float], ends: Limits, least: float, title: str
 ) -> Panel:
-    """Return a low bar panel with the number of examples in each bin of similarity.
-
-    Without `centres`, each bar is in the middle between two edges.
-    """
+    """Return a low bar panel with the number of examples in each bin of similarity."""
     most = max(counts)
     ticks = {10.0**power: f"{10**power:g}" for power in range(5) if 10**power <= 2 * most}
     y = Axis(title, "log", limits=(least, 2 * most), ticks=ticks)
-    centres = (edges[:-1] + edges[1:]) / 2 if centres is None else centres
     bars = Series("", Look(GREY), centres.tolist(), counts, mark="bar")
-    x = Axis("Similarity to the forget set", limits=(edges[0], edges[-1]))
+    x = Axis("Similarity to the forget set", limits=ends)
     return Panel([bars], x=x, y=y, height=0.28, value_name="examples", number_format=".0f")

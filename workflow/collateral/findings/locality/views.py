@@ -152,7 +152,8 @@ def _count_panel(cell: CellTable, name: str, title: str) -> Panel:
     """Return the panel with the number of examples in each bin, on a logarithmic axis."""
     bins, edges = cell.indices(cell.reference, "bin_low", name), bin_edges(cell, name)
     counts = [mean(cell.values(cell.reference, "bin_count", name, b)) for b in bins]
-    return count_examples(edges, counts, 0.5 / len(cell.seeds), title)
+    centres, ends = (edges[:-1] + edges[1:]) / 2, (edges[0], edges[-1])
+    return count_examples(centres, counts, ends, 0.5 / len(cell.seeds), title)
 
 
 def _name_collapsed(cell: CellTable) -> str:

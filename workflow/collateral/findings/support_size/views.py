@@ -364,8 +364,8 @@ def _drop_panels(supports: Supports) -> list[Panel]:
     low, high = supports.bins("bin_low"), supports.bins("bin_high")  # (bins, seeds)
     drop = find_metric("support_drop").factor * supports.bins("drop")
     counts = supports.bins("bin_count").mean(axis=1)
-    edges = np.append(low.mean(axis=1), high[-1].mean())
     centres = ((low + high) / 2).mean(axis=1)
+    ends = (float(low.min()), float(high.max()))
     own = find_look(supports.cell, supports.run)
     bars = average_seeds(
         supports.cell,
@@ -392,13 +392,13 @@ def _drop_panels(supports: Supports) -> list[Panel]:
         for step, top in zip(supports.steps, high[-1], strict=True)
     ]
     taken = [replace(taken[0], label="Taken by k: auto"), *taken[1:]]
-    x = Axis("Similarity to the forget set", limits=(edges[0], edges[-1]))
+    x = Axis("Similarity to the forget set", limits=ends)
     y = Axis("Accuracy lost by one step\n(points)")
     upper = Panel([bars, single], x=x, y=y, levels=[Level(0.0)], bands=taken, value_name="loss")
     upper = replace(upper, number_format="+.1f", unit=" points")
     # Smallest axis, so that one example in one seed is a visible bar.
     least = 0.5 / len(supports.cell.seeds)
-    lower = count_examples(edges, counts.tolist(), least, "Examples", centres)
+    lower = count_examples(centres, counts.tolist(), ends, least, "Examples")
     return [upper, replace(lower, bands=taken)]
 
 

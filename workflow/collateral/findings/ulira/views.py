@@ -212,7 +212,8 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         return
     edges, bins = bin_edges(cell, "retain"), cell.indices(cell.reference, "bin_low", "retain")
     counts = [cell.number(cell.reference, "exposure_count", "retain", b) for b in bins]
-    counts_panel = count_examples(edges, counts, 0.5, "Examples")
+    centres, ends = (edges[1:] + edges[:-1]) / 2, (edges[0], edges[-1])
+    counts_panel = count_examples(centres, counts, ends, 0.5, "Examples")
     panels = [_change_panel(cell, runs, edges), _forgotten_panel(cell, runs), counts_panel]
     title = f"{cell.title}: exposure to membership attacks"
     height = max(2.6, 1.2 + 0.13 * len(runs))

@@ -10,7 +10,7 @@ from collateral.findings._shared.compare import noise_floor
 from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import COLLAPSED
 from collateral.metrics.statistics import Floats, interval_half_width, mean
-from collateral.plots.plot import Axis, Band, Level, Panel, Plot, Series
+from collateral.plots.plot import Axis, Band, Level, Limits, Panel, Plot, Series
 from collateral.plots.style import GREY, Look, control_look, method_look
 from collateral.results.layout import is_sweep
 from collateral.results.table import CellTable

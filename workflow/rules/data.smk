@@ -35,6 +35,7 @@ rule split:
     input:
         labels=paths.LABELS,
         files=value("split", "user_files"),
+        earlier=value("split", "earlier"),
     output:
         split=paths.SPLIT,
     log:
@@ -47,5 +48,6 @@ rule split:
     shell:
         """
         collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \
-            --params {params.forget:q} --code {params.code} --out {output.split:q} >{log:q} 2>&1
+            --params {params.forget:q} --earlier {input.earlier:q} --code {params.code} \
+            --out {output.split:q} >{log:q} 2>&1
         """

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import Row
-from collateral.findings.costs.numbers import name_device
 from collateral.metrics.accuracy import accuracy
 from collateral.metrics.statistics import average_gap, expected_deviation, t_quantile
 from collateral.results.layout import ORIGINAL
@@ -128,7 +127,7 @@ class Stream:
             first = is_dearer[0] + 1 if len(is_dearer) else math.nan
             yield Row(run, "retrain_by_cost", float(first))
 
-    def _seconds(self, run: str) -> tuple[Floats, set[str]]:
+    def _seconds(self, run: str) -> tuple[Floats, set[tuple[Any, ...]]]:
         """Return RTE by seed and round, and the devices; the base model itself costs nothing."""
         shape = len(self.cell.seeds), len(self.requests)
         if run == ORIGINAL:
@@ -138,7 +137,7 @@ class Stream:
         seconds = [
             None if one.status == SKIPPED else one.cost()["total_seconds"] for one in results
         ]
-        devices = {name_device(one.cost(), one.record) for one in results}
+        devices = {(c.get("device"), c.get("threads")) for c in (one.cost() for one in results)}
         return np.array(seconds, dtype=np.float64).reshape(shape), devices
 
 

@@ -15,6 +15,7 @@ from collateral.findings._shared.series import (
     describe_seeds,
     find_looks,
 )
+from collateral.findings.checks import red_gates
 from collateral.findings.columns import (
     NEXT_SEED_NOTE,
     Column,
@@ -27,7 +28,7 @@ from collateral.findings.columns import (
     rows_with_next_seed,
 )
 from collateral.findings.metric_index import find_metric
-from collateral.findings.verdict.sentences import find_verdicts
+from collateral.findings.verdict import VERDICTS
 from collateral.metrics.statistics import interval_half_width, mean
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series, fit_rates
 from collateral.plots.style import RETRAIN
@@ -65,12 +66,11 @@ def tables(cell: CellTable) -> Iterator[Table]:
     if not (count := count_rounds(cell)):
         return
     caption = CAPTION.format(count=count, title=cell.title, spread=describe_spread(cell))
-    verdicts = {one.run: one.title for one in find_verdicts(cell)}
     shown = [
         *(Column(metric, at=count, sign=metric in BY_SEED) for metric in MEASURES),
         Column("rounds_share", at=count),
         Column(heading="Retrain instead", show=_show_instead),
-        Column(heading="Verdict, last round", show=lambda r: Field(verdicts.get(r.run, EMPTY))),
+        Column(heading="Verdict, last round", show=_show_verdict),
     ]
     groups = rows_with_next_seed(cell)
     rows = [row for group in groups for row in group]
@@ -113,6 +113,14 @@ def _show_instead(row: TableRow) -> Field:
     if row.run == row.cell.reference or row.is_aside:
         return Field(EMPTY)
     return Field(found or "not yet", source=sources[0], also=tuple(sources[1:]))
+
+
+def _show_verdict(row: TableRow) -> Field:
+    """Return the verdict on the last round; none with a red check, and none on a control."""
+    words = [word for word in row.cell.indices(row.run, "verdict") if word in VERDICTS]
+    if not words or red_gates(row.cell):
+        return Field(EMPTY)
+    return Field(words[0], source=number_source(row.run, "verdict", at=words[0]))
 
 
 def find_instead(cell: CellTable, run: str) -> str:

@@ -75,4 +75,4 @@ class SplitJob(CellJob):
         if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
             planned[LIST_HASH] = content_hash(file)
         inputs = sorted([layout.LABELS, *map(self.below, self.earlier)])
-        return {"code": self.code, "chosen": planned, INPUTS: inputs}
+        return {"code": self.code, "chosen": planned} | ({INPUTS: inputs} if self.earlier else {})

@@ -20,7 +20,7 @@ from collateral.results.plan import BenchmarkPlan
 from collateral.results.split import Split
 from collateral.results.table import COLUMNS, COST_COLUMNS, read_tables, write_cell
 
-N, COUNT, NUM_TEST = 1000, 100, 20
+N, COUNT, NUM_TEST = 1000, 100, 200
 LABELS = Labels(np.zeros(N, np.int64), np.zeros(NUM_TEST, np.int64), ("a", "b"))
 REQUESTS = [np.arange(start, start + COUNT) for start in (0, COUNT, 2 * COUNT)]
 NEAR, RETAINED = np.arange(600, 640), np.arange(3 * COUNT, N)
@@ -136,6 +136,9 @@ def test_the_distance_is_over_all_requests_so_far_and_leaves_its_floor(tmp_path)
     t = 4.302653
     scaled = [t * math.sqrt(math.pi / 2) * expected / r for r in (1, 2, 3)]
     assert floors == pytest.approx(scaled, rel=1e-6)
+    alike = numbers_of(tmp_path / "alike", retrain=RETRAIN, ft=[NONE, NONE])
+    one_example = (1 / 300 + 1 / 700 + 1 / NUM_TEST) / 3
+    assert alike["retrain", None, "rounds_floor", 3] == pytest.approx(one_example)
     assert distances[1] < floors[1] and distances[2] > floors[2]
     assert found["ft", None, "retrain_by_gap"] == 3
 

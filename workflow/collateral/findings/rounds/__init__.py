@@ -45,7 +45,8 @@ METRICS = {
     ),
     "rounds_floor": Metric(
         "Noise floor of the distance",
-        "distance that 95 % of pairs of groups of retrained models stay below",
+        "distance that 95 % of pairs of groups of retrained models stay below; at least one "
+        "example of each set",
         "points",
     ),
     "retrain_by_gap": Metric(
@@ -53,7 +54,7 @@ METRICS = {
     ),
     "rounds_rte": Metric("RTE so far", "sum of RTE over the rounds", "s", "low", is_cost=True),
     "rounds_share": Metric(
-        "of retraining each time",
+        "RTE, of retraining each time",
         "sum of RTE over the rounds, over the same sum of Retrain; undefined on another device",
         "%",
         "low",

@@ -96,7 +96,7 @@ class Stream:
         cell, left = self.cell, dict[str, int]()
         for r, one in enumerate(cell.by_round, start=1):
             retrained = _accuracies(one, cell.reference)
-            floor = _noise_floor(retrained)
+            floor = max(_noise_floor(retrained), _one_example(one))
             yield Row(cell.reference, "rounds_floor", floor, at=r)
             for run in cell.runs:
                 gap = average_gap(_accuracies(one, run), retrained, TERMS)
@@ -161,6 +161,13 @@ def _accuracies(cell: CellResults, run: str) -> dict[str, Floats]:
         for name, value in zip(TERMS, values, strict=True):
             found[name].append(math.nan if result.is_diverged else value)
     return {name: np.array(values) for name, values in found.items()}
+
+
+def _one_example(cell: CellResults) -> float:
+    """Return the distance of a model that differs by one example of each set."""
+    split, num_test = cell.split, len(cell.labels.test)
+    counts = [len(split.earlier) + len(split.forget), len(split.retain), num_test]
+    return float(np.mean([1 / count for count in counts]))
 
 
 def _noise_floor(retrained: dict[str, Floats]) -> float:

@@ -37,7 +37,7 @@ from collateral.results.table import CellTable
 BY_SEED = ("reversal", "first_near_loss", "erosion")
 MEASURES = (*BY_SEED, "rounds_gap")
 FIRST = "request-1"
-CAPTION = "{count} requests one after another: {title} is the last. {spread}"
+CAPTION = "{count} requests one after another; the last is {title}. {spread}"
 CONVENTIONS = (
     "In every round a method starts from its own model of the round before, and Retrain is trained "
     "from scratch without all requests so far."
@@ -97,7 +97,7 @@ def _by_round(cell: CellTable, count: int, caption: str) -> Table:
         for kind in rows_by_kind(cell)
         for row in kind
     ]
-    conventions = join_sentences(CONVENTIONS, describe_metrics(c.metric for c in columns))
+    conventions = join_sentences(CONVENTIONS, describe_metrics(c.metric for c in columns[1:]))
     return build_table("rounds", "By round", columns, groups, caption, conventions)
 
 
@@ -172,7 +172,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
         replace(first, y=Axis(limits=fit_rates(first)), unit=" %"),
         *(replace(one, levels=[Level(0.0)], number_format="+.1f") for one in differences),
         replace(gap, series=[*gap.series, noise] if not math.isnan(sum(floor)) else gap.series),
-        replace(seconds, y=Axis(scale="log"), unit=" s"),
+        replace(seconds, unit=" s"),
     ]
     notes = [describe_seeds(cell), *describe_failures(cell)]
     title = f"{cell.title}: over rounds"

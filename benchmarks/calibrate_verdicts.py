@@ -34,14 +34,14 @@ from collateral.findings.verdict.evidence import (
     with_midpoint,
 )
 from collateral.findings.verdict.rule import decide
-from collateral.metrics.inference.contrasts import (
+from collateral.metrics.differences import (
     Contrast,
     angle,
     angle_step,
+    holm,
     unpaired,
 )
-from collateral.metrics.inference.differences import holm
-from collateral.metrics.inference.equivalence import FACTOR, equivalence_p, tost_p
+from collateral.metrics.equivalence import FACTOR, equivalence_p, tost_p
 from collateral.results.cell import CellResults
 
 FOLDER = Path("docs/data/calibration")

@@ -6,7 +6,7 @@ fake_results.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,18 +165,20 @@ def counted(runs: Mapping[str, Wrong]) -> FakeCell:
     return FakeCell(LABELS, forget, neighbours, made)
 
 
-def table_of(folder: Path, runs: Mapping[str, Wrong]) -> CellTable:
+def table_of(
+    folder: Path, runs: Mapping[str, Wrong], labels: Labels = LABELS, **more: Any
+) -> CellTable:
     """Return the numbers of a counted cell as tables and figures read them."""
-    cell = counted(runs)
-    results, rows = cell.write(folder), cell.rows(folder)
+    cell = replace(counted(runs), labels=labels)
+    results, rows = cell.write(folder, **more), cell.rows(folder, **more)
     names = {"metrics": COLUMNS, "costs": COST_COLUMNS}
     for name, columns in names.items():
         own = [row for row in rows if find_metric(row.metric).is_cost == (name == "costs")]
         write_cell(folder / f"{name}.csv", results, own, columns)
     seal(folder)
-    labels = {run: run.upper() for run in runs if run != "retrain"}
+    names_of_runs = {run: run.upper() for run in runs if run != "retrain"}
     paths = [folder / f"{name}.csv" for name in names]
-    return read_tables(BenchmarkPlan(labels), *paths).cells[0]
+    return read_tables(BenchmarkPlan(names_of_runs), *paths).cells[0]
 
 
 def _is_wrong(of: int, count: int) -> np.ndarray:

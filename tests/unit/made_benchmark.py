@@ -471,7 +471,13 @@ def image_of(origin: str, index: int) -> np.ndarray:
 # The real stages.
 
 
-def compute(made: Made, root: Path, stage: Callable[[str], Any] = lambda name: None) -> Path:
+def compute(
+    made: Made,
+    root: Path,
+    stage: Callable[[str], Any] = lambda name: None,
+    more: Sequence[str] = (),
+    probes: Sequence[str] = PROBES,
+) -> Path:
     """Compute all numbers: of every cell, and of all of them; `stage` is told which one begins."""
     stage("metrics")
     for cell in made.cells:
@@ -487,12 +493,12 @@ def compute(made: Made, root: Path, stage: Callable[[str], Any] = lambda name: N
             "--support-sized": made.support_sized,
             "--exposed": made.exposed,
             "--attacks": ATTACKS,
-            "--probed": PROBES,
+            "--probed": probes,
         }
         words = [str(word) for option, values in lists.items() for word in (option, *values)]
         files = {"--out": layout.METRICS, "--costs": layout.COSTS, "--problems": layout.PROBLEMS}
         words += [str(word) for option, name in files.items() for word in (option, place / name)]
-        main(["metrics", "--folder", str(root), "--cell", cell, *words])
+        main(["metrics", "--folder", str(root), "--cell", cell, *words, *more])
     files = {"--out": layout.METRICS, "--costs": layout.COSTS}
     files |= {"--problems": layout.PROBLEMS, "--gates": layout.GATES}
     stage("gather")

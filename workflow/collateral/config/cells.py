@@ -26,6 +26,11 @@ class ForgetSpec:
         """Key under `cells:`; empty for a cell of classes x fractions."""
         return str(self.place[1]) if self.place else ""
 
+    @property
+    def needs(self) -> str:
+        """Models by which examples are chosen: "base", "shadows", or empty."""
+        return str(getattr(FORGET.load(self.kind), "NEEDS", ""))
+
 
 def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:
     """Return all cells: classes x fractions, then the entries of `cells:`, then all rounds."""
@@ -53,7 +58,7 @@ def _list_rounds(
 ) -> dict[str, ForgetSpec]:
     """Return the rounds as cells; a cell with the same first request is used as round 1."""
     names, rounds = round_names(benchmark, stream), benchmark.cells[stream].rounds
-    places = [("cells", stream, "rounds", index, "forget") for index in range(len(rounds))]
+    places = [("cells", stream, *place) for place in benchmark.cells[stream].places]
     specs = [_forget_spec(one.forget, at) for one, at in zip(rounds, places, strict=True)]
     same = (name for name, one in others.items() if _is_same(benchmark, one, specs[0]))
     names[0] = next(same, names[0])

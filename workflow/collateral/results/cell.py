@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from collateral.contract.conventions import SKIPPED
 from collateral.contract.rows import At, Row
-from collateral.metrics.near import Mask, near_masks
+from collateral.metrics.similarity import Mask, near_masks
 from collateral.results import layout
 from collateral.results.dataset import Labels
 from collateral.results.epochs import Epochs
@@ -108,6 +108,8 @@ class CellResults:
     probed: tuple[str, ...] = ()  # names of the probes of the config
     margins: tuple[str, ...] = ()  # margins that the config states, in points, such as "ua=5"
     looks: tuple[int, ...] = ()  # numbers of seeds at which the config declares looks at verdicts
+    groups: tuple[str, ...] = ()  # metadata columns whose values are groups of examples
+    positive: tuple[str, ...] = ()  # class whose false negatives are counted, by name or index
     # Cells of all rounds of requests, if this is the cell of the last round.
     rounds: tuple[str, ...] = ()
     reference: str = layout.RETRAIN  # the run that others are compared with: Retrain or Original

@@ -75,11 +75,11 @@ class Split:
         labels: Labels,
         source: Path,
         code: str = "",
-        earlier: Sequence[Path] = (),
+        inputs: Sequence[Path] = (),
     ) -> None:
         """Write a readable JSON file; `source` is the file of labels that was split.
 
-        `earlier` are the splits of earlier rounds.
+        `inputs` are further files by which the examples were chosen: of models, of earlier rounds.
         """
         before = {"earlier": self.earlier.tolist()} if len(self.earlier) else {}
         content = {
@@ -92,7 +92,7 @@ class Split:
             "chosen": self.chosen,
             "code": code,
             "hash": self.hash,
-            INPUTS: hash_files([source, *earlier], source.parent),
+            INPUTS: hash_files([source, *inputs], source.parent),
         }
         write_signed(path, content, source.parent)
 

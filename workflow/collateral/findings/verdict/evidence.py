@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from collateral.contract.verdicts import ALPHA, MEASURES
-from collateral.metrics.inference.contrasts import (
+from collateral.metrics.differences import (
     Contrast,
     angle,
     angle_step,
+    holm,
+    holm_levels,
     moments,
     unpaired,
 )
-from collateral.metrics.inference.differences import holm, holm_levels
-from collateral.metrics.inference.equivalence import (
+from collateral.metrics.equivalence import (
     FACTOR,
     equivalence_p,
     mover_limit,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from collateral.contract.verdicts import ALPHA, MEASURES
 from collateral.findings.verdict import VERDICTS
 from collateral.findings.verdict.evidence import DAMAGE, MIDPOINT, UA, Flags, Samples, Tested
-from collateral.metrics.inference.differences import LAST_BITS
+from collateral.metrics.differences import LAST_BITS
 
 LEAST_SHARE = 0.5  # of Retrain's TA: a method with less has collapsed
 

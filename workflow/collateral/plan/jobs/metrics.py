@@ -68,6 +68,10 @@ class MetricsJob(CellJob):
             lists["--rounds"] = self.rounds
         if config.looks:
             lists["--looks"] = config.looks
+        if config.groups:
+            lists["--groups"] = config.groups
+        if config.positive is not None:
+            lists["--positive"] = [config.positive]
         if self.benchmark.reference != layout.RETRAIN:
             lists["--reference"] = [self.benchmark.reference]
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))

@@ -20,7 +20,7 @@ LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to 
 class SplitJob(CellJob):
     """Selection of the examples to forget."""
 
-    needs = ("data",)
+    needs = ("data", "base", "shadow")
     folder = paths.CELL
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)
@@ -54,6 +54,18 @@ class SplitJob(CellJob):
         """Splits of the earlier rounds, whose requests are retained no more."""
         return [self.path(paths.SPLIT, cell=name) for name in self.cell.forget.earlier]
 
+    @property
+    def models(self) -> list[str]:
+        """Outputs of the base, or margins of the shadow models, by which examples are chosen."""
+        benchmark = self.benchmark
+        if self.cell.forget.needs == "base":
+            seed = benchmark.base_seed(benchmark.seeds[0])
+            return [self.path(paths.run_files(paths.BASE)["outputs"], seed=seed)]
+        if self.cell.forget.needs == "shadows":
+            margins = paths.shadow_files(paths.SHADOW)["margins"]
+            return [self.path(margins, member=member) for member in range(benchmark.pool.count)]
+        return []
+
     def forget_key(self, *keys: str) -> str:
         """Return the config key of a value of the forget set."""
         return format_key(("benchmarks", self.benchmark.name, *self.cell.forget.place, *keys))
@@ -74,5 +86,5 @@ class SplitJob(CellJob):
         # A deleted list is not compared; cached results do not need it.
         if LIST_HASH in chosen and (file := Path(params.get("path", "")).expanduser()).is_file():
             planned[LIST_HASH] = content_hash(file)
-        inputs = sorted([layout.LABELS, *map(self.below, self.earlier)])
+        inputs = sorted([layout.LABELS, *map(self.below, [*self.earlier, *self.models])])
         return {"code": self.code, "chosen": planned} | ({INPUTS: inputs} if self.earlier else {})

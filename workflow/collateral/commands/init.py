@@ -2,7 +2,7 @@
 
 import shlex
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -65,11 +65,11 @@ def init(
     """Inspect the folder, write the config, and print the next steps."""
     out = out or Path(f"{slug(folder.resolve().name)}.yaml")
     if out.exists():
-        raise ValueError(f"--out: {out} is there already; give another name")
+        raise ValueError(f"--out: {out} is there already; delete it, or give another name")
     if not minutes > 0:
         raise ValueError(f"--minutes: {minutes:g}: should be above 0")
     _check_sets(forget, forget_where, test, test_share)
-    _check_trained(weights, size, [*mean, *std])
+    _check_trained(weights, [*mean, *std])
     _refuse_working_folder(folder)
     rates = SHIPPED[default_device()]
     wish = InitRequest(
@@ -88,7 +88,8 @@ def init(
         test,
         test_share,
     )
-    _refuse_seen_test_set(wish)
+    if missing := list(_find_missing(wish)):
+        raise ValueError("\n".join(missing))
     found = propose(wish)
     with atomic(out) as temporary:
         temporary.write_text(format_yaml(found))
@@ -107,10 +108,13 @@ def _find_table(folder: Path, forget_where: where.Params | None) -> Path | None:
     raise ValueError(f"--table: missing; {count}; say which with --table FILE")
 
 
-def _refuse_seen_test_set(wish: InitRequest) -> None:
-    """Require a test set if the default would draw it from the model's training images."""
+def _find_missing(wish: InitRequest) -> Iterator[str]:
+    """Yield what a trained model needs besides its weights: its image size, and unseen images."""
+    if wish.trained and wish.size is None:
+        yield "--size: missing; with --weights, say at which size your model was trained"
+    # Without these options, the test set would be drawn from the model's training images.
     if wish.trained and not wish.has_own_test and wish.test is None and wish.test_share is None:
-        raise ValueError(
+        yield (
             f"--test: missing; your model may have been trained on every image in {wish.folder}, "
             "and its accuracy on those is no test accuracy. Give images that it never saw: --test "
             "FOLDER (a folder a class) or --test LIST (paths below the folder, one a line). If "
@@ -118,14 +122,10 @@ def _refuse_seen_test_set(wish: InitRequest) -> None:
         )
 
 
-def _check_trained(weights: str | None, size: int | None, normalisation: list[float]) -> None:
+def _check_trained(weights: str | None, normalisation: list[float]) -> None:
     """Raise if options of a trained model contradict each other."""
     if not weights and normalisation:
         raise ValueError("--mean, --std: of a trained model; give its --weights as well")
-    if weights and size is None:
-        raise ValueError(
-            "--size: missing; with --weights, say at which size your model was trained"
-        )
     if weights and SEED not in weights and not Path(weights).expanduser().is_file():
         message = f"--weights: there is no file {weights}"
         raise ValueError(f"{message}{looked_for(Path(weights))}")
@@ -200,9 +200,11 @@ def _describe_result(found: Proposal, out: Path) -> list[str]:
     late = (
         "" if found.minutes <= found.request.minutes else ", more than asked for: nothing is less"
     )
+    is_request = found.request.forget or found.request.forget_where
     snakefile = "" if Path("Snakefile").exists() else '--snakefile "$(collateral where)" '
     return [
         f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",
         f"next:   snakemake --cores all {snakefile}--configfile {shlex.quote(str(out))}",
         f"then:   open results/{found.name}/report.html",
+        *([f"record: collateral evidence {found.name}/withdrawn RUN"] if is_request else []),
     ]

@@ -9,15 +9,15 @@ from small_grid import grid
 
 from collateral.cli import main
 from collateral.plan import paths
-from collateral.plan.jobs import kinds
-from collateral.plan.jobs.metrics import MetricsJob
-from collateral.plan.missing_inputs import (
-    MOST_NAMED,
+from collateral.plan.diff import (
+    MOST_LISTED,
     describe_missing,
     find_lost,
     find_missing,
     list_needed,
 )
+from collateral.plan.jobs import kinds
+from collateral.plan.jobs.metrics import MetricsJob
 
 EVERYTHING = {
     "data": {"name": "digits"},
@@ -166,9 +166,9 @@ def test_of_many_the_first_are_named_and_the_others_counted(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     files = find_missing([grid(**EVERYTHING)])
     lines = describe_missing(files).splitlines()
-    assert len(lines) == MOST_NAMED + 2
+    assert len(lines) == MOST_LISTED + 2
     assert lines[-2:] == [
-        f"... and {len(files) - MOST_NAMED} more",
+        f"... and {len(files) - MOST_LISTED} more",
         f"{len(files)} missing: no table, figure or page was made",
     ]
 

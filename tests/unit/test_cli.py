@@ -204,7 +204,7 @@ def test_no_stage_reads_a_namespace():
     ]
     assert len(files) > 200
     found = {path.stem for path in files if "argparse" in path.read_text(encoding="utf-8")}
-    assert found == {"cli", "init"}  # `init` refuses a value with an error of argparse
+    assert found == {"cli", "_proposal"}  # `init` refuses a value with an error of argparse
 
 
 def test_what_is_no_stage_is_not_offered():

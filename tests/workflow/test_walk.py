@@ -58,7 +58,7 @@ class Walk:
 def walked(tmp_path_factory: pytest.TempPathFactory) -> Walk:
     """All that they have, what they type, and the run."""
     project = copy_project(tmp_path_factory.mktemp("walk"))
-    runpy.run_path(str(REPOSITORY / "docs/walk.py"))["make"](project.folder)
+    runpy.run_path(str(REPOSITORY / "docs/tutorial_files.py"))["make"](project.folder)
     said = typed(project, "collateral", "init")
     edit(project.folder / CONFIG)
     done = project.snakemake("--configfile", CONFIG)

@@ -8,19 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collateral.results import layout
+from collateral.results import layout, provenance
 from collateral.results.files import MISSING, InvalidResultError, read_json
-from collateral.results.provenance import (
-    FILES,
-    INPUTS,
-    NO_RECORD,
-    OTHER_CONTENT,
-    OTHER_INPUT,
-    PLACE,
-    content_hash,
-    read_page,
-    read_signed,
-)
+from collateral.results.provenance import FILES, INPUTS, content_hash
 
 # Files that may be absent (as after `unbundle`): tables, figures and pages do not need them.
 DISPENSABLE = {
@@ -110,11 +100,11 @@ class _Verifier:
         records = [record, *(above / layout.RECORD for above in path.parents)]
         # If the record is broken, only the record is reported.
         if not any(one in self.faults for one in records):
-            yield InvalidResultError(path, NO_RECORD.format(record.name))
+            yield InvalidResultError(path, provenance.NO_RECORD.format(record.name))
 
     def _check_index(self, path: Path) -> Iterator[InvalidResultError]:
         try:
-            yield from self._check_inputs(path, read_page(path), path.parent)
+            yield from self._check_inputs(path, provenance.read_page(path), path.parent)
         except InvalidResultError as fault:
             yield fault
 
@@ -126,7 +116,7 @@ class _Verifier:
             self._listed.add(path)
             if path.exists():
                 if content_hash(path) != digest:
-                    yield InvalidResultError(path, OTHER_CONTENT.format(record.name))
+                    yield InvalidResultError(path, provenance.OTHER_CONTENT.format(record.name))
             elif path.name in DISPENSABLE:
                 self.absent.append(path)
             else:
@@ -141,7 +131,7 @@ class _Verifier:
         for name, digest in content.get(INPUTS, {}).items():
             now = self._expected_hash(root / name)
             if now is not None and now != digest:
-                yield InvalidResultError(path, OTHER_INPUT.format(root / name))
+                yield InvalidResultError(path, provenance.OTHER_INPUT.format(root / name))
             elif Path(name).name in layout.SIGNED and not (root / name).exists():
                 yield InvalidResultError(root / name, f"{MISSING}, and {path.name} names it")
 
@@ -159,7 +149,7 @@ class _Verifier:
         if path not in self._read:
             try:
                 self._read[path] = (
-                    read_signed(path, benchmark_folder(path)) if path.exists() else None
+                    provenance.read_signed(path, benchmark_folder(path)) if path.exists() else None
                 )
             except InvalidResultError as fault:
                 self.faults[path] = fault
@@ -169,5 +159,5 @@ class _Verifier:
 
 def _root(path: Path) -> Path:
     """Return the folder that the paths in a JSON file are relative to."""
-    ups = [".." for _ in Path(read_json(path)[PLACE]).parts]
+    ups = [".." for _ in Path(read_json(path)[provenance.PLACE]).parts]
     return Path(os.path.normpath(path.joinpath(*ups)))

@@ -7,7 +7,7 @@ from typing import Any
 from collateral.config.names import slug
 from collateral.config.schema import BenchmarkConfig
 from collateral.data._metadata import find_class_names
-from collateral.plugins.find import DATA
+from collateral.plugins.find import DATA, FORGET
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,11 @@ class ForgetSpec:
 
     kind: str
     params: Mapping[str, Any]
+
+    @property
+    def needs(self) -> str:
+        """Models by which examples are chosen: "base", "shadows", or empty."""
+        return str(getattr(FORGET.load(self.kind), "NEEDS", ""))
 
 
 def list_cells(benchmark: BenchmarkConfig) -> dict[str, ForgetSpec]:

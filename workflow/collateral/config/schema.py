@@ -118,6 +118,11 @@ class ShadowsConfig(Strict):
         lt=1,
         description="Share of the train set per model; share of models per example.",
     )
+    attack: bool = Field(
+        True,
+        description="Let every method unlearn from every model. `false`: the pool only chooses "
+        "forget sets of kind `memorised`.",
+    )
 
     @model_validator(mode="after")
     def _check_both_sides(self) -> "ShadowsConfig":

@@ -142,7 +142,10 @@ class Cell:
         self.exposed = [
             run
             for run in self.runs.values()
-            if benchmark.shadows and run.method.kind == "method" and not run.vary
+            if benchmark.shadows
+            and benchmark.shadows.attack
+            and run.method.kind == "method"
+            and not run.vary
         ]
 
     @cached_property

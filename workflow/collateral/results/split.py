@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,18 @@ class Split:
         """Return the seed of the examples drawn for membership attacks on all runs of a seed."""
         return derive_seed("mia", self.hash, seed)
 
-    def save(self, path: Path, labels: Labels, source: Path, code: str = "") -> None:
-        """Write a readable JSON file; `source` is the file of labels that was split."""
+    def save(
+        self,
+        path: Path,
+        labels: Labels,
+        source: Path,
+        code: str = "",
+        models: Sequence[Path] = (),
+    ) -> None:
+        """Write a readable JSON file; `source` is the file of labels that was split.
+
+        `models` are files of trained models by which the examples were chosen.
+        """
         content = {
             "forget": self.forget.tolist(),
             "num_train": self.num_train,
@@ -73,7 +84,7 @@ class Split:
             "chosen": self.chosen,
             "code": code,
             "hash": self.hash,
-            INPUTS: hash_files([source], source.parent),
+            INPUTS: hash_files([source, *models], source.parent),
         }
         write_signed(path, content, source.parent)
 

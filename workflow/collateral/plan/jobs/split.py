@@ -20,7 +20,7 @@ LIST_HASH = "sha256"  # key in the record for the hash of a list of examples to 
 class SplitJob(CellJob):
     """Selection of the examples to forget."""
 
-    needs = ("data",)
+    needs = ("data", "base", "shadow")
     folder = paths.CELL
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)
@@ -48,6 +48,18 @@ class SplitJob(CellJob):
             key = f"benchmarks.{self.benchmark.name}.cells.{self.cell.name}.forget.path"
             raise ConfigError([f"{key}: {str(path)!r}: there is no such file{looked_for(file)}"])
         return [str(file)] if file.exists() else []  # cached results do not need the list
+
+    @property
+    def models(self) -> list[str]:
+        """Outputs of the base, or margins of the shadow models, by which examples are chosen."""
+        benchmark = self.benchmark
+        if self.cell.forget.needs == "base":
+            seed = benchmark.base_seed(benchmark.seeds[0])
+            return [self.path(paths.run_files(paths.BASE)["outputs"], seed=seed)]
+        if self.cell.forget.needs == "shadows":
+            margins = paths.shadow_files(paths.SHADOW)["margins"]
+            return [self.path(margins, member=member) for member in range(benchmark.pool.count)]
+        return []
 
     @property
     def code(self) -> str:

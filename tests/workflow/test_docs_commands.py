@@ -80,7 +80,7 @@ def way_of(command: Command) -> str:
     if (
         command.page == TUTORIAL
         and command.is_whole
-        and first in {"init", "docs/tutorial_files.py"}
+        and first in {"init", "evidence", "docs/tutorial_files.py"}
     ):
         return "walked"
     if command.words[-2:] == ("--for", "cluster"):

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.special import softmax
 from sealing import seal
 
@@ -36,6 +37,7 @@ from collateral.results.plan import BenchmarkPlan, CellPlan, Sweep
 from collateral.results.provenance import INPUTS, hash_files, sign_folder
 from collateral.results.split import Split
 
+KEPT = Path(__file__).parents[2] / "docs" / "data"
 SEEDS = (2, 5, 11)  # neither their own places, nor in the order of their texts
 CLASSES = ("cat", "ox", "zebra")
 TRAIN_SIZES, TEST_SIZES = (90, 70, 50), (44, 32, 24)
@@ -525,3 +527,9 @@ def present(root: Path, *stages: str, stage: Callable[[str], Any] = lambda name:
 
 def _options(root: Path, files: Mapping[str, str]) -> list[str]:
     return [word for option, name in files.items() for word in (option, str(root / name))]
+
+
+def folder_of(request: pytest.FixtureRequest) -> Path:
+    """Return the results of a fixture's parameter: a run that docs keep, or the one benchmark."""
+    is_made = request.param == "made"
+    return request.getfixturevalue("animals").root if is_made else KEPT / request.param

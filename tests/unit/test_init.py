@@ -185,6 +185,15 @@ def trained(tmp_path):
     return ["init", str(root), "--model", "resnet8", "--weights", "mine.pt", "--size", "12"]
 
 
+def test_all_that_is_missing_is_said_at_once(trained):
+    with pytest.raises(SystemExit) as stop:
+        main(trained[:-2])
+    assert re.findall(r"^(?:collateral init: )?--(\w+): missing", str(stop.value), re.M) == [
+        "size",
+        "test",
+    ]
+
+
 def test_a_test_set_that_the_model_never_saw_is_asked_for(tmp_path, trained):
     with pytest.raises(SystemExit) as stop:
         main(trained)

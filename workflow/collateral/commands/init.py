@@ -33,9 +33,9 @@ def init(
     """Inspect the folder, write the config, and print the next steps."""
     out = out or Path(f"{slug(request.folder.resolve().name)}.yaml")
     if out.exists():
-        raise ValueError(f"--out: {out} is there already; give another name")
-    for problem in (*_set_errors(request), *_model_errors(request)):
-        raise ValueError(problem)
+        raise ValueError(f"--out: {out} is there already; delete it, or give another name")
+    if problems := [*_set_errors(request), *_model_errors(request)]:
+        raise ValueError("\n".join(problems))
     found = propose(replace(request, table=request.table or _find_table(request)))
     with atomic(out) as temporary:
         temporary.write_text(format_yaml(found))
@@ -134,9 +134,11 @@ def _describe_result(found: Proposal, out: Path) -> list[str]:
     late = (
         "" if found.minutes <= found.request.minutes else ", more than asked for: nothing is less"
     )
+    is_request = found.request.forget or found.request.forget_where
     snakefile = "" if Path("Snakefile").exists() else '--snakefile "$(collateral where)" '
     return [
         f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",
         f"next:   snakemake --cores all {snakefile}--configfile {shlex.quote(str(out))}",
         f"then:   open results/{found.name}/report.html",
+        *([f"record: collateral evidence {found.name}/withdrawn RUN"] if is_request else []),
     ]

@@ -220,7 +220,7 @@ def test_before_anything_is_made_nothing_is_lost(tmp_path, monkeypatch):
 
 def test_the_command_fails_where_something_is_missing(benchmark, capsys, monkeypatch):
     """Records, which are empty files here, are compared in tests/workflow/test_changed_since.py."""
-    monkeypatch.setattr("collateral.commands.cached.find_stale", lambda _: [])
+    monkeypatch.setattr("collateral.plan.diff.find_stale", lambda _: [])
     Path("mine.yaml").write_text(yaml.safe_dump({"benchmarks": {"b": EVERYTHING}}))
     main(["cached", "--config", "mine.yaml"])
     assert capsys.readouterr() == ("", "")

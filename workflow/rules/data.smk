@@ -37,6 +37,7 @@ rule split:
         labels=paths.LABELS,
         files=value("split", "user_files"),
         models=value("split", "models"),
+        earlier=value("split", "earlier"),
     output:
         split=paths.SPLIT,
     log:
@@ -49,6 +50,6 @@ rule split:
     shell:
         """
         collateral split {params.plugins} --labels {input.labels:q} --kind {params.kind:q} \
-            --params {params.forget:q} --models {input.models:q} --code {params.code} \
-            --out {output.split:q} >{log:q} 2>&1
+            --params {params.forget:q} --models {input.models:q} --earlier {input.earlier:q} \
+            --code {params.code} --out {output.split:q} >{log:q} 2>&1
         """

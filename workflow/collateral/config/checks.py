@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from collateral.config.cells import class_cells, list_cells
+from collateral.config.cells import class_cells, list_cells, round_names, streams
 from collateral.config.errors import Place, collect_errors, explain, format_key
 from collateral.config.methods import resolve
 from collateral.config.names import LONGEST, is_slug, name_errors
@@ -174,6 +174,8 @@ def _shadow_errors(
         yield f"{place}: trained as the base is, and beside `base.weights` is no recipe; " + (
             "give `base.epochs` at least"
         )
+    if rounds := streams(benchmark):
+        yield f"{place}: not with `rounds`, as in cells.{rounds[0]}; leave one of them out"
     if not benchmark.methods:
         yield f"{place}: no method would unlearn from them; list `methods`, or leave it out"
     kinds = [forget.kind for forget in list_cells(benchmark).values()]
@@ -288,9 +290,12 @@ def _cell_errors(
     yield from name_errors(where)
     if where[-1] in class_cells(benchmark):
         yield f"{format_key(where)}: `classes` and `fractions` make a cell of this name already"
-    yield from _forget_errors(cell.forget, (*where, "forget"), classes)
-    if _needs_shadows(cell.forget.get("kind")):
-        yield from _pool_errors(benchmark, (*where, "forget"))
+    for forget, place in zip(cell.requests, cell.places, strict=True):
+        yield from _forget_errors(forget, (*where, *place), classes)
+        if _needs_shadows(forget.get("kind")):
+            yield from _pool_errors(benchmark, (*where, *place))
+    if cell.rounds:
+        yield from _round_name_errors(benchmark, where)
     for name, raw in cell.methods.items():
         place = (*where, "methods", name)
         if name not in benchmark.methods:
@@ -299,6 +304,15 @@ def _cell_errors(
             continue
         merged = {**benchmark.methods[name], **raw}
         yield from collect_errors(partial(resolve, name, merged, place))
+
+
+def _round_name_errors(benchmark: BenchmarkConfig, where: Place) -> Iterator[str]:
+    """Check that the rounds give names of cells that no other cell has."""
+    for name in round_names(benchmark, str(where[-1])):
+        if name in benchmark.cells or name in class_cells(benchmark) or not is_slug(name):
+            yield f"{format_key(where)}: its rounds make a cell {quoted(name)}, " + (
+                f"which is a name of another cell, or has more than {LONGEST} letters"
+            )
 
 
 def _forget_errors(

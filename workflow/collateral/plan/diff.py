@@ -113,23 +113,13 @@ class Needed:
     job: Job
 
     @property
-    def exists(self) -> bool:
-        """Tell whether the file exists."""
-        return Path(self.path).is_file()
-
-    @property
     def remedy(self) -> str:
         """Return a sentence on how to get the file."""
-        by_run = f"let `make run` {self.job.remedy} (rule {self.job.rule}){self._price}"
+        gone = [path for path in self.job.sources if not Path(path).is_file()]
+        price = ", without training" if self.job.sources else ""
+        price = f", which takes training: {gone[0]} is missing too" if gone else price
+        by_run = f"let `make run` {self.job.remedy} (rule {self.job.rule}){price}"
         return f"{self.path}: missing; copy it from where it was made, or {by_run}"
-
-    @property
-    def _price(self) -> str:
-        sources = self.job.sources
-        gone = [path for path in sources if not Path(path).is_file()]
-        if gone:
-            return f", which takes training: {gone[0]} is missing too"
-        return ", without training" if sources else ""
 
 
 def list_needed(benchmark: Benchmark) -> Iterator[Needed]:
@@ -140,13 +130,14 @@ def list_needed(benchmark: Benchmark) -> Iterator[Needed]:
 
 def find_missing(benchmarks: Iterable[Benchmark]) -> list[Needed]:
     """Return the missing files from which pages are made."""
-    return [one for benchmark in benchmarks for one in list_needed(benchmark) if not one.exists]
+    needed = (one for benchmark in benchmarks for one in list_needed(benchmark))
+    return [one for one in needed if not Path(one.path).is_file()]
 
 
 def describe_missing(files: list[Needed]) -> str:
     """Return one line for each of the first missing files, and the total number."""
-    lines = [one.remedy for one in files]
-    return _first_lines(lines, f"{len(files)} missing: no table, figure or page was made")
+    end = f"{len(files)} missing: no table, figure or page was made"
+    return _first_lines([one.remedy for one in files], end)
 
 
 def describe_stale(lines: list[str]) -> str:

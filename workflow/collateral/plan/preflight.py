@@ -231,10 +231,9 @@ def _forget_errors(job: CellJob) -> Iterator[str]:
 
 def _forget_key(job: CellJob, key: str = "") -> str:
     """Return the config key of a forget set: under `cells`, or `classes` and `fractions`."""
-    benchmark = f"benchmarks.{job.benchmark.name}"
-    if job.cell.name not in job.benchmark.config.cells:
-        return f"{benchmark}.{OF_CLASSES[key]}"
-    return ".".join(filter(None, (benchmark, "cells", job.cell.name, "forget", key)))
+    if not job.cell.forget.place:
+        return f"benchmarks.{job.benchmark.name}.{OF_CLASSES[key]}"
+    return SplitJob(job.benchmark, job.cell).forget_key(*filter(None, [key]))
 
 
 def _shadow_errors(job: CellJob) -> Iterator[str]:

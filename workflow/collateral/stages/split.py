@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
+from functools import reduce
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from collateral.results.split import Split
 from collateral.stages._options import Code
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 def split(
@@ -29,6 +31,7 @@ def split(
     kind: Annotated[str, "kind of forget set"],
     params: Annotated[str, "parameters of the forget set, as JSON"],
     models: Annotated[Sequence[Path], "outputs of the base, or margins of the shadow models"] = (),
+    earlier: Annotated[Sequence[Path], "split.json of every earlier round"] = (),
     code: Code = "",
     out: Annotated[Path, "split.json to write"],
 ) -> None:
@@ -38,12 +41,29 @@ def split(
     files = [verify(path, root) for path in models]
     read = {"base": read_losses, "shadows": read_memorisation}
     needs = getattr(FORGET.load(kind), "NEEDS", None)
-    values, measured = read[needs](files, known) if needs else (None, {})
-    forget, chosen = choose_forget_set(known, kind, json.loads(params), values)
-    for name, by_example in measured.items():
-        chosen |= {name: mean(by_example[forget]), f"{name}_of_all": mean(by_example)}
-    affected = tuple(np.unique(known.train[forget]).tolist())
-    Split(forget, len(known.train), affected, chosen).save(out, known, labels, code, files)
+    by_example, measured = read[needs](files, known) if needs else (None, {})
+    forget, chosen = choose_forget_set(known, kind, json.loads(params), by_example)
+    before = [Split.load(path, root).forget for path in earlier]
+    found = make_split(known, forget, chosen, before)
+    for name, values in measured.items():
+        found.chosen.update({name: mean(values[found.forget]), f"{name}_of_all": mean(values)})
+    found.save(out, known, labels, code, [*files, *earlier])
+
+
+def make_split(
+    labels: Labels, forget: Indices, chosen: dict[str, Any], earlier: Sequence[Indices]
+) -> Split:
+    """Return the split of a request; examples of earlier requests are left out of it."""
+    before = reduce(np.union1d, earlier, np.array([], dtype=np.int64))
+    if count := np.count_nonzero(np.isin(forget, before)):
+        forget, chosen = np.setdiff1d(forget, before), {**chosen, "requested_before": int(count)}
+    if not len(forget):
+        raise ValueError(f"forget set {chosen}: all of it was requested in earlier rounds")
+    affected = tuple(np.unique(labels.train[forget]).tolist())
+    found = Split(forget, len(labels.train), affected, chosen, before)
+    if not len(found.retain):
+        raise ValueError(f"forget set {chosen}: with earlier rounds, no example is retained")
+    return found
 
 
 def read_losses(files: Sequence[Path], labels: Labels) -> tuple[Floats, dict[str, Floats]]:

@@ -174,65 +174,43 @@ def _similar_files(line: str, files: Sequence[str]) -> Sequence[str]:
     return same_name or same_folder[:MOST_COMPARED] or files[:MOST_COMPARED]
 
 
-@dataclass(frozen=True)
-class Table:
-    """A CSV file: column names, and rows by the number of their last line."""
+def read_table(path: Path, files: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Read a CSV file that is separated by commas, semicolons or tabs.
 
-    path: Path
-    columns: tuple[str, ...]
-    rows: Mapping[int, tuple[str, ...]]
-
-    @property
-    def further(self) -> tuple[str, ...]:
-        """Names of all columns except `file`."""
-        return tuple(name for name in self.columns if name != FILE)
-
-    def match_rows(self, files: Sequence[str]) -> list[tuple[str, ...]]:
-        """Return the metadata values per file; raise unless every file has exactly one row."""
-        column, known = self.columns.index(FILE), index_paths(files)
-        lines: dict[int, int] = {}
-        unknown_files: dict[int, str] = {}
-        for line, row in self.rows.items():
-            place = find_path(row[column], known)
-            if place is None:
-                unknown_files[line] = row[column]
-            elif place in lines:
-                twice = f"lines {lines[place]} and {line} are both of {quoted(files[place])}"
-                raise _wrong(self.path, f"{twice}; remove one")
-            else:
-                lines[place] = line
-        self._check_complete(files, lines, unknown_files)
-        rows = [self.rows[lines[place]] for place in range(len(files))]
-        return [(*row[:column], *row[column + 1 :]) for row in rows]
-
-    def _check_complete(
-        self, files: Sequence[str], lines: Mapping[int, int], unknown_files: Mapping[int, str]
-    ) -> None:
-        """Raise if the table lacks images or has rows of unknown files; the message lists some."""
-        lacking = [quoted(file) for place, file in enumerate(files) if place not in lines]
-        others = [f"{quoted(name)} (line {line})" for line, name in unknown_files.items()]
-        problems = []
-        if lacking:
-            problems += [f"it lacks {len(lacking)} of {len(files)} images: {_first(lacking)}"]
-        if others:
-            problems += [f"it names {len(others)} files that are no images there: {_first(others)}"]
-        if problems:
-            expected = f"expected one row per image, with its path such as {quoted(files[0])}"
-            raise _wrong(self.path, f"{'; '.join(problems)}; {expected}")
-
-
-def read_table(path: Path) -> Table:
-    """Read a CSV file that is separated by commas, semicolons or tabs."""
+    Return the names of its metadata columns, and their values for each of `files`; raise unless
+    every file has exactly one row.
+    """
     path = path.expanduser()
     if not path.is_file():
         raise ValueError(f"data.table: there is no file {str(path)!r}{looked_for(path)}")
-    (_, names), *rows = _lines(path) or [(1, [])]
-    columns = tuple(names)
+    (_, columns), *rows = _lines(path) or [(1, [])]
     _check_columns(path, columns)
+    column, known = columns.index(FILE), index_paths(files)
+    lines: dict[int, int] = {}  # line of each file, by the index of the file
+    values: dict[int, tuple[str, ...]] = {}
+    unknown = []
     for line, row in rows:
         if len(row) != len(columns):
             raise _wrong(path, f"line {line}: {len(row)} values for {len(columns)} columns")
-    return Table(path, columns, {line: tuple(row) for line, row in rows})
+        place = find_path(row[column], known)
+        if place is None:
+            unknown.append(f"{quoted(row[column])} (line {line})")
+        elif place in lines:
+            twice = f"lines {lines[place]} and {line} are both of {quoted(files[place])}"
+            raise _wrong(path, f"{twice}; remove one")
+        else:
+            lines[place], values[place] = line, (*row[:column], *row[column + 1 :])
+    lacking = [quoted(file) for place, file in enumerate(files) if place not in lines]
+    counts = {
+        f"it lacks {len(lacking)} of {len(files)} images": lacking,
+        f"it names {len(unknown)} files that are no images there": unknown,
+    }
+    if lacking or unknown:
+        problems = "; ".join(f"{what}: {_first(names)}" for what, names in counts.items() if names)
+        expected = f"expected one row per image, with its path such as {quoted(files[0])}"
+        raise _wrong(path, f"{problems}; {expected}")
+    names = tuple(name for name in columns if name != FILE)
+    return names, [values[place] for place in range(len(files))]
 
 
 def find_tables(folder: Path, column: str) -> list[Path]:

@@ -18,7 +18,7 @@ from collateral.contract.messages import did_you_mean, looked_for, quoted
 from collateral.data._readers import file_list
 from collateral.data._readers.examples import Examples
 from collateral.data._readers.file_list import ListedFile, Listing
-from collateral.data._readers.test_set import SplitOptions, split_by_list, split_by_share
+from collateral.data._readers.test_set import SplitOptions, find_test_files
 
 TRAIN = "train"
 TESTS = ("test", "val", "valid", "validation")  # names of the test folder, in order of preference
@@ -98,19 +98,19 @@ def index_folder(source: SplitOptions) -> FolderIndex:
     nothing = Listing([], [], [])
     test_files = _list_test_files(source, test_folder, names) if test_folder else nothing
     columns = _add_columns(source, found, test_files if test else nothing)
+    train, tested = found.images, test_files.images
     if test_folder is None:
-        choose = split_by_share if source.test_path is None else split_by_list
-        parts = choose(found.images, columns, source)
-        _check_train(source, parts[0], names)
-    else:
-        parts = found.images, test_files.images
+        rows = find_test_files(found.images, columns, source)
+        train = [file for row, file in enumerate(found.images) if row not in rows]
+        tested = [file for row, file in enumerate(found.images) if row in rows]
+        _check_train(source, train, names)
     others = [f"{name}/" for name in TESTS if test and name != test and (folder / name).is_dir()]
     left_out = [path for path in found.left_out if not _is_table(source, folder / path)]
     return FolderIndex(
         folder,
         names,
-        tuple(parts[0]),
-        tuple(parts[1]),
+        tuple(train),
+        tuple(tested),
         (*left_out, *test_files.left_out),
         tuple(others),
         (*found.hidden, *test_files.hidden),
@@ -204,12 +204,12 @@ def _add_columns(source: SplitOptions, *listings: Listing) -> tuple[str, ...]:
     """Add the values of the table to every file; return the names of its columns."""
     if source.table is None:
         return ()
-    table = file_list.read_table(source.table)
-    values = table.match_rows([file.path for one in listings for file in one.images])
+    paths = [file.path for one in listings for file in one.images]
+    names, values = file_list.read_table(source.table, paths)
     rows = iter(values)
     for one in listings:
         one.images[:] = [replace(file, values=next(rows)) for file in one.images]
-    return table.further
+    return names
 
 
 def _check_train(source: SplitOptions, train: Sequence[ListedFile], names: tuple[str, ...]) -> None:

@@ -19,9 +19,6 @@ from collateral.data._readers import file_list
 from collateral.data._readers.file_list import ListedFile
 from collateral.data.forget import where
 
-# Pair of lists: files of the train set, files of the test set.
-Parts = tuple[list[ListedFile], list[ListedFile]]
-
 
 class ImageFileOptions(DataOptions):
     """Options of data sets that are files of images: their size, test set and augmentation."""
@@ -187,23 +184,23 @@ def _rows_by_label(labels: Sequence[int]) -> dict[int, list[int]]:
     return rows
 
 
-def split_by_list(
-    files: Sequence[ListedFile], _columns: Sequence[str], source: SplitOptions
-) -> Parts:
-    """Split files into a train set, and a test set of the files in the list `test_path`."""
-    assert source.test_path is not None
+def find_test_files(
+    files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
+) -> set[int]:
+    """Return the rows of the test set: the files in the list `test_path`, or a share."""
+    if source.test_path is None:
+        return _draw_share(files, columns, source)
     path = source.test_path.expanduser()
     try:
-        listed = {*file_list.find_listed(path, [file.path for file in files], what="images")}
+        return {*file_list.find_listed(path, [file.path for file in files], what="images")}
     except ValueError as error:
         raise ValueError(f"data.test_path: {str(error).removeprefix('path: ')}") from None
-    return _parts(files, listed)
 
 
-def split_by_share(
+def _draw_share(
     files: Sequence[ListedFile], columns: Sequence[str], source: SplitOptions
-) -> Parts:
-    """Split files into a train set and a test set that has a share of every class."""
+) -> set[int]:
+    """Return the rows of a test set that has a share of every class."""
     values = {name: [f.values[place] for f in files] for place, name in enumerate(columns)}
     stay = _listed_rows(files, source) | where.find_staying(source.train_where, values)
     names = [*dict.fromkeys(file.class_name for file in files)]
@@ -211,12 +208,7 @@ def split_by_share(
     labels = [index[file.class_name] for file in files]
     _check_enough(labels, names, source, stay)
     paths = [file.path for file in files]
-    return _parts(files, draw_test_set(labels, names, paths, values, source, stay))
-
-
-def _parts(files: Sequence[ListedFile], tested: set[int]) -> Parts:
-    train = [file for place, file in enumerate(files) if place not in tested]
-    return train, [file for place, file in enumerate(files) if place in tested]
+    return draw_test_set(labels, names, paths, values, source, stay)
 
 
 def _check_enough(

@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from collateral.contract.verdicts import ALPHA
 from collateral.metrics.inference.contrasts import unpaired
-from collateral.metrics.inference.differences import ALPHA, holm, interval, p_value
+from collateral.metrics.inference.differences import holm, interval, p_value
 from collateral.metrics.inference.equivalence import FACTOR, mover_limit, tost_p
 from collateral.metrics.inference.examples import Resamples, percentiles
 

@@ -36,14 +36,8 @@ from collateral.findings.verdict.rule import (
     run_tests,
     with_midpoint,
 )
-from collateral.metrics.inference.contrasts import (
-    Contrast,
-    angle,
-    angle_step,
-    unpaired,
-)
-from collateral.metrics.inference.differences import holm
-from collateral.metrics.inference.equivalence import FACTOR, equivalence_p, tost_p
+from collateral.metrics.differences import Contrast, angle, angle_step, holm, unpaired
+from collateral.metrics.equivalence import FACTOR, equivalence_p, tost_p
 from collateral.results.cell import CellResults
 
 FOLDER = Path("docs/data/calibration")

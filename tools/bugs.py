@@ -103,7 +103,7 @@ BUGS = (
     Bug(
         "numbers",
         "Retrain's tug of war is against the previous seed",
-        "metrics/tug_of_war.py",
+        "metrics/statistics.py",
         "np.roll(values, -1, axis=0)",
         "np.roll(values, 1, axis=0)",
         (NUMBERS, "unit/test_finding_tow"),
@@ -151,7 +151,7 @@ BUGS = (
     Bug(
         "numbers",
         "one bin fewer is near",
-        "metrics/near.py",
+        "metrics/similarity.py",
         "int(np.searchsorted(from_top, wanted)) + 1",
         "max(int(np.searchsorted(from_top, wanted)), 1)",
         (NUMBERS, "unit/test_finding_locality"),

@@ -369,9 +369,9 @@ class Cell:
             ],
         }
 
-    def relearning(self) -> list[Panel]:
-        """Return the curves, and their distance from Retrain's."""
-        metric, steps = "relearn_accuracy", self.places("retrain", "relearn_accuracy")
+    def probed(self, metric: str) -> list[Panel]:
+        """Return the curves of a probe, and their distance from Retrain's."""
+        steps = self.places("retrain", metric)
         reference = [self.rate("retrain", metric, at=step) for step in steps]
         own, gap = {}, {}
         for run, label in self.labels.items():

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from table_reading import texts_of
 
 from collateral.findings.nearer.views import NOTHING, ONE_SEED, tables, words
-from collateral.metrics.relative_mmd import (
+from collateral.metrics.divergence import (
     MOST_EXAMPLES,
     choose_examples,
     relative_mmd,

@@ -12,8 +12,8 @@ from table_reading import texts_of
 
 from collateral.findings.probe.numbers import compress_like_outputs, first_even_step
 from collateral.findings.probe.views import chance, plots, tables, words
+from collateral.metrics.divergence import zrf
 from collateral.metrics.features import debiased_cka
-from collateral.metrics.jensen_shannon import zrf
 from collateral.results import layout
 from collateral.results.experiments import Probe
 from collateral.results.files import InvalidResultError

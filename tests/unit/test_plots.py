@@ -8,7 +8,6 @@ test_plots_page.py.
 import itertools
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,24 +26,21 @@ from expected_pictures import (
     points_said,
     span,
 )
-from unlike_benchmark import write_unlike
+from made_benchmark import folder_of
 
 from collateral.plots import plot as data
 from collateral.plots.plot import fit_x, fit_y
 
-KEPT = Path(__file__).parents[2] / "docs" / "data"
 NOISE_LABEL = "Retrain vs. Retrain (95 %)"
 PALETTE = sns.color_palette("colorblind").as_hex()
 COLOURS = [*(PALETTE[i] for i in (0, 1, 2, 3, 4, 9)), "#882255", *(PALETTE[i] for i in (5, 6, 8))]
 Plots = dict[tuple[str | None, str], data.Plot]
 
 
-@pytest.fixture(scope="module", params=("unlike", "cifar-small", "cifar-more", "cifar-teacher"))
-def long(request, tmp_path_factory) -> Long:
+@pytest.fixture(scope="module", params=("made", "cifar-small", "cifar-more", "cifar-teacher"))
+def long(request) -> Long:
     """A benchmark of numbers that all differ, and the results that docs keep."""
-    if request.param != "unlike":
-        return Long(KEPT / request.param)
-    return Long(write_unlike(tmp_path_factory.mktemp("benchmark") / "unlike"))
+    return Long(folder_of(request))
 
 
 @pytest.fixture(scope="module")
@@ -177,9 +173,10 @@ def test_localization(long, plots):
         check_panel(drawn, panel)
 
 
-def test_relearning(long, plots):
-    for cell, plot in cells_with(long, plots, "relearn"):
-        for drawn, panel in zip(plot.panels, cell.relearning(), strict=True):
+@pytest.mark.parametrize("name", ["relearn", "resurface"])
+def test_probes(long, plots, name):
+    for cell, plot in cells_with(long, plots, name):
+        for drawn, panel in zip(plot.panels, cell.probed(f"{name}_accuracy"), strict=True):
             check_panel(drawn, panel)
 
 
@@ -235,6 +232,7 @@ def test_the_cost_of_one_step(long, plots):
         for panel in (upper, lower):
             same([(band.left, band.right) for band in panel.bands], list(cell.taken()))
             assert {band.colour for band in panel.bands} == {single.look.colour}
+            assert fit_x(panel) == (low.min(), high.max())
 
 
 def test_affected_classes(long, plots):
@@ -414,7 +412,7 @@ def test_exposure(long, plots):
 def test_every_plot_is_compared(plots):
     compared = {"similarity", "epochs", "localization", "relearn", "affected", "classes"}
     compared |= {"exposure", "teacher-noise", "trajectory", "verdict", "support-kl"}
-    compared |= {"support-accuracy", "support-retrain", "support-drop"}
+    compared |= {"support-accuracy", "support-retrain", "support-drop", "resurface"}
     assert {name for _, name in plots if name[:6] != "sweep-"} <= compared
     assert len({name for _, name in plots}) > 5
 

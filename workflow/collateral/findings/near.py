@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from collateral.metrics.near import Mask, most_similar_mask
+from collateral.metrics.similarity import Mask, most_similar_mask
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults

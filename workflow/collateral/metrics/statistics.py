@@ -1,6 +1,6 @@
-"""Statistics of repeated values: means, intervals, and the noise between retrainings."""
+"""Statistics of repeated values: means, intervals, gaps, and the noise between retrainings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -108,3 +108,17 @@ def within_seed_correlation(values: NDArray[np.float64], others: NDArray[np.floa
     one, other = (both - both.mean(axis=0) for both in (values, others))
     norm = np.sqrt((one**2).sum() * (other**2).sum())
     return float((one * other).sum() / norm) if norm > ROUNDING else float("nan")
+
+
+def tug_of_war(own: Sequence[Floats], retrained: Sequence[Floats]) -> NDArray[np.float64]:
+    """Return the product of 1 - |difference| over metrics (Zhao et al., 2024), one per seed."""
+    product: NDArray[np.float64] = np.prod(1 - np.abs(np.subtract(own, retrained)), axis=0)
+    return product
+
+
+def shift_seeds(values: Floats) -> NDArray[np.float64]:
+    """Return for each seed the value of the next seed, cyclically; NaN with a single seed."""
+    shifted: NDArray[np.float64] = (
+        np.roll(values, -1, axis=0) if len(values) > 1 else np.full_like(values, np.nan)
+    )
+    return shifted

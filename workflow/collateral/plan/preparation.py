@@ -30,6 +30,7 @@ class Preparations:
         self._tunings = {name: run.name for run in reversed(tunings) for name in run.preparations}
         self._teacher = _teacher_folder(cell.teacher)
         self._tunings.pop(self._teacher, None)
+        self._is_later_round = bool(cell.forget.earlier)
         self._runs = {_key(run): run.name for run in reversed(runs)}
 
     def for_tuning(self, run: RunSpec) -> Preparation:
@@ -44,7 +45,12 @@ class Preparations:
         return Preparation(tunings=tuple(others), teacher=has_teacher, made=tuple(made))
 
     def for_run(self, run: RunSpec, *, is_first_seed: bool) -> Preparation:
-        """Return the prepared files of a run; tuning may have made those of the first seed."""
+        """Return the prepared files of a run; tuning may have made those of the first seed.
+
+        After round 1, runs share none: each starts from a model of its own.
+        """
+        if self._is_later_round:
+            return Preparation(made=tuple(run.preparations.values()))
         makers = {name: self._tunings.get(name) for name in run.preparations}
         tunings = tuple(dict.fromkeys(maker for maker in makers.values() if maker))
         has_teacher = self._teacher in run.preparations

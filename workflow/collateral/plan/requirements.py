@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from collateral.config.cells import cell_methods
 from collateral.config.errors import Place, format_key
 from collateral.plan.grid import Benchmark, Cell, RunSpec
 
@@ -46,11 +47,11 @@ def _run_requirements(
 
 def _place(benchmark: Benchmark, cell: Cell, run: RunSpec, name: str) -> Place:
     """Return the config key that sets a parameter of a run."""
-    method, cells = run.method.name, benchmark.config.cells
+    method, entry = run.method.name, cell.forget.entry
     if name in run.vary:
         sweep = next(key for key, found in cell.sweeps.items() if run.name in found.values)
         part = "vary" if name == cell.sweeps[sweep].key else "along"
         return "sweeps", sweep, part, name
-    if cell.name in cells and name in cells[cell.name].methods.get(method, {}):
-        return "cells", cell.name, "methods", method, name
+    if name in cell_methods(benchmark.config, cell.forget).get(method, {}):
+        return "cells", entry, "methods", method, name
     return "methods", method, name

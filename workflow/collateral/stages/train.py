@@ -58,7 +58,7 @@ def train(
         **job.record(values, *filter(None, [split])),
         **_describe_start(init, weights, rename),
     }
-    session = open_session(job.data, job.threads)
+    session = open_session(job.data, job.threads, shares_gpu=True)
     examples = session.train
     if split:
         examples = session.task(Split.load(split, session.folder)).retain

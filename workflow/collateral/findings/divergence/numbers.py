@@ -20,7 +20,7 @@ from collateral.metrics.divergence import divergences
 from collateral.results.outputs import ModelOutputs, Outputs
 
 if TYPE_CHECKING:
-    from collateral.metrics.near import Mask
+    from collateral.metrics.similarity import Mask
     from collateral.results.cell import CellResults, Result
     from collateral.results.row_cache import Cached
 

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from collateral.contract.rows import TRACKED, Row, without_value
 from collateral.metrics.accuracy import disagreement
-from collateral.metrics.near import NUM_BINS, BinIndex, assign_bins, bin_count, bin_edges, bin_mean
+from collateral.metrics.similarity import (
+    NUM_BINS,
+    BinIndex,
+    assign_bins,
+    bin_count,
+    bin_edges,
+    bin_mean,
+)
 from collateral.metrics.statistics import Floats, difference_sd
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from collateral.metrics.association import (
     logit_margins,
     undo_log,
 )
-from collateral.metrics.inference.differences import LEAST_SEEDS, compare, interval
-from collateral.metrics.inference.examples import Resamples, percentiles
+from collateral.metrics.bootstrap import Resamples, percentiles
+from collateral.metrics.differences import LEAST_SEEDS, compare, interval
 from collateral.results.layout import is_sweep
 from collateral.results.table import BenchmarkTable, CellTable
 

@@ -12,7 +12,7 @@ from collateral.findings.columns import (
     rows_with_next_seed,
 )
 from collateral.findings.metric_index import find_metric
-from collateral.metrics.relative_mmd import LEAST_EXAMPLES
+from collateral.metrics.divergence import LEAST_EXAMPLES
 from collateral.metrics.statistics import mean
 from collateral.results.table import CellTable
 

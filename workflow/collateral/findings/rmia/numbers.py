@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from collateral.contract.rows import Row
-from collateral.metrics.inference.differences import interval
-from collateral.metrics.rmia import (
+from collateral.metrics.differences import interval
+from collateral.metrics.likelihood_attacks import (
     UNKNOWN,
     Floats,
     Placements,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from collateral.contract.rows import Row
-from collateral.metrics.histograms import (
+from collateral.metrics.divergence import (
     Floats,
     argmax_accuracy,
     histogram,

@@ -118,7 +118,7 @@ def _drop_panels(supports: Supports) -> list[Panel]:
     drop = find_metric("support_drop").factor * supports.bins("drop")
     counts = supports.bins("bin_count").mean(axis=1)
     centres = ((low + high) / 2).mean(axis=1)
-    ends = (float(low[0].mean()), float(high[-1].mean()))
+    ends = (float(low.min()), float(high.max()))
     own = find_look(supports.cell, supports.run)
     bars = average_seeds(
         supports.cell,

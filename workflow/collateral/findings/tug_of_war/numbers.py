@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
 from collateral.findings.tug_of_war import TERMS
-from collateral.metrics.tug_of_war import shift_seeds, tug_of_war
+from collateral.metrics.statistics import shift_seeds, tug_of_war
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults

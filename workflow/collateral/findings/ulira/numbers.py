@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from collateral.contract.rows import At, Row
 from collateral.findings.near import FAR, NEAR, Mask, near_in_the_mean
-from collateral.metrics.inference.differences import compare, interval
-from collateral.metrics.statistics import tpr_at_one_percent
-from collateral.metrics.ulira import (
+from collateral.metrics.differences import compare, interval
+from collateral.metrics.likelihood_attacks import (
     CHANCE_AUC,
     Floats,
     auc,
     likelihood_ratios,
     min_learned_share,
 )
+from collateral.metrics.statistics import tpr_at_one_percent
 
 if TYPE_CHECKING:
     from collateral.results.cell import CellResults

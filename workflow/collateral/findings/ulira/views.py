@@ -17,7 +17,7 @@ from collateral.findings._shared.series import count_examples, find_look
 from collateral.findings.columns import Column, TableRow, build_grid, run_row
 from collateral.findings.metric_index import find_metric
 from collateral.findings.near import FAR, NEAR
-from collateral.metrics.ulira import CHANCE_AUC
+from collateral.metrics.likelihood_attacks import CHANCE_AUC
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series
 from collateral.results.table import CellTable
 

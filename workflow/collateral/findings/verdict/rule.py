@@ -15,20 +15,17 @@ from scipy.special import stdtrit
 
 from collateral.contract.verdicts import ALPHA, MEASURES, TESTS
 from collateral.findings.verdict import VERDICTS
-from collateral.metrics.inference.contrasts import (
+from collateral.metrics.differences import (
+    LAST_BITS,
     Contrast,
     angle,
     angle_step,
+    holm,
+    holm_levels,
     moments,
     unpaired,
 )
-from collateral.metrics.inference.differences import LAST_BITS, holm, holm_levels
-from collateral.metrics.inference.equivalence import (
-    FACTOR,
-    equivalence_p,
-    mover_limit,
-    tost_p,
-)
+from collateral.metrics.equivalence import FACTOR, equivalence_p, mover_limit, tost_p
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -22,7 +22,7 @@ from collateral.findings.verdict import (
     UNLIKE,
     VERDICTS,
 )
-from collateral.metrics.inference.equivalence import is_beyond
+from collateral.metrics.equivalence import is_beyond
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.table import CellTable
 

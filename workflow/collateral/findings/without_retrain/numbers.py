@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from collateral.contract.rows import Row
-from collateral.metrics.jensen_shannon import class_means, rf_js
+from collateral.metrics.divergence import class_means, rf_js
 from collateral.metrics.statistics import mean_of_defined
 from collateral.results.layout import is_sweep
 

@@ -51,7 +51,12 @@ class MethodJob(CellJob):
     def selected(self) -> list[str]:
         """File with the parameters that tuning selected; empty if nothing is tuned."""
         tuned_by = self.spec.tuned_by
-        return [self.path(paths.SELECTED, method=tuned_by)] if tuned_by else []
+        return [self._selected_file(tuned_by)] if tuned_by else []
+
+    def _selected_file(self, method: str) -> str:
+        """Return the file with the choice of tuning, which is of round 1 in all rounds."""
+        first = [*self.cell.forget.earlier, self.cell.name][0]
+        return self.path(paths.SELECTED, method=method, cell=first)
 
     @property
     def preparation(self) -> Preparation:
@@ -105,7 +110,7 @@ class MethodJob(CellJob):
         """Return the values that tuning selected; from the record if tuning's file is missing."""
         if not self.spec.tuned_by:
             return {}
-        selected = folder / self.below(self.path(paths.SELECTED, method=self.spec.tuned_by))
+        selected = folder / self.below(self._selected_file(self.spec.tuned_by))
         if selected.exists():
             chosen: Record = read_json(selected)["params"]
             return chosen

@@ -34,7 +34,16 @@ class MetricsJob(CellJob):
         if self.benchmark.evaluates_base(self.cell):
             base = paths.run_files(paths.BASE)["outputs"]
             results += [self.path(base, seed=seed) for seed in self.benchmark.base_seeds()]
+        for name in self.rounds[:-1]:
+            results += MetricsJob(self.benchmark, self.benchmark.cells[name]).results
+            results += [self.path(file, cell=name) for file in (paths.SPLIT, paths.NEIGHBOURS)]
         return results
+
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        """Cells of all rounds, whose numbers are in the last of them; empty in other cells."""
+        forget = self.cell.forget
+        return (*forget.earlier, self.cell.name) if forget.is_last else ()
 
     @property
     def options(self) -> str:
@@ -55,8 +64,14 @@ class MetricsJob(CellJob):
         }
         if config.margin:
             lists["--margins"] = [f"{key}={value:g}" for key, value in config.margin.items()]
+        if self.rounds:
+            lists["--rounds"] = self.rounds
         if config.looks:
             lists["--looks"] = config.looks
+        if config.groups:
+            lists["--groups"] = config.groups
+        if config.positive is not None:
+            lists["--positive"] = [config.positive]
         if self.benchmark.reference != layout.RETRAIN:
             lists["--reference"] = [self.benchmark.reference]
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))

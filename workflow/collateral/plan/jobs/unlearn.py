@@ -58,6 +58,13 @@ class UnlearnJob(MethodJob):
         return run_options(self.spec)
 
     @property
+    def base(self) -> str:
+        """Weights from which the method starts: its own of the round before, or the base's."""
+        earlier = self.cell.forget.earlier
+        model = paths.run_files(paths.RUN)["model"]
+        return self.path(model, cell=earlier[-1]) if earlier else super().base
+
+    @property
     def preparation(self) -> Preparation:
         """Jobs that run `prepare` for this job, and the preparations that it runs itself."""
         found = find_preparations(self.cell)

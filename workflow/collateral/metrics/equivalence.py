@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, stdtr, stdtrit
 
-from collateral.metrics.inference.contrasts import Contrast
-from collateral.metrics.inference.differences import LAST_BITS
+from collateral.metrics.differences import LAST_BITS, Contrast
 
 Floats = NDArray[np.floating]
 FACTOR = 1.96 * 2**0.5  # estimated margin in standard deviations of Retrain over seeds

@@ -421,7 +421,7 @@ BUGS = (
     Bug(
         "drawn",
         "the lines of budgets stand at ten times their shares",
-        "findings/trajectory/plots.py",
+        "findings/trajectory/views.py",
         'Level(share / 100 * cost, "x", ',
         'Level(share / 10 * cost, "x", ',
         (DRAWN,),

@@ -6,8 +6,6 @@ the test rejects. Unpaired samples have Welch's t, as a `Contrast` of arrays who
 seed; NaN marks a missing seed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass

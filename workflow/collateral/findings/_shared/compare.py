@@ -1,7 +1,5 @@
 """Tables that compare every run with Retrain: deviations, nearest methods, noise floors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -20,9 +20,8 @@ from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import CellJob, OwnFile
 from collateral.plan.jobs._method import MethodJob
-from collateral.plan.jobs.data import DataJob
+from collateral.plan.jobs.data import DataJob, required_on_shadows, required_retained
 from collateral.plan.jobs.split import SplitJob
-from collateral.plan.requirements import required_on_shadows, required_retained
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
 from collateral.plugins.find import FORGET, METHOD, MODEL

@@ -77,5 +77,5 @@ class ExposeJob(FirstSeedJob):
     def record(self, found: Record, folder: Path) -> Record:
         """Return the record that the job would write now."""
         margins = [file.replace(layout.MODEL, layout.MARGINS) for file in self.shadows]
-        record = self.method_record(*self.shadows, *margins, *self.selected)
+        record = self.model_record(self.split, *self.shadows, *margins, *self.selected)
         return {**record, "run": self.run, "params": self.final_params(found["params"], folder)}

@@ -508,7 +508,7 @@ def run_tests(root: Path, files: Iterable[str]) -> tuple[bool, str]:
             words, cwd=root, env=variables, capture_output=True, text=True, timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
-        return False, "took too long"
+        return False, ""
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     first = failed[0].partition(" - ")[0].rpartition("/")[2] if failed else ""
     return done.returncode == 0, first
@@ -525,7 +525,7 @@ def look(bug: Bug, root: Path) -> tuple[str, str]:
         has_passed, first = run_tests(root, test_files(root, bug))
     finally:
         path.write_text(sound)
-    return ("not seen", "") if has_passed else ("seen", first)
+    return ("seen", first) if first else ("not seen", "" if has_passed else "no test failed")
 
 
 def copy_project(target: Path) -> Path:
@@ -557,7 +557,7 @@ def main() -> None:
         first = copies.get()
         files = sorted({file for bug in bugs for file in test_files(first, bug)})
         is_sound, failed = run_tests(first, files)
-        assert is_sound, f"without a bug: {failed}"
+        assert is_sound, f"without a bug: {failed or 'tests took too long'}"
         copies.put(first)
 
         def look_in_a_copy(bug: Bug) -> tuple[Bug, str, str]:

@@ -31,7 +31,7 @@ from collateral.findings.metric_index import find_metric
 from collateral.findings.verdict import VERDICTS
 from collateral.metrics.statistics import interval_half_width, mean
 from collateral.plots.plot import Axis, Level, Panel, Plot, Series, fit_rates
-from collateral.plots.style import RETRAIN
+from collateral.plots.style import DARK, RETRAIN, Look
 from collateral.results.table import CellTable
 
 BY_SEED = ("reversal", "first_near_loss", "erosion")
@@ -51,12 +51,15 @@ PLOT_CAPTION = (
     "By round: accuracy on request 1; reversal, the rise of the accuracy on earlier requests since "
     "their own rounds, minus Retrain's; accuracy lost against Retrain near request 1; erosion, the "
     "change since round 1 of the accuracy minus Retrain's on examples that are retained to the "
-    "end; distance from Retrain; seconds of all rounds so far. Dashed, dark: Retrain, and for the "
-    "distance its noise floor. Bars: 95 % intervals over seeds. The panels' scales differ."
+    "end; distance from Retrain; seconds of all rounds so far. Dashed, dark: Retrain. Dotted: "
+    "noise floor of the distance. Bars: 95 % intervals over seeds. The panels' scales differ."
 )
-KNOWN_AGAIN = "After {count} rounds, earlier requests are known again by {runs}."
-NOT_KNOWN = "After {count} rounds, no method clearly knows earlier requests again."
-ONE_SEED = "After {count} rounds, one seed: no claim."
+KNOWN_AGAIN = (
+    "In {count} rounds, earlier requests became known again in {runs} (95 % intervals by "
+    "Bonferroni over methods and rounds)."
+)
+NOT_KNOWN = "In {count} rounds, no method clearly knew earlier requests again."
+ONE_SEED = "{count} rounds with one seed: no claim."
 INSTEAD = "Retrain instead: {parts}."
 REASONS = {"retrain_by_cost": "cost", "retrain_by_gap": "distance"}
 
@@ -149,13 +152,20 @@ def words(cell: CellTable) -> str:
 
 
 def _find_reversal(cell: CellTable, run: str, count: int) -> str:
-    """Return a method's reversal, if its 95 % interval is above zero; else an empty text."""
-    values, metric = cell.values(run, "reversal", at=count), find_metric("reversal")
-    average, half = mean(values), interval_half_width(values)
-    if not average - half > 0:
+    """Return a method's largest reversal whose interval is above zero; else an empty text."""
+    metric, tests = find_metric("reversal"), (count - 1) * len(cell.runs("method"))
+    found = []
+    for r in range(2, count + 1):
+        values = cell.values(run, "reversal", at=r)
+        average, half = mean(values), interval_half_width(values, tests)
+        if average - half > 0:
+            found.append((average, half, r))
+    if not found:
         return ""
+    average, half, r = max(found)
     low, high = (metric.text(average + sign * half, sign=True) for sign in (-1, 1))
-    return f"{cell.labels[run]} ({metric.text(average, sign=True)} points [{low}, {high}])"
+    text = f"{metric.text(average, sign=True)} points [{low}, {high}]"
+    return f"{cell.labels[run]} ({text} after round {r})"
 
 
 def plots(cell: CellTable) -> Iterator[Plot]:
@@ -166,7 +176,7 @@ def plots(cell: CellTable) -> Iterator[Plot]:
     seconds = _panel(cell, count, "rounds_rte", "", "RTE so far (s)", with_retrain=True)
     gap = _panel(cell, count, "rounds_gap", "", "Distance (points)")
     floor = [find_metric("rounds_floor").factor * _floor(cell, r) for r in range(1, count + 1)]
-    noise = Series("Noise floor", RETRAIN, list(range(1, count + 1)), floor)
+    noise = Series("Noise floor", Look(DARK, dash="dotted"), list(range(1, count + 1)), floor)
     differences = [_panel(cell, count, m, "", f"{find_metric(m).label} (points)") for m in BY_SEED]
     panels = [
         replace(first, y=Axis(limits=fit_rates(first)), unit=" %"),
@@ -199,5 +209,5 @@ def _panel(
         else:
             by_seed = [factor * cell.values(run, metric, name, r) for r in rounds]
             series.append(average_seeds(cell, run, rounds, by_seed, look=look))
-    x = Axis("Round", is_whole=True)
+    x = Axis("Round", is_whole=True, limits=(0.8, count + 0.2))
     return Panel(series, title, x, dodge=0.15, value_name="mean", x_name="round")

@@ -77,7 +77,6 @@ HEAVY_OF_FINDINGS = {
     "__init__": set(),
     "numbers": COMPUTING,
     "views": {"numpy", "pandas"},
-    "plots": {"numpy", "pandas"},
 }
 PLOTS_AS_DATA = ("plot", "style")  # of plots/: what findings import
 ROOMS = ("config", "contract", "plan", "plugins")

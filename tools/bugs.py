@@ -300,7 +300,7 @@ BUGS = (
         "plan",
         "a tuning is made again when `unlearn` changes, and not when `tune` does",
         "plan/jobs/_method.py",
-        'return method_code(type(self).__module__.rpartition(".")[2], self.spec, self.model)',
+        "return method_code(self.kind_name, self.spec, self.model)",
         'return method_code("unlearn", self.spec, self.model)',
         ("unit/test_jobs", "workflow/test_wiring"),
     ),
@@ -339,7 +339,7 @@ BUGS = (
     Bug(
         "plan",
         "runs of two tunings share what was prepared for one of them",
-        "plan/preparation.py",
+        "plan/jobs/_method.py",
         "run.tuned_by if len(run.preparations) > 1 else None)",
         "None)",
         ("unit/test_preparation", "unit/test_jobs"),

@@ -438,8 +438,8 @@ def test_a_share_without_an_example_is_refused():
 def test_the_split_reports_means_and_the_files_of_the_models(tmp_path):
     written = run_stage(tmp_path, "hardest", {"share": 0.1})
     loss = np.log1p(np.exp((VALUES / 8).astype(np.float16).astype(float)))
-    assert written.chosen["mean_loss"] == pytest.approx(loss[written.forget].mean(), abs=1e-4)
-    assert written.chosen["mean_loss_of_all"] == pytest.approx(loss.mean(), abs=1e-4)
+    assert written.chosen["mean_loss"] == pytest.approx(loss[written.forget].mean(), rel=1e-3)
+    assert written.chosen["mean_loss_of_all"] == pytest.approx(loss.mean(), rel=1e-3)
     content = json.loads((tmp_path / "split.json").read_text())
     assert [*content["inputs"]] == ["base/seed-0/outputs.npz", "labels.npz"]
 

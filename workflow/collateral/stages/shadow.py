@@ -1,12 +1,11 @@
 """Train one model of the shadow pool like the base model, on a random share of the train set."""
 
-from typing import Annotated, cast
+from typing import Annotated
 
 import torch
 
 from collateral.contract.conventions import derive_seed
 from collateral.contract.params import TrainingParams
-from collateral.models._classifier import Classifier
 from collateral.results import layout
 from collateral.results.experiments import ShadowMargins
 from collateral.results.split import ids_hash
@@ -47,9 +46,9 @@ def shadow(
     this = Run(session.device, derive_seed("shadow", job.seed), checkpoints=checkpoints)
     model = session.new_model(job.model)
     if init:
-        load_initial(cast(Classifier, model), init, rename)
+        load_initial(model, init, rename)
     with this.phase("train"):
-        model = fit(model, examples, session.test, values, this)
+        fit(model, examples, session.test, values, this)
     files = [job.out / name for name in (layout.MODEL, layout.MARGINS, layout.HISTORY)]
     write_model(files[0], model)
     ShadowMargins(is_in, compute_margins(model, session.train)).save(files[1])

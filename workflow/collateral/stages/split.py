@@ -86,5 +86,5 @@ def read_memorisation(files: Sequence[Path], _: Labels) -> tuple[Floats, dict[st
 
 
 def mean(values: Floats) -> float:
-    """Return the mean of the defined values to four digits."""
-    return round(float(np.nanmean(values)), 4)
+    """Return the mean of the defined values to four significant digits."""
+    return float(f"{np.nanmean(values):.4g}")

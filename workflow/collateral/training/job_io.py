@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from collateral.contract.conventions import SKIPPED
 from collateral.models._build import build_model
+from collateral.models._classifier import Classifier
 from collateral.results import layout, provenance
 from collateral.results.dataset import Dataset, Labels
 from collateral.results.epochs import Epochs
@@ -48,11 +49,11 @@ class Session:
         retain, forget = (torch.from_numpy(i).to(self.device) for i in (split.retain, split.forget))
         return Task(self.train.select(retain), self.train.select(forget), self.data.info)
 
-    def new_model(self, name: str) -> nn.Module:
+    def new_model(self, name: str) -> Classifier:
         """Build a model on the device; torch's global generator initialises its weights."""
         return self._to_device(build_model(name, self.data.info))
 
-    def load_model(self, name: str, path: Path) -> nn.Module:
+    def load_model(self, name: str, path: Path) -> Classifier:
         """Build a model and load its weights from a safetensors file."""
         model = build_model(name, self.data.info)
         model.load_state_dict(read_tensors(verify(path, self.folder)))
@@ -71,7 +72,7 @@ class Session:
         write_record(out / layout.RECORD, {**record, **numerics}, root=self.folder, files=files)
         write_cost(out, seconds, self.device, self.folder)
 
-    def _to_device(self, model: nn.Module) -> nn.Module:
+    def _to_device(self, model: Classifier) -> Classifier:
         # `to` is called twice, because torch's types do not allow both arguments in one call.
         return model.to(self.device).to(memory_format=torch.channels_last)
 

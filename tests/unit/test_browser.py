@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 from expected_pictures import Long
 from fake_results import RUNS, full_cell, read_cells, write_models
-from made_benchmark import PART, Made, compute
+from made_benchmark import LABELS, PART, Made, compute
+from made_benchmark import RUNS as MADE_RUNS
 from page_reading import CHARTS, draw
 from sealing import seal
-from unlike_benchmark import METHODS, write_unlike
 
 from collateral.findings.registry import VIEWS, in_page_order
 from collateral.report.page import benchmark_part, render
 from collateral.results import layout
 from collateral.results.plan import BenchmarkPlan, CellPlan
 
+METHODS = {run: label for run, label in LABELS.items() if MADE_RUNS[run].kind == "method"}
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.skipif(not CHROMIUM, reason="no chromium: apt install chromium"),
@@ -70,9 +71,10 @@ def deciding(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def many_charts(tmp_path_factory):
+def many_charts(animals, tmp_path_factory):
     """A page with every chart that there is, of numbers that are all unlike."""
-    folder = write_unlike(tmp_path_factory.mktemp("page") / "unlike")
+    folder = tmp_path_factory.mktemp("page") / animals.root.name
+    shutil.copytree(animals.root, folder)
     long = Long(folder)
     for place, source in (("", long.table), *((cell.name, cell.table) for cell in long.cells)):
         found = {finding: long.plots_by(finding, source) for finding in CHARTED}

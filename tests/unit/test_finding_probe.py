@@ -267,6 +267,16 @@ def test_features_and_resurfacing_have_their_tables(tmp_path):
         assert texts_of(grid)["FT"] == [f"0.{digit}0 ± 0.00" for digit in (5, 6, 7, 8)]
 
 
+def test_a_class_of_which_few_examples_are_retained_is_named(tmp_path):
+    cell = feature_cell()
+    for name, kept in {"digit_3": 73, "digit_8": 13, "digit_9": 0}.items():
+        cell.add_overall("retrain", "train_count", 140, at=name)
+        cell.add_overall("retrain", "forget_count", 140 - kept, at=name)
+    linear, *others = tables(read_cell(tmp_path, cell))
+    assert "low for every model: digit_8 (13)." in linear.conventions
+    assert not any("digit_8 (13)" in table.conventions for table in others)
+
+
 def test_words_and_the_plot_name_what_comes_back(tmp_path):
     cell = read_cell(tmp_path, feature_cell())
     assert "known best by the features of GA (+30.0 points against Retrain" in words(cell)

@@ -51,7 +51,7 @@ def write_people(folder: Path) -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The model saw all pictures of the one folder; who made it insists on a share of them."""
     project = copy_project(tmp_path_factory.mktemp("persons"))
-    runpy.run_path(str(REPOSITORY / "docs/walk.py"))["make"](project.folder)
+    runpy.run_path(str(REPOSITORY / "docs/tutorial_files.py"))["make"](project.folder)
     (project.folder / "my digits/train").rename(project.folder / "pictures")
     (project.folder / "my digits").rename(tmp_path_factory.mktemp("rest") / "unused")
     write_people(project.folder)

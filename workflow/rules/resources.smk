@@ -1,7 +1,7 @@
 """Local rules, priorities, and the memory and time limits of training jobs."""
 
 from collateral.plan import resources
-from collateral.plan.install_paths import home, set_install_variables
+from collateral.plan.paths import home, set_install_variables
 
 set_install_variables(home())
 

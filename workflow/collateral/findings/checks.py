@@ -1,7 +1,5 @@
 """Sanity checks of a cell with colours: green (good), amber (look at it), red (a fault)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

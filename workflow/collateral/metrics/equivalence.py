@@ -6,8 +6,6 @@ two retrainings. An estimated margin has an error of its own, which MOVER takes 
 rule of Zou and Donner for the sum of two estimates); TOST alone would exceed its level.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, stdtr, stdtrit

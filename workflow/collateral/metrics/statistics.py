@@ -46,17 +46,24 @@ def tpr_at_one_percent(positives: Floats, negatives: Floats) -> float:
     return float(np.mean(positives > np.partition(negatives, place)[place]))
 
 
-def t_quantile(n: int) -> float:
-    """Return the 97.5 % quantile of Student's t for n values; NaN for n < 2."""
-    return float(stdtrit(n - 1, 0.975)) if n >= 2 else float("nan")
+def t_quantile(n: int, tests: int = 1) -> float:
+    """Return the 97.5 % quantile of Student's t for n values; NaN for n < 2.
+
+    With several tests, it is the quantile by Bonferroni.
+    """
+    return float(stdtrit(n - 1, 1 - 0.025 / tests)) if n >= 2 else float("nan")
 
 
-def interval_half_width(values: Floats) -> float:
-    """Return half the 95 % Student-t interval of the mean of defined values; NaN for n < 2."""
+def interval_half_width(values: Floats, tests: int = 1) -> float:
+    """Return half the 95 % Student-t interval of the mean of defined values; NaN for n < 2.
+
+    With several tests, all intervals together cover the means in 95 % of cases (Bonferroni).
+    """
     defined = values[~np.isnan(values)]
     if len(defined) < 2:
         return float("nan")
-    return t_quantile(len(defined)) * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
+    quantile = t_quantile(len(defined), tests)
+    return quantile * float(defined.std(ddof=1)) / float(np.sqrt(len(defined)))
 
 
 def average_gap(run: BySeed, reference: BySeed, metrics: Iterable[str]) -> float:

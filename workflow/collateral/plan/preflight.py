@@ -20,9 +20,8 @@ from collateral.plan.grid import Benchmark
 from collateral.plan.jobs import list_jobs
 from collateral.plan.jobs._job import CellJob, OwnFile
 from collateral.plan.jobs._method import MethodJob
-from collateral.plan.jobs.data import DataJob
+from collateral.plan.jobs.data import DataJob, required_on_shadows, required_retained
 from collateral.plan.jobs.split import SplitJob
-from collateral.plan.requirements import required_on_shadows, required_retained
 from collateral.plan.work import SizeUnknownError, data_options, find_workload
 from collateral.plugins.check import code_errors, find_file, finding_errors
 from collateral.plugins.find import FORGET, METHOD, MODEL
@@ -231,10 +230,9 @@ def _forget_errors(job: CellJob) -> Iterator[str]:
 
 def _forget_key(job: CellJob, key: str = "") -> str:
     """Return the config key of a forget set: under `cells`, or `classes` and `fractions`."""
-    benchmark = f"benchmarks.{job.benchmark.name}"
-    if job.cell.name not in job.benchmark.config.cells:
-        return f"{benchmark}.{OF_CLASSES[key]}"
-    return ".".join(filter(None, (benchmark, "cells", job.cell.name, "forget", key)))
+    if not job.cell.forget.place:
+        return f"benchmarks.{job.benchmark.name}.{OF_CLASSES[key]}"
+    return SplitJob(job.benchmark, job.cell).forget_key(*filter(None, [key]))
 
 
 def _shadow_errors(job: CellJob) -> Iterator[str]:

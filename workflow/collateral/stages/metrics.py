@@ -19,7 +19,7 @@ from collateral.results.table import COLUMNS, COST_COLUMNS, write_cell
 LISTS = (
     *("seeds", "base_seeds"),
     *("tuned", "tracked", "support_sized", "exposed", "attacks", "probed", "margins", "looks"),
-    *("groups", "positive"),
+    *("groups", "positive", "rounds"),
 )
 
 
@@ -41,6 +41,7 @@ def metrics(
     looks: Annotated[Sequence[int], "numbers of seeds at which verdicts are looked at"] = (),
     groups: Annotated[Sequence[str], "columns whose values are groups of examples"] = (),
     positive: Annotated[Sequence[str], "class whose false negatives are counted"] = (),
+    rounds: Annotated[Sequence[str], "cells of all rounds, if this is the last"] = (),
     reference: Annotated[str, "the run that all others are compared with"] = layout.RETRAIN,
     fresh: Annotated[bool, "compute every number again"] = False,
     out: Annotated[Path, "metrics.csv"],
@@ -64,6 +65,7 @@ def metrics(
         looks=tuple(looks),
         groups=tuple(groups),
         positive=tuple(positive),
+        rounds=tuple(rounds),
         reference=reference,
     )
     results.check()
@@ -87,7 +89,8 @@ def write_records(cell: CellResults, out: Path, costs: Path, problems: Path) -> 
     """Write the records: the inputs of the numbers, and the options to compute them again."""
     root = cell.folder
     files = (layout.LABELS, layout.SPLIT, layout.NEIGHBOURS)
-    inputs = [root / name.format(cell=cell.name) for name in files]
+    cells = dict.fromkeys([cell.name, *cell.rounds])
+    inputs = [root / name.format(cell=one) for one in cells for name in files]
     about = {"cell": cell.name, INPUTS: hash_files([*inputs, *cell.records()], root)}
     write_record(layout.record_path(costs), about, root=root, files=[costs])
     options: dict[str, Any] = {name: list(getattr(cell, name)) for name in LISTS}

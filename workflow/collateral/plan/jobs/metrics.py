@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from collateral.contract.rows import MIA
 from collateral.plan import paths
@@ -34,7 +34,16 @@ class MetricsJob(CellJob):
         if self.benchmark.evaluates_base(self.cell):
             base = paths.run_files(paths.BASE)["outputs"]
             results += [self.path(base, seed=seed) for seed in self.benchmark.base_seeds()]
+        for name in self.rounds[:-1]:
+            results += MetricsJob(self.benchmark, self.benchmark.cells[name]).results
+            results += [self.path(file, cell=name) for file in (paths.SPLIT, paths.NEIGHBOURS)]
         return results
+
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        """Cells of all rounds, whose numbers are in the last of them; empty in other cells."""
+        forget = self.cell.forget
+        return (*forget.earlier, self.cell.name) if forget.is_last else ()
 
     @property
     def options(self) -> str:
@@ -53,16 +62,16 @@ class MetricsJob(CellJob):
             "--attacks": dict.fromkeys([MIA, *config.attacks]),
             "--probed": config.probe.names if config.probe else [],
         }
-        if config.margin:
-            lists["--margins"] = [f"{key}={value:g}" for key, value in config.margin.items()]
-        if config.looks:
-            lists["--looks"] = config.looks
-        if config.groups:
-            lists["--groups"] = config.groups
-        if config.positive is not None:
-            lists["--positive"] = [config.positive]
-        if self.benchmark.reference != layout.RETRAIN:
-            lists["--reference"] = [self.benchmark.reference]
+        reference = self.benchmark.reference
+        optional: dict[str, Sequence[object]] = {
+            "--margins": [f"{key}={value:g}" for key, value in config.margin.items()],
+            "--rounds": self.rounds,
+            "--looks": config.looks,
+            "--groups": config.groups,
+            "--positive": [] if config.positive is None else [config.positive],
+            "--reference": [] if reference == layout.RETRAIN else [reference],
+        }
+        lists |= {option: words for option, words in optional.items() if words}
         return shlex.join(word for key, words in lists.items() for word in (key, *map(str, words)))
 
     @property

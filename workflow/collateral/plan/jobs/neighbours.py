@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from collateral.plan import paths
-from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.plan.work import FLOAT_BYTES
 from collateral.results import layout
@@ -37,11 +36,6 @@ class NeighboursJob(CellJob):
     def sources(self) -> tuple[str, ...]:
         """Input files of the job."""
         return (self.path(paths.DATA), self.split, *self.embeddings)
-
-    @property
-    def code(self) -> str:
-        """Fingerprint of the code that computes similarities."""
-        return stage_code("neighbours")
 
     @property
     def bytes(self) -> float:

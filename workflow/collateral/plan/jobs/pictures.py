@@ -7,7 +7,6 @@ from pathlib import Path
 
 from collateral.contract.conventions import ALL_PICTURES, Showing
 from collateral.plan import paths
-from collateral.plan.fingerprint import stage_code
 from collateral.plan.jobs._job import CellJob, Record
 from collateral.results import layout
 from collateral.results.provenance import INPUTS
@@ -42,11 +41,6 @@ class PicturesJob(CellJob):
     def sources(self) -> tuple[str, ...]:
         """Input files of the job."""
         return (self.path(paths.DATA), self.path(paths.NEIGHBOURS), *self.withheld)
-
-    @property
-    def code(self) -> str:
-        """Fingerprint of the code that selects the images."""
-        return stage_code("pictures")
 
     @property
     def bytes(self) -> float:

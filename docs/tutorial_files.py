@@ -1,7 +1,7 @@
 """Write the files that the tutorial starts from: pictures, a request, a model trained elsewhere.
 
-    python docs/walk.py           # here
-    python docs/walk.py FOLDER    # there
+    python docs/tutorial_files.py           # here
+    python docs/tutorial_files.py FOLDER    # there
 
 The pictures are scikit-learn's digits as PNG files; training is plain torch. Nothing of Collateral
 is used, because the tutorial shows how to bring files that were made without it.

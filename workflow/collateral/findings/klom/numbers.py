@@ -10,7 +10,6 @@ from collateral.findings.inputs import Cached, CellResults, Result
 from collateral.findings.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
 from collateral.metrics.klom import Floats, klom, margins, mean_klom
 
-
 BySet = dict[str, Floats]
 
 

@@ -448,7 +448,7 @@ def test_the_table_names_jobs_hours_disk_and_assumptions(config, capsys):
 @pytest.mark.parametrize(
     ("seeds", "words"),
     [
-        ([0, 1, 2], "with 3 seeds and 2 methods, a difference from Retrain of 6 standard dev"),
+        ([0, 1, 2], "with 3 seeds and 2 methods, a difference from Retrain of 6.3 standard dev"),
         ([0, 1, 2], "is found in 80 % of cases"),
         ([4], "tiny: one seed tells nothing from chance; three are few, five are fair"),
     ],

@@ -7,12 +7,7 @@ import numpy as np
 
 from collateral.findings._shared.captions import fill_caption
 from collateral.findings._shared.compare import noise_floor
-from collateral.findings._shared.series import (
-    NOISE_LABEL,
-    average_seeds,
-    find_looks,
-    plot_cell,
-)
+from collateral.findings._shared.series import NOISE_LABEL, average_seeds, find_looks, plot_cell
 from collateral.findings.gap import TERMS
 from collateral.findings.metric_index import find_metric
 from collateral.metrics.statistics import Floats, mean

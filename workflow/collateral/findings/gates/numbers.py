@@ -1,21 +1,16 @@
 """Numbers for the sanity checks: from the split, the records, the outputs and copies of images."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collateral.contract.conventions import batch_sizes
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.metrics.accuracy import accuracy
 from collateral.metrics.copies import EXACT, LEAST_SIDE
 from collateral.results.layout import ORIGINAL
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

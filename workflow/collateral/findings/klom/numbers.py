@@ -1,18 +1,13 @@
 """KLOM of every run by subset, for all examples, near examples and far examples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from collateral.contract.rows import Row
+from collateral.findings.inputs import CellResults, Result
 from collateral.findings.near import FAR, NEAR, PARTS, Mask, near_in_the_mean
 from collateral.metrics.klom import Floats, klom, margins, mean_klom
-
-if TYPE_CHECKING:
-    from collateral.results.cell import CellResults, Result
 
 
 def numbers(cell: CellResults) -> Iterator[Row]:

@@ -135,7 +135,7 @@ BUGS = (
     Bug(
         "numbers",
         "the midpoint is taken from the difference, not from the sum",
-        "findings/verdict/evidence.py",
+        "findings/verdict/rule.py",
         "middle = (samples.base_ua + samples.retrained[..., UA, :]) / 2",
         "middle = (samples.base_ua - samples.retrained[..., UA, :]) / 2",
         (NUMBERS, "unit/test_finding_verdict"),
@@ -381,8 +381,8 @@ BUGS = (
         "shown",
         "a sentence names the margin of damage as that of UA",
         "findings/verdict/sentences.py",
-        "f\"±{_points(cell.number(cell.reference, 'margin', at=at))}\"",
-        "f\"±{_points(cell.number(cell.reference, 'margin', at='damage'))}\"",
+        "f\"±{_points(cell.number(run, 'margin', at=at))}\"",
+        "f\"±{_points(cell.number(run, 'margin', at='damage'))}\"",
         (SENTENCES, "unit/test_finding_verdict"),
     ),
     Bug(
@@ -429,9 +429,9 @@ BUGS = (
     Bug(
         "drawn",
         "hovering says the damage where it should say the forgetting error",
-        "findings/verdict/plots.py",
-        '"forgetting error": [format_number(row.forgetting_error, ".1f", " points")]',
-        '"forgetting error": [format_number(row.damage, ".1f", " points")]',
+        "findings/verdict/views.py",
+        '"forgetting error": [format_number(error, ".1f", " points")]',
+        '"forgetting error": [format_number(record["damage"], ".1f", " points")]',
         (DRAWN,),
     ),
     Bug(

@@ -17,8 +17,11 @@ from made_benchmark import MIXED, PART, RUNS, SEEDS, WHOLE, Behaviour, Made, com
 from collateral.cli import main
 from collateral.commands.evidence import NAMESPACE
 from collateral.findings.checks import NEED_RETRAIN
+from collateral.report.evidence import _folder_before
 from collateral.results import layout
+from collateral.results.address import FoundRun
 from collateral.results.gates import read_gates
+from collateral.results.provenance import INPUTS
 
 pytest.importorskip("rocrate")
 SEED = SEEDS[2]
@@ -148,6 +151,17 @@ def test_retrain_may_be_the_model_that_is_used(here):
     assert "This model is Retrain itself" in record["verdict"]["sentence"]
     assert record["columns"] == {"retrain": "This model", "original": "Model before"}
     assert record["losses"][0]["numbers"].keys() == {"original"}
+
+
+class Later(FoundRun):
+    """A run of a later request, which starts from its own model."""
+
+    record = property(lambda self: {INPUTS: {"a.npz": "1", f"june/seed-2/ltd/{layout.MODEL}": "2"}})
+
+
+def test_the_model_before_is_the_one_that_the_run_started_from():
+    found = Later(Path("results/animals"), "july", "ltd", 2, [2])
+    assert _folder_before(found) == Path("results/animals/june/seed-2/ltd")
 
 
 def test_the_records_behind_the_numbers_are_in_the_folder(here, animals):

@@ -8,8 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from collateral.contract.verdicts import ALPHA
 from collateral.metrics.bootstrap import Resamples, percentiles
-from collateral.metrics.differences import ALPHA, holm, interval, p_value, unpaired
+from collateral.metrics.differences import holm, interval, p_value, unpaired
 from collateral.metrics.equivalence import FACTOR, mover_limit, tost_p
 
 NUM_METHODS = 8

@@ -362,12 +362,11 @@ def test_verdict(long, plots):
         [panel], expected = plot.panels, cell.verdicts()
         assert {one.label for one in panel.series} == {one.label for one in expected}
         drawn = {one.label: one for one in panel.series}
-        floor = cell.chance_by_sd("damage", "retain")
         for one in expected:
             series = drawn[one.label]
             ends = (math.nan, math.nan) if one.is_edge else one.ends
-            parts = (series.x, series.y, series.low, series.high, series.areas, series.noise)
-            same([[part[0] for part in parts]], [(one.error, one.damage, *ends, one.area, floor)])
+            parts = (series.x, series.y, series.low, series.high, series.areas)
+            same([[part[0] for part in parts]], [(one.error, one.damage, *ends, one.area)])
             assert list(series.n) == [np.count_nonzero(~np.isnan(one.damages))]
             assert list(series.names) == [one.label]
             assert series.sets_scale != one.is_edge
@@ -376,8 +375,7 @@ def test_verdict(long, plots):
             time = "–" if math.isnan(one.price) else f"{one.price:.1%} of Retrain's"
             texts = {"forgetting error": points_said(one.error), "time": time}
             assert texts.items() <= {name: many[0] for name, many in series.details.items()}.items()
-        right, (low, high) = fit_x(panel)[1] / 1.03, fit_y(panel)
-        corner = cell.corner(right, (high - low) / 1.06)
+        corner = cell.corner()
         known = [corner] if not math.isnan(sum(corner)) else []
         same([(b.left, b.right, b.low, b.high) for b in panel.bands], known)
 

@@ -34,13 +34,13 @@ def test_every_round_is_a_cell_with_the_earlier_ones():
     ]
 
 
-def test_a_method_starts_from_its_own_model_of_the_round_before():
+def test_a_method_starts_from_its_own_model_of_the_round_before(tmp_path):
     benchmark = stream(methods={"ft": {}, "ga": {}})
     first, second, third = (benchmark.cells[f"stream-0{r}"] for r in (1, 2, 3))
     assert UnlearnJob(benchmark, first, 1, "ga").base == "results/b/base/seed-1/model.safetensors"
     starts = [UnlearnJob(benchmark, cell, 1, "ga").base for cell in (second, third)]
     assert starts == [f"results/b/stream-0{r}/seed-1/ga/model.safetensors" for r in (1, 2)]
-    record = UnlearnJob(benchmark, second, 1, "ga").method_record(starts[0])
+    record = UnlearnJob(benchmark, second, 1, "ga").record({"params": {}}, tmp_path)
     assert "stream-01/seed-1/ga/model.safetensors" in record["inputs"]
 
 

@@ -205,7 +205,7 @@ def _rate(rates: Rates, model: str, shape: Shape) -> str:
     if rate == anchor:
         return text
     text += f"; from {anchor.model} on {_times(anchor.shape)}, by multiply-adds"
-    return text + (", and no more than a GPU's kernels allow" if rates.is_capped(rate) else "")
+    return text + (", and no more than it can start steps" if rates.is_capped(rate) else "")
 
 
 def _numbers(part: Sum) -> dict[str, float]:

@@ -23,6 +23,7 @@ from collateral.plan.estimate import duration
 from collateral.results.files import atomic
 
 MOST_LISTED = 20  # classes
+RUN = "RUN   (the method that you use, or retrain)"
 
 
 def init(
@@ -140,5 +141,5 @@ def _describe_result(found: Proposal, out: Path) -> list[str]:
         f"wrote {out}: {chosen}; about {duration(found.minutes / 60)} on {where}{late}",
         f"next:   snakemake --cores all {snakefile}--configfile {shlex.quote(str(out))}",
         f"then:   open results/{found.name}/report.html",
-        *([f"record: collateral evidence {found.name}/withdrawn RUN"] if is_request else []),
+        *([f"record: collateral evidence {found.name}/withdrawn {RUN}"] if is_request else []),
     ]

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
+from collateral.contract.verdicts import ALPHA
+
 Floats = NDArray[np.floating]
 Doubles = NDArray[np.float64]
 Ends = tuple[Doubles, Doubles]
 Key = TypeVar("Key", bound=Hashable)
 Test = Literal["t", "flips"]
 
-ALPHA = 0.05
 LAST_BITS = 1e-12  # relative size of rounding errors: a smaller spread counts as none
 LEAST_SEEDS = 2
 MOST_FLIPPED = 16  # up to so many seeds, all sign flips are tried; above, 2^16 random ones

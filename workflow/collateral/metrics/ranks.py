@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import friedmanchisquare, studentized_range
 
-from collateral.metrics.differences import ALPHA
+from collateral.contract.verdicts import ALPHA
 
 
 def friedman_p(values: NDArray[np.float64]) -> float:

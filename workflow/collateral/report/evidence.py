@@ -28,9 +28,9 @@ from collateral.results.address import FoundRun
 from collateral.results.dataset import Labels
 from collateral.results.gates import Gate
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.provenance import FILES, content_hash, read_signed, verify
+from collateral.results.provenance import FILES, INPUTS, content_hash, read_signed, verify
 from collateral.results.split import Split
-from collateral.results.table import NAMES, BenchmarkTable, CellTable, read_tables
+from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Content = dict[str, Any]
 ENDS = ("low", "high")  # ends of an interval, as names of metrics end
@@ -122,7 +122,9 @@ def gather(found: FoundRun, cell: CellTable) -> Content:
 def _columns(found: FoundRun, cell: CellTable) -> dict[str, str]:
     """Return the models that are compared, by run, with their names in the record."""
     names = {found.run: "This model", cell.reference: cell.reference_label}
-    names |= {layout.ORIGINAL: "Model before"} if layout.ORIGINAL in cell.kinds else {}
+    is_first = _folder_before(found).parent.name == Path(layout.BASE).parent.name
+    before = "Model before" if is_first else "Base"  # a later round starts from its own model
+    names |= {layout.ORIGINAL: before} if layout.ORIGINAL in cell.kinds else {}
     return names | {found.run: "This model"}
 
 
@@ -157,6 +159,7 @@ def _describe_request(found: FoundRun) -> Content:
     return {
         "images": len(split.forget),
         "of": split.num_train,
+        "earlier": len(split.earlier),  # images of earlier requests, which are not retained
         "classes": {
             labels.class_names[c]: {"forgotten": int(counts[c]), "of": int(totals[c])}
             for c in split.affected
@@ -169,25 +172,30 @@ def _describe_request(found: FoundRun) -> Content:
 
 def _list_models(found: FoundRun, cell: CellTable) -> list[Content]:
     """Return hash and origin of the models before and after, and of Retrain."""
-    options = read_signed(_metrics_record(found), found.benchmark)["options"]
-    base_seed = options["base_seeds"][options["seeds"].index(found.seed)]
-    before = FoundRun(found.benchmark, found.cell, layout.ORIGINAL, base_seed, [base_seed])
-    roles = {"before": before, "after": found}
+    roles = {"before": _folder_before(found), "after": found.folder}
     if cell.has_retrain:
-        roles["reference"] = FoundRun(
-            found.benchmark, found.cell, layout.RETRAIN, found.seed, found.seeds
-        )
-    return [{"role": role, **_describe_model(one)} for role, one in roles.items()]
+        retrain = FoundRun(found.benchmark, found.cell, layout.RETRAIN, found.seed, found.seeds)
+        roles["reference"] = retrain.folder
+    return [{"role": role, **_describe_model(at, found)} for role, at in roles.items()]
 
 
-def _describe_model(found: FoundRun) -> Content:
-    record, path = found.record, found.folder / layout.MODEL
+def _folder_before(found: FoundRun) -> Path:
+    """Return the folder of the model that the run started from, by its record; else the base's."""
+    models = [place for place in found.record[INPUTS] if Path(place).name == layout.MODEL]
+    if models:
+        return found.benchmark / Path(models[0]).parent
+    options = read_signed(_metrics_record(found), found.benchmark)["options"]
+    seed = options["base_seeds"][options["seeds"].index(found.seed)]
+    return found.benchmark / layout.BASE.format(seed=seed)
+
+
+def _describe_model(folder: Path, found: FoundRun) -> Content:
+    record, path = read_signed(folder / layout.RECORD, found.benchmark), folder / layout.MODEL
     if path.exists():
         verify(path, found.benchmark)
     own = record.get("weights") or {}
     return {
-        "run": NAMES.get(found.run, found.run),
-        "seed": found.seed,
+        "seed": record["seed"],
         "sha256": record[FILES].get(layout.MODEL),
         "file": path.relative_to(found.benchmark).as_posix(),
         "weights": {"name": own["name"], "sha256": own["hash"]} if own else None,

@@ -216,7 +216,10 @@ def _find_losses(cell: CellTable) -> list[Loss]:
     found = []
     for run in sound:
         near = mean(cell.values(run, "near_loss", RETAIN))
-        low, high = (cell.number(run, f"difference_{end}", at="near") for end in ("low", "high"))
+        tested, low, high = (
+            cell.number(run, f"difference{end}", at="near") for end in ("", "_low", "_high")
+        )
+        near = near if math.isnan(tested) else tested  # a look may have used the first seeds alone
         found += [Loss(run, cell.labels[run], near, low, high)] if not math.isnan(near) else []
     return found
 

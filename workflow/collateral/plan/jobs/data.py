@@ -23,6 +23,7 @@ from collateral.results.files import InvalidResultError, read_json
 
 # Limit for the forget sets on a command line; Linux allows arguments of 131,072 bytes.
 MOST_BYTES = 50_000
+SECONDS_PER_BYTE = 8e-8
 
 
 class DataJob(Job):
@@ -32,7 +33,6 @@ class DataJob(Job):
     record_file = layout.DATA_RECORD
     files = (layout.LABELS, layout.DATA_RECORD)
     remedy = "read the data set again and train everything anew"
-    seconds = 15.0
 
     @property
     def name(self) -> str:
@@ -80,6 +80,11 @@ class DataJob(Job):
             return state or str(read_json(Path(self.path(paths.DATA_RECORD))).get(STATE, ""))
         except InvalidResultError:
             return ""
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds to start, and to read and compress the images."""
+        return 0.5 + SECONDS_PER_BYTE * self.bytes
 
     @property
     def bytes(self) -> float:

@@ -12,9 +12,9 @@ from collateral.plan.jobs._job import CellJob
 from collateral.results import layout
 
 # CPU seconds to start, and CPU seconds per example and run, mostly for membership attacks.
-START_SECONDS, EXAMPLE_SECONDS = 1.0, 2e-5
+START_SECONDS, EXAMPLE_SECONDS = 0.2, 8e-6
 EXPOSED_SECONDS = 2e-7  # CPU seconds per margin and shadow model, to fit distributions (U-LiRA)
-TRACKED_SECONDS = 0.1  # CPU seconds per epoch of a tracked run
+TRACKED_SECONDS = 2e-6  # CPU seconds per example and epoch of a tracked run
 CELL_BYTES = 1_000_000  # bytes of the metrics, tables and figures of a cell
 
 
@@ -81,8 +81,8 @@ class MetricsJob(CellJob):
         num_runs = num_seeds * (len(cell.runs) + len(cell.given) + 1)
         tracked = [workload.num_tracked(cell, cell.runs[name]) for name in cell.tracked]
         epochs = num_seeds * sum(tracked)
-        attacks = EXAMPLE_SECONDS * num_runs * workload.size.num_examples + TRACKED_SECONDS * epochs
-        return START_SECONDS + attacks + self._exposure_seconds
+        per_example = EXAMPLE_SECONDS * num_runs + TRACKED_SECONDS * epochs
+        return START_SECONDS + per_example * workload.size.num_examples + self._exposure_seconds
 
     @property
     def _exposure_seconds(self) -> float:

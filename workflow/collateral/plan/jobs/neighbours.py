@@ -19,7 +19,7 @@ class NeighboursJob(CellJob):
     record_file = Path(layout.NEIGHBOURS_RECORD).name
     files = (Path(layout.NEIGHBOURS).name, record_file)
     remedy = "make it"
-    seconds = 2.0
+    seconds = 0.1
 
     @property
     def embeddings(self) -> list[str]:

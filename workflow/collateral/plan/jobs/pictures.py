@@ -23,7 +23,7 @@ class PicturesJob(CellJob):
     record_file = Path(layout.PICTURES_RECORD).name
     files = (Path(layout.PICTURES).name, record_file)
     remedy = "make it"
-    seconds = 1.0
+    seconds = 0.1
 
     @property
     def keep(self) -> Showing:

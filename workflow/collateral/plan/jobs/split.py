@@ -25,7 +25,7 @@ class SplitJob(CellJob):
     record_file = SPLIT_FILE
     files = (SPLIT_FILE,)
     remedy = "choose the forget set again and train all of the cell anew"
-    seconds = 1.0
+    seconds = 0.1
 
     @property
     def kind(self) -> str:

@@ -1,6 +1,7 @@
 """The record of a request: its numbers are those of the long table, and a change is noticed."""
 
 import csv
+import hashlib
 import json
 import re
 import shutil
@@ -21,7 +22,8 @@ from collateral.report.evidence import _folder_before
 from collateral.results import layout
 from collateral.results.address import FoundRun
 from collateral.results.gates import read_gates
-from collateral.results.provenance import INPUTS
+from collateral.results.provenance import INPUTS, content_hash
+from collateral.stages.split import make_split
 
 pytest.importorskip("rocrate")
 SEED = SEEDS[2]
@@ -105,7 +107,8 @@ def test_the_request_has_numbers_classes_and_hashes_but_no_names(here, animals):
     counts = record["request"]["classes"].values()
     assert sum(one["forgotten"] for one in counts) == 24
     assert sum(one["of"] for one in counts) == record["request"]["of"] == split.num_train
-    assert record["request"]["indices_sha256"] == split.hash
+    indices = json.dumps(split.forget.tolist()).encode()
+    assert record["request"]["indices_sha256"] == hashlib.sha256(indices).hexdigest()
     assert "withdrawn.txt" not in json.dumps(record)
 
 
@@ -166,8 +169,14 @@ def test_the_model_before_is_the_one_that_the_run_started_from():
 
 def test_the_records_behind_the_numbers_are_in_the_folder(here, animals):
     folder = write(PART, "ltd")
-    for place in (layout.PLAN, f"{PART}/split.json", f"{PART}/metrics.csv"):
+    for place in (layout.PLAN, f"{PART}/metrics.csv"):
         assert (folder / "records" / place).read_bytes() == (animals.root / place).read_bytes()
+    split = animals.root / PART / "split.json"
+    signed, copy = (
+        json.loads(path.read_text()) for path in (split, folder / "records" / PART / "split.json")
+    )
+    del signed["sha256"]
+    assert copy == {**signed, "num_earlier": 0, "copy_of_sha256": content_hash(split)}
     found = {path.parent.name for path in (folder / "records" / PART).rglob(layout.RECORD)}
     assert found == {"ltd", "retrain"}
     assert len([*(folder / "records/base").rglob(layout.RECORD)]) == len(SEEDS)
@@ -191,7 +200,67 @@ def change(folder: Path, name: str, old: str, new: str) -> None:
 
 def test_a_record_that_was_not_changed_is_confirmed(here, capsys):
     main(["verify", str(write(PART, "ltd") / "evidence.json")])
-    assert "all numbers are those of results/animals" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "all numbers are those of results/animals" in said
+    assert "not checked, and not signed: made (20" in said
+    assert "requested (not stated)" in said
+
+
+def test_a_record_with_pictures_is_confirmed(here):
+    main(["verify", str(write(PART, "ga", "--pictures") / "evidence.json")])
+
+
+def forge_page(folder, record):
+    change(folder, "evidence.html", "Record of unlearning", "Proof of unlearning")
+
+
+def forge_copy(folder, record):
+    change(folder, f"records/{PART}/metrics.csv", "ltd", "LTD")
+
+
+def forge_key(folder, record):
+    record["complies"] = True
+
+
+def forge_date(folder, record):
+    record["made"] = "2020-01-01"
+
+
+def drop_crate(folder, record):
+    del record["files"]["ro-crate-metadata.json"]
+
+
+def drop_copy(folder, record):
+    (folder / "records" / layout.PLAN).unlink()
+    del record["files"][f"records/{layout.PLAN}"]
+
+
+def add_file(folder, record):
+    (folder / "certificate.html").write_text("forgotten")
+    record["files"]["certificate.html"] = ""
+
+
+@pytest.mark.parametrize(
+    ("forge", "fault"),
+    [
+        (forge_page, "evidence.html: not what Collateral"),
+        (forge_copy, f"records/{PART}/metrics.csv: not what Collateral"),
+        (forge_key, "complies: true in the record, null from the results"),
+        (forge_date, "evidence.html: not what Collateral"),
+        (drop_crate, "ro-crate-metadata.json: no file that evidence.json lists"),
+        (drop_copy, "records/plan.json: not what Collateral"),
+        (add_file, "certificate.html: not what Collateral"),
+    ],
+)
+def test_a_forgery_with_fitting_hashes_is_noticed(here, capsys, forge, fault):
+    folder = write(PART, "ltd")
+    record = read(folder)
+    forge(folder, record)
+    record["files"] = {name: content_hash(folder / name) for name in record["files"]}
+    (folder / "evidence.json").write_text(json.dumps(record))
+    with pytest.raises(SystemExit):
+        main(["verify", str(folder / "evidence.json")])
+    assert capsys.readouterr().out.splitlines()[-1].startswith(fault)
 
 
 def test_a_changed_number_is_noticed(here, capsys):
@@ -273,7 +342,8 @@ def test_a_signature_is_made_and_verified(here, key, capsys):
     folder = write(PART, "ltd", "--sign", str(key))
     assert is_signed_by_owner(folder)
     main(["verify", str(folder / "evidence.json")])
-    assert "evidence.json.sig fits" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "evidence.json.sig fits" in said and "not checked, only signed: made" in said
     change(folder, "evidence.json", "LTD", "XYZ")
     assert not is_signed_by_owner(folder)
     with pytest.raises(SystemExit):
@@ -282,11 +352,21 @@ def test_a_signature_is_made_and_verified(here, key, capsys):
 
 
 @needs_ssh
-def test_what_is_no_key_leaves_no_signature(here):
+def test_what_is_no_key_leaves_no_folder(here, key):
     Path("nokey").write_text("this is no key")
-    with pytest.raises(SystemExit, match="could not sign; the record is unsigned"):
+    with pytest.raises(SystemExit, match="could not sign; no record was written"):
         write(PART, "ltd", "--sign", "nokey")
-    assert not Path("record/evidence.json.sig").exists()
+    assert not Path("record").exists()
+    shutil.copyfile(key, "nokey")
+    Path("nokey").chmod(0o600)
+    assert is_signed_by_owner(write(PART, "ltd", "--sign", "nokey"))
+
+
+def test_results_in_another_place_are_refused(animals, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="not in results/ of this folder"):
+        main(["evidence", str(animals.root / PART), "ltd", "--out", "record"])
+    assert not Path("record").exists()
 
 
 # Without Retrain, and a model of another tool.
@@ -329,13 +409,112 @@ def test_without_retrain_and_for_another_tool_it_says_what_is_missing(without_re
     }
     assert record["columns"] == {"ft": "This model", "original": "Model before"}
     assert [model["role"] for model in record["models"]] == ["before", "after"]
-    assert record["models"][1]["weights"] == {"name": "theirs.safetensors", "sha256": "12ab"}
+    assert record["models"][1]["weights"] == {"sha256": "12ab"}
     assert [row["numbers"].keys() for row in record["losses"]] == [{"ft"}] * 4
     missing = " ".join(record["missing"])
     assert "Another tool unlearned this model" in missing
     assert all(name in missing for name in ("There is no Retrain", "verdict", *NEED_RETRAIN))
-    assert "unlearned by another tool: theirs.safetensors" in page
+    assert "unlearned by another tool, file <code>12ab</code>" in page
+    assert "compared with the model before" in page and "against the model before" in missing
+    assert not [text for text in (page, json.dumps(record)) if "theirs.safetensors" in text]
     main(["verify", str(folder / "evidence.json")])
+
+
+# Later requests.
+
+LIST = "/home/anna/withdrawn.txt"
+
+
+@dataclass(frozen=True)
+class Rounds(Made):
+    """A benchmark in which the list comes after the request for one class."""
+
+    reference: str = layout.RETRAIN
+    tracked = tuned = exposed = support_sized = property(lambda self: [])
+
+    @property
+    def plan(self):
+        return replace(super().plan, reference=self.reference)
+
+    def split(self, cell):
+        found = super().split(cell)
+        if cell == PART:
+            return found
+        chosen = {"kind": "files", "path": LIST, "sha256": "34cd"}
+        return make_split(self.labels, found.forget, chosen, [self.split(PART).forget])
+
+    def record(self, root, cell, run, seed):
+        found = super().record(root, cell, run, seed)
+        if cell == MIXED and self.runs[run].kind == "method":
+            found[INPUTS][f"{PART}/seed-{seed}/{run}/{layout.MODEL}"] = "56ef"
+        return found
+
+
+def compute_rounds(project: Path, reference: str) -> Path:
+    runs = {run: RUNS[run] for run in (layout.RETRAIN, layout.ORIGINAL, "ga")}
+    if reference == layout.ORIGINAL:
+        del runs[layout.RETRAIN]
+        runs[layout.ORIGINAL] = Behaviour(kind="reference")
+    made = Rounds(cells=(PART, MIXED), runs=runs, reference=reference)
+    compute(made, made.write(project / "results"), more=["--reference", reference], probes=())
+    return project
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory):
+    return compute_rounds(tmp_path_factory.mktemp("rounds"), layout.RETRAIN)
+
+
+@pytest.fixture
+def later(rounds, monkeypatch):
+    """The folder of a record of a later request."""
+    monkeypatch.chdir(rounds)
+    yield write(MIXED, "ga")
+    shutil.rmtree("record")
+
+
+def test_a_later_request_has_the_records_of_the_model_before(later):
+    for seed in SEEDS:
+        place = f"{PART}/seed-{seed}/ga/record.json"
+        assert (later / "records" / place).read_bytes() == Path(
+            "results/animals", place
+        ).read_bytes()
+    main(["verify", str(later / "evidence.json")])
+
+
+def test_a_later_request_says_that_the_model_before_was_not_attacked(later):
+    record, page = read(later), (later / "evidence.html").read_text()
+    assert record["columns"]["original"] == "Base" and "Model before" not in page
+    assert record["missing"][0].startswith("The model that was in use before this request was not")
+    assert "this method&#39;s model after the request before" in page.replace("'", "&#39;")
+    assert any("earlier requests stay forgotten" in text for text in record["limits"])
+
+
+def test_images_that_were_requested_before_are_counted(later):
+    first, second = (Made().split(cell).forget for cell in (PART, MIXED))
+    again = np.isin(second, first).sum()
+    request = read(later)["request"]
+    assert again > 0 and request["requested_before"] == again
+    assert (request["images"], request["earlier"]) == (len(second) - again, len(first))
+    page = (later / "evidence.html").read_text()
+    assert f"{again} more of the list were requested before" in page
+
+
+def test_neither_earlier_indices_nor_the_path_of_the_list_are_in_the_folder(later):
+    copy = json.loads((later / "records" / MIXED / "split.json").read_text())
+    assert "earlier" not in copy and copy["num_earlier"] == len(Made().split(PART).forget)
+    assert copy["chosen"].keys() == {"kind", "sha256", "requested_before"}
+    texts = [path.read_text() for path in later.rglob("*") if path.is_file()]
+    assert not [text for text in texts if "anna" in text]
+
+
+def test_without_retrain_a_later_model_is_compared_with_the_base(tmp_path, monkeypatch):
+    monkeypatch.chdir(compute_rounds(tmp_path, layout.ORIGINAL))
+    folder = write(MIXED, "ga")
+    page = (folder / "evidence.html").read_text()
+    assert "compared with the base, which was trained on all images" in page
+    assert "lost against the base" in page and "the model before" not in page
+    assert "counted against the base" in read(folder)["missing"][0]
 
 
 # Groups.
@@ -360,22 +539,32 @@ class Grouped(Made):
         return replace(plain, columns=columns[0], test_columns=columns[1])
 
 
-def test_groups_that_differ_come_first(tmp_path, monkeypatch):
+@pytest.fixture
+def grouped(tmp_path, monkeypatch):
+    """The folder of a record with groups."""
     runs = {run: RUNS[run] for run in ("retrain", "original", "ga")}
     made = Grouped(cells=(PART,), runs=runs)
     root = made.write(tmp_path / "results")
-    compute(made, root, more=["--groups", "sex", "site"], probes=())
+    compute(made, root, more=["--groups", "sex", "site", "--positive", "ox"], probes=())
     monkeypatch.chdir(tmp_path)
-    folder, rows = write(PART, "ga"), long_table(root, PART)
+    return write(PART, "ga")
+
+
+def test_groups_that_differ_come_first(grouped):
+    folder, rows = grouped, long_table(Path("results/animals"), PART)
     record, page = read(folder), (folder / "evidence.html").read_text()
     gaps = {key: of[""] for key, of in rows.items() if key[0] == "ga" and key[1].endswith("_gap")}
     gaps = {key: value for key, value in gaps.items() if key[1].startswith("group_")}
+    kinds = ("examples", "positives", "negatives")
+    sizes = {(key, k): of[""] for key, of in rows.items() for k in kinds if key[1] == f"group_{k}"}
+    small = {f"{key[3]}, {key[2]} ({n:.0f} {k})" for (key, k), n in sizes.items() if n < 20}
+    assert small == {*record["untested"]} and record["untested"][0] in page
     shown = {tuple(one["source"].split("|")): one for one in numbers_in(record["groups"])}
     assert len(shown) > 8 and {key: one["value"] for key, one in shown.items()} == gaps
-    is_found = [one["low"] > 0 or one["high"] < 0 for one in shown.values() if "low" in one]
+    is_found = [one["low"] > 0 or one["high"] < 0 for one in shown.values()]
     assert is_found == sorted(is_found, reverse=True) and any(is_found)
     assert next(iter(shown.values()))["text"] in page
-    assert f"The 8 largest of {len(shown)} differences" in page
+    assert f"The first 8 of {len(shown)} differences, those beyond chance first" in page
 
 
 # Archives and printers.
@@ -384,13 +573,22 @@ def test_groups_that_differ_come_first(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("run", ["ltd", "ga"])
 def test_it_is_printed_on_two_pages(here, run):
+    assert 1 <= count_pages(write(PART, run, "--pictures")) <= 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["later", "grouped"])
+def test_later_requests_and_groups_are_printed_on_two_pages(request, folder):
+    assert 1 <= count_pages(request.getfixturevalue(folder)) <= 2
+
+
+def count_pages(folder: Path) -> int:
     if not (browser := shutil.which("chromium")):
         pytest.skip("needs chromium")
-    page = (write(PART, run, "--pictures") / "evidence.html").resolve()
+    page = (folder / "evidence.html").resolve()
     words = ["--headless", "--no-sandbox", "--disable-gpu", "--print-to-pdf=printed.pdf"]
     subprocess.run([browser, *words, page.as_uri()], check=True, capture_output=True)
-    pages = re.findall(rb"/Type\s*/Page\b", Path("printed.pdf").read_bytes())
-    assert 1 <= len(pages) <= 2
+    return len(re.findall(rb"/Type\s*/Page\b", Path("printed.pdf").read_bytes()))
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ they do not show; it does not say whether a law is met. `collateral verify evide
 its numbers again. Options: --pictures adds images that lost, --sign signs evidence.json.
 """
 
+import hashlib
 import shutil
 import subprocess
 from datetime import UTC, date, datetime
@@ -18,15 +19,16 @@ import collateral
 from collateral.commands.verify import compute_again
 from collateral.report.evidence import (
     changed_files,
+    copy_records,
     differences,
     gather,
-    list_records,
+    hash_records,
     read_cell,
     render,
 )
 from collateral.report.images import build_gallery
 from collateral.results import layout
-from collateral.results.address import FoundRun, check_has_model, find_run
+from collateral.results.address import RESULTS, FoundRun, check_has_model, find_run
 from collateral.results.files import InvalidResultError, read_json, write_json
 from collateral.results.provenance import hash_files, verify
 
@@ -36,6 +38,9 @@ PAGE, RECORD, CRATE, RECORDS = (
 )
 NAMESPACE = "collateral-evidence"  # of the signature
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
+SIGNATURE = f"{RECORD}.sig"
+# Keys that cannot be computed again; the first three are what whoever made the record stated.
+STATED, OTHERS = ("made", "requested", "version"), ("pictures", "files")
 FORMATS = {".html": "text/html", ".json": "application/json", ".csv": "text/csv"}
 TERMS = "Not stated. The record is for the file of a request."
 
@@ -63,11 +68,17 @@ def evidence(
         "made": date.today().isoformat(),
         "requested": requested and requested.isoformat(),
         "version": collateral.__version__,
+        "pictures": pictures,
         **gather(found, table),
     }
     gallery = build_gallery(found.benchmark, table) if pictures else None
-    write_folder(folder, found, content, render(content, gallery))
-    print("\n".join([f"{folder / PAGE}: {found}", *(_sign(folder, sign) if sign else ())]))
+    try:
+        write_folder(folder, found, content, render(content, gallery))
+        signed = _sign(folder, sign) if sign else []
+    except BaseException:  # part of a record is none, and would be in the way of the next attempt
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    print(f"{folder / PAGE}: {found}", *signed, sep="\n")
     print(f"check it: collateral verify {folder / RECORD}")
 
 
@@ -75,22 +86,27 @@ def _check_folder(folder: Path, found: FoundRun, key: Path | None) -> None:
     """Refuse what would be written over, and whatever is missing, before anything is written."""
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"--out: {folder}: is not empty; name a new folder")
-    if folder.resolve().is_relative_to(found.benchmark.parent.resolve()):
+    if found.benchmark.parent.resolve() != RESULTS.resolve():
+        raise ValueError(
+            f"{found.benchmark}: not in {RESULTS}/ of this folder, where `collateral verify` looks "
+            "for it; run the command in the folder above the results"
+        )
+    if folder.resolve().is_relative_to(RESULTS.resolve()):
         raise ValueError(f"--out: {folder}: lies in the results; choose a place outside of them")
     if not find_spec("rocrate"):
         raise ValueError("needs rocrate; install it: pip install 'collateral[evidence]'")
     if key and not key.expanduser().is_file():
         raise ValueError(f"--sign: {key}: there is no such file")
     if key and not shutil.which("ssh-keygen"):
-        raise ValueError("--sign: there is no program ssh-keygen here (OpenSSH 8.0 or newer)")
+        raise ValueError("--sign: there is no program ssh-keygen here (of OpenSSH)")
 
 
 def write_folder(folder: Path, found: FoundRun, content: dict[str, Any], page: str) -> None:
     """Write the page, the records and the crate; last the JSON file, with the hashes of all."""
-    for source in list_records(found):
-        target = folder / RECORDS / source.relative_to(found.benchmark)
+    for place, copy in copy_records(found).items():
+        target = folder / RECORDS / place
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        target.write_bytes(copy)
     (folder / PAGE).write_text(page, encoding="utf-8")
     parts = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     _write_crate(folder, content, [*parts, Path(RECORD)])
@@ -142,39 +158,65 @@ def _write_crate(folder: Path, content: dict[str, Any], parts: list[Path]) -> No
 def _sign(folder: Path, key: Path) -> list[str]:
     """Sign evidence.json with an SSH key; return the lines to print."""
     # With a file as its argument, ssh-keygen may keep an old signature and still end well.
-    with (folder / RECORD).open("rb") as signed, (folder / f"{RECORD}.sig").open("wb") as signature:
+    with (folder / RECORD).open("rb") as signed, (folder / SIGNATURE).open("wb") as signature:
         command = ["ssh-keygen", "-Y", "sign", "-f", str(key.expanduser()), "-n", NAMESPACE]
         done = subprocess.run(command, stdin=signed, stdout=signature, check=False)
     if done.returncode:
-        (folder / f"{RECORD}.sig").unlink()
-        raise ValueError(f"--sign: {key}: ssh-keygen could not sign; the record is unsigned")
-    return [f"{folder / RECORD}.sig: signature, namespace {NAMESPACE}"]
+        raise ValueError(f"--sign: {key}: ssh-keygen could not sign; no record was written")
+    return [f"{folder / SIGNATURE}: signature, namespace {NAMESPACE}"]
 
 
 def verify_evidence(path: Path) -> None:
-    """Compare a record with its files, its signature and the results; print what differs."""
+    """Compare a record with its folder, its signature and the results; print what differs."""
+    record, signature = _read_record(path), path.with_name(SIGNATURE)
+    listed = record["files"]
+    faults = [
+        f"{name}: {'not the' if name in listed else 'no'} file that {path.name} lists"
+        for name in changed_files(path.parent, listed, (path.name, SIGNATURE))
+    ]
+    is_signed = signature.exists()
+    if is_signed and not _is_signed(path, signature):
+        faults.append(f"{SIGNATURE}: no signature of {path.name}")
+    about = record["run"]
+    found = find_run(about["address"], about["run"], about["seed"])
+    faults += _compare_with_results(record, found)
+    print("\n".join(faults) or f"{path}: all numbers are those of {found.benchmark}")
+    if faults:
+        raise SystemExit(1)
+    stated = ", ".join(f"{key} ({record[key] or 'not stated'})" for key in STATED)
+    print(f"not checked, {'only' if is_signed else 'and not'} signed: {stated}, {CRATE}")
+    if is_signed:
+        print(f"{SIGNATURE} fits; whose key it is: ssh-keygen -Y verify (docs/evidence.md)")
+
+
+def _read_record(path: Path) -> dict[str, Any]:
     try:
         record = read_json(path)
     except InvalidResultError as error:  # its remedy, to delete the file, is for results
         raise ValueError(f"{path}: {error.reason}") from None
-    if not isinstance(record, dict) or not {"run", "files"} <= record.keys():
+    if not isinstance(record, dict) or not {"run", *STATED, *OTHERS} <= record.keys():
         raise ValueError(f"{path}: neither a folder of results nor an evidence.json")
-    changed = changed_files(path.parent, record["files"])
-    faults = [f"{name}: not the file that {path.name} lists" for name in changed]
-    signature = path.with_name(f"{path.name}.sig")
-    if signature.exists() and not _is_signed(path, signature):
-        faults.append(f"{signature.name}: no signature of {path.name}")
-    about = record["run"]
-    found = find_run(about["address"], about["run"], about["seed"])
+    return record
+
+
+def _compare_with_results(record: dict[str, Any], found: FoundRun) -> list[str]:
+    """Return what differs if numbers, copied records and page are made again from the results."""
     with TemporaryDirectory() as name:
         long = found.benchmark / found.cell / layout.METRICS_RECORD
-        again = gather(found, read_cell(found, compute_again(long, Path(name))))
-    faults += differences({key: record.get(key) for key in again}, again)
-    print("\n".join(faults) or f"{path}: all numbers are those of {found.benchmark}")
-    if signature.exists() and not faults:
-        print(f"{signature.name} fits; whose key it is: ssh-keygen -Y verify (docs/evidence.md)")
-    if faults:
-        raise SystemExit(1)
+        table = read_cell(found, compute_again(long, Path(name)))
+    checked = {key: record[key] for key in record if key not in (*STATED, *OTHERS)}
+    if faults := list(differences(checked, gather(found, table))):
+        return faults  # the page of other numbers is another page
+    gallery = build_gallery(found.benchmark, table) if record["pictures"] else None
+    page = hashlib.sha256(render(record, gallery).encode()).hexdigest()
+    copies = {f"{RECORDS}/{place}": digest for place, digest in hash_records(found).items()}
+    expected = {PAGE: page, **copies}
+    names = sorted({*expected, *record["files"]} - {CRATE})
+    return [
+        f"{name}: not what Collateral {collateral.__version__} writes from these results"
+        for name in names
+        if record["files"].get(name) != expected.get(name)
+    ]
 
 
 def _is_signed(path: Path, signature: Path) -> bool:

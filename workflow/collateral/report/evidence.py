@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,15 +28,18 @@ from collateral.report.images import Gallery
 from collateral.results import layout
 from collateral.results.address import FoundRun
 from collateral.results.dataset import Labels
+from collateral.results.files import read_json
 from collateral.results.gates import Gate
 from collateral.results.plan import BenchmarkPlan
-from collateral.results.provenance import FILES, INPUTS, content_hash, read_signed, verify
-from collateral.results.split import Split
+from collateral.results.provenance import FILES, INPUTS, SEAL, content_hash, read_signed, verify
+from collateral.results.split import Split, ids_hash
 from collateral.results.table import BenchmarkTable, CellTable, read_tables
 
 Content = dict[str, Any]
 ENDS = ("low", "high")  # ends of an interval, as names of metrics end
 COLOURS = ("red", "amber", "green")
+# Names of Original in a first and in a later round, before which another model was in use.
+FIRST_BEFORE, LATER_BEFORE = "Model before", "Base"
 GIVEN = "given"  # `method` in the record of weights that another tool unlearned
 GROUPS = "groups"  # finding whose numbers have a group of examples in the column `at`
 MEASURED = {
@@ -57,21 +62,27 @@ PLACES = {
     ("near", "test"): "Nearest test images",
     ("far", "test"): "All other test images",
 }
-# Sentences about results that only some configs ask for, by their run or metric.
+NO_ORIGINAL = "The model before was not measured (`controls: [original]`)."
+# Sentences about results that only some configs ask for, by their metric.
 OPTIONAL = {
-    "original": "The model before was not measured (`controls: [original]`).",
     "ulira_auc": "No attack with shadow models was run (`shadows:`).",
     "residual_accuracy": "Hidden features were not probed (`probe:`).",
 }
 NO_RETRAIN = (
     "There is no Retrain, so nothing shows how a model without these images behaves: no verdict, "
-    "no intervals and no margins; losses are counted against the model before. Left out: "
+    "no intervals and no margins; losses are counted against the {before}. Left out: "
     "{findings}; checks: {checks}."
 )
 OTHER_TOOL = (
     "Another tool unlearned this model. Its weights are known by their hash; its method, "
     "parameters, data, random seed and time, and the model that it started from, are not recorded."
 )
+LATER = (
+    "The model that was in use before this request was not measured on these images. Where there "
+    "is a column Base, it is the model that was trained on all images, also on those of earlier "
+    "requests."
+)
+NO_INTERVALS = "{count} differences by group have no interval, so they are left out."
 LIMITS = (
     "Whether a law or a duty is met. We know of no authority that has published a threshold for "
     "these numbers, and this record sets none.",
@@ -81,6 +92,7 @@ LIMITS = (
     "used as it was given.",
     "That the images are gone elsewhere: from data sets, backups, copies that differ in a pixel, "
     "features, or other models that were trained on them.",
+    "That the images of earlier requests stay forgotten. Only those of this request are measured.",
     "Harm to people, groups or uses that the images of this data set do not contain.",
     "That these results are honest. Hashes show that a file is the one that was recorded; a "
     "signature shows who signed.",
@@ -98,18 +110,22 @@ def read_cell(found: FoundRun, metrics: Path) -> CellTable:
 
 def gather(found: FoundRun, cell: CellTable) -> Content:
     """Return the content of a record, all of which can be computed again from the results."""
-    columns = _columns(found, cell)
+    request = _describe_request(found)
+    before = LATER_BEFORE if request["earlier"] else FIRST_BEFORE
+    columns = _columns(found.run, cell, before)
+    groups = list(_group_rows(found, cell))
     content = {
         "run": _describe_run(found, cell),
-        "request": _describe_request(found),
+        "request": request,
         "models": _list_models(found, cell),
         "verdict": _describe_verdict(found.run, cell),
         "accuracies": _rows(found, cell, columns, ACCURACIES),
         "attacks": [*_rows(found, cell, columns, ATTACKS), *_shadow_rows(found, cell)],
         "losses": list(_loss_rows(found, cell, columns)),
-        "groups": sorted(_group_rows(found, cell), key=_group_order),
+        "groups": sorted(filter(_has_interval, groups), key=_group_order),
+        "untested": list(_untested_groups(cell)),
         "checks": [{"colour": g.colour, "name": g.name, "text": g.text} for g in _checks(cell)],
-        "missing": list(_missing(found, cell)),
+        "missing": list(_missing(found, cell, before, groups)),
         "limits": [*LIMITS, _limit_of_seeds(cell)],
         "columns": columns,
         "versions": found.record.get("versions", {}),
@@ -119,13 +135,11 @@ def gather(found: FoundRun, cell: CellTable) -> Content:
     return plain
 
 
-def _columns(found: FoundRun, cell: CellTable) -> dict[str, str]:
+def _columns(run: str, cell: CellTable, before: str) -> dict[str, str]:
     """Return the models that are compared, by run, with their names in the record."""
-    names = {found.run: "This model", cell.reference: cell.reference_label}
-    is_first = _folder_before(found).parent.name == Path(layout.BASE).parent.name
-    before = "Model before" if is_first else "Base"  # a later round starts from its own model
+    names = {run: "This model", cell.reference: cell.reference_label}
     names |= {layout.ORIGINAL: before} if layout.ORIGINAL in cell.kinds else {}
-    return names | {found.run: "This model"}
+    return names | {run: "This model"}
 
 
 def _describe_run(found: FoundRun, cell: CellTable) -> Content:
@@ -160,13 +174,14 @@ def _describe_request(found: FoundRun) -> Content:
         "images": len(split.forget),
         "of": split.num_train,
         "earlier": len(split.earlier),  # images of earlier requests, which are not retained
+        "requested_before": split.chosen.get("requested_before", 0),  # of this request's list
         "classes": {
             labels.class_names[c]: {"forgotten": int(counts[c]), "of": int(totals[c])}
             for c in split.affected
         },
         "kind": split.chosen.get("kind", ""),
         "list_sha256": split.chosen.get("sha256"),  # of the file that the user gave
-        "indices_sha256": split.hash,
+        "indices_sha256": ids_hash(split.forget),
     }
 
 
@@ -198,7 +213,7 @@ def _describe_model(folder: Path, found: FoundRun) -> Content:
         "seed": record["seed"],
         "sha256": record[FILES].get(layout.MODEL),
         "file": path.relative_to(found.benchmark).as_posix(),
-        "weights": {"name": own["name"], "sha256": own["hash"]} if own else None,
+        "weights": {"sha256": own["hash"]} if own else None,  # the file's name may name a person
         "trained_on_sha256": record.get("trained_on"),
     }
 
@@ -310,7 +325,7 @@ def _loss_rows(found: FoundRun, cell: CellTable, columns: Iterable[str]) -> Iter
 
 
 def _group_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
-    """Yield the differences from Retrain of each group of examples that have an interval."""
+    """Yield the differences from Retrain of each group of examples."""
     declared = FINDING.load(GROUPS).METRICS if GROUPS in FINDING.names() else {}
     for name, metric in declared.items():
         for subset in ("retain", "test") if f"{name}_low" in declared else ():
@@ -321,10 +336,26 @@ def _group_rows(found: FoundRun, cell: CellTable) -> Iterator[Content]:
                     yield {"label": label, "about": about, "number": number}
 
 
+def _has_interval(row: Content) -> bool:
+    return "low" in row["number"]
+
+
+def _untested_groups(cell: CellTable) -> Iterator[str]:
+    """Yield the groups with too few examples for a test, with their number of examples."""
+    module = FINDING.load(GROUPS) if GROUPS in FINDING.names() else None
+    counts = dict.fromkeys(count for *_, count in module.MEASURES.values()) if module else ()
+    for name in counts:
+        for subset in ("retain", "test"):
+            for at in cell.indices(cell.reference, name, subset):
+                count = cell.number(cell.reference, name, subset, at)
+                if module and count < module.LEAST_EXAMPLES:
+                    yield f"{at}, {subset} ({count:.0f} {name.removeprefix('group_')})"
+
+
 def _group_order(row: Content) -> tuple[bool, float]:
     """Return the sort key of a group: intervals without zero first, then large differences."""
     number = row["number"]
-    is_found = number.get("low", 0) > 0 or number.get("high", 0) < 0
+    is_found = number["low"] > 0 or number["high"] < 0
     return not is_found, -abs(number["value"])
 
 
@@ -334,14 +365,23 @@ def _checks(cell: CellTable) -> list[Gate]:
     return sorted(gates, key=lambda gate: COLOURS.index(gate.colour))
 
 
-def _missing(found: FoundRun, cell: CellTable) -> Iterator[str]:
+def _missing(
+    found: FoundRun, cell: CellTable, before: str, groups: Sequence[Content]
+) -> Iterator[str]:
     """Yield a sentence for everything that a complete record would have."""
     if found.record.get("method") == GIVEN:
         yield OTHER_TOOL
     if not cell.has_retrain:
         findings = ", ".join(excluded_findings(cell.reference))
-        yield NO_RETRAIN.format(findings=findings, checks=", ".join(NEED_RETRAIN))
-    known = {*cell.kinds, *cell.metrics(found.run)}
+        checks = ", ".join(NEED_RETRAIN)
+        yield NO_RETRAIN.format(before=before.lower(), findings=findings, checks=checks)
+    if before == LATER_BEFORE:
+        yield LATER
+    elif layout.ORIGINAL not in cell.kinds:
+        yield NO_ORIGINAL
+    if count := sum(not _has_interval(row) for row in groups):
+        yield NO_INTERVALS.format(count=count)
+    known = cell.metrics(found.run)
     yield from (text for name, text in OPTIONAL.items() if name not in known)
 
 
@@ -375,7 +415,35 @@ def list_records(found: FoundRun) -> list[Path]:
         for run in dict.fromkeys((layout.ORIGINAL, layout.RETRAIN, found.run))
     ]
     runs = [path for one in patterns for path in sorted(root.glob(f"{one}/{layout.RECORD}"))]
-    return [*shared, *runs]
+    before = [_folder_before(replace(found, seed=seed)) / layout.RECORD for seed in found.seeds]
+    return list(dict.fromkeys([*shared, *runs, *before]))
+
+
+def copy_records(found: FoundRun) -> dict[str, bytes]:
+    """Return the contents of the files behind the numbers, by their paths in the benchmark."""
+    copies = {path.relative_to(found.benchmark): path.read_bytes() for path in list_records(found)}
+    split = Path(layout.SPLIT.format(cell=found.cell))
+    copies[split] = _copy_split(found.benchmark / split)
+    return {path.as_posix(): content for path, content in copies.items()}
+
+
+def _copy_split(path: Path) -> bytes:
+    """Return split.json without the path of the list and without indices of earlier requests."""
+    content = read_json(path)
+    del content[SEAL]  # the copy is not the signed file
+    content["chosen"] = {key: value for key, value in content["chosen"].items() if key != "path"}
+    content["num_earlier"] = len(content.pop("earlier", []))
+    content["copy_of_sha256"] = content_hash(path)
+    return json.dumps(content, indent=2).encode()
+
+
+def hash_records(found: FoundRun) -> dict[str, str]:
+    """Return the hashes that copies have; that of the long table is the recorded one."""
+    hashes = {
+        place: hashlib.sha256(content).hexdigest() for place, content in copy_records(found).items()
+    }
+    recorded = read_signed(_metrics_record(found), found.benchmark)[FILES][layout.METRICS]
+    return hashes | {f"{found.cell}/{layout.METRICS}": recorded}
 
 
 def render(content: Content, gallery: Gallery | None = None) -> str:
@@ -406,10 +474,9 @@ def _is_same(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
-def changed_files(folder: Path, files: Mapping[str, str]) -> list[str]:
-    """Return the files of a record's folder that are missing or have another hash."""
-    return [
-        name
-        for name, digest in files.items()
-        if not (folder / name).is_file() or content_hash(folder / name) != digest
-    ]
+def changed_files(folder: Path, files: Mapping[str, str], unlisted: Iterable[str]) -> list[str]:
+    """Return the files of a folder that are missing, not listed, or have another hash."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    there = {path.relative_to(folder).as_posix(): path for path in paths}
+    names = sorted((there.keys() | files.keys()) - {*unlisted})
+    return [n for n in names if n not in there or content_hash(there[n]) != files.get(n)]
